@@ -12,10 +12,10 @@ use crate::workspace::Workspace;
 /// Facts of which service.
 #[derive(Args)]
 pub(crate) struct Selection {
-    /// On every version of it that tests run against: half a minute or less.
+    /// On every version of it that tests run against: half a minute, or a few.
     #[arg(value_parser = PossibleValuesParser::new(names()))]
     service: String,
-    /// Take this version of its Go module for the newest, as v3.8.0; `latest` asks for it.
+    /// Take this version for the newest, as v3.8.0; `latest` asks its registry.
     #[arg(long, value_name = "VERSION")]
     newest: Option<String>,
     /// Only facts whose name holds this.

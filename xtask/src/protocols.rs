@@ -21,6 +21,8 @@ pub(crate) struct Protocol {
     pub(crate) worlds: bool,
     /// Where its stories are, which run with a rule broken.
     pub(crate) stories: &'static str,
+    /// Files that may hold `unsafe` code. Each has a line in `docs/decisions/` that says why.
+    pub(crate) with_unsafe: &'static [&'static str],
 }
 
 /// One thing that is measured.
@@ -37,7 +39,7 @@ const fn part(name: &'static str, about: &'static str) -> Part {
 }
 
 /// All of them. The first is the default.
-pub(crate) static ALL: [Protocol; 4] = [
+pub(crate) static ALL: [Protocol; 5] = [
     Protocol {
         name: "nerio",
         also: &[],
@@ -56,6 +58,7 @@ pub(crate) static ALL: [Protocol; 4] = [
         recorded: None,
         worlds: true,
         stories: "crates/tenure-core/tests/extensions/directed/",
+        with_unsafe: &[],
     },
     Protocol {
         name: "etcd",
@@ -77,6 +80,7 @@ pub(crate) static ALL: [Protocol; 4] = [
         recorded: None,
         worlds: true,
         stories: "crates/tenure-core/tests/etcd/",
+        with_unsafe: &[],
     },
     Protocol {
         name: "allcall",
@@ -93,6 +97,7 @@ pub(crate) static ALL: [Protocol; 4] = [
         recorded: Some("allcall"),
         worlds: true,
         stories: "crates/tenure-core/tests/allcall/",
+        with_unsafe: &[],
     },
     Protocol {
         name: "voter",
@@ -107,6 +112,22 @@ pub(crate) static ALL: [Protocol; 4] = [
         recorded: Some("voter"),
         worlds: true,
         stories: "crates/tenure-core/tests/voter/",
+        with_unsafe: &[],
+    },
+    Protocol {
+        name: "nele",
+        also: &["kafka"],
+        driver: "tenure-kafka",
+        parts: &[
+            part("takeover", "the next leader after a loss and a clean stop, beside a bare group"),
+            part("load", "records, bytes and processor time at 16 and 256 partitions"),
+        ],
+        service: Some("kafka"),
+        golden: None,
+        recorded: Some("nele"),
+        worlds: true,
+        stories: "crates/tenure-core/tests/nele/",
+        with_unsafe: &["crates/tenure-kafka/src/native.rs"],
     },
 ];
 

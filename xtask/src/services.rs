@@ -19,8 +19,8 @@ const EACH: &str = "all";
 /// Which services, and whether to start them.
 #[derive(Args)]
 pub(crate) struct Selection {
-    /// `all`: everything that tests run against or are built with; each is a version from Debian's
-    /// packages and the newest, built from its Go module.
+    /// `all`: everything that tests run against or are built with; each is an older version and the
+    /// newest that was looked at, from a package registry.
     #[arg(value_name = "SERVICE", value_parser = PossibleValuesParser::new(names()))]
     service: String,
     /// Start one, print how it is reached, and end it at Ctrl-C. Its data is gone then.

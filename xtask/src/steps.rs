@@ -31,7 +31,7 @@ const PLANTED_FLAGS: &str = "--cfg tenure_planted";
 const FULL: &str = "tenure-cli/full";
 
 /// What the tests are built with, up to the features.
-const TESTS: &str = "test --workspace --lib --bins --tests --examples --features";
+const TESTS: &str = "test --workspace --no-fail-fast --lib --bins --tests --examples --features";
 
 /// What a shipped crate says to [`PLANTED_FLAGS`].
 const NEVER_SHIPPED: &str = "a core whose rules can be broken is never shipped";

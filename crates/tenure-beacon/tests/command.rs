@@ -16,7 +16,7 @@ use tenure_beacon::{Config, Node, start};
 use tenure_cli::Failure;
 use tenure_cli::protocol::nerio::Nerio;
 use tenure_cli::protocol::{
-    AnyElection, Asks, Backend, Capabilities, Later, Participant, Protocol, Purpose,
+    AnyElection, Asks, Backend, Capabilities, Later, Participant, Protocol, Purpose, Started,
 };
 use tenure_cli::settings::Default::{Nothing, Text};
 use tenure_cli::settings::Reach::Everywhere;
@@ -154,22 +154,25 @@ impl Backend for Bus {
         Duration::from_secs(60)
     }
 
-    fn candidate(
-        &self,
-        id: &NodeName,
-        _: &ElectionName,
-        _: &Origins,
-    ) -> Result<Box<dyn Participant>, Failure> {
-        Ok(Box::new(One(beacon(id, self.beacons.clone()))))
+    fn candidate<'a>(
+        &'a self,
+        id: &'a NodeName,
+        _: &'a ElectionName,
+        _: &'a Origins,
+    ) -> Started<'a> {
+        Box::pin(async move {
+            let one: Box<dyn Participant> = Box::new(One(beacon(id, self.beacons.clone())));
+            Ok(one)
+        })
     }
 
-    fn asker(
-        &self,
-        election: &ElectionName,
+    fn asker<'a>(
+        &'a self,
+        election: &'a ElectionName,
         _: Asks,
-        origins: &Origins,
-    ) -> Result<Box<dyn Participant>, Failure> {
-        self.candidate(&"asker".parse().unwrap(), election, origins)
+        origins: &'a Origins,
+    ) -> Started<'a> {
+        Box::pin(async move { self.candidate(&"asker".parse().unwrap(), election, origins).await })
     }
 }
 

@@ -88,7 +88,8 @@ fn run(registry: Registry) -> Command {
 const RUN: &str = "\
 CMD is given TENURE_ELECTION, TENURE_ID, TENURE_FENCE (a number larger than that of every earlier \
 leader; not where several may lead at once) and TENURE_UNTIL_FILE (a file that holds the end of \
-the lease). A `tenure run` inside CMD does not take the first two for its own.
+the lease); where an election has roles also TENURE_ROLE, and in its arguments {role} is the \
+number of its role. A `tenure run` inside CMD takes neither election, id nor role for its own.
 
 Ends with CMD's own code; 5 when the leadership is lost under --once; 126 and 127 when CMD cannot \
 be executed or does not exist.
@@ -233,12 +234,13 @@ fn with_settings_of(
 }
 
 fn resign(registry: Registry) -> Command {
-    to_runner(registry, Command::new("resign"), &[])
+    to_runner(registry, Command::new("resign"), &[&EVERY_ROLE.spec])
         .about("Have the leading `tenure run` of this machine resign")
         .after_help(
             "Ends with 6 when it does not lead, 69 when no runner answers, or its CMD has not \
              ended in 90 s.\n\n\
-             Example:\n  tenure resign --election billing",
+             Examples:\n  tenure resign --election billing\n  \
+             tenure resign --election prices --all",
         )
 }
 

@@ -13,7 +13,7 @@ const TOLD_TO_COMMAND: [&str; 2] = ["TENURE_FENCE", "TENURE_UNTIL_FILE"];
 
 /// What `tenure run` sets for CMD under the name of a setting. A `tenure run` inside CMD must not
 /// take them for its own: two candidates of one name are one too many.
-pub(crate) const HANDED_DOWN: [&str; 2] = ["election", "id"];
+pub(crate) const HANDED_DOWN: [&str; 3] = ["election", "id", "role"];
 
 /// The `TENURE_*` variables, and where sockets of this user go.
 #[derive(Clone, Debug, Default)]

@@ -9,6 +9,7 @@
 //! - [`etcd`]: leases and creation revisions, beside `etcdctl elect` and Go's client.
 //! - [`allcall`]: leased leaders on a broadcast bus, one in each part of a partition.
 //! - [`voter`]: leaders by random draw, over HTTP between the voters themselves.
+//! - [`nele`]: leaders that emerge from who owns the partitions of a shared ledger.
 //! - The vocabulary all protocols share: [`Time`], [`Clocks`], [`Drift`], [`Fence`],
 //!   [`Standing`], names.
 #![no_std]
@@ -28,6 +29,7 @@ pub mod etcd;
 mod event;
 mod fence;
 mod name;
+pub mod nele;
 pub mod nerio;
 mod rounding;
 mod rule;

@@ -216,6 +216,9 @@ fn answer(rng: &mut Rng) -> Answer {
             refused: rng.once_in(4).then(|| Refusal::OldElectorate(electorate(rng))),
             leader: rng.once_in(2).then(|| leader(rng)),
             free: rng.once_in(2),
+            electorate: rng
+                .once_in(2)
+                .then(|| ElectorateId { counter: rng.within(0..4), change: 0 }),
         }),
         3 => Answer::Done,
         4 => Answer::Cast(vote(rng)),

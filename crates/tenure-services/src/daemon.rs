@@ -21,7 +21,7 @@ const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
 /// How often other ports are tried, when somebody was faster.
 const ATTEMPTS: u32 = 5;
 
-/// What a server says when somebody was faster.
+/// What a server says when somebody was faster, in small letters.
 const PORT_TAKEN: &str = "address already in use";
 
 /// A server's place, whether it runs or not. Dropping it kills the server.
@@ -127,11 +127,13 @@ impl Daemon {
                     continue;
                 }
             };
+            let log = self.log();
             return Err(Error::NotReady {
                 member: format!("{} at {}", self.name, self.url),
                 how,
                 waited: since_boot().saturating_sub(began),
-                log: tool::last_lines(&self.log()),
+                port_taken: log.to_lowercase().contains(PORT_TAKEN),
+                log: tool::last_lines(&log),
             });
         }
     }
@@ -158,9 +160,7 @@ pub(crate) fn on_free_ports<C>(
         let cluster = launch()?;
         match wait_ready(&cluster) {
             Ok(()) => return Ok(cluster),
-            Err(Error::NotReady { log, .. }) if log.contains(PORT_TAKEN) && attempt < ATTEMPTS => {
-                attempt += 1;
-            }
+            Err(Error::NotReady { port_taken: true, .. }) if attempt < ATTEMPTS => attempt += 1,
             Err(error) => return Err(error),
         }
     }

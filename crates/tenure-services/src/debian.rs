@@ -46,8 +46,25 @@ pub(crate) fn is_version(program: &Path, wanted: &'static str, folder: &Path) ->
     Err(Error::OtherVersion { wanted, got, place })
 }
 
+/// Makes sure of what `packages` bring: unless it works already, they are installed if we are root.
+/// `missing` is said when that is of no use.
+pub(crate) fn ensure(
+    works: impl Fn() -> Result<bool, Error>,
+    packages: &[&str],
+    missing: impl Fn() -> Error,
+) -> Result<(), Error> {
+    if works()? {
+        return Ok(());
+    }
+    if !is_root() {
+        return Err(missing());
+    }
+    install(packages)?;
+    if works()? { Ok(()) } else { Err(missing()) }
+}
+
 /// Installs `packages` for the whole machine. Only root can.
-pub(crate) fn install(packages: &[&str]) -> Result<(), Error> {
+fn install(packages: &[&str]) -> Result<(), Error> {
     with_lists(packages, || {
         let mut install = apt("install");
         install.args(["-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=300"]);
@@ -56,7 +73,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<(), Error> {
     })
 }
 
-pub(crate) fn is_root() -> bool {
+fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 

@@ -65,6 +65,8 @@ pub enum Error {
         how: String,
         /// How long it was waited for.
         waited: Duration,
+        /// Whether its log says that somebody else has one of its ports.
+        port_taken: bool,
         /// The last lines of its log.
         log: String,
     },

@@ -1,8 +1,8 @@
 //! The real services that tests and benchmarks run against: got, started, stopped. Never shipped.
 //!
-//! Nothing here is a mock. Each service has a module, as [`etcd`] and [`nats`]: `install` gets a
-//! version of it into `target/services` of the workspace, `Cluster` runs some of its servers on
-//! free ports with their data in a temporary folder, and ends them by pid when it is dropped.
+//! Nothing here is a mock. Each service has a module ([`etcd`], [`kafka`], [`nats`]): `install`
+//! gets a version of it into `target/services` of the workspace, `Cluster` runs some of its servers
+//! on free ports with their data in a temporary folder, and ends them by pid when it is dropped.
 //! [`relay::Relay`] stands between two programs, to be cut; [`go::program`] builds a test's own
 //! Go program; [`build_tools`] finds what client libraries need to be built. `cargo xtask services`
 //! is the same by hand, for each [`Service`] in [`ALL`].
@@ -13,12 +13,14 @@
 
 pub mod etcd;
 pub mod go;
+pub mod kafka;
 pub mod nats;
 pub mod relay;
 
 mod daemon;
 mod debian;
 mod error;
+mod maven;
 mod place;
 mod port;
 mod process;
@@ -31,4 +33,4 @@ pub use process::Process;
 pub use service::{Service, Started, build_tools};
 
 /// The services that there are.
-pub static ALL: [&Service; 2] = [&etcd::SERVICE, &nats::SERVICE];
+pub static ALL: [&Service; 3] = [&etcd::SERVICE, &nats::SERVICE, &kafka::SERVICE];

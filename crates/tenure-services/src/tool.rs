@@ -31,6 +31,18 @@ pub(crate) fn run_or(
     })
 }
 
+/// What a program says, on either output; nothing if there is none, or it does not succeed.
+pub(crate) fn says(command: &mut Command) -> Result<Option<String>, Error> {
+    match run(command) {
+        Ok(output) => {
+            let said = [output.stdout, output.stderr].concat();
+            Ok(Some(String::from_utf8_lossy(&said).into_owned()))
+        }
+        Err(Error::Failed { .. } | Error::Spawn { .. }) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
 /// The command as one would type it, nearly.
 pub(crate) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());

@@ -9,6 +9,7 @@
 //! | [`etcd`] | the scenario of elections on etcd: a store with etcd's semantics, and its clients |
 //! | [`allcall`] | the scenario of ALLCALL: a bus of servers, and clients with the core in them |
 //! | [`voter`] | the scenario of regional voters: HTTP exchanges, directories, regions |
+//! | [`nele`] | the scenario of NELE: a broker with logs and a coordinator, and its clients |
 //! | [`sweep`], [`shrink`], [`explain`] | many worlds; a failure made small; the same for people |
 //! | [`timeline`] | the picture of a run |
 //! | [`forecast`] | what given settings will give, for users |
@@ -34,6 +35,7 @@ pub mod allcall;
 pub mod etcd;
 pub mod explain;
 pub mod forecast;
+pub mod nele;
 pub mod nerio;
 pub mod recorder;
 pub mod rng;
@@ -55,6 +57,7 @@ macro_rules! protocols {
             etcd Etcd "Leases and creation revisions of etcd";
             allcall Allcall "Leased leaders on a bus";
             voter Voter "Regional voters over HTTP";
+            nele Nele "Leaders that emerge from partition ownership";
         }
     };
 }

@@ -55,6 +55,9 @@ pub(crate) struct Wired<C> {
     pub(crate) state: Option<State>,
     /// Why that cannot be written.
     pub(crate) failing: Option<Arc<str>>,
+    /// Whether it is left to the lookout to try that: a disk that hangs would keep the loop from
+    /// heartbeats that a leadership needs.
+    pub(crate) waits: bool,
     pub(crate) unreachable: BTreeSet<VoterUrl>,
     /// Releases that were sent and are not answered.
     pub(crate) releasing: u32,
@@ -118,6 +121,7 @@ impl<C: SafetyClass> Wired<C> {
 
     /// Each reason once in a row: it is tried again every second.
     fn not_written(&mut self, why: Arc<str>) {
+        self.waits = self.state.as_ref().is_some_and(State::try_out);
         if self.failing.as_ref() != Some(&why) {
             tracing::error!(target: LOG, "{why}");
             self.failing = Some(why.clone());
@@ -172,7 +176,10 @@ impl<C: SafetyClass> Backend for Wired<C> {
                 let from = Peer::At(self.config.url.clone());
                 machine.input(Input::Message { from, message: Message::Seeds(urls) });
             }
-            Incoming::Directory(Ok(())) => machine.input(Input::Flushed(Ticket::NONE)),
+            Incoming::Directory(Ok(())) => {
+                self.waits = false;
+                machine.input(Input::Flushed(Ticket::NONE));
+            }
             Incoming::Directory(Err(why)) => {
                 self.not_written(why);
                 machine.input(Input::Failed(Some(Ticket::NONE)));
@@ -212,7 +219,7 @@ impl<C: SafetyClass> Backend for Wired<C> {
     }
 
     fn persist(&mut self, memory: &Memory) -> bool {
-        let Some(state) = &self.state else { return false };
+        let Some(state) = self.state.as_ref().filter(|_| !self.waits) else { return false };
         match state.write(memory) {
             Ok(()) => {
                 if self.failing.take().is_some() {

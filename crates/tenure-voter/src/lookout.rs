@@ -1,8 +1,12 @@
-//! Whether the state directory is still where the next start looks for it. A thread of its own
-//! looks, as a disk that hangs must not keep the voter from its heartbeats.
+//! Whether the state directory is still where the next start looks for it, and, after a write has
+//! failed, whether anything can be written there. A thread of its own looks and tries, as a disk
+//! that hangs must not keep the voter from its heartbeats.
 
 use std::convert::Infallible;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -17,9 +21,17 @@ const EVERY: Duration = Duration::from_secs(1);
 /// How long its end is waited for, so that the next start finds the directory unlocked.
 const LAST: Duration = Duration::from_secs(1);
 
+/// The file by which it is tried whether something can be written, and taken away again.
+pub(crate) const TRIAL: &str = "trial";
+/// As much as a memory of many voters takes.
+const TRIAL_BYTES: usize = 4_096;
+
 /// Looks until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Lookout {
+    /// Whether a write has failed, and none was tried since.
+    failed: Arc<AtomicBool>,
+    looks: bool,
     ends: Option<mpsc::Sender<Infallible>>,
     ended: mpsc::Receiver<Infallible>,
 }
@@ -28,37 +40,66 @@ impl Lookout {
     pub(crate) fn begin(directory: Arc<Directory>, to_loop: UnboundedSender<Incoming>) -> Self {
         let (ends, end) = mpsc::channel();
         let (ending, ended) = mpsc::channel();
+        let failed = Arc::new(AtomicBool::new(false));
+        let asked = failed.clone();
         let work = move || {
-            look(&directory, &end, &to_loop);
+            look(&directory, &asked, &end, &to_loop);
             drop(directory);
             drop(ending);
         };
         let thread = thread::Builder::new().name("tenure-lookout".to_owned());
-        if let Err(error) = thread.spawn(work) {
+        let spawned = thread.spawn(work);
+        if let Err(error) = &spawned {
             tracing::error!(%error, "nobody looks after the state directory");
         }
-        Self { ends: Some(ends), ended }
+        Self { failed, looks: spawned.is_ok(), ends: Some(ends), ended }
+    }
+
+    /// A write has failed: from now on it is tried whether one could succeed, and the loop is told
+    /// when it could. Whether somebody does.
+    pub(crate) fn try_out(&self) -> bool {
+        self.failed.store(true, Ordering::Relaxed);
+        self.looks
     }
 }
 
-/// Tells each change.
+/// Tells each change, and after a write has failed that the next one may succeed.
 fn look(
     directory: &Directory,
+    failed: &AtomicBool,
     end: &mpsc::Receiver<Infallible>,
     to_loop: &UnboundedSender<Incoming>,
 ) {
-    let mut found = true;
+    let mut told = Ok(());
     while end.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-        let looked = directory.check(|_| true);
-        if looked.is_ok() == found {
+        let mut looked = directory.check(|_| true).map_err(|error| error.to_string());
+        let has_failed = failed.load(Ordering::Relaxed);
+        if has_failed && looked.is_ok() {
+            looked = write_trial(directory)
+                .map_err(|error| format!("write {}: {error}", directory.at(TRIAL).display()));
+        }
+        let succeeds = has_failed && looked.is_ok();
+        if looked == told && !succeeds {
             continue;
         }
-        found = !found;
-        let looked = looked.map_err(|error| error.to_string().into());
-        if to_loop.send(Incoming::Directory(looked)).is_err() {
+        if succeeds {
+            failed.store(false, Ordering::Relaxed);
+        }
+        told.clone_from(&looked);
+        if to_loop.send(Incoming::Directory(looked.map_err(Into::into))).is_err() {
             return;
         }
     }
+}
+
+/// Nobody else writes meanwhile: the loop waits to be told.
+fn write_trial(directory: &Directory) -> io::Result<()> {
+    let path = directory.at(TRIAL);
+    let mut file = File::create(&path)?;
+    let written = file.write_all(&[0; TRIAL_BYTES]).and_then(|()| file.sync_all());
+    // The room it takes may be what is missing. Left behind, it harms nobody.
+    let _ = fs::remove_file(&path);
+    written
 }
 
 impl Drop for Lookout {

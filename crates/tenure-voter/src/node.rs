@@ -259,6 +259,7 @@ impl<C: Class> Builder<C> {
                 last: 0,
                 state,
                 failing: None,
+                waits: false,
                 unreachable: BTreeSet::new(),
                 releasing: 0,
                 notices: said,

@@ -165,8 +165,9 @@ impl Server {
         let full = query.map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
         let (method, headers) = (parts.method.as_str(), &parts.headers);
         let said = Said { method, path: &full, headers, body: &body };
-        let proof = self.guard.check(said, clock::now(), clock::wall())?;
-        *by = proof.clone();
+        let checked = self.guard.check(said, clock::now(), clock::wall());
+        *by = checked.as_ref().map_or_else(|refused| refused.proof.clone(), Proof::clone);
+        let proof = checked.map_err(|refused| *refused.problem)?;
         if matches!(proof, Proof::Secret { .. }) && !route.is_of_anybody() {
             self.addressed(&parts.headers)?;
         }

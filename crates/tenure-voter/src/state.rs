@@ -10,7 +10,7 @@ use tenure_core::voter::{Identity, Memory};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::incoming::Incoming;
-use crate::lookout::Lookout;
+use crate::lookout::{Lookout, TRIAL};
 
 /// Far above what 64 members with names of the longest take.
 const BYTES_MAX: u64 = 65_536;
@@ -20,7 +20,7 @@ const VOTER: Document<Stored> =
 
 static LAYOUT: Layout = Layout {
     document: "voter",
-    others: &[],
+    others: &[TRIAL],
     relearn: " again: it is another voter then, and returns by members remove and members add",
     caution: ": without it that is another voter, which returns by members remove and members add",
 };
@@ -109,9 +109,15 @@ impl State {
         Ok((this, memory))
     }
 
-    /// From now on the loop is told when the directory is lost, and when it is back.
+    /// From now on the loop is told when the directory is lost, and when it is back or can be
+    /// written again.
     pub(crate) fn watch(&mut self, to_loop: UnboundedSender<Incoming>) {
         self.lookout = Some(Lookout::begin(self.directory.clone(), to_loop));
+    }
+
+    /// A write has failed. Whether the loop will be told when the next one may succeed.
+    pub(crate) fn try_out(&self) -> bool {
+        self.lookout.as_ref().is_some_and(Lookout::try_out)
     }
 
     /// Whether some voter remembers something there.

@@ -4,9 +4,7 @@ use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 use super::source::Source;
 use super::{Complaint, complaint};
-
-/// Files that may hold `unsafe` code. Each needs a line in `docs/decisions/` saying why.
-const UNSAFE_FILES: [&str; 0] = [];
+use crate::protocols;
 
 /// The crate that has to build where there is no `std`.
 const WITHOUT_STD: &str = "crates/tenure-core/src/";
@@ -41,7 +39,9 @@ fn finding(
 ) -> Option<(String, &'static str)> {
     let TokenTree::Ident(word) = token else { return skipped_test(token, before) };
     let word = word.to_string();
-    if word == "unsafe" && !UNSAFE_FILES.contains(&source.path) {
+    let may_hold_unsafe =
+        || protocols::ALL.iter().any(|protocol| protocol.with_unsafe.contains(&source.path));
+    if word == "unsafe" && !may_hold_unsafe() {
         let what = "`unsafe`, and this file is not in the list of those that may".to_owned();
         return Some((what, "use a safe function (rustix has one for most system calls)"));
     }
@@ -124,6 +124,10 @@ mod tests {
             let said = said("a.rs", bad);
             assert_eq!(said.len(), 1, "{bad}");
             assert!(said[0].starts_with("a.rs:1: `unsafe`"), "{said:?}");
+        }
+        let listed = protocols::ALL.iter().flat_map(|protocol| protocol.with_unsafe);
+        for path in listed {
+            assert!(said(path, "fn f() { unsafe { g() } }").is_empty(), "{path}");
         }
         assert!(
             said("a.rs", "#![forbid(unsafe_code)]\n// unsafe\nfn f() { g(\"unsafe\") }").is_empty()

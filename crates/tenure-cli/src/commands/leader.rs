@@ -5,6 +5,7 @@ use std::time::Duration;
 use tenure::{View, clock};
 
 use super::observe::{json, line};
+use super::table::{self, Asked};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -19,7 +20,14 @@ const REFUSED: Duration = Duration::from_millis(100);
 /// Prints who leads and ends.
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
     let AskSettings { protocol, backend, election, wait } = settings;
-    let participant = backend.asker(&election, Asks::Once, &context.origins)?;
+    let participant = backend.asker(&election, Asks::Once, &context.origins).await?;
+    let mut parts = backend.parts(&election);
+    if parts.len() > 1 {
+        let asked = Asked { election: &election, protocol, json: context.json };
+        let patience = wait.unwrap_or_else(|| backend.patience());
+        return table::once(asked, &*participant, patience).await;
+    }
+    let election = parts.pop().map_or(election, |part| part.election);
     let mut permanent_failure = participant.permanent_failure();
     let unreachable = participant.unreachable();
     let handle = participant.election(&election);

@@ -14,6 +14,7 @@ mod run;
 mod signals;
 mod simulate;
 mod status;
+mod table;
 mod tell;
 mod verify;
 mod wait_safe;
@@ -76,8 +77,8 @@ fn log(level: LevelFilter) {
     // The commands say this themselves.
     let events = if level < LevelFilter::DEBUG { LevelFilter::OFF } else { level };
     let targets = Targets::new().with_default(others).with_target("tenure", level);
-    let quiet = protocol::ALL.iter().filter_map(|protocol| protocol.quiet());
-    let targets = targets.with_targets(quiet.map(|target| (target, others.min(events))));
+    let quiet = protocol::ALL.iter().flat_map(|protocol| protocol.quiet());
+    let targets = targets.with_targets(quiet.map(|target| (*target, others.min(events))));
     let targets = targets.with_target(tenure::driver::LOG, events);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     // A second one in the same process, as in tests, changes nothing.

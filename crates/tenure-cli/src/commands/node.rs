@@ -221,7 +221,7 @@ async fn answer(node: &Node, service: &mut Service, asked: Asked) {
             }))
         }
         Request::Keys => keys::of(node).await,
-        Request::Resign | Request::Transfer { .. } => Answer::Refused {
+        Request::Resign | Request::ResignAll | Request::Transfer { .. } => Answer::Refused {
             what: format!("node {} only grants leases and leads nothing", node.name()),
             fix: "ask the runner that leads".to_owned(),
         },

@@ -6,6 +6,7 @@ use serde_json::{Value, json as object};
 use tenure::{Change, ElectionName, LeaderView, View, clock};
 
 use super::signals::Signals;
+use super::table::{self, Asked};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -21,7 +22,16 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     let AskSettings { protocol, backend, election, .. } = settings;
     let Context { json: as_json, origins } = context;
     let mut signals = Signals::new()?;
-    let participant = backend.asker(&election, Asks::On, &origins)?;
+    let participant = tokio::select! {
+        biased;
+        signal = signals.next() => return Ok(Exit::Signal(signal)),
+        participant = backend.asker(&election, Asks::On, &origins) => participant?,
+    };
+    if backend.asks_for_all() {
+        let asked = Asked { election: &election, protocol, json: as_json };
+        return table::follow(asked, &*participant, &mut signals, backend.patience()).await;
+    }
+    let election = backend.parts(&election).pop().map_or(election, |part| part.election);
     let mut permanent_failure = participant.permanent_failure();
     let mut observer = participant.election(&election).observe();
     // That nothing is known in the first moment is no news.

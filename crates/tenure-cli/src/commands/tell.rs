@@ -16,6 +16,10 @@ use crate::settings::ask::{TellSettings, TransferSettings};
 /// Has the leader on this machine stop its CMD and resign.
 pub(super) async fn resign(settings: TellSettings, context: Context) -> Result<Exit, Failure> {
     let socket = control::find_leader(&settings, &context.origins).await?;
+    if settings.all {
+        let answer = control::ask(&socket, &Request::ResignAll).await?;
+        return say(&context, &answer, "gave back all of it", "; it stands for it again");
+    }
     let answer = control::ask(&socket, &Request::Resign).await?;
     let next = match answer["rank"].as_u64() {
         Some(rank) => format!(

@@ -14,7 +14,7 @@ use crate::settings::ask::AskSettings;
 /// Asks who leads, and the leader whether it does.
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
     let AskSettings { protocol, backend, election, wait } = settings;
-    let asker = backend.asker(&election, Asks::Once, &context.origins)?;
+    let asker = backend.asker(&election, Asks::Once, &context.origins).await?;
     let (handle, failure) = (asker.election(&election), asker.permanent_failure());
     let patience = wait.unwrap_or_else(|| backend.patience());
     let view = tokio::select! {

@@ -184,6 +184,7 @@ async fn search(
     is_meant: impl Fn(&Value, &Path) -> Result<(), Failure>,
 ) -> Result<PathBuf, Failure> {
     let election = settings.election.as_str();
+    let is_ours = |status: &Value| is_of(settings, status);
     let (mut asked, mut leading, mut leaving) = (0, Vec::new(), None);
     let (mut silent, mut other) = (Vec::new(), None);
     for socket in sockets(directory, prefix) {
@@ -195,19 +196,23 @@ async fn search(
             }
             continue;
         };
-        if status["election"] == election
+        if is_ours(&status)
             && let Err(failure) = is_meant(&status, &socket.path())
         {
             other = Some(failure);
             continue;
         }
         asked += 1;
-        if status["election"] == election && status["leading"] == true {
-            leading.push(socket.path());
+        // Of a process whose roles all are meant any runner will do.
+        if is_ours(&status) && (status["leading"] == true || settings.all) {
+            let who = (status["of"].is_string()).then(|| status["id"].clone());
+            if who.is_none() || leading.iter().all(|(_, other)| *other != who) {
+                leading.push((socket.path(), who));
+            }
         }
         let waits = &status["waiting"];
         let gives_up = ["promised", "giving-up"].iter().any(|kind| waits["waiting"] == *kind);
-        if status["election"] == election && gives_up {
+        if is_ours(&status) && gives_up {
             leaving = waits["text"].as_str().map(ToOwned::to_owned).or(leaving);
         }
     }
@@ -233,15 +238,24 @@ async fn search(
                 Failure::new(Exit::Unreachable, what, fix)
             }
         }),
-        1 => Ok(leading.swap_remove(0)),
-        // One of them has lost it since it answered, or they take part in two clusters.
-        several => {
-            let what = format!("{several} candidates for {election} on this machine lead");
-            let paths: Vec<_> = leading.iter().map(|path| path.display().to_string()).collect();
-            let fix = format!("ask again, or give --control with one of: {}", paths.join(", "));
-            Err(Failure::new(Exit::Refused, what, fix))
-        }
+        1 => Ok(leading.swap_remove(0).0),
+        _ => Err(several(election, &leading)),
     }
+}
+
+/// Whether a runner is of the election that is meant, or of one of its roles.
+fn is_of(settings: &TellSettings, status: &Value) -> bool {
+    let election = settings.election.as_str();
+    let role = settings.role.is_none_or(|role| status["role"] == role);
+    status["election"] == election || (status["of"] == election && role)
+}
+
+/// One of them has lost it since it answered, or they take part in two clusters.
+fn several(election: &str, leading: &[(PathBuf, Option<Value>)]) -> Failure {
+    let what = format!("{} candidates for {election} on this machine lead", leading.len());
+    let paths: Vec<_> = leading.iter().map(|(path, _)| path.display().to_string()).collect();
+    let fix = format!("ask again, or give --control with one of: {}", paths.join(", "));
+    Failure::new(Exit::Refused, what, fix)
 }
 
 /// The control sockets whose names begin so, of processes that run or have ended.

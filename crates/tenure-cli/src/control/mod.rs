@@ -41,6 +41,8 @@ pub enum Request {
     Keys,
     /// Stop CMD, and resign.
     Resign,
+    /// Stop every CMD of the process, give back all that it holds, and stand for it again.
+    ResignAll,
     /// Stop CMD, and hand the leadership over.
     Transfer {
         /// To the candidate with this name.
@@ -131,10 +133,17 @@ pub fn no_until_file(path: &Path, error: &io::Error) -> Failure {
 /// How the names of all sockets end. Other files of theirs are beside them.
 const SOCKET: &str = ".sock";
 
-/// The socket's file name of the candidate `id`.
+/// The socket's file name of the candidate `id`, for one of the election's roles if it has some.
 #[must_use]
-pub fn runner(realm: &Realm, election: &ElectionName, id: &NodeName) -> String {
-    format!("{}{}{SOCKET}", runners(realm, election), label(id))
+pub fn runner(realm: &Realm, election: &ElectionName, id: &NodeName, role: Option<u32>) -> String {
+    let runners = runners(realm, election);
+    match role {
+        None => format!("{runners}{}{SOCKET}", label(id, NAME_MAX)),
+        Some(role) => {
+            let role = format!("-{role}");
+            format!("{runners}{}{role}{SOCKET}", label(id, NAME_MAX - role.len()))
+        }
+    }
 }
 
 /// What the file names of all runners of an election begin with: several may run on one
@@ -148,14 +157,14 @@ pub fn runners(realm: &Realm, election: &ElectionName) -> String {
 /// The socket's file name of a node.
 #[must_use]
 pub fn node(cluster: &ClusterName, name: &NodeName) -> String {
-    format!("node-{:016x}-{}{SOCKET}", hash(&[cluster.as_str()]), label(name))
+    format!("node-{:016x}-{}{SOCKET}", hash(&[cluster.as_str()]), label(name, NAME_MAX))
 }
 
-/// As much of a name as a socket's path has room for. A longer one ends in a hash of the whole.
-fn label(name: &NodeName) -> String {
+/// As much of a name as there is room for. A longer one ends in a hash of the whole.
+fn label(name: &NodeName, room: usize) -> String {
     let name = name.as_str();
-    match name.get(..NAME_MAX - 17) {
-        Some(begin) if name.len() > NAME_MAX => format!("{begin}-{:016x}", hash(&[name])),
+    match name.get(..room - 17) {
+        Some(begin) if name.len() > room => format!("{begin}-{:016x}", hash(&[name])),
         _ => name.to_owned(),
     }
 }
@@ -205,13 +214,15 @@ mod tests {
         let election = ElectionName::new(&"e".repeat(64)).unwrap();
         for length in 1..=NodeName::MAX_BYTES {
             let name = |end: char| format!("{}{end}", "i".repeat(length - 1)).parse().unwrap();
-            let [a, b] = ['a', 'b'].map(|end| runner(&cluster, &election, &name(end)));
-            assert!(a.starts_with(&runners(&cluster, &election)));
-            assert_ne!(a, b, "names that differ where they are cut");
+            for role in [None, Some(0), Some(u32::MAX)] {
+                let [a, b] = ['a', 'b'].map(|end| runner(&cluster, &election, &name(end), role));
+                assert!(a.starts_with(&runners(&cluster, &election)));
+                assert_ne!(a, b, "names that differ where they are cut");
+                // A socket's path holds 107 bytes.
+                assert!("/run/user/4294967295/tenure/".len() + a.len() <= 107, "{a}");
+            }
             let node = node(&ClusterName::new("c").unwrap(), &name('a'));
-            // A socket's path holds 107 bytes.
-            let directory = "/run/user/4294967295/tenure/".len();
-            assert!(directory + a.len().max(node.len()) <= 107, "{a} {node}");
+            assert!("/run/user/4294967295/tenure/".len() + node.len() <= 107, "{node}");
         }
         assert_ne!(hash(&["a", "bc"]), hash(&["ab", "c"]));
         let elsewhere = |name| runners(&realm("other", "namespace", name), &election);

@@ -26,20 +26,36 @@ pub trait Backend: Debug {
 
     /// Starts one that campaigns in `election` under the name `id`. That the others cannot be
     /// reached is no error: they may come yet.
-    fn candidate(
-        &self,
-        id: &NodeName,
-        election: &ElectionName,
-        origins: &Origins,
-    ) -> Result<Box<dyn Participant>, Failure>;
+    fn candidate<'a>(
+        &'a self,
+        id: &'a NodeName,
+        election: &'a ElectionName,
+        origins: &'a Origins,
+    ) -> Started<'a>;
 
     /// Starts one that only asks about `election`.
-    fn asker(
-        &self,
-        election: &ElectionName,
+    fn asker<'a>(
+        &'a self,
+        election: &'a ElectionName,
         asks: Asks,
-        origins: &Origins,
-    ) -> Result<Box<dyn Participant>, Failure>;
+        origins: &'a Origins,
+    ) -> Started<'a>;
+
+    /// The elections that `election` is divided into, as far as these settings are about them:
+    /// that one alone where there are no roles.
+    fn parts(&self, election: &ElectionName) -> Vec<Part> {
+        vec![Part { election: election.clone(), role: None }]
+    }
+
+    /// Whether the whole of `election` is asked about, as a table.
+    fn asks_for_all(&self) -> bool {
+        false
+    }
+
+    /// Whether CMD is run again that has ended by itself while its runner leads.
+    fn runs_again(&self) -> bool {
+        false
+    }
 
     /// The members, and how each does: asked only where [`can`](super::Protocol::can) says so.
     fn members<'a>(&'a self, _: &'a Origins) -> Later<'a, Result<Members, Failure>> {
@@ -67,6 +83,24 @@ pub enum Asks {
 
 /// Something that is there later.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// One that has started, or why it did not.
+pub type Started<'a> = Later<'a, Result<Box<dyn Participant>, Failure>>;
+
+/// What is there already.
+#[must_use]
+pub fn at_once<'a, T: 'a>(value: T) -> Later<'a, T> {
+    Box::pin(std::future::ready(value))
+}
+
+/// An election of its own, of which a runner may fill several.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// Its name: `NAME/3` of role 3.
+    pub election: ElectionName,
+    /// Its role, where there are several.
+    pub role: Option<u32>,
+}
 
 /// One that takes part in elections: it campaigns, or only asks.
 pub trait Participant {
@@ -117,6 +151,17 @@ pub trait Participant {
     /// What to do about a campaign that was refused for this reason.
     fn refused(&self, why: String) -> Later<'static, Failure> {
         Box::pin(async { refused(why) })
+    }
+
+    /// Gives back all that is held and stands for it again, where nothing can be given back alone.
+    fn give_back_all(&self) -> Option<Later<'_, ()>> {
+        None
+    }
+
+    /// All parts of the election as they are now, where there are several: `None` if that is not
+    /// known.
+    fn table(&self) -> Later<'_, Option<Table>> {
+        at_once(None)
     }
 
     /// Asks `leader` itself whether it leads `election`: called only where
@@ -201,6 +246,46 @@ pub struct Rank {
     pub number: u64,
     /// Nobody has given it.
     pub drawn: bool,
+}
+
+/// Who leads which part of an election.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// Of each part those that say they lead it, in the order of roles; of one that nobody leads
+    /// there is a row without an owner if it was asked about.
+    pub rows: Vec<Row>,
+}
+
+/// One leader of one part, or that there is none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// The part.
+    pub part: Part,
+    /// On what it is decided.
+    pub partition: u32,
+    /// Who leads it.
+    pub owner: Option<Owner>,
+    /// Whether that is known: one that leads may not have been heard of yet.
+    pub known: bool,
+}
+
+/// One that says that it leads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Owner {
+    /// Its name.
+    pub id: String,
+    /// In which group.
+    pub group: String,
+    /// On which machine.
+    pub host: String,
+    /// What it wants others to know.
+    pub value: String,
+    /// The fence of its leadership, if there are fences.
+    pub fence: Option<Fence>,
+    /// When it was heard last.
+    pub heard: Time,
+    /// It has not been heard for longer than one that is there is silent.
+    pub silent: bool,
 }
 
 /// A leader's own promise that it leads.

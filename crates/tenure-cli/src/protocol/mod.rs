@@ -19,15 +19,16 @@
 pub mod allcall;
 mod backend;
 pub mod etcd;
+pub mod nele;
 pub mod nerio;
-#[cfg(any(feature = "etcd", feature = "nats", feature = "voter"))]
+#[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod outage;
-#[cfg(any(feature = "etcd", feature = "nats", feature = "voter"))]
+#[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod pem;
 mod registry;
-#[cfg(any(feature = "etcd", feature = "nats", feature = "voter"))]
+#[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod start;
-#[cfg(any(feature = "etcd", feature = "nats", feature = "voter"))]
+#[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod troubles;
 pub mod urls;
 pub mod voter;
@@ -38,24 +39,22 @@ use tenure_core::{ElectionName, NodeName};
 
 pub(crate) use self::backend::Class;
 pub use self::backend::{
-    AnyElection, Asks, Backend, Later, Member, MemberChange, Members, Participant, Rank, Verified,
-    refused,
+    AnyElection, Asks, Backend, Later, Member, MemberChange, Members, Owner, Part, Participant,
+    Rank, Row, Started, Table, Verified, at_once, refused,
 };
 pub use self::registry::Registry;
 #[cfg(test)]
 use self::registry::expect_defaults;
 pub(crate) use self::registry::{default, has};
 use crate::failure::Failure;
-use crate::settings::{Layers, Setting, Spec};
+use crate::settings::{Default, Layers, Setting, Spec};
 
 /// The protocols of this command.
-pub static ALL: &[&dyn Protocol] = &[&nerio::Nerio, &etcd::Etcd, &allcall::Allcall, &voter::Voter];
+pub static ALL: &[&dyn Protocol] =
+    &[&nerio::Nerio, &etcd::Etcd, &allcall::Allcall, &voter::Voter, &nele::Nele];
 
 /// Variables that are not called `TENURE_…` and are read, because others call them so.
 pub(crate) const VARIABLES: [&str; 2] = [voter::SEED_HOST_VARIABLE, voter::VOTER_URL_VARIABLE];
-
-/// What the next versions are to have.
-const LATER: [&str; 1] = ["nele"];
 
 /// How a leader is found.
 pub trait Protocol: Debug + Sync {
@@ -103,7 +102,13 @@ pub trait Protocol: Debug + Sync {
 
     /// What its client library logs as, if that calls errors of what the commands say more: how a
     /// connection ends.
-    fn quiet(&self) -> Option<&'static str> {
+    fn quiet(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The setting that says which of an election's roles is meant, where elections have roles:
+    /// that of role 3 is the election `NAME/3`.
+    fn role(&self) -> Option<&'static Setting<u32>> {
         None
     }
 
@@ -211,6 +216,15 @@ impl Capabilities {
     }
 }
 
+/// The election that has the roles: `NAME/3` and 3 together name role 3 of NAME, as CMD is told
+/// both, and what it starts may take both.
+pub(crate) fn whole(election: &ElectionName, role: Option<u32>) -> ElectionName {
+    let end = role.map(|role| format!("/{role}"));
+    let name = end.and_then(|end| election.as_str().strip_suffix(&*end));
+    let name = name.and_then(|name| ElectionName::new(name).ok());
+    name.unwrap_or_else(|| election.clone())
+}
+
 /// What keeps elections of one name on one machine apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Realm {
@@ -229,7 +243,11 @@ impl Realm {
     /// Reads it.
     pub fn read(layers: &mut Layers<'_>, protocol: &dyn Protocol) -> Result<Self, Failure> {
         let spec = protocol.realm();
-        let name = layers.text_of(spec)?;
+        let name = match spec.default {
+            // The election says it, and names the sockets as well.
+            Default::Follows(_) => layers.text_if_set(spec)?.unwrap_or_default(),
+            _ => layers.text_of(spec)?,
+        };
         let roster = match protocol.roster() {
             Some(spec) => layers.text_if_set(spec)?.map(|text| (spec.name, text)),
             None => None,

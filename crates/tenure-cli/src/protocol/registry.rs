@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{About, LATER, Protocol};
+use super::{About, Protocol};
 use crate::failure::Failure;
 use crate::settings::parse::not_one_of;
 use crate::settings::{Default, Refusal, Spec, table};
@@ -58,13 +58,7 @@ impl Registry {
     /// The protocol called `name`, if this build has it.
     pub fn named(self, name: &str) -> Result<&'static dyn Protocol, Refusal> {
         let Some(protocol) = self.0.iter().find(|protocol| protocol.name() == name) else {
-            return Err(match LATER.contains(&name) {
-                true => Refusal::new(
-                    "this version of tenure does not have it yet",
-                    format!("write one of: {}", self.names().join(", ")),
-                ),
-                false => not_one_of(name, "a protocol", &self.names()),
-            });
+            return Err(not_one_of(name, "a protocol", &self.names()));
         };
         match protocol.lacks() {
             Some(feature) => Err(Refusal::new(

@@ -8,7 +8,7 @@ use tenure_core::{ElectionName, NodeName};
 
 use super::{Layers, Origin, Realms, parse, table};
 use crate::failure::{Failure, quoted};
-use crate::protocol::{Backend, MemberChange, Protocol, Purpose, Realm};
+use crate::protocol::{Backend, MemberChange, Protocol, Purpose, Realm, whole};
 use crate::{args, control};
 
 /// What `tenure leader`, `observe` or `verify` was asked, checked.
@@ -136,6 +136,10 @@ fn supported(
 pub struct TellSettings {
     /// Of which election.
     pub election: ElectionName,
+    /// Of which of its roles, where it has some and one was named.
+    pub role: Option<u32>,
+    /// Whether it is about all that the process holds.
+    pub all: bool,
     /// Where its runner listens.
     pub runner: Runner,
     /// The settings that may name it beside the election.
@@ -163,7 +167,14 @@ impl TellSettings {
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
-        Self::of(layers, protocol, election)
+        let all = layers.required(&table::EVERY_ROLE)?;
+        if all && protocol.role().is_none() {
+            let what =
+                format!("--all is for elections with roles, and {} has none", protocol.name());
+            let failure = Failure::usage(what, "leave it out");
+            return Err(layers.origins.explain(failure, &["all", "protocol"]));
+        }
+        Ok(Self { all, ..Self::of(layers, protocol, election)? })
     }
 
     fn of(
@@ -171,6 +182,11 @@ impl TellSettings {
         protocol: &dyn Protocol,
         election: ElectionName,
     ) -> Result<Self, Failure> {
+        let role = match protocol.role() {
+            Some(setting) => layers.optional(setting)?,
+            None => None,
+        };
+        let election = whole(&election, role);
         let realm = Realm::read(layers, protocol)?;
         let runner = match layers.optional(&table::CONTROL)? {
             Some(path) => Runner::Socket(path),
@@ -185,7 +201,7 @@ impl TellSettings {
             name => format!(", {} {name}", realm.setting),
         };
         let sought = format!("protocol {}{named}", realm.protocol);
-        Ok(Self { election, runner, realms, sought })
+        Ok(Self { election, role, all: false, runner, realms, sought })
     }
 }
 

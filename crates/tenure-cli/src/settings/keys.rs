@@ -52,7 +52,7 @@ impl IssueKeySettings {
             let what = "the key is that of an application, from which no others are made";
             let fix = "give the key of the cluster, which tenure keys new made";
             let failure = Failure::usage(what, fix);
-            return Err(layers.origins.explain(failure, &["keys", "key-file"]));
+            return Err(layers.origins.explain(failure, &keys::NAMES));
         };
         Ok(Self { key, out })
     }

@@ -1,6 +1,7 @@
 //! `tenure run`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use tenure::supervise::SuperviseError;
@@ -11,7 +12,7 @@ use crate::args;
 use crate::control;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::protocol::{Backend, Protocol, Purpose, Realm};
+use crate::protocol::{Backend, Part, Protocol, Purpose, Realm};
 
 /// What `tenure run` was asked to do, checked.
 #[derive(Debug)]
@@ -32,6 +33,15 @@ pub struct RunSettings {
     pub priority: Option<u8>,
     /// Whether to end after the first leadership.
     pub once: bool,
+    /// Each election in which it campaigns: one, unless there are roles.
+    pub roles: Vec<RunRole>,
+}
+
+/// One election in which a process campaigns.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunRole {
+    /// Which.
+    pub part: Part,
     /// Its control socket.
     pub control: PathBuf,
     /// What runs while it leads.
@@ -67,14 +77,66 @@ impl RunSettings {
         let once = layers.required(&table::ONCE)?;
         let realm = Realm::read(layers, protocol)?;
         let backend = protocol.backend(layers, Purpose::Campaign(&election))?;
-        let environment = layers.environment();
-        let control = layers.or_follows(&table::CONTROL, || {
-            let file = control::runner(&realm, &election, &id);
-            Ok(control::directory(environment).join(file))
-        })?;
+        let parts = backend.parts(&election);
+        let controls =
+            controls(layers, &parts, |role| control::runner(&realm, &election, &id, role))?;
         let command = command_line(layers)?;
-        Ok(Self { protocol, backend, realm, election, id, value, priority, once, control, command })
+        let role = |(part, control): (Part, PathBuf)| {
+            let command = command.of(part.role);
+            RunRole { part, control, command }
+        };
+        let roles = parts.into_iter().zip(controls).map(role).collect();
+        Ok(Self { protocol, backend, realm, election, id, value, priority, once, roles })
     }
+}
+
+/// The control socket of each part: `PATH.3` of role 3, where there are several.
+fn controls(
+    layers: &mut Layers<'_>,
+    parts: &[Part],
+    file: impl Fn(Option<u32>) -> String,
+) -> Result<Vec<PathBuf>, Failure> {
+    let directory = control::directory(layers.environment());
+    let own = |part: &Part| directory.join(file(part.role));
+    let first = parts.first().map(own).unwrap_or_default();
+    let control = layers.or_follows(&table::CONTROL, || Ok(first))?;
+    let given = !layers.origins.given(&[table::CONTROL.spec.name]).is_empty();
+    let of = |part: &Part| match part.role {
+        Some(role) if given && parts.len() > 1 => {
+            let mut path = control.clone().into_os_string();
+            path.push(format!(".{role}"));
+            path.into()
+        }
+        _ if given => control.clone(),
+        _ => own(part),
+    };
+    Ok(parts.iter().map(of).collect())
+}
+
+/// What stands in CMD's arguments for the number of its role.
+const ROLE: &[u8] = b"{role}";
+
+impl CommandLine {
+    /// The same with the number of a role in its arguments.
+    fn of(&self, role: Option<u32>) -> Self {
+        let mut command = self.clone();
+        if let Some(role) = role {
+            let number = role.to_string();
+            command.args = self.args.iter().map(|arg| filled(arg, &number)).collect();
+        }
+        command
+    }
+}
+
+fn filled(arg: &OsStr, number: &str) -> OsString {
+    let (mut rest, mut filled) = (arg.as_bytes(), Vec::new());
+    while let Some(at) = rest.windows(ROLE.len()).position(|part| part == ROLE) {
+        filled.extend_from_slice(&rest[..at]);
+        filled.extend_from_slice(number.as_bytes());
+        rest = &rest[at + ROLE.len()..];
+    }
+    filled.extend_from_slice(rest);
+    OsString::from_vec(filled)
 }
 
 /// A CMD that cannot run is refused now and not when the first leader needs it.
@@ -112,4 +174,17 @@ fn id_of_this_process() -> Result<NodeName, Failure> {
         Failure::usage(format!("no id can be made of the host name: {error}"), "give --id NAME")
             .origin("host name")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_role_stands_wherever_it_is_meant() {
+        let filled = |arg: &str| filled(arg.as_ref(), "12").into_string().unwrap();
+        assert_eq!(filled("{role}"), "12");
+        assert_eq!(filled("a={role},{role}{ro"), "a=12,12{ro");
+        assert_eq!(filled("{Role}"), "{Role}");
+    }
 }

@@ -109,7 +109,7 @@ fn the_lease_and_its_bounds_are_shown() {
     let shown = network.machine.ask(&words);
     assert_eq!(shown.code, Some(0), "{}", shown.err);
     for (name, value) in
-        [("(lease)", "3s 507ms"), ("(lease counted)", "3s 500ms"), ("(failover)", "5s 267ms")]
+        [("(lease)", "3s 507ms"), ("(lease counted)", "3s 500ms"), ("(failover)", "5s 518ms")]
     {
         let line = shown.out.lines().find(|line| line.starts_with(name)).unwrap_or_default();
         assert!(line.contains(value), "{name} {value}: {line}");

@@ -134,7 +134,8 @@
 //!    which it announced that it is eligible.
 //! 2. A leader renews when L/2 or less remains, if it is the best of the eligible heard in the last
 //!    2.5 H and is not *beaten*: it has heard first-hand, in this term, of another live claim that
-//!    was greater than its own by (later E, lower rank). Its own is the latest that it has
+//!    was greater than its own by (later E, lower rank), and since then no resignation has left it
+//!    the greatest. Its own is the latest that it has
 //!    published, which it goes on to publish, also if that renewal had no effect: of two that hear
 //!    of each other one goes on. One that does not renew stops at E − K − H
 //!    and hands over to the best of the eligible; a hand-over counts once, and only for that

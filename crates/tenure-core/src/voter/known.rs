@@ -33,7 +33,7 @@ pub(super) struct Neighbour {
     pub(super) mixed: Option<Time>,
     /// What keeps it from voting, as it said last.
     pub(super) condition: Condition,
-    /// When it last said that it could endorse somebody.
+    /// When it last said that it could endorse somebody, and had no later electorate.
     pub(super) free: Option<Time>,
     /// Runs of it that are over, with the last heartbeat of each.
     over: Vec<(u128, u64)>,

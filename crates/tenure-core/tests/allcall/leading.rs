@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::allcall::{
-    Body, Config, Digest, Event, Ignored, LeaderClaim, OnConflict, OwnEvent, Packet,
+    Body, Command, Config, Digest, Event, Ignored, LeaderClaim, OnConflict, OwnEvent, Packet,
 };
 use tenure_core::{End, Loss};
 
@@ -86,6 +86,26 @@ fn a_leader_that_serves_out_does_not_stop_at_once() {
     assert_eq!(stage.leaders(X), [0, 1]);
     stage.pass(ms(10_000));
     assert_eq!(stage.leaders(X).len(), 1);
+}
+
+/// It would end as superseded when nobody else leads any more.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_was_beaten_goes_on_when_the_other_resigns() {
+    let mut stage = two_sides(OnConflict::ServeOut);
+    stage.heal();
+    stage.pass(ms(2_000));
+    let beaten = |node: &usize| {
+        let is = |event: &Event| matches!(event, Event::Own(OwnEvent::Beaten { .. }));
+        stage.told(*node, is) > 0
+    };
+    let beaten: Vec<_> = (0..2).filter(beaten).collect();
+    let [beaten] = *beaten else { panic!("{beaten:?} were beaten") };
+    stage.command(1 - beaten, X, Command::Resign);
+    for _ in 0..300 {
+        stage.pass(ms(100));
+        assert_eq!(stage.leaders(X), [beaten]);
+    }
+    assert_eq!(stage.told(beaten, |event| matches!(event, Event::Ended(_))), 0);
 }
 
 /// E as it was published last, and by how much the leader stopped before it by its own clock.

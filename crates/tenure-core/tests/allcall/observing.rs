@@ -248,6 +248,31 @@ pub(crate) fn a_lease_that_is_over_by_a_wrong_clock_is_no_vacancy() {
     assert_eq!(stage.view(2), Some(&View::Vacant));
 }
 
+/// The leader is not heard any more, and by a wrong clock its lease ends between two words of a
+/// candidate that follows it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_followers_word_outlives_a_lease_that_is_over_by_a_wrong_clock() {
+    for cut in (0..5_000).step_by(250) {
+        let mut stage = Stage::new(3);
+        (0..3).for_each(|node| stage.join(node));
+        (0..2).for_each(|node| stage.campaign(node, X));
+        stage.nodes[2].ahead = 7_000;
+        stage.observe(2, X);
+        stage.pass(ms(30_000 + cut));
+        stage.cut = vec![(0, 2)];
+        let before = vacancies(&stage, 2);
+        stage.pass(ms(20_000));
+        assert_eq!(stage.leaders(X), [0]);
+        assert_eq!(vacancies(&stage, 2), before, "after {cut} ms");
+        // What has ended by a tombstone keeps nobody.
+        stage.cut.clear();
+        stage.command(1, X, Command::Resign);
+        stage.command(0, X, Command::Resign);
+        stage.pass(ms(1_500));
+        assert_eq!(stage.view(2), Some(&View::Vacant));
+    }
+}
+
 /// A leader is stopped until its lease is over and another one leads. What it reads first says
 /// nothing of that.
 #[cfg_attr(not(tenure_planted), test)]

@@ -30,6 +30,7 @@ const STORIES: &[Story] = &[
         text::s14_a_leader_goes_on_until_the_end_of_its_term_when_a_better_one_joins,
     ),
     (Rule::Beaten.row(), leading::a_one_way_link_leaves_one_leader),
+    (Rule::BeatenByTheLiving.row(), leading::one_that_was_beaten_goes_on_when_the_other_resigns),
     (Rule::StandsByWhatItSaid.row(), leading::of_two_one_goes_on_although_it_could_not_renew),
     (
         Rule::HandOverMargin.row(),
@@ -70,6 +71,10 @@ const STORIES: &[Story] = &[
     (Rule::OtherTimesLead.row(), observing::unknown_is_what_one_says_beside_others_of_other_times),
     (Rule::StoodMayLead.row(), observing::one_that_stops_when_it_has_stood_is_not_vacant),
     (Rule::SaidItLeads.row(), observing::a_lease_that_is_over_by_a_wrong_clock_is_no_vacancy),
+    (
+        Rule::FollowersWordStays.row(),
+        observing::a_followers_word_outlives_a_lease_that_is_over_by_a_wrong_clock,
+    ),
     (Rule::VacantLately.row(), observing::one_that_was_stopped_does_not_say_what_was),
     (Rule::RelayExact.row(), leading::what_others_relay_moves_no_end_that_was_heard_first_hand),
     (Rule::RelayBeatsNobody.row(), leading::what_others_relay_beats_nobody),

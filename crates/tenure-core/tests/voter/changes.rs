@@ -1,8 +1,9 @@
 //! Changes of the electorate (V9).
 
 use tenure_core::voter::{
-    Admission, Answer, Ask, Caller, Change, Config, ElectorateId, Refusal, Unchanged,
+    Admission, Answer, Ask, Caller, Change, Config, ElectorateId, Event, Refusal, Unchanged,
 };
+use tenure_core::{Input, Ticket};
 
 use crate::stage::{Stage, ballot, config, id, leads, ms, refusal};
 
@@ -113,6 +114,72 @@ fn voters_leave_one_by_one() {
     [1, 2].into_iter().for_each(|node| stage.kill(node));
     stage.pass(ms(20_000));
     assert_eq!(stage.leaders(), [0]);
+}
+
+/// One of three is down: without the healthy one the leader would be half.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_healthy_voter_stays_while_another_one_is_down() {
+    let mut stage = Stage::led(3);
+    stage.kill(1);
+    stage.pass(ms(10_000));
+    let refused = refusal(change(&mut stage, Change::Remove(id(2))));
+    assert_eq!(refused, Refusal::TooFewAble { able: 1, needed: 2 });
+    stage.pass(ms(20_000));
+    assert_eq!(stage.leaders(), [0]);
+    assert_eq!(stage.told(0, |event| matches!(event, Event::Ended(_))), 0);
+    assert_eq!(change(&mut stage, Change::Remove(id(1))), Some(Answer::Done));
+}
+
+fn full(stage: &mut Stage, node: usize) {
+    stage.nodes[node].full = true;
+    stage.hand(node, Input::Failed(Some(Ticket::NONE)));
+}
+
+/// One of three is down, and the disk of another is full: that one acknowledges what it has stored,
+/// and could not store another document.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_change_ends_no_leadership_that_one_that_fails_carries() {
+    let mut stage = Stage::led(3);
+    stage.kill(2);
+    full(&mut stage, 1);
+    stage.pass(ms(30_000));
+    assert_eq!(stage.leaders(), [0]);
+    let refused = refusal(change(&mut stage, Change::Remove(id(2))));
+    assert_eq!(refused, Refusal::TooFewAble { able: 1, needed: 2 });
+    stage.pass(ms(30_000));
+    assert_eq!(stage.leaders(), [0]);
+    stage.nodes[1].full = false;
+    stage.pass(ms(5_000));
+    assert_eq!(change(&mut stage, Change::Remove(id(2))), Some(Answer::Done));
+}
+
+/// With one of three failing a newcomer that came and went would leave two of four.
+#[cfg_attr(not(tenure_planted), test)]
+fn nobody_is_admitted_that_takes_a_quorum_away() {
+    let mut stage = with_two_more();
+    for node in 0..3 {
+        stage.nodes[node].config.admission = Admission::Auto;
+        stage.nodes[node].again = true;
+    }
+    [3, 4].into_iter().for_each(|node| stage.kill(node));
+    (0..3).for_each(|node| {
+        stage.kill(node);
+        stage.start(node);
+        stage.campaign(node);
+    });
+    stage.until(ms(30_000), |stage| stage.leaders().len() == 1);
+    let leader = stage.leaders()[0];
+    full(&mut stage, (leader + 1) % 3);
+    stage.pass(ms(5_000));
+    stage.start(3);
+    let register = Ask::Register(crate::stage::dto(3, tenure_core::voter::Role::None));
+    let caller = stage.voter(3);
+    stage.ask(leader, caller, register).unwrap();
+    stage.pass(ms(9_000));
+    assert_eq!(stage.electorate(leader).members.len(), 3);
+    stage.kill(3);
+    stage.pass(ms(60_000));
+    assert_eq!(stage.leaders(), [leader]);
 }
 
 /// One that was taken out and knows it is given its vote again, does not hear of it, and the leader

@@ -10,7 +10,7 @@ use tenure_core::{Input, Protocol, Ticket, Waiting};
 use crate::stage::{Stage, config, election, id, ms, url};
 
 /// The last thing that a candidate was told that it waits for.
-fn waits(stage: &Stage, node: usize) -> String {
+pub(crate) fn waits(stage: &Stage, node: usize) -> String {
     let waits = stage.nodes[node].told.iter().rev().find_map(|event| match event {
         Event::Waiting(waiting) => Some(waiting.to_string()),
         _ => None,
@@ -146,8 +146,55 @@ fn a_second_process_of_an_id_is_told_of_the_first() {
     stage.until(ms(5_000), |stage| stage.leaders() == [0]);
 }
 
+/// Of four voters one has lost its directory, one is down, and a mistyped process has the id of a
+/// third one, which is well: nobody is told to begin the network anew.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_second_process_of_an_id_is_no_lost_directory() {
+    let twin = Config { url: url(4), ..config(1, 4) };
+    let configs = (0..4).map(|node| config(node, 4)).chain([twin]);
+    let mut stage = Stage::with(configs.collect());
+    (0..4).for_each(|node| stage.start(node));
+    stage.pass(ms(5_000));
+    (2..4).for_each(|node| stage.kill(node));
+    stage.nodes[3].disk = Memory::begin(Identity(0xdead << 64));
+    stage.nodes[4].disk = Memory::begin(Identity(0xbad << 64));
+    (3..5).for_each(|node| stage.start(node));
+    stage.campaign(0);
+    stage.pass(ms(20_000));
+    assert_eq!(
+        waits(&stage, 0),
+        "refused by n3: it answers with another identity: its state directory was lost, or \
+         another process has its id; nothing heard of n2"
+    );
+    // Once the true one is gone nothing tells that from a lost directory.
+    stage.kill(1);
+    stage.pass(ms(10_000));
+    assert!(waits(&stage, 0).contains("2 of the 4 voters have lost"), "{}", waits(&stage, 0));
+}
+
+/// A leader whose id a mistyped process has goes on, and that is what the others wait for.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_candidate_is_behind_a_leader_of_whose_id_there_are_two() {
+    let twin = Config { url: url(2), ..config(1, 2) };
+    let mut stage = Stage::with(vec![config(0, 2), config(1, 2), twin]);
+    (0..2).for_each(|node| stage.start(node));
+    stage.pass(ms(5_000));
+    stage.campaign(1);
+    stage.until(ms(3_000), |stage| stage.leaders() == [1]);
+    stage.campaign(0);
+    stage.pass(ms(3_000));
+    stage.nodes[2].disk = Memory::begin(Identity(0xbad << 64));
+    stage.start(2);
+    stage.pass(ms(20_000));
+    assert_eq!(stage.leaders(), [1]);
+    let told = stage.nodes[0].told.iter().filter(|event| matches!(event, Event::Waiting(_)));
+    let lost = |event: &&Event| event.to_string().contains("lost");
+    assert_eq!(told.filter(lost).count(), 0);
+    assert_eq!(waits(&stage, 0), "behind n1, which leads");
+}
+
 /// So many voters with these foundings, that have looked for each other.
-fn founding(foundings: Vec<Founding>) -> Stage {
+pub(crate) fn founding(foundings: Vec<Founding>) -> Stage {
     let of = foundings.len();
     let configs = foundings.into_iter().enumerate();
     let configs = configs.map(|(node, founding)| Config { founding, ..config(node, of) });
@@ -164,7 +211,7 @@ fn founding(foundings: Vec<Founding>) -> Stage {
     stage
 }
 
-fn list(nodes: &[usize]) -> Founding {
+pub(crate) fn list(nodes: &[usize]) -> Founding {
     let listed = |node: &usize| Listed { id: id(*node), url: url(*node) };
     Founding::List(nodes.iter().map(listed).collect())
 }

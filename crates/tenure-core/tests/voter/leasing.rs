@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tenure_core::voter::{Answer, Ask, BeatenDto, Caller, Leadership, Refusal};
+use tenure_core::voter::{Answer, Ask, BeatenDto, Caller, Config, Leadership, Refusal};
 use tenure_core::{End, Loss, Time};
 
-use crate::stage::{Stage, acknowledged, ballot, cast, leads, ms, refusal};
+use crate::stage::{Stage, acknowledged, ballot, cast, config, leads, ms, refusal};
 
 /// A network far apart: a message takes 100 ms.
 fn far() -> Stage {
@@ -229,4 +229,37 @@ fn a_leader_settles_when_a_quorum_has_acknowledged_it() {
     assert_eq!(leader.leadership.leader, stage.who(0));
     let caller = Caller::Operator;
     assert!(matches!(refusal(stage.ask(1, caller, Ask::Start)), Refusal::Leads(_)));
+}
+
+/// The only candidate has promised nothing, and asks the others from time to time whether they are
+/// free.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn long_heartbeats_keep_nobody_from_leading_within_the_bound() {
+    let (h, t) = (10_000, 300);
+    let slow = |node| Config {
+        heartbeat: ms(h),
+        request_timeout: ms(t),
+        cast_timeout: ms(2 * t),
+        result_timeout: ms(2 * t),
+        ..config(node, 3)
+    };
+    let beats = |stage: &Stage| stage.asked(0, |ask| matches!(ask, Ask::Heartbeat(_))).len();
+    for phase in 0..12 {
+        let mut stage = Stage::with((0..3).map(slow).collect());
+        (0..3).for_each(|node| stage.start(node));
+        stage.pass(ms(6 * h));
+        stage.campaign(0);
+        stage.until(ms(20 * h), |stage| stage.leaders() == [0]);
+        stage.partition(&[2]);
+        stage.pass(ms(6 * h + phase * h / 12));
+        stage.campaign(2);
+        stage.pass(ms(6 * h));
+        // n1 promises once more, and that is all that n2 waits for.
+        let before = beats(&stage);
+        stage.until(ms(2 * h), |stage| beats(stage) > before);
+        stage.kill(0);
+        stage.cut.clear();
+        let most = stage.nodes[2].config.failover();
+        stage.until(most, |stage| stage.leaders() == [2]);
+    }
 }

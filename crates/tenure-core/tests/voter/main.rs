@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
 #![cfg_attr(tenure_planted, allow(dead_code, reason = "not every story is about a rule"))]
 
+mod apart;
 #[cfg(not(tenure_planted))]
 mod asking;
 mod available;
@@ -24,4 +25,5 @@ mod restart;
 mod stage;
 mod strangers;
 mod text;
+mod vacancy;
 mod wild;

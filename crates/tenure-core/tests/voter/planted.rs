@@ -3,7 +3,9 @@
 use tenure_core::voter::planted::{RULES, Rule};
 use tenure_testkit::planted::{Story, by_hand_has_its_story, stories_notice};
 
-use crate::{changes, condition, drawing, founding, hostile, leasing, restart, strangers};
+use crate::{
+    apart, changes, condition, drawing, founding, hostile, leasing, restart, strangers, vacancy,
+};
 
 /// Which story notices which rule.
 const STORIES: &[Story] = &[
@@ -78,6 +80,20 @@ const STORIES: &[Story] = &[
     (Rule::PollsOfMembers.row(), hostile::one_that_was_taken_out_while_it_asks_starts_no_ballot),
     (Rule::FailingIsNotFree.row(), condition::one_that_cannot_write_is_not_free_and_says_so),
     (Rule::FoundingIsTold.row(), founding::a_candidate_is_told_who_is_missing_at_the_founding),
+    (Rule::TwinIsNoLoss.row(), condition::a_second_process_of_an_id_is_no_lost_directory),
+    (Rule::ApartIsTold.row(), apart::founders_that_have_accepted_other_sets_are_told),
+    (Rule::OthersMayBeMixed.row(), apart::a_voter_outside_of_the_set_blocks_no_founding),
+    (Rule::ChangesCarried.row(), changes::a_healthy_voter_stays_while_another_one_is_down),
+    (
+        Rule::FailingCarriesNone.row(),
+        changes::a_change_ends_no_leadership_that_one_that_fails_carries,
+    ),
+    (Rule::VacantByTheLatest.row(), vacancy::an_earlier_electorate_makes_no_vacancy),
+    (Rule::VacantWhenAsked.row(), vacancy::a_newcomer_asks_before_it_says_that_nobody_leads),
+    (
+        Rule::PollsAgainSoon.row(),
+        leasing::long_heartbeats_keep_nobody_from_leading_within_the_bound,
+    ),
 ];
 
 #[test]

@@ -637,9 +637,7 @@ pub(crate) fn acknowledged(stage: &Stage, by: usize, seq: u64, of: &Leadership) 
             promise: PromiseDto { span: config.lease(), drift: config.drift },
             stored: stage.electorate(by).id,
         }),
-        refused: None,
-        leader: None,
-        free: false,
+        ..BeatenDto::default()
     })
 }
 

@@ -12,6 +12,8 @@ mod stage;
 mod take_over;
 #[path = "../../../tenure/benches/costs/target.rs"]
 mod target;
+#[path = "../../../tenure/benches/costs/used_by.rs"]
+mod used_by;
 
 use std::process::ExitCode;
 

@@ -1,6 +1,5 @@
 //! What the server counts, and what processes use.
 
-use std::fs;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -8,6 +7,7 @@ use tenure::{Time, clock};
 use tenure_services::nats::Cluster;
 
 use crate::Result;
+use crate::used_by::used_by;
 
 /// Totals at one moment.
 #[derive(Clone, Copy)]
@@ -75,12 +75,4 @@ impl Rates {
             server * 100.0,
         );
     }
-}
-
-/// Processor time of a process, from the kernel's count in hundredths of a second.
-fn used_by(pid: u32) -> Result<Duration> {
-    let said = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let fields = said.rsplit_once(')').ok_or("no name in stat")?.1.split_whitespace();
-    let ticks: u64 = fields.skip(11).take(2).map(|ticks| ticks.parse().unwrap_or(0)).sum();
-    Ok(Duration::from_millis(ticks * 10))
 }

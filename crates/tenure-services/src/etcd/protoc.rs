@@ -20,14 +20,7 @@ const PROBE: &str = "syntax = \"proto3\"; import \"google/protobuf/descriptor.pr
 ///
 /// When there is none and it cannot be installed; the error says what to do.
 pub(super) fn ensure() -> Result<(), Error> {
-    if works()? {
-        return Ok(());
-    }
-    if !debian::is_root() {
-        return Err(missing());
-    }
-    debian::install(&PACKAGES)?;
-    if works()? { Ok(()) } else { Err(missing()) }
+    debian::ensure(works, &PACKAGES, missing)
 }
 
 /// Whether the `protoc` that a build would use compiles something that imports a definition.
@@ -43,11 +36,7 @@ fn works() -> Result<bool, Error> {
     }
     let set = folder.path().join("probe.bin");
     command.arg("--descriptor_set_out").arg(set).arg(&probe);
-    match tool::run(&mut command) {
-        Ok(_) => Ok(true),
-        Err(Error::Failed { .. } | Error::Spawn { .. }) => Ok(false),
-        Err(other) => Err(other),
-    }
+    Ok(tool::says(&mut command)?.is_some())
 }
 
 fn missing() -> Error {

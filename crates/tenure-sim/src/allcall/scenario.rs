@@ -17,7 +17,7 @@ use super::station::Station;
 use crate::rng::{Rng, mix};
 use crate::scenario::parts::{Parted, Parts};
 use crate::scenario::{
-    Check, Claimed, Fact, History, Judged, Leadership, Run, Scenario, Sentences,
+    Check, Claimed, Fact, History, Judged, Leadership, Memory, Run, Scenario, Sentences,
 };
 use crate::world::Context;
 use crate::world::conditions::Incident;
@@ -375,6 +375,12 @@ impl Scenario for LeasedLeaders {
         let own = &plan.own;
         let all = matches!(own.kind, Kind::Connected | Kind::Beyond);
         all.then(|| own.slow(own.heartbeat * 7 / 2) + own.delay)
+    }
+
+    /// Of each election there is what each participant has said last: less than a kilobyte together
+    /// beside what is there anyway.
+    fn memory(plan: &Plan) -> Memory {
+        Memory { every: 1_024, bytes: 8_192 + plan.elections.len() * 4_096 }
     }
 
     fn role(plan: &Plan, node: usize) -> &'static str {

@@ -36,6 +36,11 @@ pub trait Deployment: Sized {
     const WORKING: usize = 2;
     /// Where two may lead at once: for how long at most once they can reach each other again.
     const OVERLAP: Option<Duration> = None;
+    /// Whether two may lead at once also while all can reach each other, as where leaders lead on
+    /// until others can have taken over.
+    const OVERLAPS_ANYWAY: bool = false;
+    /// The words by which a leader gives up what it leads.
+    const RESIGN: &[&str] = &["resign"];
     /// How CMDs take SIGTERM.
     const MANNERS: &[Manner] = &Manner::ALL;
 

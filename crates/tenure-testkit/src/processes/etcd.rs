@@ -91,7 +91,7 @@ impl Deployment for Etcd {
         match fault {
             Fault::RunnerCutOff | Fault::GuardStopped | Fault::NodeCutOff => self.network.is_some(),
             Fault::StateDeleted | Fault::Transferred | Fault::Storm => false,
-            Fault::RoutesCut | Fault::ClientMoved => false,
+            Fault::RoutesCut | Fault::ClientMoved | Fault::RunnerJoins => false,
             _ => true,
         }
     }

@@ -22,6 +22,8 @@ pub enum Fault {
     RunnerTerminated,
     /// SIGSTOP of the leader's `tenure run` beyond its lease, then SIGCONT.
     RunnerStopped,
+    /// The leader's `tenure run` is ended or killed, and another one joins at that moment.
+    RunnerJoins,
     /// Nothing passes between the leader's runner and one, two or all nodes, one or both ways.
     RunnerCutOff,
     /// kill -9 of CMD.
@@ -52,10 +54,11 @@ pub enum Fault {
 
 impl Fault {
     /// Each once.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::RunnerKilled,
         Self::RunnerTerminated,
         Self::RunnerStopped,
+        Self::RunnerJoins,
         Self::RunnerCutOff,
         Self::CommandKilled,
         Self::GuardKilled,
@@ -84,6 +87,7 @@ impl Fault {
             Self::RunnerKilled
                 | Self::RunnerTerminated
                 | Self::RunnerStopped
+                | Self::RunnerJoins
                 | Self::RunnerCutOff
                 | Self::CommandKilled
                 | Self::GuardKilled
@@ -140,12 +144,13 @@ impl<D: Deployment> Blow<'_, D> {
                 Struck::ending("")
             }
             Fault::RunnerStopped => self.runner_stopped(),
+            Fault::RunnerJoins => self.runner_joins(),
             Fault::RunnerCutOff => self.runner_cut_off(),
             Fault::CommandKilled => self.command_killed(),
             Fault::GuardKilled => self.guard_killed(),
             Fault::GuardStopped => self.guard_stopped(),
             Fault::Resigned => {
-                self.tell(&["resign"]);
+                self.tell(D::RESIGN);
                 Struck::ending("")
             }
             Fault::Transferred => self.transferred(),
@@ -189,6 +194,18 @@ impl<D: Deployment> Blow<'_, D> {
         self.hold(0, 5);
         self.fleet.signal(self.runner, Signal::CONT);
         Struck::ending("")
+    }
+
+    fn runner_joins(&mut self) -> Struck {
+        let others = Host::runners().filter(|runner| *runner != self.runner);
+        let joins = *self.rng.pick(&others.collect::<Vec<_>>());
+        self.fleet.signal(joins, Signal::TERM);
+        self.fleet.ended(joins);
+        let signal = *self.rng.pick(&[Signal::TERM, Signal::KILL]);
+        self.fleet.signal(self.runner, signal);
+        self.fleet.start_runner(joins, *self.rng.pick(D::MANNERS));
+        self.fleet.ended(self.runner);
+        Struck::ending(format!("{signal:?}, {joins} joins"))
     }
 
     fn runner_cut_off(&mut self) -> Struck {

@@ -8,6 +8,7 @@
 //! A test binary that starts runners is their CMD as well, so its `main` is [`main`].
 
 pub mod etcd;
+pub mod kafka;
 pub mod nats;
 pub mod nerio;
 pub mod rounds;

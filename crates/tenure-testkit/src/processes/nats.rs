@@ -140,7 +140,7 @@ impl Deployment for Nats {
     /// One server has no routes, and no other to go to.
     fn knows(&self, fault: Fault) -> bool {
         match fault {
-            Fault::Transferred | Fault::StateDeleted | Fault::Storm => false,
+            Fault::Transferred | Fault::StateDeleted | Fault::Storm | Fault::RunnerJoins => false,
             Fault::RoutesCut | Fault::NodeCutOff => self.servers.count() == NODES,
             _ => true,
         }

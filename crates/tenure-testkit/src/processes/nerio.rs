@@ -79,7 +79,7 @@ impl<N: Network> Deployment for Nerio<N> {
 
     /// Nodes do not talk to each other, and runners have no connections.
     fn knows(&self, fault: Fault) -> bool {
-        !matches!(fault, Fault::RoutesCut | Fault::ClientMoved)
+        !matches!(fault, Fault::RoutesCut | Fault::ClientMoved | Fault::RunnerJoins)
     }
 
     fn start(fleet: &mut Fleet<Self>) {

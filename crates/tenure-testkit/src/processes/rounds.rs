@@ -20,6 +20,9 @@ pub const TIMING: Timing = Timing {
     kill_margin: Duration::from_millis(250),
 };
 
+/// Who writes nothing for so long works no more.
+const ALONE: Duration = Duration::from_millis(300);
+
 /// Plays `rounds` rounds, each kind of fault about equally often. `command` repeats them, with
 /// the seed in place of `{}`. Without a number, as many rounds as there are kinds.
 pub fn play<D: Deployment>(
@@ -122,7 +125,10 @@ impl<D: Deployment> Chaos<D> {
         let took = taken_over.map_or("kept".to_owned(), |took| format!("{} ms", took.as_millis()));
         println!("{round:3} {fault:?} ({}): {leader} -> {after}, {took}", struck.how);
         if let Some(most) = D::OVERLAP {
-            self.judge_overlap(fault, struck_at, most);
+            match D::OVERLAPS_ANYWAY {
+                true => self.await_single(fault, struck_at, most),
+                false => self.judge_overlap(fault, struck_at, most),
+            }
         }
     }
 
@@ -140,6 +146,25 @@ impl<D: Deployment> Chaos<D> {
         (*cut, *healed) = (meanwhile.max(*cut), after.max(*healed));
         assert!(after <= most, "{fault:?}: two led for {after:?}, more than {most:?}");
         assert!(!all || before.is_zero(), "{fault:?}: two led for {before:?}, with no cut");
+    }
+
+    /// Waits until one leads alone, which is `most` after all can reach each other, at most.
+    fn await_single(&mut self, fault: Fault, struck_at: Time, most: Duration) {
+        D::await_ready(&self.fleet);
+        let reachable = clock::now();
+        loop {
+            let seen = clock::now();
+            thread::sleep(ALONE);
+            if self.fleet.judged().overlap(seen).is_zero() {
+                break;
+            }
+            let late = seen.since(reachable);
+            assert!(late <= most, "{fault:?}: two lead for {late:?} still, more than {most:?}");
+        }
+        let judge = self.fleet.judged();
+        let (meanwhile, after) = (judge.overlap(struck_at), judge.overlap(reachable));
+        let (cut, healed) = self.record.overlaps.entry(fault).or_default();
+        (*cut, *healed) = (meanwhile.max(*cut), after.max(*healed));
     }
 
     /// How long after this the next leader may begin.

@@ -167,6 +167,7 @@ impl Deployment for Voters {
             Fault::Transferred
             | Fault::RoutesCut
             | Fault::ClientMoved
+            | Fault::RunnerJoins
             | Fault::StateDeleted
             | Fault::Storm => false,
             Fault::RunnerCutOff | Fault::NodeCutOff | Fault::GuardStopped => apart,

@@ -78,6 +78,12 @@ pub(crate) enum Proof {
     Secret { number: usize, nonce: u128 },
 }
 
+/// Why a request is refused, and how that is authenticated: one whose MAC was right is told by one.
+pub(crate) struct Refused {
+    pub(crate) problem: Box<Problem>,
+    pub(crate) proof: Proof,
+}
+
 /// What is kept to check requests.
 pub(crate) struct Guard {
     secrets: Option<Secrets>,
@@ -100,16 +106,19 @@ impl Guard {
         self.secrets.is_none()
     }
 
-    /// Checks who has sent this.
+    /// Checks who has sent this, and that it was not carried out before.
     pub(crate) fn check(
         &self,
         said: Said<'_>,
         now: Time,
         wall: WallTime,
-    ) -> Result<Proof, Problem> {
+    ) -> Result<Proof, Refused> {
         let Some(secrets) = &self.secrets else { return Ok(Proof::Elsewhere) };
         let Some(authorization) = said.headers.get(AUTHORIZATION) else { return Ok(Proof::None) };
-        let refuse = |why: &str| Problem::new(401, "unauthenticated", why);
+        let refuse = |why: &str| Refused {
+            problem: Problem::new(401, "unauthenticated", why).into(),
+            proof: Proof::None,
+        };
         let stamp = Stamp::read(authorization).ok_or_else(|| {
             refuse(
                 "Authorization must be: TENURE-HMAC-SHA256 date=SECONDS, nonce=32 hexadecimal \
@@ -122,6 +131,15 @@ impl Guard {
                     or the request was changed on its way",
             )
         })?;
+        let proof = Proof::Secret { number, nonce: stamp.nonce };
+        match self.is_new(&stamp, now, wall) {
+            Ok(()) => Ok(proof),
+            Err(problem) => Err(Refused { problem: problem.into(), proof }),
+        }
+    }
+
+    /// Whether one whose MAC is right is of now, and was not seen before.
+    fn is_new(&self, stamp: &Stamp, now: Time, wall: WallTime) -> Result<(), Problem> {
         let seconds = seconds(wall);
         if stamp.date.abs_diff(seconds) > WINDOW.as_secs() {
             let detail = format!(
@@ -145,7 +163,7 @@ impl Guard {
         // What it guards is changed whole, so a panic elsewhere leaves nothing half done.
         let mut replays = self.replays.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match replays.see(stamp.nonce, now) {
-            Seen::New => Ok(Proof::Secret { number, nonce: stamp.nonce }),
+            Seen::New => Ok(()),
             Seen::Before => {
                 let detail = "a request with this nonce was carried out before: draw a new one";
                 Err(Problem::new(401, "replayed", detail))

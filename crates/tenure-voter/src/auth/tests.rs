@@ -35,8 +35,8 @@ fn said<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Said<'a> {
     Said { method: "POST", path: "/election/start", headers, body }
 }
 
-fn kind(refused: Result<Proof, Problem>) -> String {
-    refused.map_or_else(|problem| problem.kind, |proof| format!("{proof:?}"))
+fn kind(refused: Result<Proof, Refused>) -> String {
+    refused.map_or_else(|refused| refused.problem.kind, |proof| format!("{proof:?}"))
 }
 
 #[test]
@@ -86,7 +86,8 @@ fn clocks_that_are_apart_are_told_with_the_numbers() {
     let guard = guard(&[ONE]);
     for (date, here) in [(1_300, 1_000), (1_000, 1_300)] {
         let headers = signed(&[ONE], date, 7, b"");
-        let problem = guard.check(said(&headers, b""), NOW, wall(here)).err().unwrap();
+        let refused = guard.check(said(&headers, b""), NOW, wall(here)).err().unwrap();
+        let problem = *refused.problem;
         assert_eq!((problem.status, &*problem.kind), (401, "urn:tenure:voter:clock"));
         assert!(problem.detail.contains("300 s apart; at most 30 s"), "{}", problem.detail);
     }
@@ -94,6 +95,25 @@ fn clocks_that_are_apart_are_told_with_the_numbers() {
         let headers = signed(&[ONE], 1_000, nonce, b"");
         assert!(guard.check(said(&headers, b""), NOW, wall(here)).is_ok());
     }
+}
+
+/// Who asks knows that it is told so by one that has the secret, and by the same.
+#[test]
+fn what_is_refused_in_spite_of_its_mac_is_refused_by_one() {
+    let guard = Guard::new(Some(secrets(&[ONE])), 1, wall(0));
+    let refused = |nonce, at| {
+        let headers = signed(&[ONE], 1_000, nonce, b"");
+        let refused = guard.check(said(&headers, b""), NOW, wall(at)).err()?;
+        assert_eq!(refused.proof, Proof::Secret { number: 0, nonce });
+        Some(refused.problem.kind.rsplit(':').next().unwrap().to_owned())
+    };
+    assert_eq!(refused(7, 1_300).as_deref(), Some("clock"));
+    assert_eq!(refused(7, 1_000), None);
+    assert_eq!(refused(7, 1_000).as_deref(), Some("replayed"));
+    assert_eq!(refused(8, 1_000).as_deref(), Some("busy"));
+    let headers = signed(&[TWO], 1_000, 9, b"");
+    let refused = guard.check(said(&headers, b""), NOW, wall(1_000)).err().unwrap();
+    assert_eq!(refused.proof, Proof::None);
 }
 
 /// The earliest and the latest that a request is let pass are 61 s apart, less a moment.

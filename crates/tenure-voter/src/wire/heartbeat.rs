@@ -92,6 +92,7 @@ pub(super) struct BeatenForm {
     refused: Option<RefusalForm>,
     leader: Option<LeaderForm>,
     free: bool,
+    electorate: Option<ElectorateIdForm>,
 }
 
 impl Form for BeatenForm {
@@ -104,6 +105,7 @@ impl Form for BeatenForm {
             refused: of.refused.as_ref().map(Form::of),
             leader: of.leader.as_ref().map(Form::of),
             free: of.free,
+            electorate: of.electorate.as_ref().map(Form::of),
         }
     }
 
@@ -114,6 +116,7 @@ impl Form for BeatenForm {
             refused: maybe(self.refused)?,
             leader: maybe(self.leader)?,
             free: self.free,
+            electorate: maybe(self.electorate)?,
         })
     }
 }

@@ -57,6 +57,10 @@ pub(super) enum RefusalForm {
     ChangeRuns {
         electorate: ElectorateIdForm,
     },
+    TooFewAble {
+        able: usize,
+        needed: usize,
+    },
     NoChange {
         because: UnchangedForm,
     },
@@ -122,6 +126,9 @@ impl Form for RefusalForm {
             Refusal::ChangeRuns { electorate } => {
                 Self::ChangeRuns { electorate: Form::of(electorate) }
             }
+            Refusal::TooFewAble { able, needed } => {
+                Self::TooFewAble { able: *able, needed: *needed }
+            }
             Refusal::NoChange(because) => Self::NoChange { because: UnchangedForm::of(*because) },
         }
     }
@@ -155,6 +162,7 @@ impl Form for RefusalForm {
             Self::ChangeRuns { electorate } => {
                 Refusal::ChangeRuns { electorate: electorate.read()? }
             }
+            Self::TooFewAble { able, needed } => Refusal::TooFewAble { able, needed },
             Self::NoChange { because } => Refusal::NoChange(because.read()),
         })
     }
@@ -182,6 +190,7 @@ pub(super) const fn status(refusal: &Refusal) -> u16 {
         | Refusal::OldHeartbeat
         | Refusal::NotLeading(_)
         | Refusal::ChangeRuns { .. }
+        | Refusal::TooFewAble { .. }
         | Refusal::NoChange(_) => 409,
     }
 }

@@ -181,6 +181,7 @@ fn refusal() -> impl Strategy<Value = Refusal> {
         Just(Refusal::UnknownElection),
         option::of(leader()).prop_map(|leader| Refusal::NotLeading(leader.map(Box::new))),
         electorate_id().prop_map(|electorate| Refusal::ChangeRuns { electorate }),
+        (0_usize..64, 0_usize..64).prop_map(|(able, needed)| Refusal::TooFewAble { able, needed }),
         Just(Refusal::NoChange(Unchanged::HasVote)),
         Just(Refusal::NoChange(Unchanged::HasNone)),
         Just(Refusal::NoChange(Unchanged::Leads)),
@@ -192,8 +193,16 @@ fn beaten() -> impl Strategy<Value = BeatenDto> {
     let ack = (leadership(), promise(), electorate_id())
         .prop_map(|(leadership, promise, stored)| AckDto { leadership, promise, stored });
     let (ack, refused, leader) = (option::of(ack), option::of(refusal()), option::of(leader()));
-    (any::<u64>(), ack, refused, leader, any::<bool>()).prop_map(
-        |(seq, promise, refused, leader, free)| BeatenDto { seq, promise, refused, leader, free },
+    let electorate = option::of(electorate_id());
+    (any::<u64>(), ack, refused, leader, any::<bool>(), electorate).prop_map(
+        |(seq, promise, refused, leader, free, electorate)| BeatenDto {
+            seq,
+            promise,
+            refused,
+            leader,
+            free,
+            electorate,
+        },
     )
 }
 

@@ -1,6 +1,7 @@
 //! What these tests have in common.
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -42,7 +43,7 @@ pub(crate) fn bind() -> (TcpListener, SocketAddr) {
 pub(crate) struct Network {
     pub(crate) voters: Vec<Node<AtMostOne>>,
     pub(crate) addresses: Vec<SocketAddr>,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 impl Network {
@@ -77,7 +78,13 @@ impl Network {
             builder.listener(listener).start().unwrap()
         };
         let voters = bound.into_iter().enumerate().map(start).collect();
-        Self { voters, addresses, _directory: directory }
+        Self { voters, addresses, directory }
+    }
+
+    /// The state directory of one of them.
+    pub(crate) fn state(&self, n: usize) -> PathBuf {
+        let id = char::from(b'a' + u8::try_from(n).unwrap());
+        self.directory.path().join(id.to_string())
     }
 }
 

@@ -75,6 +75,7 @@ fn clocks_that_are_five_minutes_apart_are_told() {
         for there in [here - 300, here + 300] {
             let answer = raw(at, dated(there).as_bytes()).await;
             assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+            assert!(answer.contains("tenure-mac: "), "nobody else says so: {answer}");
             let problem: serde_json::Value = serde_json::from_str(body(&answer)).unwrap();
             assert_eq!(problem["type"], "urn:tenure:voter:clock", "{problem}");
             let detail = problem["detail"].as_str().unwrap();

@@ -507,6 +507,10 @@ impl Asker {
             sealed.push((to, bytes.to_vec()));
             Ok(())
         })?;
+        self.send_all(sealed).await
+    }
+
+    async fn send_all(&self, sealed: Vec<(SocketAddr, Vec<u8>)>) -> io::Result<()> {
         for (to, bytes) in sealed {
             self.socket.send_to(&bytes, to).await?;
         }
@@ -552,10 +556,8 @@ impl Asker {
             sealed.push((to, bytes.to_vec()));
             Ok(())
         });
-        for (to, bytes) in sealed {
-            self.socket.send_to(&bytes, to).await?;
-        }
         let opened = opened.ok().flatten();
+        self.send_all(sealed).await?;
         Ok(opened.filter(|by| by.authority == Authority::Cluster).map(|opened| opened.plain))
     }
 

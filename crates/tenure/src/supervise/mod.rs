@@ -94,7 +94,7 @@ use std::process::ExitCode;
 
 pub use error::SuperviseError;
 pub use frame::{Ended, Why};
-pub use plan::{Plan, resolve};
+pub use plan::{Output, Plan, resolve};
 pub use supervised::{Outcome, Supervised};
 
 /// The hidden subcommand that makes this binary a guard.

@@ -2,10 +2,12 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -30,6 +32,10 @@ pub struct Plan {
     pub id: NodeName,
     /// `TENURE_FENCE`; unset for the command when there is none.
     pub fence: Option<Fence>,
+    /// `TENURE_ROLE`, where an election has several; else it is what it is here.
+    pub role: Option<u32>,
+    /// Where the command writes to; `None`: to where this process does.
+    pub output: Option<Output>,
     /// Variables of this process that the command does not inherit, such as those that hold a
     /// password.
     pub withheld: Vec<OsString>,
@@ -47,6 +53,16 @@ pub struct Plan {
     pub kill_margin: Duration,
 }
 
+/// What a command has as its standard output and standard error: the writing ends of two pipes,
+/// say. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Standard output.
+    pub out: Arc<OwnedFd>,
+    /// Standard error, of its guard as well.
+    pub err: Arc<OwnedFd>,
+}
+
 impl Plan {
     pub(super) fn check(&self) -> Result<(), SuperviseError> {
         let (grace, kill_margin) = (self.grace, self.kill_margin);
@@ -58,7 +74,7 @@ impl Plan {
 
     /// What starts the guard, with `link` as its standard input. The command inherits the
     /// environment, less what is withheld, and the standard streams from it.
-    pub(super) fn guard(&self, link: Link, until_file: &Path) -> Command {
+    pub(super) fn guard(&self, link: Link, until_file: &Path) -> io::Result<Command> {
         let mut guard = Command::new(MYSELF);
         guard.arg0(env::args_os().next().unwrap_or_default()).arg(GUARD);
         guard.arg(self.grace.as_nanos().to_string()).arg(self.kill_margin.as_nanos().to_string());
@@ -72,9 +88,15 @@ impl Plan {
             Some(fence) => guard.env("TENURE_FENCE", fence.number().to_string()),
             None => guard.env_remove("TENURE_FENCE"),
         };
+        if let Some(role) = self.role {
+            guard.env("TENURE_ROLE", role.to_string());
+        }
+        if let Some(Output { out, err }) = &self.output {
+            guard.stdout(Stdio::from(out.try_clone()?)).stderr(Stdio::from(err.try_clone()?));
+        }
         guard.env("TENURE_UNTIL_FILE", until_file);
         guard.stdin(Stdio::from(OwnedFd::from(link)));
-        guard
+        Ok(guard)
     }
 }
 

@@ -147,7 +147,7 @@ impl Supervised {
         ours.send_with(&Order::Look, &[io::stdin().as_fd(), deadline.as_fd()])
             .map_err(step("handing on standard input"))?;
         let link = Watched::new(ours).map_err(step("watching a socket"))?;
-        let guard = plan.guard(theirs, &path);
+        let guard = plan.guard(theirs, &path).map_err(step("handing on its output"))?;
         let beginning = begin(guard, path, until).map_err(step("starting a thread"))?;
         let supervised = Self {
             link,

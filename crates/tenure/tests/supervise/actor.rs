@@ -49,6 +49,8 @@ pub(crate) fn main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         election: "db/primary".parse().unwrap(),
         id: "node-1".parse().unwrap(),
         fence,
+        role: None,
+        output: None,
         withheld: vec![WITHHELD.into()],
         until_file: folder.join("until"),
         grace,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure::{Election, Fence, Leadership, NodeName, Time, TransferError, View, clock};
 use tokio::sync::oneshot;
 
-use super::Runner;
+use super::runner::Runner;
 use super::stepping_down::{End, SOON, tell};
 use crate::control::Answer;
 use crate::protocol::Class;

@@ -8,13 +8,17 @@ use tenure::supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
 use tenure::{Leadership, Loss, NodeName, Time, TransferError, clock};
 use tokio::sync::oneshot;
 
-use super::Runner;
 use super::handing::{Hand, hand_over, no_transfer};
+use super::orders::Order;
+use super::output::Output;
+use super::restarting;
+use super::runner::Runner;
 use super::stepping_down::{End, tell};
 use crate::control::{self, Answer, Asked, Request};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::Class;
+use crate::settings::run::RunRole;
 use crate::settings::tls::HIDDEN;
 
 /// How a leadership of a runner ended. CMD and all its processes are gone.
@@ -32,31 +36,42 @@ pub(super) enum Ended {
 }
 
 /// Why CMD is being stopped.
-enum Stopping {
+pub(super) enum Stopping {
     Resign(oneshot::Sender<Answer>),
     Transfer(Hand, oneshot::Sender<Answer>),
+    /// All of this process do.
+    StepDown,
     Lost,
 }
 
 /// What came while CMD ran.
 #[derive(Default)]
-struct Course {
-    stopping: Option<Stopping>,
+pub(super) struct Course {
+    pub(super) stopping: Option<Stopping>,
     /// The runner is to end. May come at any time, also while CMD is being stopped already.
     signal: Option<u8>,
 }
 
 impl Course {
     /// The leadership is over: a warning, unless it was asked for.
-    fn lose<K: Class>(&mut self, runner: &Runner<K>, loss: Loss) {
+    pub(super) fn lose<K: Class>(&mut self, runner: &Runner<K>, loss: Loss) {
         if self.stopping.is_none() {
             runner.reporter.lost(loss);
             self.stopping = Some(Stopping::Lost);
         }
     }
 
+    /// CMD is to stop by order of the process.
+    pub(super) fn obey(&mut self, order: Order) {
+        if let Order::End(signal) = order {
+            self.signal.get_or_insert(signal);
+        } else if self.stopping.is_none() {
+            self.stopping = Some(Stopping::StepDown);
+        }
+    }
+
     /// Whether CMD is being stopped.
-    fn ends(&self) -> bool {
+    pub(super) fn ends(&self) -> bool {
         self.stopping.is_some() || self.signal.is_some()
     }
 }
@@ -70,18 +85,76 @@ pub(super) async fn lead<K: Class>(
     // The first lease is short: CMD begins with a full one.
     let settled = tokio::select! {
         biased;
-        signal = runner.signals.next() => return Ok(Ended::Signal(signal)),
+        order = runner.orders.stop() => return Ok(match order {
+            Order::End(signal) => Ended::Signal(signal),
+            Order::StepDown | Order::Go => Ended::GivenUp,
+        }),
         settled = leadership.settled() => settled,
     };
     if let Err(loss) = settled {
         runner.reporter.ended(&format!("not leading any more before CMD was started: {loss}"));
         return Ok(Ended::Late);
     }
-    let (until, began) = (leadership.until(), clock::now());
-    let (course, outcome) = match Supervised::start(&plan(runner, &leadership), until) {
-        Ok(mut command) => watch(runner, &leadership, &mut command, until).await,
+    let mut short = 0_u32;
+    loop {
+        let began = clock::now();
+        let (course, outcome) = once(runner, &leadership).await?;
+        let again = runner.settings.backend.runs_again() && !course.ends();
+        match outcome {
+            Ok(outcome) if again && outcome.why == Why::Itself => {
+                short = restarting::short(short, clock::now().since(began));
+                let course = restarting::pause(runner, &leadership, &outcome, short).await;
+                if course.ends() {
+                    let outcome = Outcome { ended: None, why: Why::Stopped };
+                    return finish(runner, &leadership, course, outcome).await;
+                }
+            }
+            outcome => return after(runner, &leadership, course, outcome, began).await,
+        }
+    }
+}
+
+/// Runs CMD once.
+async fn once<K: Class>(
+    runner: &mut Runner<K>,
+    leadership: &Leadership<K>,
+) -> Result<(Course, Result<Outcome, SuperviseError>), Failure> {
+    let mut plan = plan(runner, leadership);
+    let output = match runner.reporter.prefix() {
+        "" => None,
+        prefix => {
+            let (output, theirs) = Output::begin(prefix).map_err(|error| no_output(&error))?;
+            plan.output = Some(theirs);
+            Some(output)
+        }
+    };
+    let until = leadership.until();
+    let started = Supervised::start(&plan, until);
+    // With it the ends of pipes that are CMD's alone.
+    drop(plan);
+    let came = match started {
+        Ok(mut command) => watch(runner, leadership, &mut command, until).await,
         Err(error) => (Course::default(), Err(error)),
     };
+    if let Some(output) = output {
+        output.rest().await;
+    }
+    Ok(came)
+}
+
+fn no_output(error: &std::io::Error) -> Failure {
+    let what = format!("CMD's output cannot be read: {error}");
+    Failure::new(Exit::System, what, "look at the limits of this process")
+}
+
+/// CMD is gone, and does not run again.
+async fn after<K: Class>(
+    runner: &mut Runner<K>,
+    leadership: &Leadership<K>,
+    course: Course,
+    outcome: Result<Outcome, SuperviseError>,
+    began: Time,
+) -> Result<Ended, Failure> {
     let ran = outcome.is_ok();
     let outcome = match outcome {
         Ok(outcome) => {
@@ -100,13 +173,13 @@ pub(super) async fn lead<K: Class>(
                  {waited:.1?} before the grace of {grace:?}: if that lasts, give a longer --lease"
             ));
             let mut end = End { signal: None };
-            end.within(runner, &leadership, leadership.resign()).await;
+            end.within(runner, leadership, leadership.resign()).await;
             return Ok(end.signal.map_or(Ended::Late, Ended::Signal));
         }
         // Dropping it resigns.
         Err(error) => return Err(not_started(&error)),
     };
-    match finish(runner, &leadership, course, outcome).await? {
+    match finish(runner, leadership, course, outcome).await? {
         Ended::Lost if !ran => Ok(Ended::Late),
         ended => Ok(ended),
     }
@@ -143,16 +216,18 @@ async fn progress(command: &mut Supervised) -> Progress {
 }
 
 fn plan<K: Class>(runner: &Runner<K>, leadership: &Leadership<K>) -> Plan {
-    let settings = &runner.settings;
+    let (settings, RunRole { part, control, command }) = (&runner.settings, &runner.role);
     Plan {
-        program: settings.command.program.clone(),
-        name: settings.command.name.clone(),
-        args: settings.command.args.clone(),
-        election: settings.election.clone(),
+        program: command.program.clone(),
+        name: command.name.clone(),
+        args: command.args.clone(),
+        election: part.election.clone(),
         id: settings.id.clone(),
         fence: K::fence_of(leadership),
+        role: part.role,
+        output: None,
         withheld: HIDDEN.map(|hidden| hidden.variable.into()).into(),
-        until_file: control::until_file(&settings.control),
+        until_file: control::until_file(control),
         grace: settings.backend.grace(),
         kill_margin: settings.backend.kill_margin(),
     }
@@ -190,9 +265,9 @@ async fn watch<K: Class>(
                     course.lose(runner, loss);
                 }
             },
-            signal = runner.signals.next() => {
+            order = runner.orders.stop() => {
                 command.stop();
-                course.signal.get_or_insert(signal);
+                course.obey(order);
             }
             waits = &mut probe => {
                 probe = Box::pin(std::future::pending());
@@ -240,7 +315,7 @@ fn hand_on(command: &mut Supervised, until: Option<Time>) {
 }
 
 /// Answers a request, or says what it wants to be done.
-fn on_request<K: Class>(
+pub(super) fn on_request<K: Class>(
     runner: &Runner<K>,
     leadership: &Leadership<K>,
     asked: Asked,
@@ -253,6 +328,17 @@ fn on_request<K: Class>(
         Request::Status => runner.leading(leadership, pid),
         Request::Keys => runner.reporter.no_keys(),
         _ if busy => refuse("it is stepping down already", "wait until that is done"),
+        Request::ResignAll => {
+            runner.give_back(reply);
+            return None;
+        }
+        Request::Resign if runner.participant.give_back_all().is_some() => {
+            if runner.settings.roles.len() == 1 {
+                runner.give_back(reply);
+                return None;
+            }
+            runner.reporter.part_of_all()
+        }
         Request::Resign => return Some(Stopping::Resign(reply)),
         Request::Transfer { to, .. } if to == runner.settings.id.as_str() => {
             runner.reporter.leads_already()
@@ -286,6 +372,10 @@ async fn finish<K: Class>(
         Some(Stopping::Resign(reply)) => {
             let resigned = end.within(runner, leadership, leadership.resign()).await;
             tell(reply, resigned.map(|()| runner.reporter.status(None)));
+            Some(Ended::GivenUp)
+        }
+        Some(Stopping::StepDown) => {
+            end.within(runner, leadership, leadership.resign()).await;
             Some(Ended::GivenUp)
         }
         Some(Stopping::Lost) => Some(Ended::Lost),

@@ -11,12 +11,16 @@ use super::waiting;
 use crate::control::Answer;
 use crate::failure::{one_line, warn};
 use crate::protocol::{Class, Rank, Realm};
-use crate::settings::run::RunSettings;
+use crate::settings::run::{RunRole, RunSettings};
 
 /// Reports what one runner does, for people or for programs.
 #[derive(Clone)]
 pub(super) struct Reporter {
     election: String,
+    /// The election that has roles, and which of them this is.
+    role: Option<(String, u32)>,
+    /// What lines begin with where a process has several.
+    prefix: String,
     id: String,
     realm: Realm,
     /// Whether several may lead at once.
@@ -29,12 +33,24 @@ pub(super) struct Reporter {
 impl Reporter {
     pub(super) fn new(
         settings: &RunSettings,
+        role: &RunRole,
         several_leaders: bool,
         rank: Option<Rank>,
         json: bool,
     ) -> Self {
-        let (election, id) = (settings.election.to_string(), settings.id.to_string());
-        Self { election, id, realm: settings.realm.clone(), several_leaders, rank, json }
+        let (election, id) = (role.part.election.to_string(), settings.id.to_string());
+        let prefix = match settings.roles.len() {
+            1 => String::new(),
+            _ => format!("[{election}] "),
+        };
+        let role = role.part.role.map(|role| (settings.election.to_string(), role));
+        let realm = settings.realm.clone();
+        Self { election, role, prefix, id, realm, several_leaders, rank, json }
+    }
+
+    /// What the lines of CMD begin with.
+    pub(super) fn prefix(&self) -> &str {
+        &self.prefix
     }
 
     pub(super) fn campaigning(&self) {
@@ -107,7 +123,7 @@ impl Reporter {
             }
             object.to_string()
         } else {
-            format!("tenure: {}", one_line(text))
+            format!("tenure: {}{}", self.prefix, one_line(text))
         };
         // When standard error is closed, nobody reads this.
         let _ = writeln!(std::io::stderr(), "{line}");
@@ -120,6 +136,10 @@ impl Reporter {
         names[self.realm.setting] = self.realm.name.as_str().into();
         if let Some((setting, roster)) = &self.realm.roster {
             names[*setting] = roster.as_str().into();
+        }
+        if let Some((of, role)) = &self.role {
+            names["of"] = of.as_str().into();
+            names["role"] = (*role).into();
         }
         if self.several_leaders {
             names["several_leaders"] = true.into();
@@ -189,6 +209,27 @@ impl Reporter {
                 what,
                 fix: "ask the runner that leads; tenure leader prints who it is".to_owned(),
             },
+        }
+    }
+
+    /// One of several cannot be given back: it would have no leader.
+    pub(super) fn part_of_all(&self) -> Answer {
+        Answer::Refused {
+            what: format!(
+                "{} cannot be given back alone: what decides on it would stay with this process, \
+                 and nobody would lead it",
+                self.election
+            ),
+            fix: "give back all that this process holds: tenure resign --all; or end its runner"
+                .to_owned(),
+        }
+    }
+
+    /// There is only this one.
+    pub(super) fn one_alone(&self) -> Answer {
+        Answer::Refused {
+            what: format!("{} is the only election of this process", self.election),
+            fix: "leave out --all".to_owned(),
         }
     }
 

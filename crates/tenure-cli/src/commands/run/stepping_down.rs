@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure::{Leadership, clock};
 use tokio::sync::oneshot;
 
-use super::Runner;
+use super::runner::Runner;
 use crate::control::Answer;
 use crate::protocol::Class;
 
@@ -49,7 +49,7 @@ impl End {
             tokio::select! {
                 biased;
                 done = &mut done => return Some(done),
-                signal = runner.signals.next() => self.signal = Some(signal),
+                signal = runner.orders.signal() => self.signal = Some(signal),
                 asked = runner.control.next() => {
                     runner.answer(asked, leadership.waiting().as_ref());
                 }

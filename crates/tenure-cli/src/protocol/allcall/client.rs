@@ -15,7 +15,9 @@ use super::explain::Explain;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
-use crate::protocol::{AnyElection, Asks, Backend, Later, Participant, Rank, refused, start};
+use crate::protocol::{
+    AnyElection, Asks, Backend, Later, Participant, Rank, Started, refused, start,
+};
 use crate::settings::{Origins, tls};
 
 /// How long a question may take beside its rounds: a connection, and a server that is slow.
@@ -43,23 +45,20 @@ impl Backend for Settings {
         CONNECTING + self.config.heartbeat.saturating_mul(3) + listens
     }
 
-    fn candidate(
-        &self,
-        id: &NodeName,
-        _: &ElectionName,
-        origins: &Origins,
-    ) -> Result<Box<dyn Participant>, Failure> {
-        let config = Config { id: id.clone(), ..self.config.clone() };
-        begin(self, config, true, origins)
+    fn candidate<'a>(
+        &'a self,
+        id: &'a NodeName,
+        _: &'a ElectionName,
+        origins: &'a Origins,
+    ) -> Started<'a> {
+        Box::pin(async move {
+            let config = Config { id: id.clone(), ..self.config.clone() };
+            begin(self, config, true, origins)
+        })
     }
 
-    fn asker(
-        &self,
-        _: &ElectionName,
-        _: Asks,
-        origins: &Origins,
-    ) -> Result<Box<dyn Participant>, Failure> {
-        begin(self, self.config.clone(), false, origins)
+    fn asker<'a>(&'a self, _: &'a ElectionName, _: Asks, origins: &'a Origins) -> Started<'a> {
+        Box::pin(async move { begin(self, self.config.clone(), false, origins) })
     }
 }
 

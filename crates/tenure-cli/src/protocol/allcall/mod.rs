@@ -191,8 +191,8 @@ impl Protocol for Allcall {
         }
     }
 
-    fn quiet(&self) -> Option<&'static str> {
-        Some("async_nats")
+    fn quiet(&self) -> &'static [&'static str] {
+        &["async_nats"]
     }
 
     fn gives_way(&self) -> &'static str {

@@ -15,7 +15,9 @@ use super::store::Store;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
-use crate::protocol::{self, AnyElection, Asks, Backend, Later, Participant, start as system};
+use crate::protocol::{
+    self, AnyElection, Asks, Backend, Later, Participant, Started, start as system,
+};
 use crate::settings::Origins;
 
 /// How the refusals are called that waiting does not mend.
@@ -42,22 +44,22 @@ impl Backend for Store {
         Duration::from_secs(5)
     }
 
-    fn candidate(
-        &self,
-        _: &NodeName,
-        election: &ElectionName,
-        origins: &Origins,
-    ) -> Result<Box<dyn Participant>, Failure> {
-        start(self, election, Purpose::Campaign, origins)
+    fn candidate<'a>(
+        &'a self,
+        _: &'a NodeName,
+        election: &'a ElectionName,
+        origins: &'a Origins,
+    ) -> Started<'a> {
+        Box::pin(async move { start(self, election, Purpose::Campaign, origins) })
     }
 
-    fn asker(
-        &self,
-        election: &ElectionName,
+    fn asker<'a>(
+        &'a self,
+        election: &'a ElectionName,
         _: Asks,
-        origins: &Origins,
-    ) -> Result<Box<dyn Participant>, Failure> {
-        start(self, election, Purpose::Ask, origins)
+        origins: &'a Origins,
+    ) -> Started<'a> {
+        Box::pin(async move { start(self, election, Purpose::Ask, origins) })
     }
 }
 

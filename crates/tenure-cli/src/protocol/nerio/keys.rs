@@ -13,8 +13,8 @@ use crate::settings::{Layers, Origins};
 
 /// How often to look whether the file has changed.
 const LOOK: Duration = Duration::from_secs(1);
-/// What is named in origins.
-const NAMES: [&str; 2] = ["keys", "key-file"];
+/// Where keys come from: what an error about them names.
+pub(crate) const NAMES: [&str; 2] = ["keys", "key-file"];
 
 /// Keys, and where they are from.
 #[derive(Clone, PartialEq, Eq, Debug)]

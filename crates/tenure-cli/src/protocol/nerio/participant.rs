@@ -11,11 +11,13 @@ use tenure::{ElectionName, LeaderView, NodeName, StartError};
 use tenure_core::nerio::{MemberSet, Service};
 
 use super::Cluster;
-use super::keys::follow;
+use super::keys::{NAMES, follow};
 use super::troubles::{self, Differing, Nobody};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::protocol::{AnyElection, Asks, Backend, Later, Member, Members, Participant, Verified};
+use crate::protocol::{
+    AnyElection, Asks, Backend, Later, Member, Members, Participant, Started, Verified,
+};
 use crate::settings::Origins;
 
 impl Backend for Cluster {
@@ -32,26 +34,23 @@ impl Backend for Cluster {
         self.config.round_trip * 20 + Duration::from_secs(1)
     }
 
-    fn candidate(
-        &self,
-        id: &NodeName,
-        _: &ElectionName,
-        origins: &Origins,
-    ) -> Result<Box<dyn Participant>, Failure> {
-        Grantors::meet(id.clone(), self, Asks::On, origins)
+    fn candidate<'a>(
+        &'a self,
+        id: &'a NodeName,
+        _: &'a ElectionName,
+        origins: &'a Origins,
+    ) -> Started<'a> {
+        Box::pin(async move { Grantors::meet(id.clone(), self, Asks::On, origins) })
     }
 
-    fn asker(
-        &self,
-        _: &ElectionName,
-        asks: Asks,
-        origins: &Origins,
-    ) -> Result<Box<dyn Participant>, Failure> {
-        let random = format!("ask-{}", std::process::id());
-        let name = NodeName::new(&random).map_err(|error| {
-            Failure::new(Exit::Bug, format!("{random} is no name: {error}"), "report it")
-        })?;
-        Grantors::meet(name, self, asks, origins)
+    fn asker<'a>(&'a self, _: &'a ElectionName, asks: Asks, origins: &'a Origins) -> Started<'a> {
+        Box::pin(async move {
+            let random = format!("ask-{}", std::process::id());
+            let name = NodeName::new(&random).map_err(|error| {
+                Failure::new(Exit::Bug, format!("{random} is no name: {error}"), "report it")
+            })?;
+            Grantors::meet(name, self, asks, origins)
+        })
     }
 
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
@@ -255,7 +254,7 @@ fn explain(error: &StartError, origins: &Origins) -> Failure {
         }
         StartError::NotAMember { .. } => ("give the name of a member", &["name", "members"]),
         StartError::OtherCluster { .. } | StartError::NotAMembersKey { .. } => {
-            ("give another key", &["keys", "key-file"])
+            ("give another key", &NAMES)
         }
         StartError::System(_) => ("look at the limits of this process", &[]),
     };

@@ -13,7 +13,9 @@ use super::watcher::Watcher;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
-use crate::protocol::{AnyElection, Asks, Backend, Later, MemberChange, Members, Participant};
+use crate::protocol::{
+    AnyElection, Asks, Backend, Later, MemberChange, Members, Participant, Started,
+};
 use crate::settings::Origins;
 
 /// How long a question may take beside its rounds: a name to resolve, a connection.
@@ -32,31 +34,39 @@ impl Backend for Settings {
         CONNECTING + self.times.heartbeat * 2
     }
 
-    fn candidate(
-        &self,
-        _: &NodeName,
-        _: &ElectionName,
-        origins: &Origins,
-    ) -> Result<Box<dyn Participant>, Failure> {
-        let Some(config) = self.config.clone() else {
-            return Err(Failure::new(Exit::Bug, "no voter's settings were read", "report it"));
-        };
-        match self.mode {
-            Mode::Majority => vote::<AtMostOne>(self, config, origins, AnyElection::AtMostOne),
-            Mode::Available => vote::<MayOverlap>(self, config, origins, AnyElection::MayOverlap),
-        }
+    fn candidate<'a>(
+        &'a self,
+        _: &'a NodeName,
+        _: &'a ElectionName,
+        origins: &'a Origins,
+    ) -> Started<'a> {
+        Box::pin(async move {
+            let Some(config) = self.config.clone() else {
+                return Err(Failure::new(Exit::Bug, "no voter's settings were read", "report it"));
+            };
+            match self.mode {
+                Mode::Majority => vote::<AtMostOne>(self, config, origins, AnyElection::AtMostOne),
+                Mode::Available => {
+                    vote::<MayOverlap>(self, config, origins, AnyElection::MayOverlap)
+                }
+            }
+        })
     }
 
-    fn asker(
-        &self,
-        election: &ElectionName,
+    fn asker<'a>(
+        &'a self,
+        election: &'a ElectionName,
         _: Asks,
-        origins: &Origins,
-    ) -> Result<Box<dyn Participant>, Failure> {
-        match self.mode {
-            Mode::Majority => ask::<AtMostOne>(self, election, origins, AnyElection::AtMostOne),
-            Mode::Available => ask::<MayOverlap>(self, election, origins, AnyElection::MayOverlap),
-        }
+        origins: &'a Origins,
+    ) -> Started<'a> {
+        Box::pin(async move {
+            match self.mode {
+                Mode::Majority => ask::<AtMostOne>(self, election, origins, AnyElection::AtMostOne),
+                Mode::Available => {
+                    ask::<MayOverlap>(self, election, origins, AnyElection::MayOverlap)
+                }
+            }
+        })
     }
 
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {

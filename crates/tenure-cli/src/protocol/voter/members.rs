@@ -1,12 +1,12 @@
 //! Who has a vote, and who is to have one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::clock;
 use tenure_core::NodeName;
-use tenure_core::voter::{Electorate, LeaderDto, VoterDto};
+use tenure_core::voter::Electorate;
 use tenure_voter::{
     Change, Header, Mode, Operator, OperatorError, Refusal, Role, StatusDto, Unchanged, VoterUrl,
 };
@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 use super::client::options;
 use super::explain::Explain;
 use super::network::Settings;
+use super::said::Said;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{Member, MemberChange, Members};
@@ -30,7 +31,7 @@ const WITHIN_MIN: Duration = Duration::from_secs(2);
 struct Asked {
     operator: Arc<Operator>,
     explain: Explain,
-    said: Vec<(VoterUrl, Header, StatusDto)>,
+    said: Said,
     /// Why one of them said nothing.
     wrong: Option<Failure>,
 }
@@ -53,13 +54,13 @@ impl Asked {
                 }
             }
         }
-        let mut this = Self { operator, explain, said: Vec::new(), wrong };
+        let mut this = Self { operator, explain, said: Said::default(), wrong };
         this.ask(urls.clone()).await;
         // Those that the first ones know.
-        let known = this.known().into_values().map(|voter| voter.voter_url);
+        let known = this.said.known().into_values().map(|voter| voter.voter_url);
         let further = known.filter(|url| !urls.contains(url)).collect();
         this.ask(further).await;
-        match this.said.is_empty() {
+        match this.said.0.is_empty() {
             true => Err(this.wrong.unwrap_or_else(|| this.explain.silent("no voter is known"))),
             false => Ok(this),
         }
@@ -73,69 +74,27 @@ impl Asked {
         }
         while let Some(answer) = asked.join_next().await {
             match answer {
-                // An address may lead to one that another leads to as well.
-                Ok((Ok((header, status)), url)) => {
-                    if self.said.iter().all(|(_, known, _)| known.sender != header.sender) {
-                        self.said.push((url, header, status));
-                    }
-                }
+                Ok((Ok((header, status)), url)) => self.said.hear(url, header, status),
                 Ok((Err(error), _)) => self.wrong = Some(refused(&self.explain, &error)),
                 Err(_) => {}
             }
         }
-    }
-
-    fn known(&self) -> BTreeMap<NodeName, VoterDto> {
-        let all = self.said.iter().flat_map(|(_, _, status)| &status.known_voters);
-        all.map(|voter| (voter.voter_id.clone(), voter.clone())).collect()
-    }
-
-    fn electorate(&self) -> Option<&Electorate> {
-        let all = self.said.iter().filter_map(|(_, _, status)| status.electorate.as_ref());
-        all.max_by_key(|electorate| electorate.id)
-    }
-
-    fn leader(&self) -> Option<&LeaderDto> {
-        let all = self.said.iter().filter_map(|(_, _, status)| status.leader.as_ref());
-        let certain = all.filter(|leader| leader.remaining.is_some());
-        certain.max_by_key(|leader| &leader.leadership.ballot)
-    }
-
-    /// How many members have stored the highest electorate, if that is as changed, and how many of
-    /// them are a quorum.
-    fn stored(&self, change: &Change) -> (usize, usize) {
-        let Some(electorate) = self.electorate() else { return (0, 1) };
-        let changed = match change {
-            Change::Add(id) => electorate.member(id).is_some(),
-            Change::Remove(id) => electorate.member(id).is_none(),
-        };
-        let has = |status: &StatusDto| {
-            status.electorate.as_ref().is_some_and(|stored| stored.id >= electorate.id)
-        };
-        let stored = self
-            .said
-            .iter()
-            .filter(|(_, header, status)| changed && electorate.has(&header.sender) && has(status));
-        (stored.count(), electorate.quorum())
-    }
-
-    fn of_id(&self, id: &NodeName) -> Option<&(VoterUrl, Header, StatusDto)> {
-        self.said.iter().find(|(_, header, _)| header.sender.id == *id)
     }
 }
 
 /// Each member of the electorate, and those that are known and have no vote.
 pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Members, Failure> {
     let asked = Asked::of(settings, origins).await?;
-    let (known, electorate) = (asked.known(), asked.electorate().filter(|_| asked.is_founded()));
+    let said = &asked.said;
+    let (known, electorate) = (said.known(), said.electorate().filter(|_| said.is_founded()));
     let members = electorate.iter().flat_map(|electorate| &electorate.members);
     let mut ids: Vec<_> = members.map(|member| member.id.clone()).collect();
-    let others = known.keys().chain(asked.said.iter().map(|(_, header, _)| &header.sender.id));
+    let others = known.keys().chain(said.0.iter().map(|(_, header, _)| &header.sender.id));
     let others: BTreeSet<_> = others.filter(|id| !ids.contains(id)).cloned().collect();
     ids.extend(others);
     let (mut all, mut count) = (Vec::new(), Count::default());
     for name in ids {
-        let said = asked.of_id(&name);
+        let said = said.of_id(&name);
         let (state, text) =
             state(electorate, &name, said.map(|(_, header, status)| (header, status)));
         count.add(state);
@@ -172,16 +131,7 @@ impl Count {
     }
 }
 
-/// Whether it knows that all first voters have accepted each other.
-fn knows_founding(header: &Header) -> bool {
-    header.founding.is_some_and(|(_, founded)| founded)
-}
-
 impl Asked {
-    fn is_founded(&self) -> bool {
-        self.said.iter().any(|(_, header, _)| knows_founding(header))
-    }
-
     /// Too few are able to vote.
     fn no_quorum(&self, electorate: &Electorate, count: &Count) -> Option<Failure> {
         let (all, quorum) = (electorate.members.len(), electorate.quorum());
@@ -211,7 +161,7 @@ impl Asked {
 
     /// Nobody has a vote yet, and why, where votes are needed.
     fn not_founded(&self) -> Option<Failure> {
-        let majority = self.said.iter().filter(|(_, header, _)| header.mode == Mode::Majority);
+        let majority = self.said.0.iter().filter(|(_, header, _)| header.mode == Mode::Majority);
         let first = majority.filter_map(|(_, header, status)| {
             Some((&header.sender.id, status.condition.first.as_ref()?))
         });
@@ -286,7 +236,7 @@ pub(super) async fn change(
     origins: &Origins,
 ) -> Result<(), Failure> {
     let asked = Asked::of(settings, origins).await?;
-    let Some(electorate) = asked.electorate().filter(|_| asked.is_founded()) else {
+    let Some(electorate) = asked.said.electorate().filter(|_| asked.said.is_founded()) else {
         let never = || {
             let what =
                 "in the mode available nobody is given a vote: all that reach each other draw";
@@ -294,12 +244,8 @@ pub(super) async fn change(
         };
         return Err(asked.not_founded().unwrap_or_else(never));
     };
-    let Some(leader) = asked.leader() else {
-        let is_lost = |(_, header, _): &&(VoterUrl, Header, StatusDto)| {
-            let sender = &header.sender;
-            electorate.member(&sender.id).is_some() && !electorate.has(sender)
-        };
-        let lost = asked.said.iter().filter(is_lost).count();
+    let Some(leader) = asked.said.leader() else {
+        let lost = asked.said.lost(electorate);
         let (what, fix) = match electorate.members.len() - lost < electorate.quorum() {
             true => (
                 "nobody leads, and only a leader changes who has a vote; without the state \
@@ -327,14 +273,15 @@ pub(super) async fn change(
             {
                 at = leader.url.clone();
             }
-            // One that leads has not been acknowledged yet, or the change before was not.
-            OperatorError::Refused {
-                refusal: Refusal::ChangeRuns { .. } | Refusal::NotLeading(_),
-                ..
-            } if !over => tokio::time::sleep(AGAIN).await,
+            // One that leads has not been acknowledged yet, or the change before was not, or one of
+            // its voters has missed a heartbeat.
+            OperatorError::Refused { refusal, .. } if !over && passes(refusal) => {
+                tokio::time::sleep(AGAIN).await
+            }
             // It answers, and its leader has not asked it since it was removed.
             OperatorError::Refused { refusal: Refusal::UnknownVoter, .. }
-                if !over && matches!(&change, Change::Add(id) if asked.of_id(id).is_some()) =>
+                if !over
+                    && matches!(&change, Change::Add(id) if asked.said.of_id(id).is_some()) =>
             {
                 tokio::time::sleep(AGAIN).await
             }
@@ -344,15 +291,23 @@ pub(super) async fn change(
     confirm(settings, &change, origins).await
 }
 
+/// Whether what is refused now may be done in a moment.
+const fn passes(refusal: &Refusal) -> bool {
+    matches!(
+        refusal,
+        Refusal::ChangeRuns { .. } | Refusal::TooFewAble { .. } | Refusal::NotLeading(_)
+    )
+}
+
 /// Waits until a quorum of the new members has stored what the leader has changed: without them it
 /// may be gone with the leader.
 async fn confirm(settings: &Settings, change: &Change, origins: &Origins) -> Result<(), Failure> {
     let began = clock::now();
     loop {
         let asked = Asked::of(settings, origins).await;
-        let seen = asked.as_ref().map(|asked| asked.stored(change));
+        let seen = asked.as_ref().map(|asked| asked.said.stored(change));
         if seen.as_ref().is_ok_and(|(stored, quorum)| stored >= quorum) {
-            let left = asked.as_ref().ok().and_then(Asked::electorate);
+            let left = asked.as_ref().ok().and_then(|asked| asked.said.electorate());
             if let (Change::Remove(_), Some([last])) = (change, left.map(|it| &*it.members)) {
                 failure::warn(&format!(
                     "{} alone has a vote now, and while it is down nobody leads",
@@ -401,6 +356,9 @@ fn refused(explain: &Explain, error: &OperatorError) -> Failure {
 
 fn advice(refusal: &Refusal) -> &'static str {
     match refusal {
+        Refusal::TooFewAble { .. } => {
+            "start those that are down, or make room on their disks, and try again"
+        }
         Refusal::UnknownVoter => "see that it runs, and is listed by tenure members",
         Refusal::NoChange(Unchanged::HasVote | Unchanged::HasNone) => "nothing is to be done",
         Refusal::NoChange(Unchanged::Leads) => {

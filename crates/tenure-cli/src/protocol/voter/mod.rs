@@ -10,6 +10,8 @@ mod members;
 #[cfg(feature = "voter")]
 mod network;
 #[cfg(feature = "voter")]
+mod said;
+#[cfg(feature = "voter")]
 mod watcher;
 
 use std::time::Duration;
@@ -20,7 +22,7 @@ use tenure_core::voter::{Admission, Listed, Mode};
 pub use self::list::Called;
 use super::{About, Backend, Capabilities, Protocol, Purpose, nerio};
 use crate::failure::Failure;
-use crate::settings::Default::{Follows, Nothing, Text};
+use crate::settings::Default::{ByProtocol, Follows, Nothing, Text};
 use crate::settings::Reach::Everywhere;
 use crate::settings::table::{self, TIMING, plain, span};
 use crate::settings::{Layers, Refusal, Setting, Spec, parse};
@@ -57,10 +59,9 @@ crate::settings! {
         |text| parse::whole(text, u16::MAX), plain,
         "How many voters there are to begin with, this one included, where no list names them; \
          the same for all";
-    MODE: Mode = "mode" "MODE" Text, Everywhere, Text("majority"), VOTERS,
+    MODE: Mode = "mode" "MODE" Text, Everywhere, ByProtocol, table::WHAT,
         mode, plain,
-        "majority: at most one leader. available: one in each region that can reach its own \
-         voters, for work that may be done twice and never for other work";
+        "What is promised";
     ADMISSION: Admission = "admission" "WHO" Text, Everywhere, Text("operator"), VOTERS,
         admission, plain,
         "Who gives further voters a vote: operator (tenure members add) or auto (the leader)";
@@ -158,6 +159,13 @@ impl Protocol for Voter {
 
     fn says(&self) -> &'static [About] {
         &[
+            About {
+                setting: "mode",
+                default: Some("majority"),
+                note: "majority (at most one leader) or available (one in each region that can \
+                       reach its own voters, for work that may be done twice and never for other \
+                       work)",
+            },
             About {
                 setting: "listen",
                 default: None,

@@ -1,4 +1,4 @@
-//! Who says that somebody leads, where no claim of that is believed.
+//! Who says that somebody leads, also where no claim of that is believed any more.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -7,7 +7,7 @@ use super::claims::digest;
 use super::presence::present_for;
 use crate::allcall::context::Context;
 use crate::allcall::identity::Participant;
-use crate::allcall::message::{Digest, Entry, Tombstone};
+use crate::allcall::message::{Digest, LeaderClaim, Tombstone};
 use crate::allcall::rule::{Rule, ruling};
 use crate::time::{Time, WallTime};
 
@@ -27,17 +27,17 @@ struct Doubt {
 }
 
 impl Doubts {
-    /// Somebody says this, and calls as often as every `beat`. That nobody leads takes back what
+    /// Somebody says this, by what stands for a claim or by the claim itself, and calls as often as
+    /// every `beat`. That nobody leads takes back what
     /// the same one has said before, and not what it says later and is heard first.
     pub(super) fn hear(
         &mut self,
         from: &Participant,
         (sent, beat): (WallTime, Duration),
-        entry: &Entry,
+        (digest, claim): (Digest, Option<&LeaderClaim>),
         context: &Context<'_>,
     ) {
-        let claim = entry.claim.as_ref();
-        if entry.digest == Digest::default() && claim.is_none() {
+        if digest == Digest::default() && claim.is_none() {
             self.0.retain(|who, doubt| who != from || doubt.sent > sent);
             return;
         }
@@ -52,11 +52,11 @@ impl Doubts {
         }
         let until = context.boot().after(present_for(beat));
         let leader = claim.map(|claim| (claim.leader.clone(), claim.term));
-        self.0.insert(from.clone(), Doubt { sent, until, digest: entry.digest, leader });
+        self.0.insert(from.clone(), Doubt { sent, until, digest, leader });
     }
 
-    /// What is believed is no doubt.
-    pub(super) fn believe(&mut self, from: &Participant) {
+    /// What somebody has said is known to be over.
+    pub(super) fn drop_of(&mut self, from: &Participant) {
         self.0.remove(from);
     }
 

@@ -219,6 +219,18 @@ impl Election {
         }
     }
 
+    /// Somebody else's leadership has ended before its lease. One that was beaten by that goes on,
+    /// if nobody that is left has a greater claim.
+    pub(super) fn on_rival_gone(&mut self, context: &Context<'_>) {
+        let Some(campaign) = &mut self.campaign else { return };
+        let Some((_, until)) = campaign.claimed() else { return };
+        let Phase::Leading { beaten, .. } = &mut campaign.phase else { return };
+        let own = (until, context.me.rank);
+        let mut others = self.claims.live(context.boot()).map(|known| &known.claim);
+        let greater = others.any(|claim| is_greater((claim.until, claim.rank), own));
+        *beaten &= greater || !ruling(Rule::BeatenByTheLiving);
+    }
+
     /// A valid round has ended: whether it goes on leading.
     pub(super) fn renew(&mut self, context: &mut Context<'_>) {
         let best = self.is_best(context) || !ruling(Rule::RenewOnlyBest);

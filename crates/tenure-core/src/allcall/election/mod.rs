@@ -207,22 +207,23 @@ impl Election {
         }
     }
 
-    /// Whether its sender says that somebody leads, of whom this process believes no claim, or that
-    /// it leads itself, which the next word of it may come too late to repeat.
+    /// Whether its sender says that somebody leads. Also of whom this process believes a claim: the
+    /// next word may come after that claim has ended by a wrong clock.
     pub(super) fn doubt(&mut self, header: &Header, entry: &Entry, context: &Context<'_>) {
         let (from, config) = (&header.sender, context.config);
+        let itself = entry.claim.as_ref().is_some_and(|claim| claim.leader == *from);
+        let rule = if itself { Rule::SaidItLeads } else { Rule::FollowersWordStays };
         let followed = self.claims.followed(context.boot());
-        let known = followed.is_some_and(|known| known.claim.digest() == entry.digest);
-        let itself = entry.claim.as_ref().is_some_and(|claim| claim.leader == *from)
-            && ruling(Rule::SaidItLeads);
-        if known && !itself || self.tombstones.has_ended(entry) {
-            return self.doubts.believe(from);
+        let known = followed.filter(|known| known.claim.digest() == entry.digest);
+        if known.is_some() && !ruling(rule) || self.tombstones.has_ended(entry) {
+            return self.doubts.drop_of(from);
         }
         let ours = header.times == config.times();
         if ours || ruling(Rule::OtherTimesLead) {
             // One that goes by other times may call less often.
             let beat = header.times.heartbeat.min(config.lease).max(config.heartbeat);
-            self.doubts.hear(from, (header.sent, beat), entry, context);
+            let claim = entry.claim.as_ref().or(known.map(|known| &known.claim));
+            self.doubts.hear(from, (header.sent, beat), (entry.digest, claim), context);
         }
     }
 
@@ -274,6 +275,7 @@ impl Election {
         };
         // Without room to remember it, it ends what is known all the same.
         let current = self.claims.bury(dead, context.boot());
+        self.on_rival_gone(context);
         if news || current {
             // It may be gone, and nobody should wait for it; one that stands again says so.
             self.presence.leave(&dead.leader);

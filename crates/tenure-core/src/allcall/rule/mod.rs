@@ -29,6 +29,8 @@ rules! {
     RenewOnlyBest: "ruling 2", [BETTER, BEST], by hand;
     /// A leader that heard of a greater claim does not go on.
     Beaten: "ruling 2", [HEAL], by hand;
+    /// It does, when those that it heard of have ended.
+    BeatenByTheLiving: "ruling 2", [TIME], by hand;
     /// A leader stands by the latest E that it has published, also where it could not renew: of two
     /// that hear of each other one goes on.
     StandsByWhatItSaid: "ruling 2", [BEATEN], by hand;
@@ -75,6 +77,8 @@ rules! {
     StoodMayLead: "ruling 8", [OBSERVED], by hand;
     /// Nor when a lease is over by this clock of which its leader has just said that it runs.
     SaidItLeads: "ruling 4", [OBSERVED], by hand;
+    /// Nor when one of its followers has.
+    FollowersWordStays: "ruling 4", [OBSERVED], by hand;
     /// Nor by a round that ended long ago: the process was stopped, and has not read what came.
     VacantLately: "ruling 6", [OBSERVED], by hand;
     /// What is relayed replaces nothing that was heard first-hand.

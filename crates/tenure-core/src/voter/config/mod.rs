@@ -202,8 +202,15 @@ impl Config {
         self.drift.shrink(theirs.real_at_least(promise))
     }
 
+    /// How long one that was told that others are not free does not ask again: at most a request's
+    /// time, however long heartbeats are.
+    pub(super) fn poll_pause(&self) -> Duration {
+        self.request_timeout.min(self.heartbeat / 2)
+    }
+
     /// Within which time a connected majority has a leader again after a heal, without loss:
-    /// `(L + spread + t + cast + result)·(1 + ρ)/(1 − ρ)`; with `available` H + t in place of L.
+    /// `(L + spread + t + min(t, H/2) + cast + result)·(1 + ρ)/(1 − ρ)`; with `available` H + t in
+    /// place of L.
     #[must_use]
     pub fn failover(&self) -> Duration {
         let ballot = self.cast_timeout.saturating_add(self.result_timeout);
@@ -211,9 +218,9 @@ impl Config {
             Mode::Majority => self.lease(),
             Mode::Available => self.heartbeat.saturating_add(self.request_timeout),
         };
-        // The poll before a ballot takes up to t.
-        let span = wait.saturating_add(self.spread).saturating_add(self.request_timeout);
-        let span = span.saturating_add(ballot);
+        // A poll that comes a moment too early takes up to t, and the next one comes after a pause.
+        let poll = self.request_timeout.saturating_add(self.poll_pause());
+        let span = wait.saturating_add(self.spread).saturating_add(poll).saturating_add(ballot);
         self.drift.real_at_most(self.drift.stretch(span))
     }
 

@@ -320,7 +320,7 @@ pub struct LeaseDto {
 }
 
 /// The answer to a heartbeat.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct BeatenDto {
     /// Of which heartbeat.
     pub seq: u64,
@@ -332,6 +332,8 @@ pub struct BeatenDto {
     pub leader: Option<LeaderDto>,
     /// Whether it could endorse somebody now.
     pub free: bool,
+    /// Which document the sender has, once it is founded.
+    pub electorate: Option<ElectorateId>,
 }
 
 /// An acknowledgement.

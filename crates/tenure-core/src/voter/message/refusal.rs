@@ -75,6 +75,14 @@ pub enum Refusal {
         /// The document that is not.
         electorate: ElectorateId,
     },
+    /// Too few of those that would have a vote are there and can write: by the electorate as it is
+    /// the leader may go on.
+    TooFewAble {
+        /// How many are.
+        able: usize,
+        /// How many it takes.
+        needed: usize,
+    },
     /// It would change nothing, or take the leader out.
     NoChange(Unchanged),
 }
@@ -117,6 +125,7 @@ impl Refusal {
             Self::UnknownElection => "unknown-election",
             Self::NotLeading(_) => "not-leading",
             Self::ChangeRuns { .. } => "change-runs",
+            Self::TooFewAble { .. } => "too-few-able",
             Self::NoChange(_) => "no-change",
         }
     }
@@ -156,6 +165,11 @@ impl fmt::Display for Refusal {
             Self::ChangeRuns { electorate } => {
                 write!(f, "electorate {electorate} is not stored by a quorum yet")
             }
+            Self::TooFewAble { able, needed } => write!(
+                f,
+                "of those that would have a vote {able} are there and can write, and a quorum of \
+                 them is {needed}"
+            ),
             Self::NoChange(Unchanged::HasVote) => f.write_str("it has a vote already"),
             Self::NoChange(Unchanged::HasNone) => f.write_str("it has no vote"),
             Self::NoChange(Unchanged::Leads) => f.write_str("it leads, and is not removed"),

@@ -49,6 +49,22 @@ impl Voter {
         self.on_answered(open, header, answer, own, out);
     }
 
+    /// What follows from a refusal, whatever was asked.
+    fn on_refused(&mut self, header: &Header, refusal: &Refusal, out: &mut Out) {
+        match refusal {
+            Refusal::OldElectorate(electorate) => self.adopt_of(header, electorate, out),
+            Refusal::Endorsed { counter } => self.hear_endorsed(header, *counter),
+            Refusal::NotAMember { who }
+                if (*who == self.me.id && self.is_majority())
+                    && self.memory.electorate.is_none() =>
+            {
+                self.lost_directory(out);
+            }
+            Refusal::EarlierRun { who } if *who == self.me.id => self.on_told_over(out),
+            _ => {}
+        }
+    }
+
     fn on_answered(
         &mut self,
         open: Open,
@@ -57,22 +73,8 @@ impl Voter {
         own: bool,
         out: &mut Out,
     ) {
-        if let Answer::Refused(Refusal::OldElectorate(electorate)) = &answer {
-            self.adopt_of(header, electorate, out);
-        }
-        if let Answer::Refused(Refusal::Endorsed { counter }) = &answer {
-            self.hear_endorsed(header, *counter);
-        }
-        if let Answer::Refused(Refusal::NotAMember { who }) = &answer
-            && (*who == self.me.id && self.is_majority())
-            && self.memory.electorate.is_none()
-        {
-            self.lost_directory(out);
-        }
-        if let Answer::Refused(Refusal::EarlierRun { who }) = &answer
-            && *who == self.me.id
-        {
-            self.on_told_over(out);
+        if let Answer::Refused(refusal) = &answer {
+            self.on_refused(header, refusal, out);
         }
         let id = &header.sender.id;
         match (open.purpose, answer) {
@@ -101,6 +103,12 @@ impl Voter {
             (Purpose::Result(leadership), Answer::Counted { open: false }) => {
                 if header.sender == leadership.leader {
                     self.released(&leadership);
+                }
+            }
+            (Purpose::Tell, Answer::Status(status)) => {
+                // It has a later electorate.
+                if let Some(electorate) = status.electorate.filter(|_| self.memory.founded) {
+                    self.adopt_of(header, &electorate, out);
                 }
             }
             (Purpose::Release(leadership), Answer::Done) => {

@@ -94,7 +94,7 @@ impl Voter {
         self.hear_own_id(&known_voters, out);
         self.compare(header, &known_voters, out);
         self.hear_doubts(&known_voters, out);
-        let mut beaten = BeatenDto { seq, promise: None, refused: None, leader: None, free: false };
+        let mut beaten = BeatenDto { seq, ..BeatenDto::default() };
         if let Some(lease) = lease {
             match self.acknowledge(header, &lease, out) {
                 Ok(ack) => {
@@ -108,6 +108,9 @@ impl Voter {
         }
         beaten.leader = self.own_leader_dto();
         beaten.free = self.is_free();
+        // One that is accepted and not founded yet binds nobody.
+        let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded);
+        beaten.electorate = electorate.map(|electorate| electorate.id);
         Ok(Answer::Heartbeat(beaten))
     }
 
@@ -122,8 +125,17 @@ impl Voter {
         if beaten.seq != seq && ruling(Rule::EchoChecked) {
             return self.ignore(Ignored::NotAsked, out);
         }
+        // One that has a later electorate may know that it binds others.
+        let ours = self.memory.electorate.as_ref().map(|electorate| electorate.id);
+        let later = beaten.electorate > ours && ruling(Rule::VacantByTheLatest);
         if let Some(known) = self.known.get_mut(&header.sender.id) {
-            known.free = beaten.free.then_some(self.now);
+            known.free = (beaten.free && !later).then_some(self.now);
+        }
+        // All others were asked when this one was.
+        self.informed_at = self.informed_at.min(self.now.after(self.config.request_timeout));
+        if later && self.memory.founded {
+            let ask = Ask::Status { suspect: None };
+            self.ask_voter(&header.sender.id, Purpose::Tell, ask, out);
         }
         match &beaten.leader {
             Some(leader) if leader.leadership.leader == header.sender => {

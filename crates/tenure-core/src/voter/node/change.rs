@@ -31,7 +31,19 @@ impl Voter {
         Ok(Answer::Done)
     }
 
+    /// The next document, if that may be made now.
     fn changed(&self, change: &Change) -> Result<Electorate, Refusal> {
+        let next = self.next_document(change)?;
+        // A leader whose voters fail goes on by the document that they have stored: they could not
+        // store another one.
+        let (able, needed) = (self.able(&next), next.quorum());
+        match able < needed && ruling(Rule::ChangesCarried) {
+            true => Err(Refusal::TooFewAble { able, needed }),
+            false => Ok(next),
+        }
+    }
+
+    fn next_document(&self, change: &Change) -> Result<Electorate, Refusal> {
         let leads = self.lease().is_some_and(|lease| !lease.gives_way) && self.leads();
         let Some(electorate) =
             self.memory.electorate.as_ref().filter(|_| self.is_majority() && leads)
@@ -107,12 +119,20 @@ impl Voter {
     /// Whether a quorum of one more is there without the newcomer, should that one go again. One
     /// that is alone can never spare it.
     fn can_spare(&self, electorate: &Electorate) -> bool {
-        let there = |member: &&Member| {
-            let known = self.known.get(&member.id);
-            member.id == self.me.id || known.is_some_and(Neighbour::is_there)
+        let all = electorate.members.len();
+        all == 1 || self.able(electorate) > all.div_ceil(2)
+    }
+
+    /// How many members are there, and could store another document.
+    fn able(&self, electorate: &Electorate) -> usize {
+        let is_able = |known: &Neighbour| {
+            known.is_there() && !(known.condition.failing && ruling(Rule::FailingCarriesNone))
         };
-        let (all, there) = (electorate.members.len(), electorate.members.iter().filter(there));
-        all == 1 || there.count() > all.div_ceil(2)
+        let able = |member: &&Member| {
+            let known = self.known.get(&member.id);
+            member.id == self.me.id || known.is_some_and(is_able)
+        };
+        electorate.members.iter().filter(able).count()
     }
 
     /// Whether this very member is there, and would be given its vote back at once.

@@ -137,4 +137,15 @@ impl Voter {
         self.strangers.retain(|_, at| now.since(*at) <= lately);
         self.strangers.insert(id.clone(), now);
     }
+
+    /// One of the first voters has accepted others than this one has, and begins with these.
+    pub(super) fn note_apart(&mut self, id: &NodeName, begins: Option<FirstVoters>) {
+        let (now, lately) = (self.now, self.config.silence());
+        self.apart.retain(|_, (at, _)| now.since(*at) <= lately);
+        let electorate = self.memory.electorate.as_ref().filter(|_| !self.memory.founded);
+        if electorate.is_some_and(|electorate| electorate.member(id).is_some()) {
+            let known = self.apart.remove(id).and_then(|(_, known)| known);
+            self.apart.insert(id.clone(), (now, begins.or(known)));
+        }
+    }
 }

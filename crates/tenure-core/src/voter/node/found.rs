@@ -15,7 +15,8 @@ use crate::voter::{Ballot, Founding, Participant};
 impl Voter {
     /// Once a heartbeat interval: accepts a set, or finds that all have accepted it.
     pub(super) fn found(&mut self, out: &mut Out) {
-        if !self.is_majority() {
+        // A write that fails would take the heartbeats with it, by which others hear of that.
+        if !self.is_majority() || !self.can_write() {
             return;
         }
         if self.memory.electorate.is_none() || !ruling(Rule::AcceptOnce) && !self.memory.founded {
@@ -52,8 +53,8 @@ impl Voter {
     fn accept(&mut self, out: &mut Out) {
         let founded = |known: &Neighbour| known.header.founding.is_some_and(|(_, founded)| founded);
         let set = self.candidates().map(Electorate::founded);
-        let clear = !self.known.all().any(founded) && !self.is_mixed();
-        let Some(set) = set.filter(|_| clear) else {
+        let clear = !self.known.all().any(founded);
+        let Some(set) = set.filter(|set| clear && !self.is_mixed(set)) else {
             self.considered = None;
             return;
         };
@@ -62,11 +63,14 @@ impl Voter {
         }
     }
 
-    /// Whether one id was heard lately with two identities: which of them has come to stay is not
-    /// known yet, and what is accepted stays accepted.
-    fn is_mixed(&self) -> bool {
+    /// Whether one id of the set was heard lately with two identities: which of them has come to
+    /// stay is not known yet, and what is accepted stays accepted.
+    fn is_mixed(&self, set: &Electorate) -> bool {
         let lately = |at: Time| self.now.since(at) <= self.config.silence();
-        let others = self.known.all().filter_map(|known| known.mixed);
+        let of_set = |known: &&Neighbour| {
+            set.member(&known.who().id).is_some() || !ruling(Rule::OthersMayBeMixed)
+        };
+        let others = self.known.all().filter(of_set).filter_map(|known| known.mixed);
         others.chain(self.mixed).any(lately) && ruling(Rule::AcceptUnmixed)
     }
 

@@ -30,7 +30,7 @@ use super::event::{Breach, Event, Ignored, OwnEvent};
 use super::identity::{Ballot, Identity, Participant, VoterUrl};
 use super::known::Known;
 use super::memory::Memory;
-use super::message::{Answer, Ask, Call, Caller, ElectionDto, Header, Message};
+use super::message::{Answer, Ask, Call, Caller, ElectionDto, FirstVoters, Header, Message};
 use super::promise::Promise;
 use super::round::Round;
 use super::rule::{Rule, ruling};
@@ -74,6 +74,9 @@ pub struct Voter {
     told_over: Option<Time>,
     /// Members that were heard with another identity than the one that is accepted, and when last.
     strangers: BTreeMap<NodeName, Time>,
+    /// First voters that have accepted others than this one: when they were heard last, and with
+    /// whom they begin, if they have said so.
+    apart: BTreeMap<NodeName, (Time, Option<FirstVoters>)>,
     /// Whose lease was last told to be another one than its own, and how long that is.
     other_times: Option<(NodeName, Duration)>,
     /// It was told that no ballot can be started any more.
@@ -85,6 +88,8 @@ pub struct Voter {
     seeds: BTreeMap<VoterUrl, Option<NodeName>>,
     /// When the next heartbeat is sent.
     beat: Time,
+    /// From when on it would know of a leader, with `available`.
+    informed_at: Time,
     seq: u64,
     /// The set of voters that could have been accepted at the last heartbeat.
     considered: Option<Fingerprint>,
@@ -128,6 +133,7 @@ impl Voter {
             twin: None,
             told_over: None,
             strangers: BTreeMap::new(),
+            apart: BTreeMap::new(),
             other_times: None,
             used_up: false,
             promise: Promise::default(),
@@ -135,6 +141,7 @@ impl Voter {
             known: Known::default(),
             seeds: BTreeMap::new(),
             beat: Time::ZERO,
+            informed_at: Time::ZERO,
             seq: 0,
             considered: None,
             round: None,
@@ -169,6 +176,7 @@ impl Voter {
         (self.me.identity, self.me.incarnation) = (memory.identity, incarnation);
         self.memory = memory;
         self.beat = self.now;
+        self.informed_at = self.now.after(self.config.silence());
         if let super::config::Founding::List(listed) = &self.config.founding {
             let others = listed.iter().filter(|listed| listed.id != self.me.id);
             self.seeds = others.map(|listed| (listed.url.clone(), None)).collect();
@@ -207,7 +215,7 @@ impl Voter {
     /// Nothing is promised for longer than is written down.
     fn remember_longest(&mut self, out: &mut Out) {
         let longest = self.config.lease_max();
-        if self.is_majority() && longest > self.memory.lease_max {
+        if self.is_majority() && self.can_write() && longest > self.memory.lease_max {
             self.remember(out, |memory| memory.lease_max = longest);
         }
     }

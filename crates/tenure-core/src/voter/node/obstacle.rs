@@ -6,9 +6,11 @@ use alloc::vec::Vec;
 
 use super::Voter;
 use crate::name::NodeName;
+use crate::time::Time;
 use crate::voter::Founding;
 use crate::voter::electorate::{Electorate, Member};
 use crate::voter::known::Neighbour;
+use crate::voter::message::FirstVoters;
 use crate::voter::rule::{Rule, ruling};
 use crate::waiting::{Obstacle, Waiting};
 
@@ -85,22 +87,30 @@ impl Voter {
         Some(Obstacle { by: id.clone().into(), label, why: why.into() })
     }
 
-    /// Whether that member was heard with another identity lately.
+    /// Whether that member was heard with another identity lately, and does not answer with the one
+    /// that was accepted: while it does, the other one is another process of its id.
     fn is_stranger(&self, id: &NodeName) -> bool {
         let at = self.strangers.get(id);
-        at.is_some_and(|at| self.now.since(*at) <= self.config.silence())
+        let heard = at.is_some_and(|at| self.now.since(*at) <= self.config.silence());
+        heard && !(self.answers_as_accepted(id) && ruling(Rule::TwinIsNoLoss))
     }
 
-    /// All of the first voters must be there, and accept each other.
+    fn answers_as_accepted(&self, id: &NodeName) -> bool {
+        let Some(electorate) = &self.memory.electorate else { return false };
+        let known = self.known.get(id).filter(|known| known.is_on_line(self.config.tolerance));
+        known.is_some_and(|known| electorate.has(known.who()))
+    }
+
+    /// All of the first voters must be there, able to write, and accept each other.
     fn waits_for_founding(&self) -> Waiting {
         let founding = |by: Arc<str>, why: Arc<str>| Obstacle { by, label: "founding", why };
         let obstacles = self.founded_otherwise();
         if !obstacles.is_empty() {
             return Waiting::Refused { obstacles, missing: Vec::new() };
         }
-        let missing = match (&self.memory.electorate, &self.config.founding) {
-            (Some(electorate), _) => self.missing(electorate.members.iter().map(|one| &one.id)),
-            (None, Founding::List(listed)) => self.missing(listed.iter().map(|one| &one.id)),
+        let ids: Vec<_> = match (&self.memory.electorate, &self.config.founding) {
+            (Some(electorate), _) => electorate.members.iter().map(|one| &one.id).collect(),
+            (None, Founding::List(listed)) => listed.iter().map(|one| &one.id).collect(),
             (None, Founding::Expected(expected)) => {
                 let there = self.known.shown().count() + 1;
                 let why =
@@ -110,10 +120,17 @@ impl Voter {
             }
             (None, Founding::Anybody) => Vec::new(),
         };
+        let obstacles: Vec<_> = ids.iter().filter_map(|id| self.cannot_vote(id)).collect();
+        let able = |id: &&NodeName| obstacles.iter().all(|known| *known.by != *id.as_str());
+        let missing = self.missing(ids.iter().copied().filter(able));
+        if !obstacles.is_empty() {
+            return Waiting::Refused { obstacles, missing };
+        }
         if !missing.is_empty() {
             return Waiting::NoQuorum { missing };
         }
-        let open = |known: &&Neighbour| known.header.founding.is_none();
+        let open =
+            |known: &&Neighbour| known.header.founding.is_none() && ids.contains(&&known.who().id);
         let by = |known: &Neighbour| {
             let why = "it has not accepted the first voters yet: it waits for all of them";
             founding(known.who().id.clone().into(), why.into())
@@ -124,7 +141,7 @@ impl Voter {
     /// Those that begin with other voters, and those that have begun without this one.
     fn founded_otherwise(&self) -> Vec<Obstacle> {
         let Some(ours) = self.first_voters() else { return Vec::new() };
-        let me = &self.me.id;
+        let (me, apart) = (&self.me.id, self.accepted_others(&ours));
         let begins = |known: &Neighbour| {
             let why = match (&known.condition.first, known.header.founding) {
                 (_, Some((_, true))) if self.memory.electorate.is_none() => format!(
@@ -139,10 +156,40 @@ impl Voter {
                 ),
                 _ => return None,
             };
-            let by = known.who().id.clone().into();
-            Some(Obstacle { by, label: "first-voters", why: why.into() })
+            let by: Arc<str> = known.who().id.clone().into();
+            let said = apart.iter().any(|obstacle| obstacle.by == by);
+            (!said).then(|| Obstacle { by, label: "first-voters", why: why.into() })
         };
-        self.known.shown().filter_map(begins).collect()
+        let begins = self.known.shown().filter_map(begins).collect();
+        [apart.clone(), begins].concat()
+    }
+
+    /// Those of the set that this voter has accepted that have accepted another one: for ever.
+    fn accepted_others(&self, ours: &FirstVoters) -> Vec<Obstacle> {
+        let lately = |at: Time| self.now.since(at) <= self.config.silence();
+        let apart = self.apart.iter().filter(|(_, (at, _))| lately(*at));
+        let apart = apart.filter(|_| !self.memory.founded && ruling(Rule::ApartIsTold));
+        let begin_anew = "then end all of them, remove their state directories, and start them \
+                          again: what a voter has accepted stays";
+        let why = |theirs: &Option<FirstVoters>| match theirs {
+            Some(theirs) if !ours.agrees(theirs) => format!(
+                "it has accepted other first voters: it begins with {theirs}, and {} with {ours}: \
+                 give all the same list, or number, {begin_anew}",
+                self.me.id
+            ),
+            _ => format!(
+                "it has accepted other first voters than {}, which begins with {ours}: let no more \
+                 start than are expected to begin with, and give all the same list, or number, \
+                 {begin_anew}",
+                self.me.id
+            ),
+        };
+        let obstacle = |(id, (_, theirs)): (&NodeName, &(Time, Option<FirstVoters>))| Obstacle {
+            by: id.clone().into(),
+            label: "first-voters",
+            why: why(theirs).into(),
+        };
+        apart.map(obstacle).collect()
     }
 
     /// What only an operator can mend.
@@ -220,7 +267,11 @@ impl Voter {
     }
 
     /// How many of how many members have lost their directories, if those are left no majority.
+    /// While somebody leads that one removes and adds them.
     fn lost_for_good(&self) -> Option<(usize, usize)> {
+        if self.followed.is_some() {
+            return None;
+        }
         let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded)?;
         let is_lost = |member: &&Member| self.is_stranger(&member.id);
         let (lost, all) =

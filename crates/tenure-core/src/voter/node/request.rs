@@ -57,7 +57,11 @@ impl Voter {
     fn admit(&mut self, caller: &Caller, ask: &Ask, out: &mut Out) -> Result<(), Refusal> {
         formed(ask)?;
         let Caller::Voter(header) = caller else { return Ok(()) };
-        self.recognize(header, out)?;
+        let known = self.recognize(header, out);
+        if let (Err(Refusal::OtherFounding { .. }), Ask::Heartbeat(heartbeat)) = (&known, ask) {
+            self.note_apart(&header.sender.id, heartbeat.condition.first.clone());
+        }
+        known?;
         if let Some(refusal) = self.stranger(header, ask, out) {
             return Err(refusal);
         }
@@ -89,6 +93,7 @@ impl Voter {
             && ruling(Rule::FoundingChecked)
         {
             let (ours, by, theirs) = (ours.founding, sender.id.clone(), *theirs);
+            self.note_apart(&by, None);
             self.breach(Breach::OtherFounding { by, theirs }, out);
             return Err(Refusal::OtherFounding { ours });
         }

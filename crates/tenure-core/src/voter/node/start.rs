@@ -176,7 +176,10 @@ impl Voter {
                 false => self.starter.failures.saturating_add(1),
             };
             self.starter.forced &= !self.is_majority();
-            self.start_again(self.config.heartbeat / 2);
+            self.start_again(match ruling(Rule::PollsAgainSoon) {
+                true => self.config.poll_pause(),
+                false => self.config.heartbeat / 2,
+            });
         }
     }
 

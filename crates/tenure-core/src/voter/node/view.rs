@@ -148,11 +148,13 @@ impl Voter {
         })
     }
 
-    /// Whether a quorum has said lately that it is free, so that nobody can lead.
+    /// Whether a quorum without a later electorate has said lately that it is free, so that nobody
+    /// can lead; with `available`, whether others have had the time to say who does.
     fn is_vacant(&self) -> bool {
         let Some(electorate) = self.memory.electorate.as_ref().filter(|_| self.is_majority())
         else {
-            return !self.is_majority();
+            let informed = self.now >= self.informed_at || !ruling(Rule::VacantWhenAsked);
+            return !self.is_majority() && informed;
         };
         // Those that were free a while ago may have elected since.
         let lately = match ruling(Rule::VacantLately) {

@@ -122,4 +122,21 @@ rules! {
     FailingIsNotFree: "V12", [LEADER], by hand;
     /// A candidate is told who is missing before the first voters have accepted each other.
     FoundingIsTold: "V2", [SHOWN], by hand;
+    /// A member that answers has not lost its directory, whatever another process of its id says.
+    TwinIsNoLoss: "V10", [SHOWN], by hand;
+    /// A founder is told which of the others have accepted another set.
+    ApartIsTold: "V2", [SHOWN], by hand;
+    /// A voter outside of the set keeps nobody from accepting it.
+    OthersMayBeMixed: "V2", [LEADER], by hand;
+    /// The electorate changes only to one of which a quorum is there.
+    ChangesCarried: "V9", [LEADER], by hand;
+    /// One that cannot write its state directory stores no document.
+    FailingCarriesNone: "V9", [LEADER], by hand;
+    /// One that has a later electorate makes no vacancy under an earlier one.
+    VacantByTheLatest: "V9", [SHOWN], by hand;
+    /// With `available` nobody is told of a vacancy before others were asked.
+    VacantWhenAsked: "V12", [SHOWN], by hand;
+    /// Others that are not free yet are asked again after a request's time, however long
+    /// heartbeats are.
+    PollsAgainSoon: "V12", [LEADER], by hand;
 }

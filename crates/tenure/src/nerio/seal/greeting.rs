@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use tenure_core::Time;
+use tenure_core::{NodeName, Time};
 
 use super::bytes::{self, Channel, Hello};
 use super::channel::{Accepted, accept, answerer, directions, first, gate};
@@ -97,12 +97,8 @@ impl Seal {
         let secret = with.secret(&public).ok_or(Dropped::Forged)?;
         let (seals, opens) = directions(hello.channel, &secret, (&self.own.public, &public), true);
         let door = bytes::open_hello(&opens, hello.counter, datagram).ok_or(Dropped::Forged)?;
-        let known = self.sessions.get(id(&public));
-        // Its numbers go on, whichever key it uses.
-        let mut window = known.map_or_else(Window::default, |known| known.window.clone());
-        window.take(hello.counter);
-        let (address, name) =
-            known.map_or((from, None), |known| (known.address, known.name.clone()));
+        let (window, name) = self.continued(&public, hello.counter);
+        let address = self.sessions.get(id(&public)).map_or(from, |known| known.address);
         let (authority, established) = (with.authority, false);
         Ok(Session {
             public,
@@ -117,6 +113,15 @@ impl Seal {
             name,
             established,
         })
+    }
+
+    /// What a new session with a process takes over from the one before it: its numbers go on,
+    /// whichever key it uses, and so does its name.
+    fn continued(&self, public: &[u8; 32], counter: u64) -> (Window, Option<NodeName>) {
+        let known = self.sessions.get(id(public));
+        let mut window = known.map_or_else(Window::default, |known| known.window.clone());
+        window.take(counter);
+        (window, known.and_then(|known| known.name.clone()))
     }
 
     /// The one at `from` answers our hello: what waited for it is sent.
@@ -139,9 +144,7 @@ impl Seal {
         let (seals, opens) = directions(channel, &secret, (&self.own.public, &public), false);
         let opened = bytes::open_welcome(&opens, (counter, self.own.door), datagram);
         let (door, echo) = opened.ok_or(Dropped::Forged)?;
-        let mut window = known.map_or_else(Window::default, |known| known.window.clone());
-        window.take(counter);
-        let name = known.and_then(|known| known.name.clone());
+        let (window, name) = self.continued(&public, counter);
         let Some(contact) = self.contacts.get(from) else { return Err(Dropped::Unknown) };
         if !contact.answer(echo) {
             return Err(Dropped::Replayed);

@@ -1,0 +1,56 @@
+//! What a process tells its runners.
+
+use tokio::sync::watch;
+
+/// What a runner is to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Order {
+    /// Campaign, and run CMD while leading.
+    Go,
+    /// Stop CMD, give up, and campaign for nothing until told so.
+    StepDown,
+    /// The same, and end: with this signal.
+    End(u8),
+}
+
+/// A runner's ear.
+pub(super) struct Orders(watch::Receiver<Order>);
+
+impl Orders {
+    pub(super) fn new(orders: watch::Receiver<Order>) -> Self {
+        Self(orders)
+    }
+
+    /// What holds now.
+    pub(super) fn now(&self) -> Order {
+        *self.0.borrow()
+    }
+
+    /// The next order that was not heard yet. Cancel safe.
+    pub(super) async fn next(&mut self) -> Order {
+        match self.0.changed().await {
+            Ok(()) => *self.0.borrow_and_update(),
+            // The process has ended its last one.
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// The next one by which CMD has to stop. Cancel safe.
+    pub(super) async fn stop(&mut self) -> Order {
+        loop {
+            match self.next().await {
+                Order::Go => {}
+                order => return order,
+            }
+        }
+    }
+
+    /// The number of the next signal. Cancel safe.
+    pub(super) async fn signal(&mut self) -> u8 {
+        loop {
+            if let Order::End(signal) = self.next().await {
+                return signal;
+            }
+        }
+    }
+}

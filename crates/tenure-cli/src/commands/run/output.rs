@@ -1,0 +1,103 @@
+//! What CMD prints, with a prefix where several run.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use tenure::supervise;
+use tokio::sync::mpsc;
+
+/// The most of a line that is written in one piece.
+const LINE_MAX: u64 = 64 << 10;
+
+/// How long what was printed last may take to be written once CMD is gone. Processes that ran as
+/// another user may keep a pipe for longer.
+const REST: Duration = Duration::from_secs(1);
+
+/// What is printed by one CMD. Each of its two streams is copied by a thread of its own: a reader
+/// of ours that is slow stops CMD's printing, and nothing else.
+pub(super) struct Output {
+    /// Ends when both streams have.
+    ended: mpsc::Receiver<()>,
+}
+
+impl Output {
+    /// Begins to copy. The writing ends are CMD's: nobody else must keep them.
+    pub(super) fn begin(prefix: &str) -> io::Result<(Self, supervise::Output)> {
+        let (running, ended) = mpsc::channel(1);
+        let out = copy(prefix, io::stdout, &running)?;
+        let err = copy(prefix, io::stderr, &running)?;
+        Ok((Self { ended }, supervise::Output { out: Arc::new(out), err: Arc::new(err) }))
+    }
+
+    /// Waits until all is written that CMD has printed, which is gone.
+    pub(super) async fn rest(mut self) {
+        // Nothing is ever sent.
+        let _ = tokio::time::timeout(REST, self.ended.recv()).await;
+    }
+}
+
+fn copy<W: Write>(
+    prefix: &str,
+    to: impl Fn() -> W + Send + 'static,
+    running: &mpsc::Sender<()>,
+) -> io::Result<OwnedFd> {
+    let (from, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (prefix, running) = (prefix.to_owned(), running.clone());
+    thread::Builder::new().name("tenure-output".into()).spawn(move || {
+        let _running = running;
+        // When nobody reads ours, CMD hears of it as it prints.
+        let _ = lines(File::from(from), &prefix, to);
+    })?;
+    Ok(theirs)
+}
+
+fn lines<W: Write>(from: impl Read, prefix: &str, to: impl Fn() -> W) -> io::Result<()> {
+    let mut from = BufReader::new(from);
+    loop {
+        let mut line = prefix.as_bytes().to_vec();
+        if from.by_ref().take(LINE_MAX).read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        if line.last() != Some(&b'\n') {
+            line.push(b'\n');
+        }
+        // In one piece, so that lines of several are not mixed.
+        let mut to = to();
+        to.write_all(&line)?;
+        to.flush()?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn each_line_is_one_piece_with_its_prefix_and_none_is_endless() {
+        let written = Mutex::new(Vec::new());
+        struct To<'a>(&'a Mutex<Vec<Vec<u8>>>);
+        impl Write for To<'_> {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0.lock().unwrap().push(bytes.to_vec());
+                Ok(bytes.len())
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let long = vec![b'x'; usize::try_from(LINE_MAX).unwrap() + 1];
+        let text = [b"one\n\n\xff".as_slice(), b"\n", &long].concat();
+        lines(&*text, "[n/3] ", || To(&written)).unwrap();
+        let written = written.into_inner().unwrap();
+        assert_eq!(written[..3], [&b"[n/3] one\n"[..], b"[n/3] \n", b"[n/3] \xff\n"]);
+        assert_eq!((written.len(), &written[4][..]), (5, &b"[n/3] x\n"[..]));
+    }
+}

@@ -1,0 +1,185 @@
+//! What a process has once: signals, the participant, and its runners, one for each election.
+
+use std::rc::Rc;
+
+use serde_json::json;
+use tenure::Election;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::{JoinSet, LocalSet};
+
+use super::orders::{Order, Orders};
+use super::reporter::Reporter;
+use super::runner::{Runner, Shared};
+use crate::commands::signals::Signals;
+use crate::control::{self, Answer, Server};
+use crate::exit::Exit;
+use crate::failure::{self, Failure};
+use crate::protocol::{AnyElection, Class, Participant};
+use crate::settings::Context;
+use crate::settings::run::{RunRole, RunSettings};
+
+/// How a process whose first runner has ended ends the others.
+const TERM: u8 = 15;
+
+/// Campaigns again and again, and runs CMD whenever that is won, for each role.
+pub(in crate::commands) async fn run(
+    settings: RunSettings,
+    context: Context,
+) -> Result<Exit, Failure> {
+    let mut signals = Signals::new()?;
+    if context.json {
+        failure::warn_as_json();
+    }
+    let mut sockets = Vec::new();
+    for role in &settings.roles {
+        let explain = |failure| context.origins.explain(failure, &["control"]);
+        sockets.push(Server::bind(&role.control).await.map_err(explain)?);
+        control::check_room(&role.control).map_err(explain)?;
+    }
+    let RunSettings { backend, id, election, .. } = &settings;
+    let participant = tokio::select! {
+        biased;
+        signal = signals.next() => return Ok(Exit::Signal(signal)),
+        started = backend.candidate(id, election, &context.origins) => started?,
+    };
+    // Signals are awaited by one, and all runners end.
+    let local = LocalSet::new();
+    local.run_until(serve(settings, participant, sockets, signals, context.json)).await
+}
+
+async fn serve(
+    settings: RunSettings,
+    participant: Box<dyn Participant>,
+    sockets: Vec<Server>,
+    signals: Signals,
+    json: bool,
+) -> Result<Exit, Failure> {
+    let rank = participant.rank().await;
+    let (orders, heard) = watch::channel(Order::Go);
+    let (give_back, to_give_back) = mpsc::channel(1);
+    let (parked, to_park) = mpsc::channel(1);
+    let (settings, participant) = (Rc::new(settings), Rc::new(participant));
+    let mut runners = JoinSet::new();
+    for (role, control) in settings.roles.iter().zip(sockets) {
+        let election = participant.election(&role.part.election);
+        let several = matches!(election, AnyElection::MayOverlap(_));
+        let shared = Shared {
+            reporter: Reporter::new(&settings, role, several, rank, json),
+            settings: Rc::clone(&settings),
+            participant: Rc::clone(&participant),
+            role: role.clone(),
+            orders: Orders::new(heard.clone()),
+            give_back: give_back.clone(),
+            parked: parked.clone(),
+        };
+        match election {
+            AnyElection::AtMostOne(election) => start(&mut runners, shared, election, control),
+            AnyElection::MayOverlap(election) => start(&mut runners, shared, election, control),
+        }
+    }
+    let process = Process { settings, signals, orders, to_give_back, to_park, runners };
+    let exit = process.serve(&**participant).await;
+    // What is left is released as far as the participant waits for that: not for ever.
+    if let Some(participant) = Rc::into_inner(participant) {
+        participant.close().await;
+    }
+    exit
+}
+
+fn start<K: Class>(
+    runners: &mut JoinSet<Result<Exit, Failure>>,
+    shared: Shared,
+    election: Election<K>,
+    control: Server,
+) {
+    runners.spawn_local(Runner::new(shared, election, control).run());
+}
+
+/// What is once for all runners.
+struct Process {
+    settings: Rc<RunSettings>,
+    signals: Signals,
+    orders: watch::Sender<Order>,
+    /// Clients that want everything to be given back.
+    to_give_back: mpsc::Receiver<oneshot::Sender<Answer>>,
+    /// Runners that have stepped down.
+    to_park: mpsc::Receiver<()>,
+    runners: JoinSet<Result<Exit, Failure>>,
+}
+
+impl Process {
+    /// Ends when all runners have, as the first of them that ended.
+    async fn serve(mut self, participant: &dyn Participant) -> Result<Exit, Failure> {
+        let (mut first, mut parked) = (None, 0);
+        let mut client: Option<oneshot::Sender<Answer>> = None;
+        loop {
+            tokio::select! {
+                biased;
+                signal = self.signals.next() => drop(self.orders.send(Order::End(signal))),
+                ended = self.runners.join_next() => match ended {
+                    Some(ended) => {
+                        let ended = ended.unwrap_or_else(|error| Err(lost(&error)));
+                        if first.is_none() {
+                            first = Some(ended);
+                            self.end_others();
+                        }
+                    }
+                    None => return first.unwrap_or(Ok(Exit::Done)),
+                },
+                Some(reply) = self.to_give_back.recv() => match client {
+                    Some(_) => drop(reply.send(already())),
+                    None if *self.orders.borrow() != Order::Go => drop(reply),
+                    None => {
+                        (client, parked) = (Some(reply), 0);
+                        let _ = self.orders.send(Order::StepDown);
+                    }
+                },
+                Some(()) = self.to_park.recv() => {
+                    parked += 1;
+                    if parked == self.runners.len() && *self.orders.borrow() == Order::StepDown {
+                        if let Some(give_back) = participant.give_back_all() {
+                            give_back.await;
+                        }
+                        let _ = self.orders.send(Order::Go);
+                        if let Some(client) = client.take() {
+                            let _ = client.send(Answer::Done(self.given_back()));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A process of which one runner has ended has nothing to do for the others.
+    fn end_others(&self) {
+        let is_ending = matches!(*self.orders.borrow(), Order::End(_));
+        if !is_ending {
+            let _ = self.orders.send(Order::End(TERM));
+        }
+    }
+
+    fn given_back(&self) -> serde_json::Value {
+        let RunSettings { id, election, protocol, realm, roles, .. } = &*self.settings;
+        let roles = roles.iter().filter_map(|RunRole { part, .. }| part.role);
+        let mut told = json!({
+            "id": id.as_str(),
+            "election": election.as_str(),
+            "protocol": protocol.name(),
+            "roles": roles.collect::<Vec<_>>(),
+            "leading": false,
+        });
+        told[realm.setting] = realm.name.as_str().into();
+        told
+    }
+}
+
+fn lost(error: &tokio::task::JoinError) -> Failure {
+    Failure::new(Exit::Bug, format!("a runner ended by itself: {error}"), "report it with the log")
+}
+
+fn already() -> Answer {
+    Answer::Refused {
+        what: "it gives everything back already".to_owned(),
+        fix: "wait until that is done".to_owned(),
+    }
+}

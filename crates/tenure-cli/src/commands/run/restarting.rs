@@ -1,0 +1,44 @@
+//! CMD that has ended by itself runs again, while its runner leads.
+
+use std::time::Duration;
+
+use tenure::Leadership;
+use tenure::supervise::Outcome;
+
+use super::leading::{Course, on_request};
+use super::runner::{Runner, rest};
+use crate::protocol::Class;
+
+/// One that ran for so long is run again soon.
+const LONG: Duration = Duration::from_secs(60);
+
+/// How often in a row it ran for a short time only, now that it ran once more.
+pub(super) fn short(before: u32, ran: Duration) -> u32 {
+    if ran < LONG { before.saturating_add(1) } else { 1 }
+}
+
+/// Waits before it runs again: longer each time. What comes meanwhile may end that.
+pub(super) async fn pause<K: Class>(
+    runner: &mut Runner<K>,
+    leadership: &Leadership<K>,
+    outcome: &Outcome,
+    short: u32,
+) -> Course {
+    let pause = rest(short.saturating_add(1)).unwrap_or_default();
+    runner.reporter.ended(&format!("CMD ended: {outcome}; it runs again in {pause:?}"));
+    let mut course = Course::default();
+    let over = tokio::time::sleep(pause);
+    tokio::pin!(over);
+    while !course.ends() {
+        tokio::select! {
+            biased;
+            loss = leadership.lost() => course.lose(runner, loss),
+            order = runner.orders.stop() => course.obey(order),
+            asked = runner.control.next() => {
+                course.stopping = on_request(runner, leadership, asked, None, false);
+            }
+            () = &mut over => break,
+        }
+    }
+    course
+}

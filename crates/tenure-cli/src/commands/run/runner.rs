@@ -1,0 +1,277 @@
+//! One election in which this process campaigns, with a CMD, a control socket and a guard of its
+//! own.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::json;
+use tenure::{CampaignError, Election, Fence, Leadership, Loss, Waiting, clock};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use super::leading::{Ended, lead};
+use super::orders::{Order, Orders};
+use super::reporter::Reporter;
+use crate::commands::observe;
+use crate::control::{Answer, Asked, Request, Server};
+use crate::exit::Exit;
+use crate::failure::{self, Failure};
+use crate::protocol::{Class, Later, Participant};
+use crate::settings::run::{RunRole, RunSettings};
+
+/// What a runner has that its process gives it.
+pub(super) struct Shared {
+    pub(super) settings: Rc<RunSettings>,
+    pub(super) participant: Rc<Box<dyn Participant>>,
+    pub(super) role: RunRole,
+    pub(super) reporter: Reporter,
+    pub(super) orders: Orders,
+    /// Takes clients that want everything to be given back.
+    pub(super) give_back: mpsc::Sender<oneshot::Sender<Answer>>,
+    /// Told when this one has stepped down.
+    pub(super) parked: mpsc::Sender<()>,
+}
+
+/// Everything that outlives one leadership.
+pub(super) struct Runner<K: Class> {
+    pub(super) settings: Rc<RunSettings>,
+    pub(super) participant: Rc<Box<dyn Participant>>,
+    pub(super) role: RunRole,
+    pub(super) election: Election<K>,
+    pub(super) permanent_failure: Later<'static, Failure>,
+    pub(super) control: Server,
+    pub(super) orders: Orders,
+    pub(super) reporter: Reporter,
+    /// Clients that asked for a hand-over and wait for the next leader.
+    pub(super) handing: JoinSet<()>,
+    give_back: mpsc::Sender<oneshot::Sender<Answer>>,
+    parked: mpsc::Sender<()>,
+}
+
+impl<K: Class> Runner<K> {
+    pub(super) fn new(shared: Shared, election: Election<K>, control: Server) -> Self {
+        let Shared { settings, participant, role, reporter, orders, give_back, parked } = shared;
+        let permanent_failure = participant.permanent_failure();
+        let handing = JoinSet::new();
+        Self {
+            settings,
+            participant,
+            role,
+            election,
+            permanent_failure,
+            control,
+            orders,
+            reporter,
+            handing,
+            give_back,
+            parked,
+        }
+    }
+
+    /// Serves, and ends when the last answers are written, as far as the socket waits for that.
+    pub(super) async fn run(mut self) -> Result<Exit, Failure> {
+        let exit = self.serve().await;
+        let Self { control, handing, .. } = self;
+        // Clients that wait for the next leader hear that this process ends.
+        drop(handing);
+        control.close().await;
+        exit
+    }
+
+    async fn serve(&mut self) -> Result<Exit, Failure> {
+        let mut late = 0_u32;
+        loop {
+            if self.orders.now() == Order::StepDown {
+                self.park().await;
+            }
+            let leadership = match self.campaign().await? {
+                Campaigned::Won(leadership) => *leadership,
+                Campaigned::Signal(signal) => return Ok(Exit::Signal(signal)),
+                Campaigned::SteppedDown => continue,
+                Campaigned::Lost(loss) => {
+                    self.reporter.ended(&format!("the candidacy was lost: {loss}"));
+                    match self.pause(AGAIN).await {
+                        Some(signal) => return Ok(Exit::Signal(signal)),
+                        None => continue,
+                    }
+                }
+            };
+            self.reporter.elected(&leadership);
+            late = match lead(self, leadership).await? {
+                Ended::Command(exit) => return Ok(exit),
+                Ended::Signal(signal) => return Ok(Exit::Signal(signal)),
+                Ended::Lost | Ended::Late if self.settings.once => return Ok(Exit::Lost),
+                Ended::GivenUp if self.settings.once => return Ok(Exit::Done),
+                Ended::Lost | Ended::GivenUp => 0,
+                Ended::Late => late.saturating_add(1),
+            };
+            let Some(pause) = rest(late) else { continue };
+            failure::warn(&format!(
+                "{late} leaderships in a row were over before CMD ran: the next campaign begins in \
+                 {pause:?}"
+            ));
+            if let Some(signal) = self.pause(pause).await {
+                return Ok(Exit::Signal(signal));
+            }
+        }
+    }
+
+    /// Campaigns for nothing until told to.
+    async fn park(&mut self) {
+        // The process waits for all of them.
+        let _ = self.parked.send(()).await;
+        while self.orders.now() == Order::StepDown {
+            tokio::select! {
+                biased;
+                _ = self.orders.next() => {}
+                asked = self.control.next() => self.answer(asked, None),
+                Some(_) = self.handing.join_next() => {}
+            }
+        }
+    }
+
+    /// Answers for so long, and campaigns for nothing. Ends early with a signal, or to step down.
+    async fn pause(&mut self, pause: Duration) -> Option<u8> {
+        let over = tokio::time::sleep(pause);
+        tokio::pin!(over);
+        loop {
+            tokio::select! {
+                biased;
+                order = self.orders.stop() => return match order {
+                    Order::End(signal) => Some(signal),
+                    Order::StepDown | Order::Go => None,
+                },
+                asked = self.control.next() => self.answer(asked, None),
+                Some(_) = self.handing.join_next() => {}
+                () = &mut over => return None,
+            }
+        }
+    }
+
+    async fn campaign(&mut self) -> Result<Campaigned<K>, Failure> {
+        if let Order::End(signal) = self.orders.now() {
+            return Ok(Campaigned::Signal(signal));
+        }
+        self.reporter.campaigning();
+        let value = self.settings.value.clone();
+        let mut campaign = match self.settings.priority {
+            Some(priority) => self.election.campaign_with(value.as_str(), priority),
+            None => self.election.campaign(value.as_str()),
+        };
+        let mut waits = campaign.waiting();
+        let (mut news, mut connecting) = (None, BTreeSet::new());
+        let mut worth_reporting: Later<'static, ()> = Box::pin(std::future::pending());
+        loop {
+            tokio::select! {
+                biased;
+                order = self.orders.stop() => return Ok(match order {
+                    Order::End(signal) => Campaigned::Signal(signal),
+                    Order::StepDown | Order::Go => Campaigned::SteppedDown,
+                }),
+                won = &mut campaign => return match won {
+                    Ok(leadership) => Ok(Campaigned::Won(Box::new(leadership))),
+                    Err(CampaignError::Lost(loss)) => Ok(Campaigned::Lost(loss)),
+                    Err(CampaignError::Refused { why }) => {
+                        Err(self.participant.refused(why).await)
+                    }
+                    Err(error) => Err(ended(&error)),
+                },
+                () = &mut worth_reporting, if news.is_some() => {
+                    news.take().iter().for_each(|waiting| self.reporter.waits(waiting));
+                }
+                Some(waiting) = waits.next() => {
+                    let connects = matches!(waiting, Waiting::Connecting { .. });
+                    if !connects || connecting.len() >= REASONS_MAX {
+                        connecting.clear();
+                    }
+                    if connects && !connecting.insert(waiting.told(clock::now()).to_string()) {
+                        // The reasons change from one attempt to the next and back again.
+                        continue;
+                    }
+                    worth_reporting = self.participant.worth_reporting(&waiting);
+                    news = Some(waiting);
+                }
+                asked = self.control.next() => self.answer(asked, waits.latest().as_ref()),
+                Some(_) = self.handing.join_next() => {}
+                failure = &mut self.permanent_failure => return Err(failure),
+            }
+        }
+    }
+}
+
+enum Campaigned<K: Class> {
+    Won(Box<Leadership<K>>),
+    /// Its place among those who wait.
+    Lost(Loss),
+    Signal(u8),
+    SteppedDown,
+}
+
+/// How many reasons are remembered for which no store is reached.
+const REASONS_MAX: usize = 32;
+
+/// How long to wait after a candidacy was lost.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// How long at most not to campaign after CMD did not come to run again and again.
+const REST_MAX: Duration = Duration::from_secs(32);
+
+/// How long not to campaign after so many leaderships in a row that were over before CMD ran. One
+/// may be late on any machine. With more the lease is too short for this one, and each of them
+/// keeps other candidates from leading.
+pub(super) fn rest(late: u32) -> Option<Duration> {
+    let doubled = late.checked_sub(2)?.min(8);
+    Some((AGAIN * 2_u32.pow(doubled)).min(REST_MAX))
+}
+
+fn ended(error: &CampaignError) -> Failure {
+    Failure::new(Exit::Bug, format!("the campaign ended: {error}"), "report it with the log")
+}
+
+impl<K: Class> Runner<K> {
+    /// Answers while it does not lead.
+    pub(super) fn answer(&self, Asked { request, reply }: Asked, waiting: Option<&Waiting>) {
+        let answer = match request {
+            Request::Status => self.reporter.waiting(waiting).warned(self.participant.trouble()),
+            Request::Keys => self.reporter.no_keys(),
+            Request::ResignAll => return self.give_back(reply),
+            Request::Resign | Request::Transfer { .. } => self.reporter.not_leading(waiting),
+        };
+        // The client may have left.
+        let _ = reply.send(answer);
+    }
+
+    /// The process gives everything back, if it can, and answers then.
+    pub(super) fn give_back(&self, reply: oneshot::Sender<Answer>) {
+        if self.participant.give_back_all().is_none() {
+            let _ = reply.send(self.reporter.one_alone());
+            return;
+        }
+        // One waits already, or the process ends: without an answer the client hears so.
+        let _ = self.give_back.try_send(reply);
+    }
+
+    /// The status while leading.
+    pub(super) fn leading(&self, leadership: &Leadership<K>, pid: Option<u32>) -> Answer {
+        let status = self.reporter.status(Some(json!({
+            "fence": K::fence_of(leadership).map(Fence::number),
+            // Null where it has no end.
+            "remaining_ms": leadership.remaining().map(observe::millis),
+            "pid": pid,
+        })));
+        status.warned(self.participant.trouble())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_never_comes_to_run_is_tried_less_and_less_often() {
+        let rests = [0, 1, 2, 3, 6, 7, 8, u32::MAX].map(|late| rest(late).map(|r| r.as_secs()));
+        let seconds = [None, None, Some(1), Some(2), Some(16), Some(32), Some(32), Some(32)];
+        assert_eq!(rests, seconds);
+    }
+}

@@ -1,0 +1,234 @@
+//! Who leads each of the roles of an election, as a table.
+
+use std::time::Duration;
+
+use serde_json::{Value, json as object};
+use tenure::{ElectionName, Fence, clock};
+
+use super::observe::millis;
+use super::signals::Signals;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::protocol::{Owner, Participant, Protocol, Row, Table};
+
+/// How often it is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What a table is about, and how it is told.
+pub(super) struct Asked<'a> {
+    pub(super) election: &'a ElectionName,
+    pub(super) protocol: &'static dyn Protocol,
+    pub(super) json: bool,
+}
+
+/// Prints a table for each change until a signal ends it.
+pub(super) async fn follow(
+    asked: Asked<'_>,
+    participant: &dyn Participant,
+    signals: &mut Signals,
+    patience: Duration,
+) -> Result<Exit, Failure> {
+    let mut permanent_failure = participant.permanent_failure();
+    let mut look = tokio::time::interval(LOOK);
+    let began = clock::now();
+    let mut told: Option<Option<Vec<Row>>> = None;
+    loop {
+        tokio::select! {
+            biased;
+            signal = signals.next() => return Ok(Exit::Signal(signal)),
+            failure = &mut permanent_failure => return Err(failure),
+            _ = look.tick() => {}
+        }
+        let table = participant.table().await;
+        let known = table.as_ref().map(|table| table.rows.iter().map(without_age).collect());
+        // That nothing is known in the first moment is no news.
+        let settles = known.is_none() && told.is_none() && clock::now().since(began) < patience;
+        if settles || told.as_ref() == Some(&known) {
+            continue;
+        }
+        output::print(&format!("{}\n", asked.told(table.as_ref())))?;
+        told = Some(known);
+    }
+}
+
+/// Prints the table once it is known: done if every role has a leader.
+pub(super) async fn once(
+    asked: Asked<'_>,
+    participant: &dyn Participant,
+    patience: Duration,
+) -> Result<Exit, Failure> {
+    let mut permanent_failure = participant.permanent_failure();
+    let mut look = tokio::time::interval(LOOK);
+    let began = clock::now();
+    loop {
+        tokio::select! {
+            biased;
+            failure = &mut permanent_failure => return Err(failure),
+            _ = look.tick() => {}
+        }
+        let table = participant.table().await;
+        let is_known = table.as_ref().is_some_and(|table| table.rows.iter().all(|row| row.known));
+        if is_known || clock::now().since(began) >= patience {
+            output::print(&format!("{}\n", asked.told(table.as_ref())))?;
+            let is_led = |row: &Row| row.owner.is_some();
+            return Ok(match table {
+                Some(table) if is_known && table.rows.iter().all(is_led) => Exit::Done,
+                Some(_) if is_known => Exit::Vacant,
+                _ => Exit::Unknown,
+            });
+        }
+    }
+}
+
+/// A row that differs only in how long ago its owner was heard says the same.
+fn without_age(row: &Row) -> Row {
+    let mut row = row.clone();
+    if let Some(owner) = &mut row.owner {
+        owner.heard = tenure::Time::ZERO;
+    }
+    row
+}
+
+impl Asked<'_> {
+    fn told(&self, table: Option<&Table>) -> String {
+        match (table, self.json) {
+            (Some(table), true) => json(self.election, table).to_string(),
+            (Some(table), false) => lines(table),
+            (None, true) => {
+                let election = self.election.as_str();
+                let why = self.protocol.unknown();
+                object!({"election": election, "state": "unknown", "why": why}).to_string()
+            }
+            (None, false) => format!("unknown: {}", self.protocol.unknown()),
+        }
+    }
+}
+
+/// How one row stands, in a word.
+const fn state(row: &Row) -> &'static str {
+    match &row.owner {
+        Some(Owner { silent: true, .. }) => "silent",
+        Some(_) => "leader",
+        None if row.known => "vacant",
+        None => "unknown",
+    }
+}
+
+/// One object, with an element for each leader, and one for each role without any that was asked
+/// about. Durations in milliseconds, rounded down.
+fn json(election: &ElectionName, table: &Table) -> Value {
+    let row = |row: &Row| {
+        let mut told = object!({
+            "role": row.part.role,
+            "election": row.part.election.as_str(),
+            "partition": row.partition,
+            "state": state(row),
+        });
+        if let Some(owner) = &row.owner {
+            told["id"] = owner.id.as_str().into();
+            told["value"] = owner.value.as_str().into();
+            told["group"] = owner.group.as_str().into();
+            told["host"] = owner.host.as_str().into();
+            told["fence"] = owner.fence.map(Fence::number).into();
+            told["heard_ms"] = millis(clock::now().since(owner.heard)).into();
+        }
+        told
+    };
+    let roles: Vec<_> = table.rows.iter().map(row).collect();
+    object!({"election": election.as_str(), "state": "table", "roles": roles})
+}
+
+const HEAD: [&str; 7] = ["ROLE", "PARTITION", "LEADER", "GROUP", "HOST", "FENCE", "HEARD"];
+
+/// A line for each row, for people.
+fn lines(table: &Table) -> String {
+    if table.rows.is_empty() {
+        return "vacant: nobody leads any role".to_owned();
+    }
+    let mut cells = vec![HEAD.map(str::to_owned)];
+    cells.extend(table.rows.iter().map(row));
+    let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<_> = (0..HEAD.len()).map(|column| width(column).unwrap_or(0)).collect();
+    let line = |row: &[String; 7]| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    cells.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn row(row: &Row) -> [String; 7] {
+    let role = row.part.role.map(|role| role.to_string()).unwrap_or_default();
+    let partition = row.partition.to_string();
+    let dash = || "-".to_owned();
+    let Some(owner) = &row.owner else {
+        return [role, partition, state(row).to_owned(), dash(), dash(), dash(), dash()];
+    };
+    let named = match owner.value == owner.id || owner.value.is_empty() {
+        true => owner.id.clone(),
+        false => format!("{} ({})", owner.id, owner.value),
+    };
+    let tenths = clock::now().since(owner.heard).as_millis() / 100;
+    let silent = if owner.silent { ", silent" } else { "" };
+    [
+        role,
+        partition,
+        named,
+        owner.group.clone(),
+        owner.host.clone(),
+        owner.fence.map_or_else(dash, |fence| fence.to_string()),
+        format!("{}.{}s ago{silent}", tenths / 10, tenths % 10),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure::Time;
+
+    use super::*;
+    use crate::protocol::Part;
+
+    fn rows() -> Vec<Row> {
+        let part = |role| Part { election: format!("e/{role}").parse().unwrap(), role: Some(role) };
+        let owner = Owner {
+            id: "one".into(),
+            group: "blue".into(),
+            host: "h".into(),
+            value: "10.0.0.1:80".into(),
+            fence: Some(Fence::new(7)),
+            heard: clock::now(),
+            silent: false,
+        };
+        vec![
+            Row { part: part(0), partition: 0, owner: Some(owner), known: true },
+            Row { part: part(9), partition: 1, owner: None, known: true },
+            Row { part: part(10), partition: 2, owner: None, known: false },
+        ]
+    }
+
+    #[test]
+    fn people_see_columns_and_programs_an_object() {
+        let table = Table { rows: rows() };
+        let told = lines(&table);
+        let told: Vec<_> = told.lines().map(|line| line.split("  ").next().unwrap()).collect();
+        assert_eq!(told, ["ROLE", "0   ", "9   ", "10  "].map(str::trim_end));
+        assert!(lines(&table).contains("one (10.0.0.1:80)  blue   h     7      0.0s ago"));
+        assert!(lines(&table).contains("1          vacant "));
+        let told = json(&"e".parse().unwrap(), &table);
+        let states: Vec<_> = (0..3).map(|nth| told["roles"][nth]["state"].clone()).collect();
+        assert_eq!(states, ["leader", "vacant", "unknown"]);
+        assert_eq!(
+            (&told["roles"][0]["fence"], &told["roles"][1]["id"]),
+            (&7.into(), &Value::Null)
+        );
+        assert_eq!(lines(&Table { rows: Vec::new() }), "vacant: nobody leads any role");
+    }
+
+    #[test]
+    fn a_row_that_only_grows_older_is_no_news() {
+        let (mut one, two) = (rows(), rows());
+        one[0].owner.as_mut().unwrap().heard = Time::from_nanos(1);
+        let known = |rows: &[Row]| rows.iter().map(without_age).collect::<Vec<_>>();
+        assert_eq!(known(&one), known(&two));
+    }
+}

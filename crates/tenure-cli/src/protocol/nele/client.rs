@@ -1,0 +1,232 @@
+//! Taking part in elections on Kafka with the settings of a command.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tenure::{
+    AtMostOne, Election, ElectionName, MayOverlap, NodeName, Observer, Time, View, clock,
+};
+use tenure_core::nele::{Config, Mode, Role};
+use tenure_kafka::{Class, Node, Seen};
+use tokio::task::JoinSet;
+
+use super::explain::Explain;
+use super::ledger::Settings;
+use super::watcher::Watcher;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::protocol::troubles::{Troubles, Watch};
+use crate::protocol::{
+    AnyElection, Asks, Backend, Later, Owner, Part, Participant, Row, Started, Table, refused,
+};
+use crate::settings::Origins;
+
+/// How long a question may take beside what is read: a connection, and the end of a partition.
+const CONNECTING: Duration = Duration::from_secs(5);
+
+/// How long one listens at most who did not say how long to wait.
+const LISTENING_MAX: Duration = Duration::from_secs(60);
+
+/// How long at most what this process itself finds out is waited for.
+const STARTING: Duration = Duration::from_secs(1);
+
+impl Backend for Settings {
+    fn grace(&self) -> Duration {
+        self.config.grace
+    }
+
+    fn kill_margin(&self) -> Duration {
+        self.config.kill_margin
+    }
+
+    /// One that hears of no leader knows that there is none once any would have ended. Longer than
+    /// that minute nobody waits who did not ask for it.
+    fn patience(&self) -> Duration {
+        CONNECTING + self.config.silence() + self.config.heard_leads().min(LISTENING_MAX)
+    }
+
+    fn candidate<'a>(
+        &'a self,
+        id: &'a NodeName,
+        _: &'a ElectionName,
+        origins: &'a Origins,
+    ) -> Started<'a> {
+        Box::pin(begin(self, id.clone(), true, origins))
+    }
+
+    fn asker<'a>(&'a self, _: &'a ElectionName, _: Asks, origins: &'a Origins) -> Started<'a> {
+        Box::pin(begin(self, self.config.id.clone(), false, origins))
+    }
+
+    fn parts(&self, _: &ElectionName) -> Vec<Part> {
+        self.roles.each().map(|role| part(&self.config, role)).collect()
+    }
+
+    fn asks_for_all(&self) -> bool {
+        self.any_role || self.roles.first < self.roles.last
+    }
+
+    fn runs_again(&self) -> bool {
+        self.runs_again
+    }
+}
+
+fn part(config: &Config, role: u32) -> Part {
+    Part { election: config.election_of(Role(role)), role: Some(role) }
+}
+
+async fn begin(
+    settings: &Settings,
+    id: NodeName,
+    aloud: bool,
+    origins: &Origins,
+) -> Result<Box<dyn Participant>, Failure> {
+    match settings.config.mode {
+        Mode::AtMostOne => {
+            start::<AtMostOne>(settings, id, aloud, origins, AnyElection::AtMostOne).await
+        }
+        Mode::AtLeastOne => {
+            start::<MayOverlap>(settings, id, aloud, origins, AnyElection::MayOverlap).await
+        }
+    }
+}
+
+/// Of which class, as the command takes it.
+type Of<C> = fn(Election<C>) -> AnyElection;
+
+/// Makes sure of the topic: that nobody answers is an error, as what is not known of it cannot be
+/// promised. A candidate warns aloud.
+async fn start<C: Class>(
+    settings: &Settings,
+    id: NodeName,
+    aloud: bool,
+    origins: &Origins,
+    class: Of<C>,
+) -> Result<Box<dyn Participant>, Failure> {
+    let explain = Explain::new(&settings.files, origins);
+    let config = Config { host: host(&id), id, ..settings.config.clone() };
+    let config =
+        config.check().map_err(|error| Failure::new(Exit::Bug, error.to_string(), "report it"))?;
+    let options = settings.options.clone().check().map_err(|error| explain.options(&error))?;
+    let node = Node::<C>::builder(config, options).start().await;
+    let node = node.map_err(|error| explain.start(&error))?;
+    let (watch, troubles) = Watch::new(aloud);
+    tokio::spawn(Watcher::new(explain, watch).watch(node.notices()));
+    let (following, views, began) = (RefCell::default(), Views::default(), clock::now());
+    let settings = settings.clone();
+    Ok(Box::new(Client { settings, node, class, troubles, following, views, began }))
+}
+
+/// The machine's name, if it can be one; else what is unique.
+fn host(id: &NodeName) -> NodeName {
+    let name = rustix::system::uname();
+    NodeName::new(&name.nodename().to_string_lossy()).unwrap_or_else(|_| id.clone())
+}
+
+struct Client<C: Class> {
+    settings: Settings,
+    node: Node<C>,
+    class: Of<C>,
+    troubles: Troubles,
+    /// Of one that shows a table: tasks that follow each role, and what they have seen.
+    following: RefCell<JoinSet<()>>,
+    views: Views,
+    began: Time,
+}
+
+/// The latest view of each role that is followed.
+type Views = Arc<Mutex<BTreeMap<u32, View>>>;
+
+async fn follow(role: u32, mut observer: Observer, views: Views) {
+    while let Some(change) = observer.next().await {
+        if let Some(view) = change.view() {
+            views.lock().unwrap_or_else(PoisonError::into_inner).insert(role, view.clone());
+        }
+    }
+}
+
+impl<C: Class> Participant for Client<C> {
+    fn election(&self, name: &ElectionName) -> AnyElection {
+        (self.class)(self.node.election_named(name.clone()))
+    }
+
+    fn permanent_failure(&self) -> Later<'static, Failure> {
+        self.troubles.permanent()
+    }
+
+    /// What was found says more.
+    fn refused(&self, why: String) -> Later<'static, Failure> {
+        let found = self.troubles.permanent();
+        Box::pin(async move {
+            let found = tokio::time::timeout(STARTING, found).await;
+            found.unwrap_or_else(|_| refused(why))
+        })
+    }
+
+    fn give_back_all(&self) -> Option<Later<'_, ()>> {
+        Some(Box::pin(self.node.leave_and_join()))
+    }
+
+    fn table(&self) -> Later<'_, Option<Table>> {
+        let mut following = self.following.borrow_mut();
+        if following.is_empty() {
+            for role in self.settings.roles.each() {
+                let observer = self.node.role(role).observe();
+                following.spawn(follow(role, observer, Arc::clone(&self.views)));
+            }
+        }
+        Box::pin(self.look())
+    }
+
+    fn close(self: Box<Self>) -> Later<'static, ()> {
+        Box::pin(async move { self.node.close().await })
+    }
+}
+
+impl<C: Class> Client<C> {
+    /// The table, once everybody who is there has had time to be heard.
+    async fn look(&self) -> Option<Table> {
+        let seen = self.node.seen().await?;
+        let views = self.views.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let listened = clock::now().since(self.began) >= self.settings.config.silence();
+        let is_known = views.values().any(|view| !matches!(view, View::Unknown { .. }));
+        if !listened || (seen.is_empty() && !is_known) {
+            return None;
+        }
+        let mut rows: Vec<_> = seen.into_iter().map(|seen| self.row(seen)).collect();
+        for role in self.settings.roles.each() {
+            if !self.settings.any_role && rows.iter().all(|row| row.part.role != Some(role)) {
+                let known = matches!(views.get(&role), Some(View::Vacant));
+                rows.push(Row { owner: None, known, ..self.empty(role) });
+            }
+        }
+        if !self.settings.any_role {
+            let roles = self.settings.roles.each();
+            rows.retain(|row| row.part.role.is_some_and(|role| roles.contains(&role)));
+        }
+        let id = |row: &Row| row.owner.as_ref().map(|owner| owner.id.clone());
+        rows.sort_by_key(|row| (row.part.role, id(row)));
+        Some(Table { rows })
+    }
+
+    fn empty(&self, role: u32) -> Row {
+        let config = &self.settings.config;
+        let partition = config.partition_of(Role(role)).0;
+        Row { part: part(config, role), partition, owner: None, known: false }
+    }
+
+    fn row(&self, seen: Seen) -> Row {
+        let owner = Owner {
+            id: seen.who.id.to_string(),
+            group: seen.group.to_string(),
+            host: seen.host.to_string(),
+            value: seen.value.to_string(),
+            fence: seen.fence,
+            heard: seen.heard,
+            silent: seen.silent,
+        };
+        Row { owner: Some(owner), known: true, ..self.empty(seen.role.0) }
+    }
+}

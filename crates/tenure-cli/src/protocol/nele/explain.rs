@@ -1,0 +1,152 @@
+//! What Kafka and the way to it have to say, with the settings that it comes from.
+
+use tenure_kafka::topic::TopicError;
+use tenure_kafka::{LoginError, OptionsError, SessionError, StartError};
+
+use super::ledger::Files;
+use crate::exit::Exit;
+use crate::failure::{Failure, clipped};
+use crate::protocol::{pem, start};
+use crate::settings::Origins;
+use crate::settings::tls::PASSWORD_ENTRY;
+
+/// As much of what brokers say is repeated.
+const SAID_MAX: usize = 1_000;
+
+/// Makes failures of errors.
+#[derive(Clone)]
+pub(super) struct Explain {
+    files: Files,
+    origins: Origins,
+}
+
+impl Explain {
+    pub(super) fn new(files: &Files, origins: &Origins) -> Self {
+        Self { files: files.clone(), origins: origins.clone() }
+    }
+
+    fn failure(&self, exit: Exit, what: &str, fix: &str, names: &[&str]) -> Failure {
+        let what = if what.len() > SAID_MAX { clipped(what) } else { what.to_owned() };
+        self.origins.explain(Failure::new(exit, what, fix), names)
+    }
+
+    /// Options that cannot work.
+    pub(super) fn options(&self, error: &OptionsError) -> Failure {
+        let (names, fix): (&[&str], &str) = match error {
+            OptionsError::Pem(error) => {
+                pem::fix(error, &self.files.authority, &self.files.identity)
+            }
+            OptionsError::Login(LoginError::File { .. }) => {
+                (&["password-file"], "name a file that this user may read")
+            }
+            OptionsError::Topic { .. } => (&["topic"], "give --topic NAME, the same for all"),
+            // None of these can be had with settings.
+            OptionsError::Login(_)
+            | OptionsError::NoBroker
+            | OptionsError::NoCopy
+            | OptionsError::GroupProtocol => (&[], "report it"),
+        };
+        self.failure(Exit::Usage, &error.to_string(), fix, names)
+    }
+
+    /// Why it did not start.
+    pub(super) fn start(&self, error: &StartError) -> Failure {
+        match error {
+            StartError::Topic(error) => self.topic(error),
+            StartError::Ledger(error) => {
+                let fix = "correct --kafka-property, or the file of the password";
+                let names = ["kafka-property", PASSWORD_ENTRY];
+                self.failure(Exit::Usage, &error.to_string(), fix, &names)
+            }
+            StartError::System(error) => start::refused(error),
+            StartError::Mode { .. } => {
+                self.failure(Exit::Bug, &error.to_string(), "report it", &[])
+            }
+        }
+    }
+
+    fn topic(&self, error: &TopicError) -> Failure {
+        const TIMES: &[&str] = &["session-timeout", "group-protocol"];
+        let text = error.to_string();
+        match error {
+            TopicError::Missing { topic, command } => {
+                let what = format!("there is no topic {topic}");
+                let fix = format!("give tenure run --create-topic, or make it: {command}");
+                self.failure(Exit::Usage, &what, &fix, &["topic", "brokers"])
+            }
+            TopicError::Wrong(_) => {
+                let (what, fix) = in_two(&text);
+                self.failure(Exit::Usage, &what, &fix, &["topic", "partitions", "mode"])
+            }
+            TopicError::NotMade { .. } | TopicError::NotDescribed { .. } => {
+                let (what, fix) = in_two(&text);
+                self.failure(Exit::Refused, &what, &fix, &["topic", "user"])
+            }
+            TopicError::Session(SessionError::NotAllowed { .. } | SessionError::Longer { .. }) => {
+                let (what, fix) = text.rsplit_once(": ").unwrap_or((&text, "change it"));
+                self.failure(Exit::Usage, what, fix, TIMES)
+            }
+            TopicError::Unreachable { .. } => self.unreachable(&text),
+            TopicError::Login(_) | TopicError::Client { .. } => {
+                let fix = "correct --kafka-property, or the file of the password";
+                self.failure(Exit::Usage, &text, fix, &["kafka-property", PASSWORD_ENTRY])
+            }
+        }
+    }
+
+    /// There is no answer, or a refusal, for this reason, which may end in what to do.
+    pub(super) fn unreachable(&self, text: &str) -> Failure {
+        match text.rsplit_once(": ").filter(|(_, fix)| fix.contains("--")) {
+            Some((what, fix)) if !fix.contains("--brokers") => {
+                self.failure(Exit::Refused, what, fix, &["brokers", "user", PASSWORD_ENTRY])
+            }
+            Some((what, fix)) => self.failure(Exit::Unknown, what, fix, &["brokers"]),
+            None => {
+                let fix = "see that Kafka runs there, or correct --brokers";
+                self.failure(Exit::Unknown, text, fix, &["brokers"])
+            }
+        }
+    }
+
+    /// This process leads nothing any more.
+    pub(super) fn halted(&self, why: &str) -> Failure {
+        // What the client library finds out ends in what to do.
+        let told =
+            why.rsplit_once(": ").filter(|(_, fix)| fix.contains("--") || fix.contains("own"));
+        let (what, fix) =
+            told.unwrap_or((why, "mend that with all processes stopped, and start them again"));
+        let names = ["topic", "partitions", "group-protocol", "kafka-property"];
+        self.failure(Exit::Refused, what, fix, &names)
+    }
+}
+
+/// What is wrong, on its first line and in a list below it, and what mends it, on the rest.
+fn in_two(text: &str) -> (String, String) {
+    let mut lines = text.lines();
+    let mut what = lines.next().unwrap_or_default().to_owned();
+    let mut fix = Vec::new();
+    let mut wrong = Vec::new();
+    for line in lines {
+        match line.strip_prefix("  - ") {
+            Some(one) => wrong.push(one),
+            None => fix.push(line.trim()),
+        }
+    }
+    if !wrong.is_empty() {
+        what = format!("{what} {}", wrong.join("; "));
+    }
+    (what, fix.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_one_line_and_what_mends_it_another() {
+        let text = "topic t cannot be used:\n  - a: b\n  - c\nThis mends it:\n    x --y\n    z";
+        let (what, fix) = in_two(text);
+        assert_eq!(what, "topic t cannot be used: a: b; c");
+        assert_eq!(fix, "This mends it: x --y z");
+    }
+}

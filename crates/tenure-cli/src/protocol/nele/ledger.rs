@@ -1,0 +1,295 @@
+//! A ledger, and how elections are held on it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tenure::{ElectionName, NodeName};
+use tenure_core::nele::{Config, ConfigError, Mode};
+use tenure_kafka::{
+    GroupProtocol, Identity, Login, Mechanism, Options, Password, Pem, Property, PropertyError, Tls,
+};
+
+use super::{
+    ALLOW_UNREPLICATED, BROKERS, CREATE_TOPIC, FENCE_BASE, GROUP, GROUP_PROTOCOL, KAFKA_PROPERTY,
+    MAX_POLL_INTERVAL, MODE, ON_EXIT, PARTITIONS, PUBLISH_INTERVAL, RESTART, ROLE, ROLES, Roles,
+    SASL_MECHANISM, SESSION_TIMEOUT, TAKEOVER, TOPIC,
+};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::protocol::{Purpose, whole};
+use crate::settings::{Layers, Origin, Origins, parse, table, tls};
+
+/// What an asker and a candidate that has no name yet are checked as.
+const UNNAMED: &str = "asker";
+
+/// How many copies of each partition a topic is made with.
+const COPIES: u16 = 3;
+
+/// The longest that a record may take to be acknowledged, and the end of a partition to be found.
+const DELIVERY_MAX: Duration = Duration::from_secs(1);
+/// The longest that a broker may hold back an answer.
+const FETCH_MAX: Duration = Duration::from_millis(100);
+
+/// A ledger, and how elections are held on it.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    /// The settings that the core takes, which work together; the name is the candidate's later.
+    pub(super) config: Config,
+    pub(super) options: Options,
+    pub(super) files: Files,
+    /// Those that are meant.
+    pub(super) roles: Roles,
+    /// Nobody said which.
+    pub(super) any_role: bool,
+    /// CMD runs again when it has ended by itself.
+    pub(super) runs_again: bool,
+}
+
+/// Files of certificates, as they were named.
+#[derive(Clone, Debug)]
+pub(super) struct Files {
+    pub(super) authority: Option<PathBuf>,
+    pub(super) identity: Option<tls::Identity>,
+}
+
+impl Settings {
+    /// Reads it from the layers.
+    pub(super) fn read(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<Self, Failure> {
+        let Some(election) = purpose.election() else { return Err(bug(&"no election is named")) };
+        let brokers = layers.required(&BROKERS)?;
+        let role = layers.optional(&ROLE)?;
+        let roles = roles(layers, role)?;
+        let election = whole(election, role);
+        let topic = layers.or_follows(&TOPIC, || Ok(election.to_string()))?;
+        let mut config = config(layers, &election)?;
+        let mut options = Options {
+            allow_unreplicated: layers.required(&ALLOW_UNREPLICATED)?,
+            group_protocol: match &*layers.required(&GROUP_PROTOCOL)? {
+                "consumer" => GroupProtocol::Consumer,
+                _ => GroupProtocol::Classic,
+            },
+            properties: properties(layers)?,
+            ..Options::new(Vec::new(), &topic)
+        };
+        for broker in brokers {
+            options.brokers.push(broker.parse().map_err(|error| bug(&error))?);
+        }
+        let mut runs_again = false;
+        if matches!(purpose, Purpose::Campaign(_)) {
+            config.fence_base = layers.required(&FENCE_BASE)?;
+            runs_again = layers.required(&ON_EXIT)? == RESTART;
+            let copies = if options.allow_unreplicated { 1 } else { COPIES };
+            options.create = layers.required(&CREATE_TOPIC)?.then_some(copies);
+        }
+        config.clone().check().map_err(|error| refused(&error, &layers.origins))?;
+        let files =
+            Files { authority: layers.optional(&table::CACERT)?, identity: tls::identity(layers)? };
+        options.tls = files.tls();
+        options.login = login(layers)?;
+        let any_role = layers.origins.given(&["role", "roles"]).is_empty();
+        Ok(Self { config, options, files, roles, any_role, runs_again })
+    }
+}
+
+impl Files {
+    fn tls(&self) -> Option<Tls> {
+        let identity = self.identity.as_ref().map(|identity| Identity {
+            certificate: Pem::File(identity.certificate.clone()),
+            key: Pem::File(identity.key.clone()),
+        });
+        let authority = self.authority.clone().map(Pem::File);
+        (authority.is_some() || identity.is_some()).then_some(Tls { authority, identity })
+    }
+}
+
+fn bug(what: &dyn std::fmt::Display) -> Failure {
+    Failure::new(Exit::Bug, what.to_string(), "report it")
+}
+
+fn roles(layers: &mut Layers<'_>, role: Option<u32>) -> Result<Roles, Failure> {
+    match (role, layers.optional(&ROLES)?) {
+        (Some(_), Some(_)) => {
+            let what = "--role and --roles are set, and each says which roles are meant";
+            let failure = Failure::usage(what, "leave one of them out");
+            Err(layers.origins.explain(failure, &["role", "roles"]))
+        }
+        (Some(role), None) => Ok(Roles::one(role)),
+        (None, Some(roles)) => Ok(roles),
+        (None, None) => {
+            layers.note(&ROLE, Some(&0), Origin::Default);
+            Ok(Roles::one(0))
+        }
+    }
+}
+
+fn config(layers: &mut Layers<'_>, election: &ElectionName) -> Result<Config, Failure> {
+    let mode = layers.required(&MODE)?;
+    let unnamed = NodeName::new(UNNAMED).map_err(|error| bug(&error))?;
+    let group = layers.or_follows(&GROUP, || {
+        parse::cluster(election.as_str()).map_err(|refusal| {
+            let what = format!("the election's name is no name of a group: {}", refusal.what);
+            Failure::usage(what, "give --group NAME, the same for all").origin("default of --group")
+        })
+    })?;
+    let partitions = layers.required(&PARTITIONS)?;
+    let new = Config::new(election.clone(), group, unnamed, partitions, mode);
+    let takeover = layers.or_follows(&TAKEOVER, || Ok(new.takeover))?;
+    let session_timeout = layers.required(&SESSION_TIMEOUT)?;
+    Ok(Config {
+        takeover,
+        publish_interval: layers.required(&PUBLISH_INTERVAL)?,
+        session_timeout,
+        heartbeat_interval: session_timeout / 4,
+        max_poll_interval: layers.or_follows(&MAX_POLL_INTERVAL, || Ok(session_timeout))?,
+        // Parts of T, as long as they need be at most.
+        delivery_timeout: DELIVERY_MAX.min(takeover / 4),
+        seek: DELIVERY_MAX.min(takeover / 4),
+        fetch_wait: FETCH_MAX.min(takeover / 40),
+        drift: layers.required(&table::DRIFT)?,
+        grace: layers.required(&table::GRACE)?,
+        kill_margin: layers.required(&table::KILL_MARGIN)?,
+        ..new
+    })
+}
+
+fn properties(layers: &mut Layers<'_>) -> Result<Vec<Property>, Failure> {
+    let given = layers.optional(&KAFKA_PROPERTY)?.unwrap_or_default();
+    let read = |(name, value): &(String, String)| {
+        format!("{name}={value}").parse().map_err(|error: PropertyError| {
+            let (what, fix) = match &error {
+                PropertyError::Fixed { name, why: tenure_kafka::Why::Flag(flag) } => {
+                    (format!("{name} is not for --kafka-property"), format!("use {flag}"))
+                }
+                PropertyError::Fixed { name, why } => {
+                    (format!("{name} is not for --kafka-property: {why}"), "leave it out".into())
+                }
+                PropertyError::NoValue => (error.to_string(), "write NAME=VALUE".into()),
+            };
+            layers.origins.explain(Failure::usage(what, fix), &["kafka-property"])
+        })
+    };
+    given.0.iter().map(read).collect()
+}
+
+fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
+    let mechanism: Mechanism =
+        layers.required(&SASL_MECHANISM)?.parse().map_err(|error| bug(&error))?;
+    Ok(tls::login(layers)?.map(|login| Login {
+        mechanism,
+        user: login.user,
+        password: match login.file {
+            Some(path) => Password::File(path),
+            None => Password::Text(login.password.0),
+        },
+    }))
+}
+
+/// What the core refuses, with every number's origin.
+fn refused(error: &ConfigError, origins: &Origins) -> Failure {
+    const OF_GROUP: &[&str] = &["session-timeout", "max-poll-interval", "publish-interval"];
+    let (names, fix): (Vec<&str>, String) = match error {
+        ConfigError::Election { .. } => (vec!["election"], "shorten --election".into()),
+        ConfigError::Partitions { .. } => (vec!["partitions"], "change --partitions".into()),
+        ConfigError::Interval { .. } => {
+            (vec!["publish-interval"], "change --publish-interval".into())
+        }
+        ConfigError::Heartbeat { .. } => {
+            (vec!["session-timeout"], "change --session-timeout".into())
+        }
+        ConfigError::Poll { .. } => {
+            let fix = "give a longer --max-poll-interval, or leave it out";
+            (vec!["max-poll-interval", "session-timeout"], fix.into())
+        }
+        ConfigError::Drift { .. } => (vec!["drift"], "change --drift".into()),
+        ConfigError::TakeoverTooLong { .. } => (vec!["takeover"], "change --takeover".into()),
+        ConfigError::TooShort(short) => {
+            let names: &[&str] = match short.mode {
+                Mode::AtLeastOne => OF_GROUP,
+                Mode::AtMostOne => &["publish-interval"],
+            };
+            let needed = short.needed.as_nanos().div_ceil(1_000_000);
+            let needed = Duration::from_millis(u64::try_from(needed).unwrap_or(u64::MAX));
+            let fix = format!("give --takeover {needed:?} or more");
+            ([&["takeover", "mode"], names].concat(), fix)
+        }
+        ConfigError::KillMargin { .. } => {
+            (vec!["kill-margin", "grace"], "change --kill-margin, or --grace".into())
+        }
+        ConfigError::Grace { .. } => (
+            vec!["takeover", "publish-interval", "grace", "kill-margin"],
+            "give a longer --takeover, or a shorter --grace".into(),
+        ),
+        ConfigError::FenceBase { .. } => (vec!["fence-base"], "change --fence-base".into()),
+        // Neither can be had with settings.
+        ConfigError::Room { .. } | ConfigError::Mode => (Vec::new(), "report it".into()),
+    };
+    origins.explain(Failure::usage(error.to_string(), fix), &names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{ALL, Registry, default};
+
+    /// Every refusal of the core that a setting can cause names settings to change.
+    #[test]
+    fn every_refusal_names_a_setting() {
+        let defaults = || {
+            let [election, group, id] = ["x", "g", "a"];
+            let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+            Config::new(election, group, id.parse().unwrap(), 4, Mode::AtMostOne)
+        };
+        let s = Duration::from_secs;
+        let refusals = [
+            Config { election: "x".repeat(60).parse().unwrap(), ..defaults() },
+            Config { partitions: 0, ..defaults() },
+            Config { publish_interval: Duration::from_millis(1), ..defaults() },
+            Config { heartbeat_interval: s(5), ..defaults() },
+            Config { max_poll_interval: s(1), ..defaults() },
+            Config { drift: "0.2".parse().unwrap(), ..defaults() },
+            Config { takeover: s(86_401), ..defaults() },
+            Config { takeover: s(2), ..defaults() },
+            Config { takeover: s(5), mode: Mode::AtLeastOne, ..defaults() },
+            Config { kill_margin: s(2), ..defaults() },
+            Config { grace: s(4), ..defaults() },
+            Config { fence_base: 1 << 24, ..defaults() },
+        ];
+        let mut origins = Origins::default();
+        for spec in Registry(ALL).settings() {
+            origins.note(spec.name, None, Origin::Default);
+        }
+        for config in refusals {
+            let error = config.check().unwrap_err();
+            assert!(!refused(&error, &origins).origins.is_empty(), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_core() {
+        let core = |mode| {
+            let [election, group, id] = ["x", "g", "a"];
+            let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+            Config::new(election, group, id.parse().unwrap(), 4, mode)
+        };
+        let (least, most) = (core(Mode::AtLeastOne), core(Mode::AtMostOne));
+        let text = |spec| default(&super::super::Nele, spec).unwrap();
+        assert_eq!(text(&MODE.spec), Mode::default().to_string());
+        assert_eq!(text(&PUBLISH_INTERVAL.spec), table::span(&least.publish_interval));
+        assert_eq!(text(&SESSION_TIMEOUT.spec), table::span(&least.session_timeout));
+        assert_eq!(least.max_poll_interval, least.session_timeout);
+        assert_eq!(least.heartbeat_interval, least.session_timeout / 4);
+        assert_eq!(text(&table::GRACE.spec), table::span(&least.grace));
+        assert_eq!(text(&table::KILL_MARGIN.spec), table::span(&least.kill_margin));
+        let takeover = format!(
+            "{}, and {} in at-most-one",
+            table::span(&least.takeover),
+            table::span(&most.takeover)
+        );
+        assert_eq!(TAKEOVER.spec.default, crate::settings::Default::Follows(&*takeover.leak()));
+        for config in [least, most] {
+            assert_eq!(config.delivery_timeout, DELIVERY_MAX.min(config.takeover / 4));
+            assert_eq!(config.seek, DELIVERY_MAX);
+            assert_eq!(config.fetch_wait, FETCH_MAX.min(config.takeover / 40));
+        }
+    }
+}

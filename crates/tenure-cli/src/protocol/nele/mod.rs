@@ -1,0 +1,266 @@
+//! NELE: leaders that emerge from who owns which partitions, on Kafka.
+
+mod brokers;
+#[cfg(feature = "kafka")]
+mod client;
+#[cfg(feature = "kafka")]
+mod explain;
+#[cfg(feature = "kafka")]
+mod ledger;
+mod properties;
+mod roles;
+#[cfg(feature = "kafka")]
+mod watcher;
+
+use std::time::Duration;
+
+use tenure_core::ClusterName;
+use tenure_core::nele::Mode;
+
+pub use self::properties::Given;
+pub use self::roles::Roles;
+use super::{About, Backend, Capabilities, Protocol, Purpose};
+use crate::failure::Failure;
+use crate::settings::Default::{ByProtocol, Follows, Nothing, Text};
+use crate::settings::Reach::Everywhere;
+use crate::settings::table::{self, TIMING, WHAT, plain, span};
+use crate::settings::{Layers, Refusal, Setting, Spec, parse};
+
+const KAFKA: &str = "Kafka";
+
+crate::settings! {
+    BROKERS: Vec<String> = "brokers" "LIST" List, Everywhere, Nothing, KAFKA,
+        brokers::list, brokers::shown,
+        "Some of the brokers, from which the others are learned: kafka-1:9092,kafka-2:9092";
+    TOPIC: String = "topic" "NAME" Text, Everywhere, Follows("the election's name"), KAFKA,
+        parse::text, plain,
+        "The topic on whose partitions leaders are decided, for nothing else; the same for all";
+    GROUP: ClusterName = "group" "NAME" Text, Everywhere, Follows("the election's name"), KAFKA,
+        group, plain,
+        "The group over whose members partitions are spread; two groups lead the same roles \
+         twice, so that a role is led throughout while one of them changes: 1 to 32 bytes";
+    PARTITIONS: u32 = "partitions" "M" Number, Everywhere, Nothing, KAFKA,
+        |text| parse::whole(text, u32::MAX), plain,
+        "The number of the topic's partitions, which never changes; the same for all. Role j is \
+         decided on partition j mod M";
+    ROLE: u32 = "role" "J" Number, Everywhere, Follows("0"), WHAT,
+        |text| parse::whole(text, u32::MAX), plain,
+        "The role that is meant, which is the election NAME/J";
+    ROLES: Roles = "roles" "FIRST..LAST" Text, Everywhere, Nothing, WHAT,
+        roles::parse, plain,
+        "The roles that are meant, both ends included: 0..15 are sixteen";
+    MODE: Mode = "mode" "MODE" Text, Everywhere, ByProtocol, WHAT,
+        mode, plain,
+        "What is promised";
+    PUBLISH_INTERVAL: Duration = "publish-interval" "DURATION" Text, Everywhere, Text("500ms"),
+        TIMING, parse::positive_duration, span,
+        "How often each process writes to each partition";
+    TAKEOVER: Duration = "takeover" "T" Text, Everywhere,
+        Follows("25s, and 5s in at-most-one"), TIMING,
+        parse::positive_duration, span,
+        "How long a leader leads without news; in at-most-one the same for all";
+    SESSION_TIMEOUT: Duration = "session-timeout" "DURATION" Text, Everywhere, Text("6s"), TIMING,
+        parse::positive_duration, span,
+        "After it the partitions of a process that is silent go to others; at least what the \
+         brokers allow";
+    MAX_POLL_INTERVAL: Duration = "max-poll-interval" "DURATION" Text, Everywhere,
+        Follows("the session timeout"), TIMING,
+        parse::positive_duration, span,
+        "How long a process may take to give partitions back";
+    GROUP_PROTOCOL: String = "group-protocol" "PROTOCOL" Text, Everywhere, Text("classic"), KAFKA,
+        group_protocol, plain,
+        "By which protocol members join their group: classic, or consumer, where brokers are of \
+         4.0 or newer and say the session timeout; the same for all of a group";
+    ALLOW_UNREPLICATED: bool = "allow-unreplicated" "" Switch, Everywhere, Text("false"), KAFKA,
+        parse::switch, plain,
+        "A topic will do that loses what was acknowledged with a broker: in at-most-one two may \
+         then lead for up to T. For development";
+    FENCE_BASE: u32 = "fence-base" "N" Number, Everywhere, Text("0"), KAFKA,
+        |text| parse::whole(text, (1 << 24) - 1), plain,
+        "To raise, with all processes stopped, when the topic was made anew: more than every base \
+         and leader epoch before, so that fences go on to grow";
+    CREATE_TOPIC: bool = "create-topic" "" Switch, Everywhere, Text("false"), KAFKA,
+        parse::switch, plain,
+        "Make the topic if there is none: three copies, one with --allow-unreplicated";
+    KAFKA_PROPERTY: Given = "kafka-property" "K=V" List, Everywhere, Nothing, KAFKA,
+        properties::parse, properties::shown,
+        "Further settings of the client library, librdkafka, with commas between them: \
+         client.rack=b. Those that elections rely on are refused";
+    SASL_MECHANISM: String = "sasl-mechanism" "NAME" Text, Everywhere, Text("plain"), table::TLS,
+        sasl_mechanism, plain,
+        "How the password of --user is proved: plain, scram-sha-256 or scram-sha-512";
+    ON_EXIT: String = "on-exit" "HOW" Text, Everywhere, Text("stop"), WHAT,
+        on_exit, plain,
+        "What follows when CMD ends by itself: stop (this process leaves, and ends with its code) \
+         or restart (CMD runs again while its role is led)";
+}
+
+fn group(text: &str) -> Result<ClusterName, Refusal> {
+    parse::cluster(text)
+}
+
+fn mode(text: &str) -> Result<Mode, Refusal> {
+    text.parse().map_err(|_| parse::not_one_of(text, "a mode", &["at-least-one", "at-most-one"]))
+}
+
+/// `text` if it is one of these.
+fn one_of(text: &str, kind: &str, known: &[&str]) -> Result<String, Refusal> {
+    match known.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(parse::not_one_of(text, kind, known)),
+    }
+}
+
+fn group_protocol(text: &str) -> Result<String, Refusal> {
+    one_of(text, "a group protocol", &["classic", "consumer"])
+}
+
+fn sasl_mechanism(text: &str) -> Result<String, Refusal> {
+    one_of(text, "a SASL mechanism", &["plain", "scram-sha-256", "scram-sha-512"])
+}
+
+/// What [`ON_EXIT`] has to be for CMD to run again.
+const RESTART: &str = "restart";
+
+fn on_exit(text: &str) -> Result<String, Refusal> {
+    one_of(text, "a way to go on", &["stop", RESTART])
+}
+
+/// The protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Nele;
+
+impl Protocol for Nele {
+    fn name(&self) -> &'static str {
+        "nele"
+    }
+
+    fn about(&self) -> &'static str {
+        "many roles spread over the processes that are there, on the partitions of a Kafka topic"
+    }
+
+    fn can(&self) -> Capabilities {
+        Capabilities {
+            fence: true,
+            priority: false,
+            transfer: false,
+            verify: false,
+            several_leaders: true,
+            members: false,
+            change_members: false,
+        }
+    }
+
+    fn settings(&self) -> &'static [&'static Spec] {
+        const {
+            &[
+                &BROKERS.spec,
+                &TOPIC.spec,
+                &GROUP.spec,
+                &PARTITIONS.spec,
+                &ROLE.spec,
+                &ROLES.spec,
+                &MODE.spec,
+                &GROUP_PROTOCOL.spec,
+                &ALLOW_UNREPLICATED.spec,
+                &KAFKA_PROPERTY.spec,
+                &PUBLISH_INTERVAL.spec,
+                &TAKEOVER.spec,
+                &SESSION_TIMEOUT.spec,
+                &MAX_POLL_INTERVAL.spec,
+                &table::GRACE.spec,
+                &table::KILL_MARGIN.spec,
+                &table::DRIFT.spec,
+                &table::CACERT.spec,
+                &table::CERT.spec,
+                &table::KEY.spec,
+                &table::USER.spec,
+                &table::PASSWORD_FILE.spec,
+                &SASL_MECHANISM.spec,
+            ]
+        }
+    }
+
+    fn of_candidates(&self) -> &'static [&'static Spec] {
+        const { &[&CREATE_TOPIC.spec, &FENCE_BASE.spec, &ON_EXIT.spec] }
+    }
+
+    fn says(&self) -> &'static [About] {
+        &[
+            About {
+                setting: "mode",
+                default: Some("at-least-one"),
+                note: "at-least-one (never none, at times two, no fence) or at-most-one (never \
+                       two, at times none)",
+            },
+            About {
+                setting: "cacert",
+                default: None,
+                note: "TLS is spoken where this or --cert is given",
+            },
+        ]
+    }
+
+    fn whereabouts(&self) -> &'static Spec {
+        &BROKERS.spec
+    }
+
+    fn realm(&self) -> &'static Spec {
+        &GROUP.spec
+    }
+
+    fn role(&self) -> Option<&'static Setting<u32>> {
+        Some(&ROLE)
+    }
+
+    fn instead(&self, setting: &str) -> Option<&'static str> {
+        match setting {
+            "lease" | "lease-max" | "refresh" | "round-trip" => {
+                Some("leave it out: --takeover and --publish-interval say it")
+            }
+            "heartbeat" | "heartbeat-interval" => {
+                Some("leave it out: members report four times in a --session-timeout")
+            }
+            "priority" | "rank" => Some("leave it out: who owns a partition leads its roles"),
+            "members" | "endpoints" | "servers" => Some("give --brokers"),
+            "cluster" | "namespace" => Some("give --topic and --group"),
+            _ => None,
+        }
+    }
+
+    fn quiet(&self) -> &'static [&'static str] {
+        &["rdkafka", "librdkafka", "tenure::kafka"]
+    }
+
+    fn gives_way(&self) -> &'static str {
+        "partitions are spread anew when a process leaves: tenure resign --all, or end its runner"
+    }
+
+    fn unknown(&self) -> &'static str {
+        "nothing was read of the topic for long enough"
+    }
+
+    fn example(&self) -> &'static str {
+        "--brokers kafka-1:9092,kafka-2:9092 --partitions 16 --roles 0..15"
+    }
+
+    fn lacks(&self) -> Option<&'static str> {
+        (!cfg!(feature = "kafka")).then_some("kafka")
+    }
+
+    #[cfg(feature = "kafka")]
+    fn backend(
+        &self,
+        layers: &mut Layers<'_>,
+        purpose: Purpose<'_>,
+    ) -> Result<Box<dyn Backend>, Failure> {
+        Ok(Box::new(ledger::Settings::read(layers, purpose)?))
+    }
+
+    /// Never comes to that: the protocol was refused as it was read.
+    #[cfg(not(feature = "kafka"))]
+    fn backend(&self, _: &mut Layers<'_>, _: Purpose<'_>) -> Result<Box<dyn Backend>, Failure> {
+        let what = "this tenure was built without Kafka";
+        Err(Failure::new(crate::Exit::Bug, what, "report it"))
+    }
+}

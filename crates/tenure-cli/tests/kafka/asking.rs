@@ -1,0 +1,72 @@
+//! Who leads which role, for one that asks.
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tenure_testkit::processes::wait::eventually as soon;
+
+use crate::{STRICT, cluster, machine, run, words};
+
+/// The whole election is a table, and each change of it another one.
+#[test]
+fn the_whole_election_is_a_table() {
+    let cluster = cluster();
+    let host = machine(&cluster, "table");
+    let roles = ["--partitions", "2", "--roles", "0..2"];
+    let work = "echo works; exec sleep 600";
+    let one = host.start("one", &run("one", &STRICT, &roles, work));
+    one.line("works", 3);
+    let follows = words("observe", &STRICT, &["--partitions", "2", "--roles", "0..3", "--json"]);
+    let observer = host.start("observer", &follows);
+    let table = |led: &[bool]| {
+        soon("a table", || {
+            let log = observer.log();
+            let table: Value = serde_json::from_str(log.lines().last()?).ok()?;
+            let rows = table["roles"].as_array()?;
+            let is_led = |row: &Value| row["state"] == "leader" && row["id"] == "one";
+            let found: Vec<_> = rows.iter().map(is_led).collect();
+            (found == led).then(|| rows.clone())
+        })
+    };
+    let rows = table(&[true, true, true, false]);
+    assert_eq!((&rows[2]["election"], &rows[2]["partition"]), (&"table/2".into(), &0.into()));
+    assert!(rows[0]["fence"].is_u64() && rows[0]["heard_ms"].is_u64(), "{rows:?}");
+    assert_eq!(rows[0]["group"], "table");
+    // For people, without naming the roles.
+    let people = host.start("people", &words("observe", &STRICT, &["--partitions", "2"]));
+    people.line("ROLE  PARTITION  LEADER", 1);
+    let line = people.line("one", 3);
+    assert!(line.starts_with("2     0          one"), "{line}");
+    // Once: not every role is led.
+    let asks = words("leader", &STRICT, &["--partitions", "2", "--roles", "0..3"]);
+    let once = host.ask(&asks);
+    assert_eq!(once.code, Some(3), "{}{}", once.out, once.err);
+    assert_eq!(once.out.lines().count(), 5, "{}", once.out);
+    one.signal(Signal::TERM);
+    assert_eq!(one.ended(), Some(143));
+    table(&[false; 4]);
+    for one in [observer, people] {
+        one.signal(Signal::TERM);
+        assert_eq!(one.ended(), Some(143));
+    }
+}
+
+/// One role is asked about as any election, and vacant once it is known that nobody leads.
+#[test]
+fn one_role_is_asked_about_alone() {
+    let cluster = cluster();
+    let host = machine(&cluster, "alone");
+    let work = "tenure=1; exec sleep 600";
+    let one = host.start("one", &run("one", &STRICT, &["--partitions", "2", "--role", "1"], work));
+    one.line("CMD runs as process", 1);
+    let ask = |role| words("leader", &STRICT, &["--partitions", "2", "--role", role]);
+    let led = host.ask(&ask("1"));
+    assert_eq!(led.code, Some(0), "{}", led.err);
+    assert!(led.out.starts_with("leader one, fence "), "{}", led.out);
+    // As CMD is told both.
+    let inside = host.command(&ask("1")).env("TENURE_ELECTION", "alone/1").output().unwrap();
+    assert_eq!(inside.status.code(), Some(0), "{}", String::from_utf8_lossy(&inside.stderr));
+    let vacant = host.ask(&ask("0"));
+    assert_eq!(vacant.code, Some(3), "{}{}", vacant.out, vacant.err);
+    one.signal(Signal::TERM);
+    assert_eq!(one.ended(), Some(143));
+}

@@ -1,0 +1,226 @@
+//! Wrong settings that show only at a broker: each is refused with the numbers, and what to do.
+
+use rustix::process::Signal;
+use tenure_services::kafka::{ClusterConfig, Security, Version};
+use tenure_testkit::processes::Machine;
+
+use crate::{LOOSE, STRICT, cluster, machine, quick, run, words};
+
+const WORK: &str = "echo works; exec sleep 600";
+
+/// Runs it to its end, and says what it ended with and what it said, which has all of `parts`.
+fn refused(host: &Machine, words: &[&str], code: i32, parts: &[&str]) {
+    let answer = host.ask(words);
+    assert_eq!(answer.code, Some(code), "{}{}", answer.out, answer.err);
+    for part in parts {
+        assert!(answer.err.contains(part), "{part}: {}", answer.err);
+    }
+    // A runner says what it does before something turns out to be wrong.
+    let labels = ["error: ", "origin: ", "fix: ", "warning: ", "tenure: "];
+    let is_labelled = |line: &str| labels.iter().any(|label| line.starts_with(label));
+    assert!(answer.err.lines().all(is_labelled), "{}", answer.err);
+}
+
+#[test]
+fn a_session_timeout_that_brokers_do_not_allow() {
+    let cluster = cluster();
+    let host = machine(&cluster, "session").with("TENURE_SESSION_TIMEOUT", "900ms");
+    let words = run("one", &STRICT, &["--partitions", "1"], WORK);
+    refused(
+        &host,
+        &words,
+        2,
+        &[
+            "error: session timeout is 900ms; brokers allow 1s to 1800s",
+            "origin: session-timeout 900ms, variable TENURE_SESSION_TIMEOUT",
+            "fix: change --session-timeout, or group.min.session.timeout.ms",
+        ],
+    );
+}
+
+#[test]
+fn a_session_timeout_of_the_group_that_is_longer() {
+    let cluster = cluster();
+    let host = machine(&cluster, "longer");
+    let more = ["--partitions", "1", "--group-protocol", "consumer"];
+    refused(
+        &host,
+        &run("one", &STRICT, &more, WORK),
+        2,
+        &[
+            "the session timeout is the group's, 45s",
+            "the settings count on 2s and 500ms",
+            "fix: give --session-timeout 45s",
+        ],
+    );
+}
+
+#[test]
+fn a_topic_that_is_not_there_or_is_wrong() {
+    let cluster = cluster();
+    let host = machine(&cluster, "topics");
+    let missing = words("leader", &STRICT, &["--partitions", "1"]);
+    refused(
+        &host,
+        &missing,
+        2,
+        &[
+            "error: there is no topic topics",
+            "--create --topic topics --partitions 1 --replication-factor 1",
+        ],
+    );
+    // Made by another command, with two partitions.
+    assert_eq!(host.ask(&run("one", &STRICT, &["--partitions", "2"], "exit 9")).code, Some(9));
+    refused(
+        &host,
+        &missing,
+        2,
+        &[
+            "error: topic topics cannot be used: it has 2 partitions, and 1 are set",
+            "origin: partitions 1, flag --partitions",
+            "fix: With all processes stopped, make it anew",
+        ],
+    );
+    let strict = host.command(&words("leader", &STRICT, &["--partitions", "2"]));
+    let mut strict = strict;
+    let answer = strict.env_remove("TENURE_ALLOW_UNREPLICATED").output().unwrap();
+    let said = String::from_utf8_lossy(&answer.stderr).into_owned();
+    assert_eq!(answer.status.code(), Some(2), "{said}");
+    for part in ["has 1 of at least 3 copies", "min.insync.replicas is 1, it must be at least 2"] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
+fn a_topic_that_is_compacted() {
+    let cluster = cluster();
+    let host = machine(&cluster, "compacted");
+    cluster.make_topic("compacted", 1, &[("cleanup.policy", "compact")]).unwrap();
+    refused(
+        &host,
+        &words("leader", &STRICT, &["--partitions", "1"]),
+        2,
+        &[
+            "cleanup.policy is compact, it must be delete: records have no keys",
+            "--entity-name compacted --add-config cleanup.policy=delete",
+        ],
+    );
+}
+
+/// The leader ends its CMD, and the process says what to do.
+#[test]
+fn a_number_of_partitions_that_changes_while_running() {
+    let cluster = cluster();
+    let host = machine(&cluster, "grown");
+    let one = host.start("one", &run("one", &STRICT, &["--partitions", "1"], WORK));
+    one.line("works", 1);
+    cluster.set_partitions("grown", 2).unwrap();
+    assert_eq!(one.ended(), Some(6), "{}", host.log("one"));
+    let log = host.log("one");
+    assert!(log.contains("partitions") && log.contains("CMD ended"), "{log}");
+    assert!(log.contains("fix: mend that with all processes stopped"), "{log}");
+}
+
+#[test]
+fn no_right_to_make_a_topic() {
+    let users = [("admin", "secret"), ("ann", "secret")];
+    let users = users.map(|(name, password)| (name.to_owned(), password.to_owned())).to_vec();
+    let cluster = quick()
+        .security(Security::Logins(users))
+        .setting("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer")
+        .setting("super.users=User:admin;User:ANONYMOUS")
+        .start()
+        .unwrap();
+    let host = machine(&cluster, "rights").with("TENURE_USER", "ann");
+    let host = host.with("TENURE_PASSWORD", "secret");
+    refused(
+        &host,
+        &run("one", &STRICT, &["--partitions", "1"], WORK),
+        6,
+        &["error: topic rights cannot be", "kafka-", "origin: user ann, variable TENURE_USER"],
+    );
+    // A password that is wrong.
+    let host = host.with("TENURE_PASSWORD", "wrong");
+    refused(
+        &host,
+        &words("leader", &STRICT, &["--partitions", "1"]),
+        6,
+        &["fix: check --user, --password-file and --sasl-mechanism"],
+    );
+}
+
+#[test]
+fn a_broker_that_is_not_there() {
+    let host = Machine::new(env!("CARGO_BIN_EXE_tenure"))
+        .with("TENURE_PROTOCOL", "nele")
+        .with("TENURE_ELECTION", "nowhere")
+        .with("TENURE_BROKERS", "127.0.0.1:1");
+    for command in ["leader", "observe", "run"] {
+        let own: &[&str] = if command == "run" { &["--", "true"] } else { &[] };
+        let more = [&["--partitions", "1"][..], own].concat();
+        refused(
+            &host,
+            &words(command, &STRICT, &more),
+            4,
+            &[
+                "error: topic nowhere cannot be looked at on 127.0.0.1:1",
+                "origin: brokers 127.0.0.1:1, variable TENURE_BROKERS",
+                "fix: check --brokers, that they run",
+            ],
+        );
+    }
+}
+
+/// The client library finds that out when it joins.
+#[test]
+fn a_broker_without_the_newer_protocol() {
+    let cluster = ClusterConfig::new(Version::V41, 1)
+        .setting("group.coordinator.rebalance.protocols=classic")
+        .start()
+        .unwrap();
+    let host = machine(&cluster, "older").with("TENURE_SESSION_TIMEOUT", "45s");
+    let more = ["--partitions", "1", "--group-protocol", "consumer"];
+    refused(
+        &host,
+        &run("one", &STRICT, &more, WORK),
+        6,
+        &[
+            "the brokers do not have this group protocol",
+            "origin: group-protocol consumer, flag --group-protocol",
+            "fix: take --group-protocol classic, or Kafka 4.0 or newer",
+        ],
+    );
+}
+
+/// The first of two is told.
+#[test]
+fn two_processes_with_one_static_id() {
+    let cluster = cluster();
+    let host = machine(&cluster, "static");
+    let more = ["--partitions", "1", "--kafka-property", "group.instance.id=one"];
+    let one = host.start("one", &run("one", &STRICT, &more, WORK));
+    one.line("works", 1);
+    let two = host.start("two", &run("two", &STRICT, &more, WORK));
+    assert_eq!(one.ended(), Some(6), "{}", host.log("one"));
+    for part in ["another member has the same group.instance.id", "fix: each needs one of its own"]
+    {
+        assert!(host.log("one").contains(part), "{part}: {}", host.log("one"));
+    }
+    two.signal(Signal::TERM);
+    assert_eq!(two.ended(), Some(143));
+}
+
+/// Roles that others stand for and the owner of the partition does not are warned of.
+#[test]
+fn a_role_that_nobody_fills_is_warned_of() {
+    let cluster = cluster();
+    let host = machine(&cluster, "unfilled");
+    let one = host.start("one", &run("one", &LOOSE, &["--partitions", "1", "--role", "0"], WORK));
+    one.line("works", 1);
+    let two = host.start("two", &run("two", &LOOSE, &["--partitions", "1", "--role", "1"], WORK));
+    one.line("warning: 1 roles without a leader", 1);
+    for one in [one, two] {
+        one.signal(Signal::TERM);
+        assert_eq!(one.ended(), Some(143));
+    }
+}

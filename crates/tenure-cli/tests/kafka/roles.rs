@@ -1,0 +1,117 @@
+//! Several roles in one process: each has a CMD, a socket and an output of its own.
+
+use std::collections::BTreeSet;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tenure_testkit::processes::Running;
+use tenure_testkit::processes::wait::eventually as soon;
+
+use crate::{STRICT, cluster, machine, run};
+
+/// Each says which it is, from its argument and from its variable, and goes on.
+const WORK: &str = "echo \"works $TENURE_ROLE {role}\"; exec sleep 600";
+
+const ROLES: [&str; 4] = ["--partitions", "4", "--roles", "0..3"];
+
+/// The roles that a runner has begun to work for, by the prefixes of its lines.
+fn works(one: &Running, election: &str) -> BTreeSet<u32> {
+    let log = one.log();
+    let role = |role: &u32| log.contains(&format!("[{election}/{role}] works {role} {role}\n"));
+    (0..4).filter(role).collect()
+}
+
+fn all_led(one: &Running, election: &str) {
+    soon("all four roles", || (works(one, election).len() == 4).then_some(()));
+}
+
+/// A second process takes over half of them, and all of them after the first has ended.
+#[test]
+fn roles_are_spread_over_the_processes_that_are_up() {
+    let cluster = cluster();
+    let host = machine(&cluster, "spread");
+    let one = host.start("one", &run("one", &STRICT, &ROLES, WORK));
+    all_led(&one, "spread");
+    let two = host.start("two", &run("two", &STRICT, &ROLES, WORK));
+    soon("two of four", || (works(&two, "spread").len() == 2).then_some(()));
+    // The two that stay are not disturbed.
+    let ended = |one: &Running| one.log().matches("CMD ended").count();
+    assert_eq!(ended(&one), 2, "{}", one.log());
+    one.signal(Signal::TERM);
+    assert_eq!(one.ended(), Some(143), "{}", host.log("one"));
+    all_led(&two, "spread");
+    two.signal(Signal::TERM);
+    assert_eq!(two.ended(), Some(143), "{}", host.log("two"));
+}
+
+/// One role cannot be given back alone; all of them can, and are stood for again.
+#[test]
+fn one_role_is_not_resigned_and_all_are() {
+    let cluster = cluster();
+    let host = machine(&cluster, "resigned");
+    let one = host.start("one", &run("one", &STRICT, &ROLES, WORK));
+    all_led(&one, "resigned");
+    for words in [&["resign", "--role", "3"][..], &["resign"]] {
+        let refused = host.ask(words);
+        assert_eq!(refused.code, Some(6), "{}", refused.err);
+        assert!(refused.err.contains("cannot be given back alone"), "{}", refused.err);
+        assert!(
+            refused.err.contains(
+                "fix: give back all that this process holds: tenure resign \
+                                      --all"
+            ),
+            "{}",
+            refused.err
+        );
+    }
+    assert!(!one.log().contains("CMD ended"), "{}", one.log());
+    let all = host.ask(&["resign", "--all", "--json"]);
+    assert_eq!(all.code, Some(0), "{}", all.err);
+    let told: Value = serde_json::from_str(&all.out).unwrap();
+    assert_eq!(told["roles"], serde_json::json!([0, 1, 2, 3]), "{told}");
+    // Every CMD had ended before the group was left, and each role is led again.
+    assert_eq!(one.log().matches("CMD ended").count(), 4, "{}", one.log());
+    one.line("works 2 2", 2);
+    soon("all again", || (one.log().matches("works ").count() == 8).then_some(()));
+    one.signal(Signal::TERM);
+    assert_eq!(one.ended(), Some(143));
+}
+
+/// When one CMD ends all others are stopped, and the process ends with its code.
+#[test]
+fn the_first_cmd_that_ends_ends_all() {
+    let cluster = cluster();
+    let host = machine(&cluster, "first");
+    let script = "trap 'echo stopped {role}; exit 0' TERM; echo works {role}; \
+                  if [ {role} = 2 ]; then sleep 8; exit 7; fi; while :; do sleep 0.1; done";
+    let one = host.start("one", &run("one", &STRICT, &ROLES, script));
+    soon("all four", || (one.log().matches("works ").count() == 4).then_some(()));
+    assert_eq!(one.ended(), Some(7), "{}", host.log("one"));
+    for role in [0, 1, 3] {
+        let stopped = format!("[first/{role}] stopped {role}\n");
+        assert!(host.log("one").contains(&stopped), "{stopped}: {}", host.log("one"));
+    }
+}
+
+/// Each role has a socket, which says which it is.
+#[test]
+fn each_role_has_a_socket_of_its_own() {
+    let cluster = cluster();
+    let host = machine(&cluster, "sockets");
+    let control = host.path("c.sock");
+    let control = control.to_str().unwrap();
+    let more = [&ROLES[..], &["--control", control]].concat();
+    let one = host.start("one", &run("one", &STRICT, &more, WORK));
+    all_led(&one, "sockets");
+    for role in 0..4 {
+        let socket = format!("{control}.{role}");
+        let status = host.ask(&["node", "status", "--control", &socket, "--json"]);
+        let status: Value = serde_json::from_str(&status.out).unwrap();
+        assert_eq!((&status["role"], &status["of"]), (&role.into(), &"sockets".into()), "{status}");
+        assert_eq!(status["election"], format!("sockets/{role}"));
+        assert_eq!(status["leading"], true);
+        assert!(host.path(&format!("c.sock.{role}.until")).exists());
+    }
+    one.signal(Signal::TERM);
+    assert_eq!(one.ended(), Some(143));
+}

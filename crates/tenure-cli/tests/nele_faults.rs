@@ -1,0 +1,51 @@
+//! On Kafka two CMDs never run at once in at-most-one, and in at-least-one the next one runs in
+//! time: real processes of the command `tenure`, real brokers, real faults
+//! ([`tenure_testkit::processes`]).
+//!
+//! Three runners contend, each with a way of its own to the brokers. Each kind of fault once; with
+//! `TENURE_LONG` 200 rounds, and three brokers with the newer group protocol. `TENURE_SEED` repeats
+//! them.
+#![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+use tenure_services::kafka::Version;
+use tenure_testkit::processes::kafka::Kafka;
+use tenure_testkit::processes::{Fleet, main as started, rounds};
+
+const LONG_ROUNDS: usize = 200;
+
+fn main() -> ExitCode {
+    started(|| {
+        let mut trials = vec![
+            trial::<false>("at_most_one", Version::V41, 1, "classic"),
+            trial::<true>("at_least_one", Version::V41, 1, "classic"),
+        ];
+        if is_long() {
+            let name = "at_most_one_with_three_brokers";
+            trials.push(trial::<false>(name, Version::Newest, 3, "consumer"));
+        }
+        libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    })
+}
+
+fn is_long() -> bool {
+    std::env::var_os("TENURE_LONG").is_some()
+}
+
+fn trial<const MAY_OVERLAP: bool>(
+    name: &'static str,
+    version: Version,
+    brokers: usize,
+    group_protocol: &'static str,
+) -> Trial {
+    Trial::test(name, move || {
+        let command = "TENURE_SEED={} cargo test -p tenure-cli --features kafka --test nele_faults";
+        rounds::play(is_long().then_some(LONG_ROUNDS), &format!("{command} -- {name}"), |_| {
+            let kafka = Kafka::<MAY_OVERLAP>::start(version, brokers, group_protocol);
+            Fleet::start(env!("CARGO_BIN_EXE_tenure"), kafka)
+        });
+        Ok(())
+    })
+}

@@ -1,0 +1,161 @@
+use alloc::string::{String, ToString};
+
+use proptest::prelude::*;
+
+use super::*;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn config(mode: Mode) -> Config {
+    let (election, group) = ("prices".parse().unwrap(), "blue".parse().unwrap());
+    Config::new(election, group, "n".parse().unwrap(), 16, mode)
+}
+
+fn check(mode: Mode, change: impl FnOnce(&mut Config)) -> Result<(), String> {
+    let mut config = config(mode);
+    change(&mut config);
+    config.check().map(drop).map_err(|error| error.to_string())
+}
+
+#[test]
+fn the_defaults_of_both_modes_work_together() {
+    for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
+        check(mode, |_| {}).unwrap();
+    }
+}
+
+#[test]
+fn each_bound_is_the_last_that_passes() {
+    let check = |change: &dyn Fn(&mut Config)| check(Mode::AtMostOne, change);
+    check(&|config| config.election = "x".repeat(53).parse().unwrap()).unwrap();
+    check(&|config| config.election = "x".repeat(54).parse().unwrap()).unwrap_err();
+    check(&|config| config.partitions = 4_096).unwrap();
+    check(&|config| config.partitions = 4_097).unwrap_err();
+    check(&|config| config.partitions = 0).unwrap_err();
+    check(&|config| config.publish_interval = 10 * MS).unwrap();
+    check(&|config| config.publish_interval = 9 * MS).unwrap_err();
+    check(&|config| config.heartbeat_interval = 2_000 * MS).unwrap();
+    check(&|config| config.heartbeat_interval = 2_001 * MS).unwrap_err();
+    check(&|config| config.heartbeat_interval = Duration::ZERO).unwrap_err();
+    check(&|config| config.max_poll_interval = 5_999 * MS).unwrap_err();
+    check(&|config| config.drift = "0.1".parse().unwrap()).unwrap();
+    check(&|config| config.drift = "0.100000001".parse().unwrap()).unwrap_err();
+    check(&|config| config.takeover = Duration::from_secs(86_400)).unwrap();
+    check(&|config| config.takeover = Duration::from_secs(86_401)).unwrap_err();
+    check(&|config| config.kill_margin = config.grace).unwrap();
+    check(&|config| config.kill_margin = config.grace + MS).unwrap_err();
+    check(&|config| config.fence_base = (1 << 24) - 1).unwrap();
+    check(&|config| config.fence_base = 1 << 24).unwrap_err();
+    check(&|config| config.limits.roles = 4_096).unwrap();
+    check(&|config| config.limits.roles = 4_097).unwrap_err();
+    check(&|config| config.limits.processes = 0).unwrap_err();
+}
+
+/// 2·6 + 6 + 2·1.5 + 0.5 + 1 + 0.1 + 1 = 23.6 s, by any clock 23.647248… s, and more than that.
+#[test]
+fn at_least_one_takes_longer_than_a_partition_takes_to_change_hands() {
+    let of = config(Mode::AtLeastOne);
+    assert_eq!(of.handover_parts().total(), 23_600 * MS);
+    let needed = of.handover() + Duration::from_nanos(1);
+    assert!(needed > 23_647 * MS && needed < 23_648 * MS, "{needed:?}");
+    check(Mode::AtLeastOne, |config| config.takeover = needed).unwrap();
+    let refused = check(Mode::AtLeastOne, |config| config.takeover = 20_000 * MS).unwrap_err();
+    assert_eq!(
+        refused,
+        format!(
+            "T is 20s; in at-least-one it must be {needed:?} or more, more than the sum by any \
+             clock of 2·session timeout 6s + max poll interval 6s + 2·heartbeat interval 1.5s + \
+             publish interval 500ms + delivery timeout 1s + fetch wait 100ms + seek 1s = 23.6s: \
+             lengthen T, or shorten one of these"
+        )
+    );
+    check(Mode::AtLeastOne, |config| {
+        (config.takeover, config.failover) = (20_000 * MS, false);
+    })
+    .unwrap();
+}
+
+/// 3·0.5 + 1 + 0.1 = 2.6 s, and twice the delivery timeout.
+#[test]
+fn at_most_one_holds_three_records_and_a_round_trip() {
+    let shorter = |config: &mut Config, takeover| {
+        (config.takeover, config.grace, config.kill_margin) = (takeover, 10 * MS, MS);
+    };
+    check(Mode::AtMostOne, |config| shorter(config, 2_600 * MS)).unwrap();
+    let refused = check(Mode::AtMostOne, |config| shorter(config, 2_599 * MS)).unwrap_err();
+    assert!(
+        refused.starts_with("T is 2.599s; in at-most-one it must be 2.6s or more"),
+        "{refused}"
+    );
+    let slow = |config: &mut Config, takeover| {
+        shorter(config, takeover);
+        config.delivery_timeout = 2_000 * MS;
+    };
+    check(Mode::AtMostOne, |config| slow(config, 4_000 * MS)).unwrap();
+    check(Mode::AtMostOne, |config| slow(config, 3_999 * MS)).unwrap_err();
+}
+
+/// 5 s less 2·0.5 + 1 + 0.1 s.
+#[test]
+fn work_is_not_asked_to_stop_because_one_record_is_lost() {
+    check(Mode::AtMostOne, |config| config.grace = 2_799 * MS).unwrap();
+    let refused = check(Mode::AtMostOne, |config| config.grace = 2_800 * MS).unwrap_err();
+    assert!(refused.contains("2.9s are left") && refused.contains("grace 2.8s"), "{refused}");
+}
+
+proptest! {
+    /// A claimant by the fastest clock waits no less than a leader by the slowest goes on.
+    #[test]
+    fn a_grace_period_outlasts_t_by_any_two_clocks(
+        nanos in 1_u64..1 << 46,
+        parts in 0_u32..100_000_000,
+    ) {
+        let takeover = Duration::from_nanos(nanos);
+        let drift = Drift::from_parts_per_billion(parts).unwrap();
+        let config = Config { takeover, drift, ..config(Mode::AtMostOne) };
+        let waits = drift.real_at_least(config.grace_period());
+        prop_assert!(waits >= drift.real_at_most(takeover), "{waits:?}");
+        // And no more than it must, but for the rounding.
+        let exact = u128::from(nanos) * u128::from(1_000_000_000 + parts);
+        let exact = exact.div_ceil(u128::from(1_000_000_000 - parts));
+        prop_assert!(config.grace_period().as_nanos() <= exact + 3);
+    }
+}
+
+#[test]
+fn a_fence_has_room_for_an_epoch_and_an_offset() {
+    let mut config = config(Mode::AtMostOne);
+    let number = |fence: Option<crate::Fence>| fence.map(crate::Fence::number);
+    assert_eq!(number(config.fence(Some(3), 7)), Some(3 * (1 << 40) + 7));
+    assert_eq!(number(config.fence(Some((1 << 24) - 1), (1 << 40) - 1)), Some(u64::MAX));
+    assert_eq!(config.fence(Some(1 << 24), 7), None);
+    assert_eq!(config.fence(Some(3), 1 << 40), None);
+    assert_eq!(config.fence(None, 7), None);
+    config.fence_base = 100;
+    assert_eq!(number(config.fence(Some(3), 7)), Some(103 * (1 << 40) + 7));
+    assert_eq!(config.fence(Some((1 << 24) - 100), 7), None);
+}
+
+#[test]
+fn a_role_is_the_election_of_its_number() {
+    let config = config(Mode::AtLeastOne);
+    let role = |name: &str| config.role(&name.parse().unwrap());
+    assert_eq!(role("prices/0"), Some(Role(0)));
+    assert_eq!(role("prices/4294967295"), Some(Role(u32::MAX)));
+    for name in ["prices", "prices/", "prices/01", "prices/4294967296", "prices/-1", "prices/1/2"] {
+        assert_eq!(role(name), None, "{name}");
+    }
+    for name in ["price/1", "pricess/1", "prices1", "x/prices/1"] {
+        assert_eq!(role(name), None, "{name}");
+    }
+    assert_eq!(config.election_of(Role(u32::MAX)).as_str(), "prices/4294967295");
+    assert_eq!(config.partition_of(Role(19)), Partition(3));
+}
+
+#[test]
+fn modes_print_what_they_parse() {
+    for text in ["at-least-one", "at-most-one"] {
+        assert_eq!(text.parse::<Mode>().unwrap().to_string(), text);
+    }
+    "exactly-one".parse::<Mode>().unwrap_err();
+}

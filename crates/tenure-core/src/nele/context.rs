@@ -1,0 +1,78 @@
+//! What every part of the machine needs of its surroundings.
+
+use alloc::vec::Vec;
+
+use super::config::Checked;
+use super::heard::Heard;
+use super::identity::{EntryNumber, Partition, Process};
+use super::message::{Entry, Kind, Lead, Message, Request, RoleRange, Target};
+use super::sent::Sent;
+use super::words::{Effect, Ledger, Out};
+use crate::draw::Draw;
+use crate::time::Time;
+
+/// What a partition is given with each of its inputs.
+pub(super) struct Context<'a> {
+    pub(super) now: Time,
+    pub(super) config: &'a Checked,
+    pub(super) me: &'a Process,
+    pub(super) draw: Draw,
+    /// Whether this process is a member of the group, and has heard what is assigned to it.
+    pub(super) member: bool,
+    /// Whether it leaves the group by its own wish: what it leads on ends as resigned.
+    pub(super) leaves: bool,
+    pub(super) heard: &'a Heard,
+    pub(super) sent: &'a mut Sent,
+    /// The number of the last reading.
+    pub(super) attempts: &'a mut u64,
+    pub(super) out: &'a mut Out,
+}
+
+impl Context<'_> {
+    pub(super) fn request(&mut self, request: Request) {
+        self.out.push(Effect::Send { to: Ledger, message: Message::Request(request) });
+    }
+
+    /// A number for a reading that is given once.
+    pub(super) fn attempt(&mut self) -> u64 {
+        *self.attempts = self.attempts.saturating_add(1);
+        *self.attempts
+    }
+
+    /// Publishes an entry of this process now.
+    pub(super) fn publish(
+        &mut self,
+        to: Target,
+        kind: Kind,
+        stands: Vec<RoleRange>,
+        leads: Vec<Lead>,
+    ) -> EntryNumber {
+        let config = self.config;
+        let number = self.sent.send(self.now, config.takeover);
+        let entry = Entry {
+            election: config.election.clone(),
+            group: config.group.clone(),
+            partitions: config.partitions,
+            sender: self.me.clone(),
+            host: config.host.clone(),
+            number,
+            kind,
+            stands,
+            leads,
+        };
+        self.request(Request::Publish { to, entry });
+        number
+    }
+
+    /// Claims a partition now. A claim says nothing but that: the next beat says the rest.
+    pub(super) fn claim(&mut self, partition: Partition) -> EntryNumber {
+        self.publish(Target::One(partition), Kind::Claim, Vec::new(), Vec::new())
+    }
+
+    /// An instant no sooner than `span` from now, and by a draw up to as much again: of two that
+    /// wait one comes first.
+    pub(super) fn spaced(&self, span: core::time::Duration, purpose: &'static str) -> Time {
+        let drawn = self.draw.span(span, "", purpose, self.now.as_nanos());
+        self.now.after(span).after(drawn)
+    }
+}

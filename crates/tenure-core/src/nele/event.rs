@@ -1,0 +1,199 @@
+//! What an application or an operator is told.
+
+use alloc::sync::Arc;
+use core::fmt;
+
+use super::identity::{Partition, Process, Role};
+use crate::name::ClusterName;
+
+/// Something that happened.
+pub type Event = crate::event::Event<OwnEvent>;
+
+/// What only this protocol tells.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum OwnEvent {
+    /// The process has started.
+    Started {
+        /// How others know it.
+        who: Process,
+    },
+    /// The partition belongs to this process.
+    Assigned {
+        /// Which.
+        partition: Partition,
+    },
+    /// The partition belongs to this process no more.
+    Unassigned {
+        /// Which.
+        partition: Partition,
+        /// Whether it was lost: the session had ended, and somebody else may own it already.
+        lost: bool,
+    },
+    /// A claim of this process is void (`at_most_one`).
+    ClaimVoid {
+        /// To which partition.
+        partition: Partition,
+        /// Why.
+        why: Void,
+    },
+    /// There is no fence for a claim, and so no leadership (ruling 10): the client tells no leader
+    /// epoch, or a number does not fit.
+    NoFence {
+        /// Of which partition.
+        partition: Partition,
+        /// The leader epoch of the claim's batch.
+        epoch: Option<u32>,
+        /// Where the claim is.
+        offset: u64,
+    },
+    /// A partition that belongs to this process could not be read, or something could not be
+    /// written to it. Told of the first in a row.
+    Trouble {
+        /// Which.
+        partition: Partition,
+        /// What happened.
+        why: Arc<str>,
+    },
+    /// Roles for which others stand, of partitions that belong to this process, which does not
+    /// stand for them: they have no leader. Told when it changes; none is over.
+    Unfilled {
+        /// The first of them.
+        first: Option<Role>,
+        /// How many, at most [`Limits::roles`](super::Limits).
+        count: u32,
+    },
+    /// Another process of this machine leads a role in another group that this one leads: both fail
+    /// with the machine (ruling 9). Told when it begins.
+    SameHost {
+        /// The role.
+        role: Role,
+        /// The other.
+        who: Process,
+        /// Its group.
+        group: ClusterName,
+    },
+    /// Another process has the name of this one. Told of the first.
+    SameName {
+        /// The other.
+        who: Process,
+    },
+    /// Nothing is led from now on, nor ever again by this process: the topic is another one, or has
+    /// another number of partitions, or the client cannot go on.
+    Halted {
+        /// What happened, and what to do.
+        why: Arc<str>,
+    },
+    /// Something had no effect.
+    Ignored(Ignored),
+}
+
+/// Why a claim is void.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Void {
+    /// Another process of the group claimed the partition after it.
+    Claimed {
+        /// The other; unknown if its record cannot be read.
+        by: Option<Process>,
+    },
+    /// Records are missing: what came after the last one is not the next.
+    Jump {
+        /// The offset that had to be next.
+        next: u64,
+        /// The one that came.
+        came: u64,
+    },
+    /// Reading could not go on where it was.
+    Broken {
+        /// Why.
+        why: Arc<str>,
+    },
+}
+
+/// Why something had no effect. Each is counted; none is worth a line of a log for each record.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Ignored {
+    /// What was read belongs to an earlier reading, or to an earlier assignment (ruling 2).
+    OldReading,
+    /// It was heard before.
+    Repeated,
+    /// A rebalance of an earlier membership, or one that was heard before.
+    OldRebalance,
+    /// There is no such partition.
+    NoPartition,
+    /// There is no room for another process.
+    Full,
+    /// The command does not fit: a second campaign, or what this protocol does not offer.
+    Command,
+    /// A request came in, or another thing that no ledger says.
+    Malformed,
+}
+
+impl Ignored {
+    /// Every reason.
+    pub const ALL: [Self; 7] = [
+        Self::OldReading,
+        Self::Repeated,
+        Self::OldRebalance,
+        Self::NoPartition,
+        Self::Full,
+        Self::Command,
+        Self::Malformed,
+    ];
+
+    /// The reason as a label for a counter.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::OldReading => "old_reading",
+            Self::Repeated => "repeated",
+            Self::OldRebalance => "old_rebalance",
+            Self::NoPartition => "no_partition",
+            Self::Full => "full",
+            Self::Command => "command",
+            Self::Malformed => "malformed",
+        }
+    }
+}
+
+impl fmt::Display for OwnEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Started { who } => write!(f, "started as {who}"),
+            Self::Assigned { partition } => write!(f, "{partition} is assigned"),
+            Self::Unassigned { partition, lost: false } => write!(f, "{partition} is given back"),
+            Self::Unassigned { partition, lost: true } => write!(f, "{partition} is lost"),
+            Self::ClaimVoid { partition, why } => {
+                write!(f, "the claim to {partition} is void: {why}")
+            }
+            Self::NoFence { partition, epoch, offset } => {
+                write!(f, "no fence for the claim at {offset} of {partition}, leader epoch ")?;
+                match epoch {
+                    Some(epoch) => epoch.fmt(f),
+                    None => f.write_str("unknown"),
+                }
+            }
+            Self::Trouble { partition, why } => write!(f, "{partition}: {why}"),
+            Self::Unfilled { first: Some(first), count } => {
+                write!(f, "{count} roles without a leader, the first is {first}")
+            }
+            Self::Unfilled { first: None, .. } => f.write_str("every role has a leader"),
+            Self::SameHost { role, who, group } => {
+                write!(f, "{who} in {group} is on the same host and leads {role}, too")
+            }
+            Self::SameName { who } => write!(f, "{who} has the same name"),
+            Self::Halted { why } => write!(f, "halted: {why}"),
+            Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
+        }
+    }
+}
+
+impl fmt::Display for Void {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Claimed { by: Some(by) } => write!(f, "{by} has claimed it"),
+            Self::Claimed { by: None } => f.write_str("a record after it cannot be read"),
+            Self::Jump { next, came } => write!(f, "offset {came} came where {next} had to"),
+            Self::Broken { why } => write!(f, "it cannot be read on: {why}"),
+        }
+    }
+}

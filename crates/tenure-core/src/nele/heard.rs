@@ -1,0 +1,181 @@
+//! What others say of themselves: who is there, what they stand for, and what they lead.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::config::Checked;
+use super::event::Ignored;
+use super::identity::{EntryNumber, Process, Role};
+use super::message::{Entry, Lead, RoleRange};
+use super::rule::{Rule, ruling};
+use crate::fence::Fence;
+use crate::name::{ClusterName, NodeName, Value};
+use crate::time::Time;
+
+/// All others of this election that were heard, in whichever group.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Heard {
+    members: BTreeMap<Process, Member>,
+    /// When somebody may have been silent for too long.
+    check: Option<Time>,
+    /// Something that others are told of has changed since this was asked last.
+    changed: bool,
+}
+
+/// One of them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Member {
+    at: Time,
+    number: EntryNumber,
+    host: NodeName,
+    group: ClusterName,
+    stands: Vec<RoleRange>,
+    leads: Vec<Lead>,
+    /// Whether it was silent for so long that it is there no more, as far as that is known.
+    silent: bool,
+    /// How many of its records were read, up to a few.
+    records: u8,
+}
+
+/// A leader as it says itself, for the table of all roles.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seen {
+    /// What it leads.
+    pub role: Role,
+    /// Who it is.
+    pub who: Process,
+    /// On which machine.
+    pub host: NodeName,
+    /// In which group.
+    pub group: ClusterName,
+    /// What it wants others to know.
+    pub value: Value,
+    /// Its fence (`at_most_one`).
+    pub fence: Option<Fence>,
+    /// When it was heard last.
+    pub heard: Time,
+    /// Whether it has been silent for longer than [`Config::silence`](super::Config::silence): it
+    /// may lead still.
+    pub silent: bool,
+}
+
+/// So many records of a process of the same name are not the last ones of an earlier run.
+const SURELY_THERE: u8 = 4;
+
+impl Heard {
+    /// What a process says of itself in a beat. Says whether it has the name of this one.
+    pub(super) fn hear(
+        &mut self,
+        entry: &Entry,
+        now: Time,
+        config: &Checked,
+    ) -> Result<bool, Ignored> {
+        let Entry { sender, host, group, number, .. } = entry;
+        if entry.election != config.election && ruling(Rule::OtherElections) {
+            return Ok(false);
+        }
+        let room = self.members.len() < config.limits.processes;
+        if !room && !self.members.contains_key(sender) {
+            return Err(Ignored::Full);
+        }
+        let member = self.members.entry(sender.clone()).or_insert_with(|| {
+            self.changed = true;
+            Member {
+                at: now,
+                number: EntryNumber(0),
+                host: host.clone(),
+                group: group.clone(),
+                stands: Vec::new(),
+                leads: Vec::new(),
+                silent: false,
+                records: 0,
+            }
+        });
+        if member.number >= *number {
+            return Ok(false);
+        }
+        if member.silent || member.stands != entry.stands || member.leads != entry.leads {
+            self.changed = true;
+            member.stands.clone_from(&entry.stands);
+            member.leads.clone_from(&entry.leads);
+        }
+        (member.at, member.number, member.silent) = (now, *number, false);
+        member.records = member.records.saturating_add(1);
+        self.check.get_or_insert(now.after(config.silence()));
+        let same = sender.id == config.id && *group == config.group;
+        Ok(same && member.records == SURELY_THERE)
+    }
+
+    pub(super) fn due(&self) -> Option<Time> {
+        self.check
+    }
+
+    /// Marks those that are silent, and forgets those that lead no more by any clock.
+    pub(super) fn work(&mut self, now: Time, config: &Checked) {
+        if self.check.is_none_or(|check| check > now) {
+            return;
+        }
+        let (silence, leads) = (config.silence(), config.heard_leads().max(config.silence()));
+        let gone = |member: &Member| now.since(member.at) >= leads && ruling(Rule::SilentGone);
+        let before = self.members.len();
+        self.members.retain(|_, member| !gone(member));
+        self.changed |= self.members.len() != before;
+        for member in self.members.values_mut() {
+            if !member.silent && now.since(member.at) >= silence {
+                (member.silent, self.changed) = (true, true);
+            }
+        }
+        let dues = self
+            .members
+            .values()
+            .map(|member| member.at.after(if member.silent { leads } else { silence }));
+        self.check = dues.filter(|due| *due > now).min();
+    }
+
+    /// Whether something has changed since this was asked last.
+    pub(super) fn take_changed(&mut self) -> bool {
+        core::mem::take(&mut self.changed)
+    }
+
+    /// All leaders of a role: those that are heard now, or if there are none, those that may lead
+    /// still.
+    pub(super) fn leaders(&self, role: Role) -> Vec<Seen> {
+        let all = self.members.iter().filter_map(|(who, member)| {
+            let at = member.leads.binary_search_by_key(&role, |lead| lead.role).ok()?;
+            Some(member.seen(who, member.leads.get(at)?))
+        });
+        let mut seen: Vec<_> = all.collect();
+        if seen.iter().any(|seen| !seen.silent) {
+            seen.retain(|seen| !seen.silent);
+        }
+        seen
+    }
+
+    /// All that anybody says to lead.
+    pub(super) fn all(&self) -> impl Iterator<Item = Seen> {
+        self.members
+            .iter()
+            .flat_map(|(who, member)| member.leads.iter().map(|lead| member.seen(who, lead)))
+    }
+
+    /// What the members of a group stand for that are heard now.
+    pub(super) fn stands(&self, group: &ClusterName) -> impl Iterator<Item = RoleRange> {
+        let there = self.members.values().filter(move |one| !one.silent && one.group == *group);
+        there.flat_map(|member| member.stands.iter().copied())
+    }
+}
+
+impl Member {
+    fn seen(&self, who: &Process, lead: &Lead) -> Seen {
+        Seen {
+            role: lead.role,
+            who: who.clone(),
+            host: self.host.clone(),
+            group: self.group.clone(),
+            value: lead.value.clone(),
+            fence: lead.fence,
+            heard: self.at,
+            silent: self.silent,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Who takes part, and what is numbered.
+
+use core::fmt;
+
+use crate::name::NodeName;
+
+/// One run of one process: its name, and what tells it from an earlier run of the same name.
+///
+/// A process that is killed and started again is another one: what the earlier one claimed is a
+/// foreign claim to it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Process {
+    /// Its name, unique in the group among those that run at the same time.
+    pub id: NodeName,
+    /// 128 random bits, drawn when the process starts.
+    pub incarnation: u128,
+}
+
+/// R_j of the text, by its j. Role j is the election `NAME/j`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Role(pub u32);
+
+/// M_k of the text, by its k: a partition of the topic.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Partition(pub u32);
+
+/// Each time that a process joins its group it is another member. Given by the core, from one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct Membership(pub u64);
+
+/// Numbers the rebalances of a process: each time that partitions are assigned to it, revoked or
+/// lost. Given by the driver, from one, in increasing order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct RebalanceId(pub u64);
+
+impl RebalanceId {
+    /// Of no rebalance: a partition that is only looked at, outside the group.
+    pub const NONE: Self = Self(0);
+}
+
+/// One partition read from its end on, from when its end was found: by which assignment, and which
+/// attempt of this process it was. Given by the core, in increasing order.
+///
+/// What was read belongs to a reading, and to no later one (ruling 2).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct Reading {
+    /// The rebalance that assigned the partition, or [`RebalanceId::NONE`].
+    pub rebalance: RebalanceId,
+    /// A number that is given once.
+    pub attempt: u64,
+}
+
+/// Numbers what a process publishes, from one, in increasing order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct EntryNumber(pub u64);
+
+impl Role {
+    /// The partition that decides on it: `j mod M`, so that each role has one however many there
+    /// are. `partitions` is not zero in settings that were checked.
+    #[must_use]
+    pub const fn partition(self, partitions: u32) -> Partition {
+        match self.0.checked_rem(partitions) {
+            Some(rest) => Partition(rest),
+            None => Partition(0),
+        }
+    }
+}
+
+impl fmt::Display for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}~{:08x}", self.id, self.incarnation >> 96)
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty: $sign:literal),+) => {$(
+        impl fmt::Display for $number {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($sign, "{}"), self.0)
+            }
+        }
+    )+};
+}
+
+numbers!(Role: "role ", Partition: "partition ", Membership: "membership ", RebalanceId: "",
+    EntryNumber: "#");
+
+impl fmt::Display for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "reading {}.{}", self.rebalance, self.attempt)
+    }
+}

@@ -1,0 +1,375 @@
+//! What travels between a process and its ledger: requests that go out, reports that come in.
+//!
+//! Nothing here is Kafka's wire format; a driver maps one to the other. What it owes is in
+//! [the module's document](super#what-a-driver-owes).
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::identity::{EntryNumber, Membership, Partition, Process, Reading, RebalanceId, Role};
+use crate::fence::Fence;
+use crate::name::{ClusterName, ElectionName, NodeName, Value};
+
+/// The most ranges of roles of one entry. An entry with more is unreadable.
+pub const RANGES_MAX: usize = 64;
+/// The most leaderships of one entry. One with more is unreadable.
+pub const LEADS_MAX: usize = 4_096;
+
+/// A request to the ledger, or something that it reports.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Message {
+    /// To the ledger.
+    Request(Request),
+    /// From the ledger, or from the driver on its behalf.
+    Report(Report),
+}
+
+/// What is asked of the ledger.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Request {
+    /// Subscribe to the topic as a member of the group. What follows is told as
+    /// [`Rebalance`]s of this membership, the first also if nothing is assigned by it.
+    Join(Membership),
+    /// Leave the group at once, without waiting for a session to end. Answered by
+    /// [`Report::Left`], in any case and in bounded time.
+    Leave(Membership),
+    /// The partitions of this rebalance, which were to be revoked, may be given back: nothing is
+    /// led by them any more that must not be. A driver that waits for it waits no longer than R.
+    GiveBack(RebalanceId),
+    /// Find the end of this partition, read on from there, and say so: [`Report::Position`].
+    /// Whatever is read of it afterwards belongs to this reading. Of a reading without a rebalance
+    /// the partition is read outside the group, and nothing is assigned.
+    Read {
+        /// The partition.
+        partition: Partition,
+        /// The name of all that is read from there on.
+        reading: Reading,
+    },
+    /// Read on no further outside the group.
+    Stop(Reading),
+    /// Write a record: the entry in its headers, neither key nor value, the partition given.
+    Publish {
+        /// Where to.
+        to: Target,
+        /// What is said.
+        entry: Entry,
+    },
+}
+
+/// To which partitions a record is written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Target {
+    /// To each of the topic, so that none dries up. What fails is reported, what succeeds is not.
+    Every,
+    /// To this one. Reported either way.
+    One(Partition),
+}
+
+/// What came from the ledger.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Report {
+    /// The topic as it is now. Said whenever the driver looks, and it looks at least every few
+    /// minutes and after each lost connection.
+    Topic {
+        /// Which one it is.
+        id: TopicId,
+        /// How many partitions it has.
+        partitions: u32,
+    },
+    /// What belongs to this process has changed.
+    Rebalance(Rebalance),
+    /// The group was left, or as good as left.
+    Left(Membership),
+    /// The end of a partition was found, and is where reading goes on; or it was not found.
+    Position {
+        /// The partition.
+        partition: Partition,
+        /// Which reading was asked for.
+        reading: Reading,
+        /// The offset of the record that is appended next, or what went wrong.
+        end: Result<u64, Arc<str>>,
+    },
+    /// What was read of a partition since the last such report of the same reading, in its order,
+    /// with nothing left out.
+    Records {
+        /// The partition.
+        partition: Partition,
+        /// Since when it is read.
+        reading: Reading,
+        /// At least one.
+        records: Vec<Record>,
+    },
+    /// Reading cannot go on where it was: out of range, a reset, a log that was truncated.
+    Broken {
+        /// The partition.
+        partition: Partition,
+        /// Which reading has ended.
+        reading: Reading,
+        /// What happened.
+        why: Arc<str>,
+    },
+    /// What became of a record.
+    Published {
+        /// Which one.
+        number: EntryNumber,
+        /// On which partition.
+        partition: Partition,
+        /// Its offset; or why it was not acknowledged. It may have been appended all the same.
+        outcome: Result<u64, Arc<str>>,
+    },
+    /// The client cannot go on as this member of this topic, for a reason that time does not mend:
+    /// fenced off by another one of its static id, not authorized any more.
+    Fatal {
+        /// What happened, and what to do.
+        why: Arc<str>,
+    },
+}
+
+/// What tells a topic from another one of the same name.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub struct TopicId {
+    /// Of the cluster of brokers.
+    pub cluster: Arc<str>,
+    /// Of the topic in it.
+    pub topic: u128,
+}
+
+/// A change of what is assigned to this process.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Rebalance {
+    /// As which member.
+    pub membership: Membership,
+    /// Its number, greater than those before.
+    pub id: RebalanceId,
+    /// What happens to the partitions.
+    pub change: Change,
+    /// Only those with which something happens; may be empty.
+    pub partitions: Vec<Partition>,
+}
+
+/// What happens to partitions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Change {
+    /// They belong to this process from now on, beside those that it has. Nothing of them is read
+    /// before [`Request::Read`].
+    Assigned,
+    /// They are to be given back, and nobody else gets them before that:
+    /// [`Request::GiveBack`].
+    Revoked,
+    /// They may belong to somebody else already: the session is over. Nothing is waited for.
+    Lost,
+}
+
+/// One record as it was read.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Record {
+    /// Where it is in its partition.
+    pub offset: u64,
+    /// The leader epoch of its batch, if the client tells one; −1 and less are none.
+    pub epoch: Option<u32>,
+    /// What its headers say.
+    pub said: Said,
+}
+
+/// What the headers of a record say.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Said {
+    /// Nothing that is ours: a record of some other program.
+    Nothing,
+    /// Something of this protocol that cannot be read: of a later version, or damaged. It may be a
+    /// claim.
+    Unreadable,
+    /// This.
+    Entry(Entry),
+}
+
+/// What a process says in a record.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Entry {
+    /// What is contended for: the part of the elections' names before the role.
+    pub election: ElectionName,
+    /// The group, without the number of partitions.
+    pub group: ClusterName,
+    /// M, as the sender has it.
+    pub partitions: u32,
+    /// Who says it.
+    pub sender: Process,
+    /// The machine on which it runs.
+    pub host: NodeName,
+    /// Which of the sender's records it is. With the sender it names a claim: its nonce.
+    pub number: EntryNumber,
+    /// What it is for.
+    pub kind: Kind,
+    /// The roles that the sender stands for, at most [`RANGES_MAX`] ranges.
+    pub stands: Vec<RoleRange>,
+    /// The roles that it leads, at most [`LEADS_MAX`], each once, in their order.
+    pub leads: Vec<Lead>,
+}
+
+/// What a record is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// Its sender is there, and the partition does not dry up.
+    Beat,
+    /// Its sender was assigned the partition, and claims it (`at_most_one`).
+    Claim,
+}
+
+/// Roles in a row.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RoleRange {
+    /// The first.
+    pub first: Role,
+    /// The last; not before the first.
+    pub last: Role,
+}
+
+/// A role that the sender of a record leads.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Lead {
+    /// The role.
+    pub role: Role,
+    /// Its fence (`at_most_one`).
+    pub fence: Option<Fence>,
+    /// What the leader wants others to know.
+    pub value: Value,
+}
+
+impl RoleRange {
+    /// Whether a role is one of them.
+    #[must_use]
+    pub fn contains(&self, role: Role) -> bool {
+        (self.first..=self.last).contains(&role)
+    }
+}
+
+impl Entry {
+    /// Whether its lists are as they may be: bounded, ranges that begin before they end, each role
+    /// that is led once, in their order.
+    #[must_use]
+    pub fn is_formed(&self) -> bool {
+        let bounded = self.stands.len() <= RANGES_MAX && self.leads.len() <= LEADS_MAX;
+        let ranges = self.stands.iter().all(|range| range.first <= range.last);
+        bounded && ranges && self.leads.is_sorted_by(|one, next| one.role < next.role)
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request(request) => request.fmt(f),
+            Self::Report(report) => report.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Join(membership) => write!(f, "join, {membership}"),
+            Self::Leave(membership) => write!(f, "leave, {membership}"),
+            Self::GiveBack(rebalance) => write!(f, "give back, rebalance {rebalance}"),
+            Self::Read { partition, reading } => {
+                write!(f, "read {partition} from its end, {reading}")
+            }
+            Self::Stop(reading) => write!(f, "stop {reading}"),
+            Self::Publish { to: Target::Every, entry } => write!(f, "publish {entry}"),
+            Self::Publish { to: Target::One(partition), entry } => {
+                write!(f, "publish on {partition} {entry}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Topic { id, partitions } => write!(f, "topic {id} with {partitions} partitions"),
+            Self::Rebalance(rebalance) => rebalance.fmt(f),
+            Self::Left(membership) => write!(f, "left, {membership}"),
+            Self::Position { partition, reading, end: Ok(end) } => {
+                write!(f, "{partition} ends at {end}, {reading}")
+            }
+            Self::Position { partition, reading, end: Err(why) } => {
+                write!(f, "{partition} has no end that is known, {reading}: {why}")
+            }
+            Self::Records { partition, reading, records } => {
+                write!(f, "{partition}, {reading}:")?;
+                records.iter().try_for_each(|record| write!(f, " {record};"))
+            }
+            Self::Broken { partition, reading, why } => {
+                write!(f, "{partition} cannot be read on, {reading}: {why}")
+            }
+            Self::Published { number, partition, outcome: Ok(offset) } => {
+                write!(f, "{number} is at {offset} of {partition}")
+            }
+            Self::Published { number, partition, outcome: Err(why) } => {
+                write!(f, "{number} failed on {partition}: {why}")
+            }
+            Self::Fatal { why } => write!(f, "cannot go on: {why}"),
+        }
+    }
+}
+
+impl fmt::Display for TopicId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x} of cluster {:?}", self.topic >> 96, self.cluster)
+    }
+}
+
+impl fmt::Display for Rebalance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { membership, id, change, partitions } = self;
+        let change = match change {
+            Change::Assigned => "assigned",
+            Change::Revoked => "to be revoked",
+            Change::Lost => "lost",
+        };
+        write!(f, "rebalance {id}, {membership}, {change}:")?;
+        match &partitions[..] {
+            [] => f.write_str(" none"),
+            some => some.iter().try_for_each(|partition| write!(f, " {}", partition.0)),
+        }
+    }
+}
+
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { offset, epoch, said } = self;
+        write!(f, "{offset}")?;
+        if let Some(epoch) = epoch {
+            write!(f, " of epoch {epoch}")?;
+        }
+        match said {
+            Said::Nothing => f.write_str(" of somebody else"),
+            Said::Unreadable => f.write_str(" unreadable"),
+            Said::Entry(entry) => write!(f, " {entry}"),
+        }
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { group, sender, number, kind, stands, leads, .. } = self;
+        let kind = match kind {
+            Kind::Beat => "beat",
+            Kind::Claim => "claim",
+        };
+        write!(f, "{kind} {number} of {sender} in {group}, stands for")?;
+        for RoleRange { first, last } in stands {
+            write!(f, " {}", first.0)?;
+            if last > first {
+                write!(f, "..{}", last.0)?;
+            }
+        }
+        f.write_str(if stands.is_empty() { " nothing" } else { "" })?;
+        for Lead { role, fence, .. } in leads {
+            write!(f, ", leads {}", role.0)?;
+            if let Some(fence) = fence {
+                write!(f, " fence {fence}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,302 @@
+//! NELE: leaders that emerge from who owns the partitions of a shared ledger.
+//!
+//! Processes are consumers of one topic, in a group whose coordinator gives each partition to at
+//! most one of them. Each writes a short record to every partition again and again, and leads what
+//! it reads: whoever is given a partition reads what all write there, and leads the roles that
+//! belong to that partition. No process needs to know how many others or how many roles there are.
+//!
+//! Source: Emil Koutanov, *Non-Exclusive Leader Emergence in Highly Available Systems* (first
+//! revision). "The text" is this one throughout; "the later NELI" is what its author made of it.
+//! Where they are wrong or silent a *ruling* decides; they are numbered [below](#rulings), and each
+//! is a rule that can be broken on purpose. The ledger is an interface: Apache Kafka is one, and
+//! nothing here is Kafka's but the words offset, leader epoch and rebalance.
+//!
+//! # What is not guaranteed
+//!
+//! - **One leader, in `at_least_one`.** While a partition changes hands its roles have two leaders,
+//!   for up to T after the old one hears of its loss; and one that hears of nothing, as it is cut
+//!   off from its coordinator and not from the partition, leads as long as it reads. No fence.
+//! - **A leader at every moment, in `at_most_one`.** While a partition changes hands nobody leads:
+//!   after a crash for the session timeout, a rebalance, and [G](Config::grace_period).
+//! - **A leader after a crash, in `at_least_one`,** before the partition has a new owner that has
+//!   read something: [`Config::handover`], but for T. While the old owner lives, and reads, there
+//!   is no gap.
+//! - **A leader that works.** It owns a partition, and reads; whether it can do its work nobody
+//!   asks. Two groups are two chances.
+//! - **Anything where acknowledged records are lost.** A log that is truncated (unclean election,
+//!   one replica) forgets a claim, and for up to T two may lead in `at_most_one`. Their fences are
+//!   in order all the same.
+//! - **Anything against participants that lie.** Who may write to the topic takes part.
+//! - **A role for which its owner does not stand.** A partition cannot be given back alone. Its
+//!   owner says [which roles are unfilled](OwnEvent::Unfilled).
+//! - **Two groups on one topic** share the fate of each partition: without a leader of its broker
+//!   nobody leads in either.
+//!
+//! # Guarantees
+//!
+//! T is [`Config::takeover`], S the [session timeout](Config::session_timeout), R the
+//! [poll interval](Config::max_poll_interval), ρ the [drift](Config::drift).
+//!
+//! - **(a)** `at_most_one`: of one role in one group at most one process leads at any time, however
+//!   long any of them is stopped, whatever the coordinator does, and whatever is late, if clocks
+//!   drift by at most ρ and acknowledged records stay.
+//! - **(b)** `at_most_one`: [fences](Config::fence_base) grow in the order in which leaders take
+//!   office, also across a truncation, and each is given once. `fence = (fence_base + leader epoch
+//!   of the claim)·2⁴⁰ + its offset`.
+//! - **(c)** `at_least_one`: a role that has a leader keeps one while a partition moves from a
+//!   process that lives, and reads it until it loses it.
+//! - **(d)** `at_least_one`: a process leads no longer than T after it has heard of its loss.
+//! - **(e)** Whatever is lost, late or repeated: nobody leads beyond T after the last news of its
+//!   partition by its own clock, whether or not anybody polls; memory stays within [`Limits`].
+//!
+//! # Model
+//!
+//! | | assumed for safety in `at_most_one` | assumed for progress |
+//! |---|---|---|
+//! | log of a partition | append-only, one order for all readers, acknowledged records stay | can be written and read |
+//! | coordinator | nothing: two may be assigned one partition for as long as they like | assigns each partition to one that polls |
+//! | clocks | CLOCK_BOOTTIME runs at 1 ± ρ and counts suspend; no wall time anywhere | |
+//! | processes | may stop at any point and go on, or begin again as somebody else | poll within R |
+//! | settings | the same group, M, mode and T | |
+//!
+//! # Roles, partitions, elections
+//!
+//! One machine stands for any number of roles of one [`Config::election`], which is `NAME` here.
+//! Role j is the election `NAME/j`, and is decided on partition j mod M. A campaign for the first
+//! role joins the group, and the process leaves it when the last one was resigned, or was lost and
+//! is not stood for again soon; those in between change nothing at the coordinator. What is known
+//! of a partition holds for all of its roles: they are won together, and lost together.
+//!
+//! # What a driver owes
+//!
+//! Beside [the contract](crate::contract), in the order of a process's life:
+//!
+//! 1. Before the core is made: create or check the topic, and find M, its id and that of the
+//!    cluster ([`Start::topic`]). [`Config::group_id`] is the group, [`Config::retention`] the
+//!    least retention.
+//! 2. [`Request::Join`]: subscribe. Each time that the client is told of partitions, give that a
+//!    number, and report a [`Rebalance`]: first what is revoked or lost, then what is assigned. The
+//!    first time after a join also if nothing is assigned. Nothing is fetched of a new partition
+//!    before step 4: assign it paused.
+//! 3. Of a revocation: wait for [`Request::GiveBack`] with its number before the callback returns,
+//!    and no longer than R leaves; it comes with the effects of that very report. Of a loss: wait
+//!    for nothing. Callbacks never wait for an application.
+//! 4. [`Request::Read`]: look up the end of the partition, *after* the request, go there, and
+//!    report the [`Position`](Report::Position). Hand on what is read from there as
+//!    [`Records`](Report::Records) with that [`Reading`], in order, with nothing left out and
+//!    nothing twice; nothing of it before the position, and nothing with an earlier reading after
+//!    it. Of an assignment that is over the request is dropped. What cannot be read on is
+//!    [`Broken`](Report::Broken): never reset to another offset. Control records and others that
+//!    consumers are not shown are jumps: do not write to the topic in transactions.
+//! 5. A reading without a rebalance ([`RebalanceId::NONE`]) is for observers: read the partition
+//!    with a consumer outside the group. There is at most one, and the next one replaces it;
+//!    [`Request::Stop`] ends it.
+//! 6. [`Request::Publish`]: hand the record to the producer at once. A record that is held back may
+//!    be appended late, which costs leaderships and never brings a second one. Report
+//!    [`Published`](Report::Published) of each claim, once; of others what failed.
+//! 7. [`Request::Leave`]: close the consumer, and report [`Left`](Report::Left) when that is done
+//!    or takes too long. No rebalance of that membership comes after it.
+//! 8. [`Topic`](Report::Topic) when metadata are read again.
+//!
+//! ```text
+//!     application          core                                  driver
+//!  campaign NAME/3 ──────> join ─────────────────────────────────> subscribe
+//!                          <────────── rebalance 1, assigned: 3 ── assign, paused
+//!                          read partition 3 from its end ────────> end, seek, resume
+//!                          <──────────── partition 3 ends at 70 ──
+//!                          publish on partition 3 claim #8 ──────> produce
+//!                          <──── 70: beat of b; 71: claim #8 ───── poll
+//!                          (G passes; beats are published and read back)
+//!  elected, fence <─────── claim NAME/3 until …
+//!                          <───── rebalance 2, to be revoked: 3 ── callback
+//!  ended <──────────────── no claim NAME/3; give back, 2 ────────> callback returns
+//! ```
+//!
+//! # A partition
+//!
+//! ```text
+//!                 assigned            end found
+//!  unassigned ──────────────> seeking ──────────> reading
+//!      ^                         ^                   │
+//!      │ revoked, lost, left     └───── broken ──────┘
+//!      └──────────────────────────── of all three
+//!
+//!  at_least_one, beside that:          at_most_one, while it reads:
+//!
+//!          a record is read, reading           claim sent   read back at c
+//!         ┌───┐                        no claim ─────────> asked ──────> held
+//!  over ──┴─> led: until V + T <─┐        ^  ^               │             │ G, and an own
+//!   ^          │ │               │        │  └── failed, <───┘             │ record sent
+//!   │  now =   │ └───────────────┘        │    missed, T over             v within T
+//!   └── V + T ─┘  a record is read        │                              led
+//!                                         └───────────────────────────────┘
+//!                              void: another claim, a jump, broken, unassigned
+//! ```
+//!
+//! # Messages
+//!
+//! | record | from | to | carries |
+//! |---|---|---|---|
+//! | [`Kind::Beat`] | every member, once a publish interval, from joining until it leads nothing | every partition | who, where, group, M, the roles that it stands for and leads |
+//! | [`Kind::Claim`] | one that was assigned a partition with a role for which it stands (`at_most_one`) | that partition | the same |
+//!
+//! As each member writes to every partition, whoever reads any partition hears of all members and
+//! of all leaders. So an observer reads one; one that is a member reads what it owns.
+//!
+//! # Timers
+//!
+//! | timer | default | why |
+//! |---|---|---|
+//! | publish interval | 500 ms | no partition dries up, and evidence is younger than T |
+//! | T after news | 25 s, 5 s | a leader ends: after the last record read, or the send of the last own record that was read back |
+//! | G = ⌈T·(1 + ρ)/(1 − ρ)⌉ | 5.01 s | one whose evidence was sent before the claim was appended has ended |
+//! | T after a claim is sent | 5 s | its outcome is not known: it is made again |
+//! | publish interval + up to one more | 0.5 to 1 s | a claim is repeated; of two claimants one goes first |
+//! | seek, and pauses of 50 ms to 2 s | 1 s | an end that was not found is looked for again |
+//! | grace + publish interval | 1.5 s | one that has lost all that it led, and does not stand again, leaves the group; one that resigned leaves at once |
+//! | R after leaving | 6 s | an answer that does not come is not waited for |
+//! | [`Config::silence`] | 2.6 s | who is not heard is there no more; if nobody is, the ledger is asked again |
+//! | [`Config::heard_leads`] | 26 s, 6.1 s | who was not heard leads no more |
+//!
+//! # Rulings
+//!
+//! 1. Two modes by name. *`at_least_one`*: V, the time at which the last record of a partition was
+//!    read, of whomever, is refreshed while the partition is assigned; it is led until V + T,
+//!    assigned or not: one that ended at once would leave a gap at every hand-over. T exceeds
+//!    S + R + 2·heartbeat interval + publish interval + delivery timeout + fetch wait + seek by any
+//!    two clocks, and one S more where the coordinator may fail over.
+//!    *`at_most_one`*: a fresh V proves only that somebody writes, and reading is not fenced off.
+//!    So the log decides, and the group only nominates. An owner publishes a claim and reads on
+//!    from there. It leads ⇔ it is assigned, its claim is not void, now < evidence sent + T, and
+//!    now ≥ claim read back + G. Evidence is an own record of this incarnation, read back after the
+//!    claim, and counts from when it was *sent*. A claim of another process of the group voids it;
+//!    so does whatever may hide one: an offset that is not the next, a reading that is broken, a
+//!    record of ours that cannot be read. One claim is under way at most; another one is made after
+//!    a publish interval and a random part of one; an assignment always needs a new one.
+//! 2. What was read under an earlier assignment is dropped. What is lost is not waited for; what is
+//!    revoked is given back when it is led no more, in the same step.
+//! 3. Reading begins at the end that was found after the assignment, and a claim is made after
+//!    that: appended before, it would never be read back. What is older refreshes nothing.
+//! 4. Whether one leads is computed from the clock at every question.
+//! 5. M is part of the group's id. A process that sees another M, at the topic or in a record of
+//!    its group, ends all leaderships for good.
+//! 6. The driver checks the topic ([`Config::retention`]),
+//! 7. and the session timeout against what the broker allows.
+//! 8. An assignment adds to what a process has, and a revocation takes only what it names: who
+//!    keeps a partition is not disturbed. The strategy that deals so is the driver's to set.
+//! 9. Claims are of a group. A record of any group refreshes V. Two groups on one host are told.
+//! 10. The fence as above. Without an epoch, or if a number does not fit, nobody leads. A topic
+//!     that is another one ends all leaderships for good. A fence is used once: a leadership that
+//!     ran out, or was resigned, comes back by a new claim.
+//! 11. To leave is asked for once, and is bounded in time. In `at_most_one` everything ends before
+//!     the group is left; in `at_least_one` it is left first, and led on if that is asked for.
+//!
+//! ## Why there is at most one
+//!
+//! Let N claim at offset c, read back at time b, and lead from b + G on. Let O lead, too. If O's
+//! evidence lies above c, O has read on to it without a jump, so it has read c, and its claim is
+//! void. If it lies below, it was appended before c, so it was sent before c was appended, before
+//! b; and O ends T after that by its clock: at the latest T/(1 − ρ) after b, in true time. N begins
+//! at the earliest G/(1 + ρ) ≥ T/(1 − ρ) after b. Neither S, nor what either of them knows of its
+//! assignment, nor any clock but their own is used.
+//!
+//! Fences: let c < c' be claims of N and N' with leaderships. N's evidence lies below c', or N is
+//! void; it took office within T of it, and N' later than that by the same sum. So offices are
+//! taken in the order of claims, and in that order epochs do not fall, nor offsets within an epoch.
+//!
+//! # The sentences of the text
+//!
+//! Each has a test, `tests/nele/text.rs`, that begins with its number.
+//!
+//! | | the text says | here |
+//! |---|---|---|
+//! | S1 | each role has at least one leader | `at_least_one`: (c); after a crash within [`Config::handover`] |
+//! | S2 | processes share the load, and do not overlap under normal conditions | so |
+//! | S3 | the number of roles and processes is dynamic | so; a role is a campaign |
+//! | S4 | each process writes to all partitions, explicitly, so that none dries up | so, while it is a member or leads |
+//! | S5 | a partition is assigned to at most one consumer | not relied on for `at_most_one` |
+//! | S6 | V has an element for each partition, at first zero; a record sets it to the time now | so, of what was written after the assignment (ruling 3) |
+//! | S7 | a process leads as long as V_i is younger than T | `at_least_one`; `at_most_one`: ruling 1 |
+//! | S8 | a partition that is reassigned is led until T is over | so |
+//! | S9 | role j is led through partition j mod M | so |
+//! | S10 | more partitions than roles: some lead nothing | so |
+//! | S11 | M does not change while a group is in operation | checked (ruling 5) |
+//! | S12 | T greater than the session timeout: at least one | greater than the sum of ruling 1 |
+//! | S13 | T smaller: at most one | wrong: ruling 1 |
+//! | S14 | another group on the same topic fills other roles with other processes | so; named by the election |
+//! | S15 | two disjoint groups give two leaders, and one while one of them changes hands | so |
+//! | S16 | views may differ, and converge | so |
+//!
+//! # Where this is not the text
+//!
+//! - *Exclusive leadership is another protocol* (ruling 1). With a T below the session timeout an
+//!   owner that was stopped for longer than both reads on when it resumes, records of milliseconds
+//!   ago, and leads beside its successor. The later NELI ends leaderships when it hears of a loss,
+//!   which it does not hear of meanwhile.
+//! - *Records say who leads.* The text's have no content; identity, group and leaderships are in
+//!   headers, so that everybody sees who leads, and which roles nobody fills.
+//! - *One who leads nothing, and stands for nothing, is no member.* A partition in its hands would
+//!   have no leader.
+//! - *Spans of other clocks* are taken as ⌈(1 + ρ)·⌈x/(1 − ρ)⌉⌉, where ruling 1 says (1 + 2ρ)·x:
+//!   that is less by 2ρ²·x.
+//! - *A leadership that was resigned ends at once*, in `at_least_one`, too: its work has ended.
+//!   Only [`Extra::Leave`] leads on.
+//! - *A role that is resigned alone* ends, and its partition stays: the command refuses to do that
+//!   for an operator, and a handle that is dropped cannot be refused.
+//! - *In `at_most_one` a new claim for the sake of a fence alone* (of a leadership that was
+//!   resigned, or ran out, and whose claim is not void) needs no G: nobody has claimed since the
+//!   first one, and G counts from that.
+//!
+//! # Invariants
+//!
+//! - **N1** The end of a handle is never later than T after the news that it is raised by: what was
+//!   read now, or the send of an own record that was read back.
+//! - **N2** In `at_most_one` a handle is raised only with a fence, between the read back of its
+//!   claim + G and what makes it void, and lowered in the step in which it becomes void.
+//! - **N3** No two leaderships of an election in one process have the same fence.
+//! - **N4** Nothing is given back, in `at_most_one`, by an effect that comes before the lowering of
+//!   what was led by it.
+//! - **N5** No claim is published for a partition that is not assigned and read from a known end.
+//! - **N6** An observer publishes nothing and joins no group.
+//! - **N7** After a timeout nothing is left that was due.
+//!
+//! # What a scenario must offer
+//!
+//! A log for each partition with leader epochs, readers at positions of their own, and appends that
+//! come late or not at all, acknowledged or not; a coordinator with memberships, sessions that
+//! begin anew when it fails over, rebalances that revoke from one and assign to the next, losses
+//! that are heard of late or never, members whose answers lie unread; brokers that come back;
+//! processes that stop and go on; an application that campaigns for several roles, and again after
+//! each loss.
+
+mod command;
+mod config;
+mod context;
+mod event;
+mod heard;
+mod identity;
+mod message;
+mod node;
+mod reads;
+pub(crate) mod rule;
+mod sent;
+mod slot;
+mod words;
+
+pub use command::{Command, Extra};
+pub use config::{Checked, Config, ConfigError, Limits, Mode, Part, Sum, TooShort};
+pub use event::{Event, Ignored, OwnEvent, Void};
+pub use heard::Seen;
+pub use identity::{EntryNumber, Membership, Partition, Process, Reading, RebalanceId, Role};
+pub use message::{
+    Change, Entry, Kind, LEADS_MAX, Lead, Message, RANGES_MAX, Rebalance, Record, Report, Request,
+    RoleRange, Said, Target, TopicId,
+};
+pub use node::Nele;
+pub use words::{Effect, Ledger, Start, Words};
+
+/// Its rules, in builds in which they can be broken.
+#[cfg(tenure_planted)]
+pub mod planted {
+    pub use super::rule::{RULES, Rule};
+}

@@ -1,0 +1,160 @@
+//! What the ledger reports.
+
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::Nele;
+use crate::event::Loss;
+use crate::nele::event::{Ignored, OwnEvent};
+use crate::nele::identity::{EntryNumber, Partition, Reading, RebalanceId};
+use crate::nele::message::{Entry, Kind, Record, Report, Said, TopicId};
+use crate::nele::reads::Reads;
+use crate::nele::rule::{Rule, ruling};
+use crate::nele::words::{Out, emit};
+
+impl Nele {
+    pub(super) fn hear(&mut self, report: Report, out: &mut Out) {
+        match report {
+            Report::Topic { id, partitions } => self.on_topic(&id, partitions, out),
+            Report::Rebalance(rebalance) => self.on_rebalance(rebalance, out),
+            Report::Left(membership) => self.on_left(membership, out),
+            Report::Position { partition, reading, end } => {
+                if reading.rebalance == RebalanceId::NONE {
+                    return self.sight_position(reading, end, out);
+                }
+                self.in_slot(partition, out, |slot, context| {
+                    slot.on_position(reading, end, context);
+                });
+            }
+            Report::Records { partition, reading, records } => {
+                self.on_records(partition, reading, &records, out);
+            }
+            Report::Broken { partition, reading, why } => {
+                if reading.rebalance == RebalanceId::NONE {
+                    return self.sight_broken(reading, out);
+                }
+                self.in_slot(partition, out, |slot, context| {
+                    slot.on_broken(reading, why, context);
+                });
+            }
+            Report::Published { number, partition, outcome } => {
+                self.on_published(number, partition, outcome, out);
+            }
+            Report::Fatal { why } => self.halt(why, Loss::Revoked, out),
+        }
+    }
+
+    /// Something about a partition that is known here.
+    fn in_slot(
+        &mut self,
+        partition: Partition,
+        out: &mut Out,
+        act: impl FnOnce(&mut super::Slot, &mut super::Context<'_>),
+    ) {
+        match self.slots.contains_key(&partition) {
+            true => self.with_slot(partition, out, act),
+            false => emit(None, OwnEvent::Ignored(Ignored::OldReading), out),
+        }
+    }
+
+    /// The topic must stay what it was (rulings 5 and 10).
+    fn on_topic(&mut self, id: &TopicId, partitions: u32, out: &mut Out) {
+        let ours = self.config.partitions;
+        if *id != self.topic && ruling(Rule::TopicSame) {
+            let why = format!(
+                "the topic is {id}, and was {}: fences begin again there. Start again with a \
+                 higher fence base, or another election",
+                self.topic
+            );
+            self.halt(why.into(), Loss::Reset, out);
+        } else if partitions != ours && ruling(Rule::PartitionsFixed) {
+            let why = format!(
+                "the topic has {partitions} partitions, and had {ours}: roles move to others. \
+                 Change that with all processes stopped, and start them with {partitions}"
+            );
+            self.halt(why.into(), Loss::Reset, out);
+        }
+    }
+
+    fn on_records(
+        &mut self,
+        partition: Partition,
+        reading: Reading,
+        records: &Vec<Record>,
+        out: &mut Out,
+    ) {
+        // What was written before the end that was found says nothing of who is there now.
+        let plain = reading.rebalance == RebalanceId::NONE;
+        let reads = match plain {
+            true => self.sight.reads(),
+            false => self.slots.get(&partition).and_then(super::Slot::reads),
+        };
+        let start = reads.map_or(0, Reads::start);
+        let entries = || {
+            let fresh = records.iter().filter(|record| record.offset >= start);
+            fresh.filter_map(|record| match &record.said {
+                Said::Entry(entry) if entry.is_formed() => Some(entry),
+                Said::Entry(_) | Said::Nothing | Said::Unreadable => None,
+            })
+        };
+        if plain {
+            if !self.sight_records(reading, out) {
+                return;
+            }
+            return entries().for_each(|entry| self.hear_entry(entry, out));
+        }
+        // One who counts partitions in another way ends everything before its record counts.
+        for entry in entries() {
+            self.hear_partitions(entry, out);
+        }
+        let mut counts = false;
+        self.in_slot(partition, out, |slot, context| {
+            counts = slot.on_records(reading, records, context);
+        });
+        if counts {
+            self.is_there();
+            entries().for_each(|entry| self.hear_entry(entry, out));
+        }
+    }
+
+    fn hear_partitions(&mut self, entry: &Entry, out: &mut Out) {
+        let (ours, theirs) = (self.config.partitions, entry.partitions);
+        let same_group = entry.group == self.config.group;
+        if ours == theirs || !same_group || !ruling(Rule::PartitionsAlike) {
+            return;
+        }
+        let why = format!(
+            "{} in this group goes by {theirs} partitions, and this process by {ours}: both may \
+             lead a role. Stop all processes, and start them with the same number",
+            entry.sender
+        );
+        self.halt(why.into(), Loss::Reset, out);
+    }
+
+    /// What another says of itself.
+    fn hear_entry(&mut self, entry: &Entry, out: &mut Out) {
+        if entry.sender == self.me || entry.kind == Kind::Claim {
+            return;
+        }
+        match self.heard.hear(entry, self.now, &self.config) {
+            Ok(true) => emit(None, OwnEvent::SameName { who: entry.sender.clone() }, out),
+            Ok(false) => {}
+            Err(reason) => emit(None, OwnEvent::Ignored(reason), out),
+        }
+    }
+
+    fn on_published(
+        &mut self,
+        number: EntryNumber,
+        partition: Partition,
+        outcome: Result<u64, Arc<str>>,
+        out: &mut Out,
+    ) {
+        let offset = outcome.as_ref().ok().copied();
+        if partition.0 < self.config.partitions {
+            self.told.trouble(partition, outcome.err(), out);
+        }
+        self.with_slot(partition, out, |slot, context| slot.on_published(number, offset, context));
+    }
+}

@@ -1,0 +1,278 @@
+//! Who leads, for those who want to know.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::Nele;
+use crate::name::ElectionName;
+use crate::nele::config::{Checked, Mode};
+use crate::nele::event::{Event, Ignored, OwnEvent};
+use crate::nele::heard::Seen;
+use crate::nele::identity::{Partition, Reading, RebalanceId, Role};
+use crate::nele::message::Request;
+use crate::nele::reads::Reads;
+use crate::nele::rule::{Rule, ruling};
+use crate::nele::slot::Phase;
+use crate::nele::words::{Out, emit};
+use crate::time::Time;
+use crate::view::{LeaderView, View};
+
+/// What observers of this process look at.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Sight {
+    roles: BTreeMap<Role, Observed>,
+    /// The partition that is read for them, where none is read anyway.
+    reads: Option<Reads>,
+    /// Since when the ledger has been heard without a break.
+    since: Option<Time>,
+    /// Somebody looks since then, and may be shown what was heard before.
+    looks: bool,
+    /// When it was heard last, or when somebody began to look.
+    alive: Time,
+    /// When it was asked last because it was silent.
+    asked: Time,
+}
+
+/// A role that is looked at.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Observed {
+    /// Since when.
+    since: Time,
+    shown: Option<View>,
+}
+
+impl Sight {
+    pub(super) fn unobserve(&mut self, role: Role) {
+        self.roles.remove(&role);
+    }
+
+    /// How a partition is read for those that look, if it is.
+    pub(super) const fn reads(&self) -> Option<&Reads> {
+        self.reads.as_ref()
+    }
+
+    /// Nobody looks any more. Gives those that did.
+    pub(super) fn close(&mut self) -> Vec<Role> {
+        core::mem::take(&mut self.roles).into_keys().collect()
+    }
+
+    /// When something has to be done because nothing was heard, or something can be told.
+    pub(super) fn due(&self, config: &Checked) -> Option<Time> {
+        if self.roles.is_empty() {
+            return None;
+        }
+        let seek = self.reads.as_ref().and_then(Reads::due);
+        let silent = self.alive.max(self.asked).after(config.silence());
+        let knows = self.since.is_some() || self.looks;
+        let deaf = knows.then(|| self.alive.after(config.silence().saturating_mul(2)));
+        let unshown = self.roles.values().filter(|observed| observed.shown.is_none());
+        let first = unshown.map(|observed| observed.since.after(config.silence())).min();
+        let unsure = |observed: &Observed| matches!(observed.shown, Some(View::Unknown { .. }));
+        let knows = self.since.map(|since| since.after(config.heard_leads()));
+        let vacant = knows.filter(|_| self.roles.values().any(unsure));
+        [seek, Some(silent), deaf, first, vacant].into_iter().flatten().min()
+    }
+
+    fn is_deaf(&self, now: Time, config: &Checked) -> bool {
+        now.since(self.alive) >= config.silence().saturating_mul(2)
+    }
+}
+
+impl Nele {
+    pub(super) fn observe(&mut self, name: ElectionName, role: Option<Role>, out: &mut Out) {
+        let room = self.sight.roles.len();
+        let known = role.filter(|role| self.sight.roles.contains_key(role));
+        let objection = match known {
+            Some(_) => None,
+            None => self.objection(&name, role, room),
+        };
+        let (Some(role), None) = (role, &objection) else {
+            let why = objection.unwrap_or_else(|| format!("{name} is not known").into());
+            return emit(Some(&name), Event::NotObserved { why }, out);
+        };
+        let silent = self.now.since(self.sight.alive) >= self.config.silence();
+        if self.sight.roles.is_empty() && silent {
+            // What is read from now on is all that is known.
+            (self.sight.alive, self.sight.since, self.sight.looks) = (self.now, None, true);
+        }
+        let since = self.now;
+        self.sight.roles.insert(role, Observed { since, shown: None });
+        self.changed = true;
+    }
+
+    /// The ledger was heard. After a break, what was not heard is not known.
+    pub(super) fn is_there(&mut self) {
+        if self.sight.is_deaf(self.now, &self.config) {
+            self.sight.since = None;
+        }
+        self.sight.alive = self.now;
+        self.sight.since.get_or_insert(self.now);
+    }
+
+    /// Reads a partition where none is read anyway, while somebody looks.
+    pub(super) fn look(&mut self, out: &mut Out) {
+        let needed = !self.sight.roles.is_empty() && self.halted.is_none();
+        let reads = self.slots.values().any(super::Slot::is_read);
+        let plain = self.sight.reads.take();
+        let plain = match plain {
+            Some(plain) if !needed || reads => {
+                self.context(out).1.request(Request::Stop(plain.reading));
+                None
+            }
+            None if needed && !reads => {
+                let number = self.draw.number("", "look", 0) % u64::from(self.config.partitions);
+                let partition = Partition(u32::try_from(number).unwrap_or_default());
+                let mut context = self.context(out).1;
+                Some(Reads::begin(partition, RebalanceId::NONE, &mut context))
+            }
+            Some(mut plain) => {
+                plain.work(&mut self.context(out).1);
+                Some(plain)
+            }
+            None => None,
+        };
+        self.sight.reads = plain;
+        let silent = self.sight.alive.max(self.sight.asked).after(self.config.silence());
+        if needed && silent <= self.now {
+            self.ask_again(out);
+        }
+        if self.sight.is_deaf(self.now, &self.config) {
+            let looked = core::mem::take(&mut self.sight.looks);
+            self.changed |= self.sight.since.take().is_some() || looked;
+        }
+        if self.sight.due(&self.config).is_some_and(|due| due <= self.now) {
+            self.changed = true;
+        }
+    }
+
+    /// Nothing was heard for so long that somebody would have been: the next partition is asked.
+    fn ask_again(&mut self, out: &mut Out) {
+        self.sight.asked = self.now;
+        let Some(mut plain) = self.sight.reads.take().filter(Reads::is_open) else { return };
+        plain.partition = Partition((plain.partition.0 + 1) % self.config.partitions);
+        plain.seek(&mut self.context(out).1);
+        self.sight.reads = Some(plain);
+    }
+
+    pub(super) fn sight_position(
+        &mut self,
+        reading: Reading,
+        end: Result<u64, Arc<str>>,
+        out: &mut Out,
+    ) {
+        let mut plain = self.sight.reads.take();
+        let context = self.context(out).1;
+        let waited = plain.as_mut().is_some_and(|plain| match &end {
+            Ok(end) => plain.found(reading, *end),
+            Err(_) => plain.missed(reading, &context),
+        });
+        self.sight.reads = plain;
+        match waited {
+            true if end.is_ok() => self.is_there(),
+            true => {}
+            false => emit(None, OwnEvent::Ignored(Ignored::OldReading), out),
+        }
+    }
+
+    pub(super) fn sight_broken(&mut self, reading: Reading, out: &mut Out) {
+        let Some(mut plain) = self.sight.reads.take() else { return };
+        if plain.reading == reading && plain.is_open() {
+            let context = self.context(out).1;
+            plain.pause(&context);
+        }
+        self.sight.reads = Some(plain);
+    }
+
+    /// Whether what was read for observers is of this reading.
+    pub(super) fn sight_records(&mut self, reading: Reading, out: &mut Out) -> bool {
+        let plain = self.sight.reads.as_ref();
+        let current = plain.is_some_and(|plain| plain.reading == reading && plain.is_open());
+        match current {
+            true => self.is_there(),
+            false => emit(None, OwnEvent::Ignored(Ignored::OldReading), out),
+        }
+        current
+    }
+
+    /// Tells observers what has changed.
+    pub(super) fn tell_views(&mut self, out: &mut Out) {
+        let roles: Vec<_> = self.sight.roles.keys().copied().collect();
+        for role in roles {
+            let view = self.view(role);
+            let Some(observed) = self.sight.roles.get_mut(&role) else { continue };
+            let Some(view) = view else { continue };
+            let same = observed.shown.as_ref().is_some_and(|shown| shown.is_same(&view));
+            if !same {
+                observed.shown = Some(view.clone());
+                let election = self.config.election_of(role);
+                emit(Some(&election), Event::View(view.into()), out);
+            }
+        }
+    }
+
+    /// Who leads: this process, if it does, then others as they say. Vacant is what one says that
+    /// has listened for as long as anybody could lead who was not heard.
+    fn view(&self, role: Role) -> Option<View> {
+        let (now, config, sight) = (self.now, &self.config, &self.sight);
+        let observed = sight.roles.get(&role)?;
+        let own = self.own(role);
+        let deaf = sight.is_deaf(now, config) && ruling(Rule::DeafUnknown);
+        let heard = if deaf && own.is_none() { Vec::new() } else { self.others(role) };
+        let mut leaders = own.into_iter().chain(heard.into_iter().map(shown));
+        if let Some(followed) = leaders.next() {
+            let others: Vec<_> = leaders.collect();
+            return Some(match others.is_empty() {
+                true => View::Leader(followed),
+                false => View::Leaders { followed, others },
+            });
+        }
+        let listened = sight.since.map(|since| now.since(since));
+        let knows = listened.is_some_and(|listened| listened >= config.heard_leads());
+        match knows || !ruling(Rule::VacantKnown) {
+            true if !deaf && sight.since.is_some() => Some(View::Vacant),
+            _ if deaf => Some(View::Unknown { since: sight.alive }),
+            // Nothing is said at first, unless a leader was shown who may have ended.
+            _ if now.since(observed.since) < config.silence() => {
+                observed.shown.as_ref().map(|_| View::Unknown { since: observed.since })
+            }
+            _ => Some(View::Unknown { since: observed.since }),
+        }
+    }
+
+    fn own(&self, role: Role) -> Option<LeaderView> {
+        let campaign = self.slots.get(&self.partition_of(role))?.campaigns.get(&role)?;
+        let Phase::Leading { until, fence } = campaign.phase else { return None };
+        let id: Arc<str> = self.config.id.clone().into();
+        let view = LeaderView::new(id, campaign.value.clone().into());
+        let incarnation = Some(self.me.incarnation);
+        let heard = Some(self.now);
+        (self.now < until).then_some(LeaderView {
+            until: Some(until),
+            fence,
+            incarnation,
+            heard,
+            ..view
+        })
+    }
+
+    /// The others that lead a role: of the own group first. Of several at most one is right in
+    /// `at_most_one`, the one with the highest fence.
+    fn others(&self, role: Role) -> Vec<Seen> {
+        let mut heard = self.heard.leaders(role);
+        let ours = |seen: &Seen| seen.group == self.config.group;
+        heard.sort_by_key(|seen| (!ours(seen), core::cmp::Reverse((seen.fence, seen.heard))));
+        if self.config.mode == Mode::AtMostOne {
+            heard.retain(ours);
+            heard.truncate(if self.own(role).is_some() { 0 } else { 1 });
+        }
+        heard
+    }
+}
+
+fn shown(seen: Seen) -> LeaderView {
+    let view = LeaderView::new(seen.who.id.into(), seen.value.into());
+    let (incarnation, heard) = (Some(seen.who.incarnation), Some(seen.heard));
+    LeaderView { fence: seen.fence, incarnation, heard, ..view }
+}

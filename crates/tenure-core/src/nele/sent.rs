@@ -1,0 +1,63 @@
+//! When this process sent what it published: evidence counts from then.
+
+use alloc::collections::VecDeque;
+use core::time::Duration;
+
+use super::identity::EntryNumber;
+use crate::time::Time;
+
+/// The most records of which it is known. Those before count as nothing.
+const KEPT: usize = 16_384;
+
+/// When each of the last records was sent, by their numbers, which are given here.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Sent {
+    /// The number of the last one.
+    last: EntryNumber,
+    /// When the last ones were sent, in their order.
+    times: VecDeque<Time>,
+}
+
+impl Sent {
+    /// Numbers a record that is sent now. What was sent more than `keep` ago is forgotten.
+    pub(super) fn send(&mut self, now: Time, keep: Duration) -> EntryNumber {
+        while self.times.front().is_some_and(|sent| now.since(*sent) > keep)
+            || self.times.len() >= KEPT
+        {
+            self.times.pop_front();
+        }
+        self.last = EntryNumber(self.last.0.saturating_add(1));
+        self.times.push_back(now);
+        self.last
+    }
+
+    /// When the record with this number was sent, if it is one of the last ones.
+    pub(super) fn at(&self, number: EntryNumber) -> Option<Time> {
+        let back = usize::try_from(self.last.0.checked_sub(number.0)?).ok()?;
+        let place = self.times.len().checked_sub(back.checked_add(1)?)?;
+        self.times.get(place).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_ones_are_known_by_their_numbers() {
+        let at = Time::from_nanos;
+        let mut sent = Sent::default();
+        let keep = Duration::from_nanos(10);
+        assert_eq!(sent.at(EntryNumber(0)), None);
+        for now in [1, 2, 2, 12] {
+            sent.send(at(now), keep);
+        }
+        let times = [0, 1, 2, 3, 4, 5].map(|number| sent.at(EntryNumber(number)));
+        assert_eq!(times, [None, None, Some(at(2)), Some(at(2)), Some(at(12)), None]);
+        assert_eq!(sent.at(EntryNumber(u64::MAX)), None);
+        for _ in 0..2 * KEPT {
+            sent.send(at(12), keep);
+        }
+        assert_eq!(sent.times.len(), KEPT);
+    }
+}

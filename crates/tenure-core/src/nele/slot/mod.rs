@@ -1,0 +1,311 @@
+//! One partition, and the roles that it decides on.
+
+mod claim;
+mod lead;
+mod waits;
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use claim::{Bid, Held};
+pub(super) use lead::{Campaign, Phase};
+
+use super::config::Mode;
+use super::context::Context;
+use super::event::{Event, Ignored, OwnEvent, Void};
+use super::identity::{Partition, Reading, RebalanceId, Role};
+use super::message::{Entry, Kind, Record, Said};
+use super::reads::{Place, Reads};
+use super::rule::{Rule, ruling};
+use super::words::emit;
+use crate::event::Loss;
+use crate::fence::Fence;
+use crate::standing::Standing;
+use crate::time::Time;
+
+/// One partition: whether it is this process's, what was read of it, and its roles for which this
+/// process stands.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Slot {
+    partition: Partition,
+    assigned: Option<Assigned>,
+    reads: Option<Reads>,
+    /// V: when something was read of it last (`at_least_one`).
+    news: Option<News>,
+    bid: Bid,
+    held: Option<Held>,
+    /// Why the last claim had no fence.
+    fenceless: Option<(Option<u32>, u64)>,
+    /// Why what was led ends, once it does.
+    loss: Loss,
+    pub(super) campaigns: BTreeMap<Role, Campaign>,
+    /// When something is due here, as it was put down.
+    pub(super) booked: Option<Time>,
+}
+
+/// That a partition belongs to this process.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Assigned {
+    by: RebalanceId,
+    at: Time,
+}
+
+/// What was read last.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct News {
+    at: Time,
+    /// Where these news begin, for an exclusive mode without claims, which is none.
+    since: Option<Fence>,
+}
+
+/// Until when a partition is led.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Hold {
+    pub(super) until: Time,
+    pub(super) fence: Option<Fence>,
+}
+
+impl Slot {
+    pub(super) fn new(partition: Partition) -> Self {
+        Self {
+            partition,
+            assigned: None,
+            reads: None,
+            news: None,
+            bid: Bid::Idle,
+            held: None,
+            fenceless: None,
+            loss: Loss::Expired,
+            campaigns: BTreeMap::new(),
+            booked: None,
+        }
+    }
+
+    pub(super) const fn is_assigned(&self) -> bool {
+        self.assigned.is_some()
+    }
+
+    /// Whether it is read, or about to be.
+    pub(super) const fn is_read(&self) -> bool {
+        self.reads.is_some()
+    }
+
+    /// How it is read.
+    pub(super) const fn reads(&self) -> Option<&Reads> {
+        self.reads.as_ref()
+    }
+
+    /// Whether nothing is left of it.
+    pub(super) fn is_idle(&self) -> bool {
+        let free = self.assigned.is_none() && self.reads.is_none() && self.news.is_none();
+        let bare = self.held.is_none() && !matches!(self.bid, Bid::Asked { .. });
+        free && bare && self.campaigns.is_empty() && ruling(Rule::ClaimsAssigned)
+    }
+
+    /// It belongs to this process from now on (rulings 1 to 3).
+    pub(super) fn assign(&mut self, by: RebalanceId, context: &mut Context<'_>) {
+        self.assigned = Some(Assigned { by, at: context.now });
+        self.reads = Some(Reads::begin(self.partition, by, context));
+        match &mut self.held {
+            Some(held) if !ruling(Rule::ClaimedAnew) => held.spent = false,
+            _ => self.release(),
+        }
+        emit(None, OwnEvent::Assigned { partition: self.partition }, context.out);
+    }
+
+    /// It belongs to this process no more.
+    pub(super) fn unassign(&mut self, lost: bool, context: &mut Context<'_>) {
+        if self.assigned.take().is_none() {
+            return;
+        }
+        if ruling(Rule::RefreshAssigned) {
+            self.reads = None;
+        }
+        let led = self.campaigns.values().any(Campaign::leads);
+        let ends = !ruling(Rule::StandingNotGated) || !ruling(Rule::TheLaterNeli);
+        if !led || ends {
+            self.news = None;
+        }
+        if ruling(Rule::ClaimedAnew) {
+            self.release();
+        }
+        self.loss = if context.leaves { Loss::Resigned } else { Loss::Reassigned };
+        emit(None, OwnEvent::Unassigned { partition: self.partition, lost }, context.out);
+    }
+
+    /// The end of the partition was found, or was not.
+    pub(super) fn on_position(
+        &mut self,
+        reading: Reading,
+        end: Result<u64, Arc<str>>,
+        context: &mut Context<'_>,
+    ) {
+        let Some(reads) = &mut self.reads else { return old_reading(context) };
+        let waited = match &end {
+            Ok(end) => reads.found(reading, *end),
+            Err(_) => reads.missed(reading, context),
+        };
+        match end {
+            _ if !waited => old_reading(context),
+            Ok(_) => {}
+            Err(why) => self.trouble(why, context),
+        }
+    }
+
+    /// It cannot be read on from where it was: what came next may have been a claim.
+    pub(super) fn on_broken(&mut self, reading: Reading, why: Arc<str>, context: &mut Context<'_>) {
+        let Some(reads) = self.reads.as_mut().filter(|reads| reads.reading == reading) else {
+            return old_reading(context);
+        };
+        if ruling(Rule::ReadAnew) {
+            reads.seek(context);
+        }
+        self.trouble(why.clone(), context);
+        if ruling(Rule::Contiguous) {
+            self.void(Void::Broken { why }, context);
+        }
+    }
+
+    fn trouble(&self, why: Arc<str>, context: &mut Context<'_>) {
+        emit(None, OwnEvent::Trouble { partition: self.partition, why }, context.out);
+    }
+
+    /// Records were read. Says whether they count.
+    pub(super) fn on_records(
+        &mut self,
+        reading: Reading,
+        records: &Vec<Record>,
+        context: &mut Context<'_>,
+    ) -> bool {
+        let current = |reads: &&mut Reads| {
+            reads.is_open() && (reads.reading == reading || !ruling(Rule::OldReadingsDropped))
+        };
+        let Some(reads) = self.reads.as_mut().filter(current) else {
+            old_reading(context);
+            return false;
+        };
+        if reads.repeats(records) {
+            emit(None, OwnEvent::Ignored(Ignored::Repeated), context.out);
+            return false;
+        }
+        let claimed = self.claimed_after(records, context);
+        for record in records {
+            let next = self.pass(record.offset);
+            if record.offset >= next || !ruling(Rule::BacklogIsOld) {
+                self.refresh(record, context);
+            }
+            let hidden = claimed.is_some_and(|own| own > record.offset);
+            if context.config.mode == Mode::AtMostOne && !hidden {
+                self.weigh(record, next, reading, context);
+            }
+        }
+        true
+    }
+
+    /// What comes before a later claim of this process, where that made it good again. It does not:
+    /// the claim that is read first is the one that others know of.
+    fn claimed_after(&self, records: &[Record], context: &Context<'_>) -> Option<u64> {
+        let own = |record: &&Record| {
+            matches!(&record.said, Said::Entry(entry)
+                if entry.kind == Kind::Claim && entry.sender == *context.me)
+        };
+        let last = records.iter().rfind(own).map(|record| record.offset);
+        last.filter(|_| !ruling(Rule::ClaimReadOnce))
+    }
+
+    /// Reading goes on after this offset. Says where it was before.
+    fn pass(&mut self, offset: u64) -> u64 {
+        let Some(Place::At { next, .. }) = self.reads.as_mut().map(|reads| &mut reads.place) else {
+            return 0;
+        };
+        core::mem::replace(next, offset.saturating_add(1).max(*next))
+    }
+
+    /// Somebody writes: V is now.
+    fn refresh(&mut self, record: &Record, context: &Context<'_>) {
+        let own_group = |entry: &Entry| entry.group == context.config.group;
+        let counts = ruling(Rule::AnyGroupRefreshes)
+            || matches!(&record.said, Said::Entry(entry) if own_group(entry));
+        if !counts || self.by_claims(context) {
+            return;
+        }
+        let since = self.news.and_then(|news| news.since);
+        let since = since.or_else(|| context.config.fence(record.epoch, record.offset));
+        self.news = Some(News { at: context.now, since });
+    }
+
+    /// What a record means for a claim (ruling 1).
+    fn weigh(&mut self, record: &Record, next: u64, reading: Reading, context: &mut Context<'_>) {
+        if record.offset != next && ruling(Rule::Contiguous) {
+            self.void(Void::Jump { next, came: record.offset }, context);
+        }
+        if let Some(held) = self.held.as_mut().filter(|_| ruling(Rule::FenceOfEpoch)) {
+            held.spent |= held.epoch != record.epoch;
+        }
+        match &record.said {
+            Said::Nothing => {}
+            Said::Entry(entry) if entry.sender == *context.me => {
+                self.weigh_own(record, entry, reading, context);
+            }
+            Said::Entry(entry) if !entry.is_formed() => self.unreadable(context),
+            Said::Entry(entry) => {
+                let ours = entry.group == context.config.group || !ruling(Rule::ClaimsByGroup);
+                if entry.kind == Kind::Claim && ours && ruling(Rule::ForeignClaimVoids) {
+                    self.void(Void::Claimed { by: Some(entry.sender.clone()) }, context);
+                }
+            }
+            Said::Unreadable => self.unreadable(context),
+        }
+        if !ruling(Rule::EvidenceIsOwn) {
+            self.evidence(context.now);
+        }
+    }
+
+    fn unreadable(&mut self, context: &mut Context<'_>) {
+        if ruling(Rule::UnreadableVoids) {
+            self.void(Void::Claimed { by: None }, context);
+        }
+    }
+
+    /// What time brings, and what follows from what has just happened: who leads is settled, and a
+    /// claim is made if one is due.
+    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+        if let Some(reads) = &mut self.reads {
+            reads.work(context);
+        }
+        self.settle(context);
+        self.bid(context);
+        self.tell_waiting(context);
+    }
+
+    /// When something is due.
+    pub(super) fn due(&self, context: &Context<'_>) -> Option<Time> {
+        let seek = self.reads.as_ref().and_then(Reads::due);
+        let hold = self.until(context);
+        let office = self.held.as_ref().and_then(|held| held.office(context));
+        let dues = [seek, hold, office, self.bid.due()];
+        dues.into_iter().flatten().filter(|due| *due > context.now && *due < Time::MAX).min()
+    }
+
+    /// Whether this process leads a role.
+    pub(super) fn standing(&self, role: Role, now: Time) -> Standing {
+        match self.campaigns.get(&role).map(|campaign| &campaign.phase) {
+            Some(Phase::Leading { until, fence })
+                if now < *until || !ruling(Rule::AsksTheClock) =>
+            {
+                Standing::Leading { until: *until, fence: *fence }
+            }
+            _ => Standing::NotLeading,
+        }
+    }
+
+    fn emit(&self, role: Role, event: impl Into<Event>, context: &mut Context<'_>) {
+        let election = context.config.election_of(role);
+        emit(Some(&election), event, context.out);
+    }
+}
+
+fn old_reading(context: &mut Context<'_>) {
+    emit(None, OwnEvent::Ignored(Ignored::OldReading), context.out);
+}

@@ -1,0 +1,73 @@
+//! What a campaign waits for.
+
+use alloc::format;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::Slot;
+use super::claim::Bid;
+use crate::nele::config::Mode;
+use crate::nele::context::Context;
+use crate::nele::event::Event;
+use crate::nele::identity::Role;
+use crate::waiting::{Obstacle, Waiting};
+
+impl Slot {
+    /// Says what campaigns wait for, where that has changed.
+    pub(super) fn tell_waiting(&mut self, context: &mut Context<'_>) {
+        let waiting = self.campaigns.iter().filter(|(_, campaign)| !campaign.leads());
+        let roles: Vec<Role> = waiting.map(|(role, _)| *role).collect();
+        for role in roles {
+            let waits = self.waits(role, context);
+            let Some(campaign) = self.campaigns.get_mut(&role) else { continue };
+            let slack = context.config.publish_interval;
+            if campaign.waits.as_ref().is_none_or(|known| !known.is_as(&waits, slack)) {
+                campaign.waits = Some(waits.clone());
+                self.emit(role, Event::Waiting(waits), context);
+            }
+        }
+    }
+
+    fn waits(&self, role: Role, context: &Context<'_>) -> Waiting {
+        if !context.member {
+            return Waiting::Connecting { obstacles: Vec::new() };
+        }
+        if self.assigned.is_none() {
+            let leaders = context.heard.leaders(role);
+            let leader = leaders.iter().find(|seen| seen.group == context.config.group);
+            return match leader {
+                Some(seen) => Waiting::Behind { who: seen.who.id.clone().into(), leading: true },
+                None => Waiting::Behind { who: "another member".into(), leading: false },
+            };
+        }
+        if let Some((epoch, offset)) = self.fenceless {
+            let epoch = epoch.map_or("unknown".to_string(), |epoch| epoch.to_string());
+            let why = format!(
+                "no fence fits the claim at offset {offset} of leader epoch {epoch}: use a client \
+                 that tells epochs, or another topic"
+            );
+            let obstacles = [self.obstacle("no-fence", why.into())].into();
+            return Waiting::Refused { obstacles, missing: Vec::new() };
+        }
+        let read = self.reads.as_ref().is_some_and(|reads| reads.is_open());
+        let office = self.held.as_ref().and_then(|held| held.office(context));
+        let (label, why) = match (context.config.mode, office) {
+            _ if !read => ("position", "its end is looked for"),
+            (Mode::AtLeastOne, _) => ("silent", "nothing was read of it yet"),
+            (Mode::AtMostOne, Some(until)) if until > context.now => {
+                return Waiting::Listening { until };
+            }
+            (Mode::AtMostOne, None) if !matches!(self.bid, Bid::Asked { .. }) => {
+                ("claim", "it is to be claimed")
+            }
+            (Mode::AtMostOne, None) => ("claim", "its claim is not read back yet"),
+            (Mode::AtMostOne, Some(_)) => ("evidence", "no own record was read back lately"),
+        };
+        Waiting::Connecting { obstacles: [self.obstacle(label, why.into())].into() }
+    }
+
+    fn obstacle(&self, label: &'static str, why: Arc<str>) -> Obstacle {
+        Obstacle { by: self.partition.to_string().into(), label, why }
+    }
+}

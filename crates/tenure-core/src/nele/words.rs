@@ -1,0 +1,55 @@
+//! What a process says to its ledger and to its application, and hears, apart from the machine.
+
+use core::convert::Infallible;
+use core::fmt;
+
+use super::command::Command;
+use super::event::Event;
+use super::message::{Message, TopicId};
+use crate::name::ElectionName;
+
+/// The only addressee and the only sender there is: the ledger with its coordinator, as the driver
+/// brings it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Ledger;
+
+impl fmt::Display for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ledger")
+    }
+}
+
+/// With what a process begins, once its topic has been created or checked.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Start {
+    /// 128 random bits, drawn by each process, after any fork.
+    pub incarnation: u128,
+    /// For draws: random for each process.
+    pub seed: u64,
+    /// The topic as it was found. It must stay that one (ruling 10).
+    pub topic: TopicId,
+}
+
+/// The types of its inputs and effects. Nothing has to survive the process.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Words {}
+
+impl crate::contract::Words for Words {
+    type Start = Start;
+    type Sender = Ledger;
+    type Address = Ledger;
+    type Message = Message;
+    type Record = Infallible;
+    type Command = Command;
+    type Event = Event;
+}
+
+/// What a driver is asked to do.
+pub type Effect = crate::contract::Effect<Words>;
+/// Effects in the order in which they are to be carried out.
+pub(super) type Out = crate::contract::Effects<Words>;
+
+/// Tells the application.
+pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
+    out.push(Effect::Emit { election: election.cloned(), event: event.into() });
+}

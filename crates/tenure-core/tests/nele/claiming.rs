@@ -1,0 +1,407 @@
+//! In `at_most_one` the log decides: claims, what ends them, and how long a claimant waits
+//! (rulings 1, 3 and 9).
+
+use std::time::Duration;
+
+use tenure_core::nele::{
+    Config, EntryNumber, Event, Ignored, Kind, Mode, OwnEvent, Partition, Report, Request, Said,
+    Void,
+};
+use tenure_core::{End, Loss, Waiting};
+
+use crate::stage::{Stage, X, config, ms};
+
+const NOTHING: Duration = Duration::ZERO;
+
+fn led(nodes: usize) -> Stage {
+    Stage::led(nodes, Mode::AtMostOne)
+}
+
+/// What the text and the later NELI allow: a process that was stopped for longer than S + T reads
+/// what was written milliseconds ago, and has heard nothing of its loss.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_owner_that_was_stopped_leads_no_more_although_it_reads() {
+    let mut stage = led(2);
+    stage.nodes[0].again = true;
+    stage.nodes[1].again = true;
+    stage.nodes[0].stopped = true;
+    stage.pass(ms(6_000));
+    stage.assign(1, &[0]);
+    stage.pass(ms(12_000));
+    assert_eq!(stage.leaders(X), [1]);
+    stage.go_on(0);
+    stage.pass(ms(5_000));
+    assert_eq!(stage.overlap, NOTHING);
+    // It hears of its loss at last.
+    stage.lose(0, &[0]);
+    stage.pass(ms(12_000));
+    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+}
+
+/// A heartbeat's answer that lay unread counts for the client from when it is read: the process
+/// takes its session to go on, and is told of its loss only when that is over once more.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_owner_whose_heartbeat_lay_unread_leads_no_more() {
+    let mut stage = led(2);
+    (0..2).for_each(|node| stage.nodes[node].again = true);
+    stage.nodes[0].stopped = true;
+    stage.pass(ms(6_500));
+    stage.assign(1, &[0]);
+    stage.pass(ms(5_000));
+    stage.go_on(0);
+    stage.pass(ms(6_000));
+    assert_eq!(stage.overlap, NOTHING);
+    stage.lose(0, &[0]);
+    stage.pass(ms(8_000));
+    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+}
+
+/// A static member's partition goes to whoever comes with its id, at once; and an application that
+/// stalls for longer than R loses it while its session goes on. Neither is told.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_owner_that_is_replaced_at_once_and_not_told_leads_no_more() {
+    let mut stage = led(2);
+    stage.assign(1, &[0]);
+    stage.pass(ms(200));
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Reassigned)));
+    let by = Some(stage.who(1));
+    let void = OwnEvent::ClaimVoid { partition: Partition(0), why: Void::Claimed { by } };
+    assert_eq!(stage.told_own(0, &void), 1);
+    stage.pass(ms(10_000));
+    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+}
+
+/// It reads first what was written meanwhile, and hears that its session is over: it takes the
+/// partition from nobody.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_was_stopped_and_is_told_soon_takes_nothing_from_its_successor() {
+    let mut stage = led(2);
+    stage.nodes[0].again = true;
+    stage.nodes[0].stopped = true;
+    stage.pass(ms(6_000));
+    stage.assign(1, &[0]);
+    stage.pass(ms(12_000));
+    let since = stage.now;
+    stage.go_on(0);
+    stage.pass(ms(400));
+    stage.lose(0, &[0]);
+    stage.pass(ms(6_000));
+    assert_eq!((stage.claims(0, since), stage.ended(1, X)), (0, None));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_partition_that_is_assigned_anew_is_claimed_anew() {
+    let mut stage = led(2);
+    stage.nodes[0].again = true;
+    let lost = stage.now;
+    stage.lose(0, &[0]);
+    stage.assign(1, &[0]);
+    stage.pass(ms(3_000));
+    stage.assign(0, &[0]);
+    stage.pass(ms(2_500));
+    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![]));
+    assert!(stage.claims(0, lost) > 0);
+}
+
+/// Others write, and it reads that, but nothing of its own arrives.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_others_write_is_no_evidence() {
+    let mut stage = led(2);
+    stage.nodes[0].holds_back = true;
+    stage.pass(ms(3_000));
+    assert_eq!(stage.leaders(X), [0]);
+    stage.pass(ms(1_200));
+    assert_eq!(stage.leaders(X), [0_usize; 0]);
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
+}
+
+/// What is read back was sent a second and a half ago or more: that is missing from T.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn evidence_counts_from_when_it_was_sent() {
+    let mut stage = led(1);
+    stage.delay = ms(1_500);
+    stage.pass(ms(5_000));
+    for _ in 0..20 {
+        stage.pass(ms(97));
+        let tenure_core::Standing::Leading { until, .. } = stage.standing(0, X) else { continue };
+        let left = until.since(stage.local(0));
+        assert!(left <= ms(2_500), "{left:?}");
+    }
+}
+
+/// The one is stopped, and its handle holds for what is left of T; the other one is given its
+/// partition at once. `rates` are those of their clocks.
+fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
+    let drift = if rates == [0, 0] { "0.001" } else { "0.1" }.parse().unwrap();
+    let of = |node| Config { drift, ..config(node, Mode::AtMostOne) };
+    let mut stage = Stage::with(vec![of(0), of(1)]);
+    for (node, rate) in rates.into_iter().enumerate() {
+        stage.nodes[node].faster = rate;
+        stage.campaign(node, X);
+    }
+    stage.assign(0, &[0]);
+    stage.assign(1, &[]);
+    stage.pass(ms(9_000));
+    assert_eq!(stage.leaders(X), [0]);
+    // Just after it has read a record of its own.
+    let until = |stage: &Stage| format!("{:?}", stage.standing(0, X));
+    let before = until(&stage);
+    stage.until(ms(1_000), |stage| until(stage) != before);
+    stage.nodes[0].stopped = true;
+    stage.assign(1, &[0]);
+    stage.pass(ms(12_000));
+    assert_eq!(stage.leaders(X), [1]);
+    stage
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_claimant_waits_until_an_earlier_leader_has_ended() {
+    let stage = taken_from_one_that_is_stopped([0, 0]);
+    assert_eq!(stage.overlap, NOTHING);
+    // And not much longer: T, and the way of two records.
+    assert!(stage.gap < ms(200), "{:?}", stage.gap);
+}
+
+/// The leader's clock is as slow as may be, the claimant's as fast.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_claimant_waits_for_the_slowest_leader() {
+    assert_eq!(taken_from_one_that_is_stopped([-100, 100]).overlap, NOTHING);
+    assert_eq!(taken_from_one_that_is_stopped([100, -100]).overlap, NOTHING);
+}
+
+/// The claim stays in its producer, and the leader goes on meanwhile: it is stopped just before
+/// the claim is appended.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_claimant_waits_from_when_its_claim_is_read_back() {
+    let mut stage = led(2);
+    stage.nodes[1].holds_back = true;
+    stage.assign(1, &[0]);
+    stage.pass(ms(3_500));
+    assert_eq!(stage.leaders(X), [0]);
+    stage.nodes[0].stopped = true;
+    stage.let_go(1);
+    stage.pass(ms(12_000));
+    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_record_that_is_missing_may_be_a_claim() {
+    let mut stage = led(1);
+    // It is appended, and never reaches the reader.
+    let claim = stage.stranger(Kind::Claim);
+    let offset = stage.append(0, Said::Entry(claim));
+    stage.skip(0, 0);
+    stage.pass(ms(600));
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Reset)));
+    let why = Void::Jump { next: offset, came: offset + 1 };
+    assert_eq!(stage.told_own(0, &OwnEvent::ClaimVoid { partition: Partition(0), why }), 1);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_record_that_cannot_be_read_may_be_a_claim() {
+    let mut stage = led(1);
+    stage.append(0, Said::Nothing);
+    stage.pass(ms(100));
+    assert_eq!(stage.leaders(X), [0], "what is not ours is no claim");
+    stage.append(0, Said::Unreadable);
+    stage.pass(ms(100));
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Reassigned)));
+    // So is one with lists that no honest process writes.
+    let mut stage = led(1);
+    let mut long = stage.stranger(Kind::Beat);
+    let role = |first, last| tenure_core::nele::RoleRange {
+        first: tenure_core::nele::Role(first),
+        last: tenure_core::nele::Role(last),
+    };
+    long.stands = vec![role(2, 1)];
+    stage.append(0, Said::Entry(long));
+    stage.pass(ms(100));
+    assert_eq!(stage.leaders(X), [0_usize; 0]);
+}
+
+/// A producer wrote the own claim twice, and another process claimed in between: all three are read
+/// at once.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_copy_of_the_own_claim_hides_no_other() {
+    let mut stage = led(1);
+    let begin = tenure_core::Time::ZERO;
+    let published = stage.published(0, begin);
+    let own = published.into_iter().find(|(_, entry)| entry.kind == Kind::Claim).unwrap().1;
+    let foreign = stage.stranger(Kind::Claim);
+    stage.append(0, Said::Entry(foreign));
+    stage.append(0, Said::Entry(own));
+    stage.pass(ms(100));
+    assert_eq!(stage.leaders(X), [0_usize; 0]);
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Reassigned)));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_claim_of_another_group_voids_nothing() {
+    let mut stage = led(1);
+    let mut claim = stage.stranger(Kind::Claim);
+    claim.group = "h".parse().unwrap();
+    stage.append(0, Said::Entry(claim));
+    stage.pass(ms(1_000));
+    assert_eq!(stage.leaders(X), [0]);
+}
+
+/// It would only take the partition from its owner.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_has_lost_its_partition_claims_nothing() {
+    for change in [Stage::lose, Stage::revoke] {
+        let mut stage = led(2);
+        stage.nodes[0].again = true;
+        let lost = stage.now;
+        change(&mut stage, 0, &[0]);
+        stage.assign(1, &[0]);
+        stage.pass(ms(8_000));
+        assert_eq!(stage.claims(0, lost), 0);
+        assert_eq!(stage.leaders(X), [1]);
+    }
+}
+
+/// It would never be read back.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_claim_is_made_after_the_end_was_found() {
+    let mut stage = Stage::new(1, Mode::AtMostOne);
+    stage.nodes[0].no_end = true;
+    stage.campaign(0, X);
+    stage.assign(0, &[0]);
+    stage.pass(ms(20_000));
+    let begin = tenure_core::Time::ZERO;
+    assert_eq!(stage.claims(0, begin), 0);
+    // It asks again, with pauses.
+    let reads = stage.asked(0, |request| matches!(request, Request::Read { .. }));
+    assert!((3..30).contains(&reads), "{reads}");
+    stage.nodes[0].no_end = false;
+    stage.pass(ms(40_000));
+    assert_eq!(stage.leaders(X), [0]);
+    assert_eq!(stage.claims(0, begin), 1);
+}
+
+/// Reading broke off while the claim was on its way, and went on behind it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_claim_that_is_not_read_back_is_made_again() {
+    let mut stage = Stage::new(1, Mode::AtMostOne);
+    stage.campaign(0, X);
+    stage.assign(0, &[0]);
+    let claimed = |stage: &Stage| stage.claims(0, tenure_core::Time::ZERO) == 1;
+    stage.until(ms(1_000), claimed);
+    let (reading, _) = stage.reading(0, 0);
+    // Found behind what is written meanwhile, and acknowledged later.
+    stage.pass(ms(6));
+    let (partition, why) = (Partition(0), "reset".into());
+    stage.report(0, Report::Broken { partition, reading, why });
+    stage.pass(ms(10_000));
+    assert_eq!(stage.leaders(X), [0]);
+    assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 2);
+    // And if nobody says what became of it.
+    let mut stage = Stage::new(1, Mode::AtMostOne);
+    stage.nodes[0].holds_back = true;
+    stage.campaign(0, X);
+    stage.assign(0, &[0]);
+    stage.pass(ms(3_900));
+    assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 1, "one is under way at most");
+    stage.pass(ms(200));
+    assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 2);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_claim_that_fails_is_made_again_after_a_pause() {
+    let mut stage = Stage::new(1, Mode::AtMostOne);
+    stage.nodes[0].cannot_write = true;
+    stage.campaign(0, X);
+    stage.assign(0, &[0]);
+    stage.pass(ms(20_000));
+    // A second until it has failed, and half a second to a whole one.
+    let claims = stage.claims(0, tenure_core::Time::ZERO);
+    assert!((10..=13).contains(&claims), "{claims}");
+    let trouble = |event: &Event| matches!(event, Event::Own(OwnEvent::Trouble { .. }));
+    assert_eq!(stage.told(0, trouble), 2, "of each partition the first in a row");
+    stage.nodes[0].cannot_write = false;
+    stage.pass(ms(8_000));
+    assert_eq!(stage.leaders(X), [0]);
+}
+
+/// Two that both hold themselves for the owner would take it from each other at every step.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_claim_is_repeated_after_a_pause() {
+    let mut stage = led(1);
+    stage.nodes[0].again = true;
+    let claim = stage.stranger(Kind::Claim);
+    stage.append(0, Said::Entry(claim));
+    let begin = stage.now;
+    stage.pass(ms(500));
+    assert_eq!(stage.claims(0, begin), 0);
+    stage.pass(ms(600));
+    assert_eq!(stage.claims(0, begin), 1);
+    stage.pass(ms(4_500));
+    assert_eq!(stage.leaders(X), [0]);
+}
+
+/// What comes late, or of an earlier life of this process, is foreign or nothing.
+#[cfg_attr(not(tenure_planted), test)]
+fn an_earlier_run_of_the_same_process_is_somebody_else() {
+    let mut stage = led(1);
+    let mut earlier = stage.stranger(Kind::Beat);
+    earlier.sender = stage.who(0);
+    earlier.sender.incarnation += 1;
+    stage.nodes[0].holds_back = true;
+    for _ in 0..9 {
+        earlier.number = EntryNumber(earlier.number.0 + 1);
+        stage.append(0, Said::Entry(earlier.clone()));
+        stage.pass(ms(500));
+    }
+    assert_eq!(stage.leaders(X), [0_usize; 0], "its beats are no evidence");
+    let mut stage = led(1);
+    earlier.kind = Kind::Claim;
+    stage.append(0, Said::Entry(earlier));
+    stage.pass(ms(100));
+    assert_eq!(stage.leaders(X), [0_usize; 0], "its claim is another one's");
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn what_is_read_twice_counts_once() {
+    let mut stage = led(1);
+    let (reading, next) = stage.reading(0, 0);
+    let last = stage.logs[0].records.last().cloned().unwrap();
+    let before = stage.standing(0, X);
+    assert_eq!(last.offset + 1, next);
+    let records = vec![last];
+    stage.report(0, Report::Records { partition: Partition(0), reading, records });
+    assert_eq!(stage.ignored(0, Ignored::Repeated), 1);
+    assert_eq!(stage.standing(0, X), before);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_campaign_says_what_it_waits_for() {
+    let mut stage = Stage::new(2, Mode::AtMostOne);
+    let waits = |stage: &Stage, node: usize| {
+        let told = stage.nodes[node].told.iter().rev();
+        let mut told = told.filter_map(|(_, event)| match event {
+            Event::Waiting(waiting) => Some(waiting.clone()),
+            _ => None,
+        });
+        told.next().unwrap()
+    };
+    let label = |waiting: Waiting| match waiting {
+        Waiting::Connecting { obstacles } => obstacles.first().map_or("-", |first| first.label),
+        other => other.label(),
+    };
+    stage.nodes[0].no_end = true;
+    stage.campaign(0, X);
+    assert_eq!(label(waits(&stage, 0)), "-");
+    stage.assign(0, &[0]);
+    assert_eq!(label(waits(&stage, 0)), "position");
+    stage.nodes[0].no_end = false;
+    stage.until(ms(3_000), |stage| stage.claims(0, tenure_core::Time::ZERO) == 1);
+    assert_eq!(label(waits(&stage, 0)), "claim");
+    stage.pass(ms(100));
+    assert_eq!(label(waits(&stage, 0)), "listening");
+    stage.campaign(1, X);
+    stage.assign(1, &[1]);
+    let behind = |leading, who: &str| Waiting::Behind { who: who.into(), leading };
+    assert_eq!(waits(&stage, 1), behind(false, "another member"));
+    stage.pass(ms(8_000));
+    assert_eq!(waits(&stage, 1), behind(true, "n0"));
+}

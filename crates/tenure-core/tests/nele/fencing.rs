@@ -1,0 +1,162 @@
+//! Fences (ruling 10). That each is greater than all before is what the stage looks at whenever
+//! somebody is elected.
+
+use tenure_core::nele::{Event, Kind, Mode, OwnEvent, Partition, Said, Void};
+use tenure_core::{End, Loss, Waiting};
+
+use crate::stage::{Stage, X, ms};
+
+const EPOCH: u64 = 1 << 40;
+
+fn led(nodes: usize) -> Stage {
+    Stage::led(nodes, Mode::AtMostOne)
+}
+
+fn claimed_at(stage: &Stage, partition: usize) -> u64 {
+    let claim = stage.logs[partition]
+        .records
+        .iter()
+        .rfind(|record| matches!(&record.said, Said::Entry(entry) if entry.kind == Kind::Claim));
+    claim.unwrap().offset
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_fence_is_the_epoch_and_the_offset_of_the_claim() {
+    let mut stage = Stage::new(1, Mode::AtMostOne);
+    stage.logs[0].epoch = Some(5);
+    stage.campaign(0, X);
+    stage.pass(ms(3_000));
+    stage.assign(0, &[0]);
+    stage.pass(ms(6_000));
+    let offset = claimed_at(&stage, 0);
+    assert!(offset > 0);
+    assert_eq!(stage.fence(0, X), Some(5 * EPOCH + offset));
+}
+
+/// A log that lost its end: the claim after it has a lower offset, and a later epoch.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn fences_grow_across_a_truncation() {
+    let mut stage = Stage::new(1, Mode::AtMostOne);
+    stage.nodes[0].again = true;
+    for _ in 0..50 {
+        stage.append(0, Said::Nothing);
+    }
+    stage.campaign(0, X);
+    stage.assign(0, &[0]);
+    stage.pass(ms(6_000));
+    let before = stage.fence(0, X).unwrap();
+    let records = stage.logs[0].records.len() - 1;
+    stage.truncate(0, records);
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Reset)));
+    let void = |event: &Event| {
+        matches!(event, Event::Own(OwnEvent::ClaimVoid { why: Void::Broken { .. }, .. }))
+    };
+    assert_eq!(stage.told(0, void), 1);
+    stage.pass(ms(8_000));
+    let after = stage.fence(0, X).unwrap();
+    assert!(after % EPOCH < before % EPOCH && after / EPOCH == 1, "{before} {after}");
+}
+
+/// One has claimed and is stopped, another one claims and leads, and that claim is lost with the
+/// end of the log. The first one has read nothing that was lost, and its grace period is long over:
+/// by its claim it would have a fence below that of the other.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn nobody_takes_office_by_a_claim_from_before_a_truncation() {
+    let mut stage = Stage::new(2, Mode::AtMostOne);
+    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.assign(0, &[0]);
+    stage.pass(ms(1_000));
+    let claim = claimed_at(&stage, 0);
+    stage.nodes[0].stopped = true;
+    stage.assign(1, &[0]);
+    stage.until(ms(9_000), |stage| stage.leaders(X) == [1]);
+    let lost = claimed_at(&stage, 0);
+    assert!(claim < lost && stage.fence(1, X) == Some(lost));
+    let records = stage.logs[0].records.len() as u64 - lost;
+    stage.truncate(0, usize::try_from(records).unwrap());
+    assert_eq!(stage.ended(1, X), Some(&End::Lost(Loss::Reset)));
+    stage.go_on(0);
+    stage.until(ms(400), |stage| stage.leaders(X) == [0]);
+    assert_eq!(stage.fence(0, X).map(|fence| fence / EPOCH), Some(1), "it has claimed anew");
+}
+
+/// The group counts its generations, and this process its rebalances; both begin again.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn fences_grow_from_process_to_process() {
+    let mut stage = led(2);
+    for _ in 0..3 {
+        stage.assign(0, &[]);
+    }
+    stage.nodes[0].again = true;
+    stage.revoke(0, &[0]);
+    stage.assign(0, &[0]);
+    stage.pass(ms(6_000));
+    assert_eq!(stage.leaders(X), [0]);
+    stage.revoke(0, &[0]);
+    stage.assign(1, &[0]);
+    stage.pass(ms(6_000));
+    assert_eq!(stage.leaders(X), [1]);
+    stage.restart(0);
+    stage.campaign(0, X);
+    stage.lose(1, &[0]);
+    stage.assign(0, &[0]);
+    stage.pass(ms(6_000));
+    assert_eq!(stage.leaders(X), [0]);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn without_a_fence_nobody_leads() {
+    for epoch in [None, Some(1 << 24), Some(u32::MAX)] {
+        let mut stage = Stage::new(1, Mode::AtMostOne);
+        stage.logs[0].epoch = epoch;
+        stage.campaign(0, X);
+        stage.assign(0, &[0]);
+        stage.pass(ms(20_000));
+        assert_eq!(stage.leaders(X), [0_usize; 0]);
+        let none = |event: &Event| matches!(event, Event::Own(OwnEvent::NoFence { .. }));
+        assert_eq!(stage.told(0, none), 1, "of several in a row the first");
+        let refused = |event: &Event| {
+            matches!(event, Event::Waiting(Waiting::Refused { obstacles, .. })
+                if obstacles[0].label == "no-fence")
+        };
+        assert!(stage.told(0, refused) >= 1);
+        // The next claim is in a batch of a leader that tells its epoch.
+        stage.logs[0].epoch = Some(7);
+        stage.pass(ms(8_000));
+        assert_eq!(stage.fence(0, X).map(|fence| fence / EPOCH), Some(7));
+    }
+}
+
+/// Its partition stays, as there is another role of it; its fence does not come back.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_role_that_is_resigned_and_stood_for_again_has_another_fence() {
+    let mut stage = led(1);
+    stage.campaign(0, "x/2");
+    stage.pass(ms(100));
+    let first = stage.fence(0, X);
+    assert_eq!(stage.fence(0, "x/2"), first, "all roles of a partition have one claim");
+    stage.command(0, X, tenure_core::nele::Command::Resign);
+    stage.campaign(0, X);
+    let since = stage.now;
+    stage.pass(ms(100));
+    assert!(stage.fence(0, X) > first, "without waiting: nobody has claimed since");
+    assert_eq!(stage.fence(0, "x/2"), first, "the other one goes on as it was");
+    assert_eq!(stage.claims(0, since), 1);
+    assert_eq!(stage.ended(0, "x/2"), None);
+}
+
+/// For longer than T nothing that it wrote was read back; then it is again.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_leadership_that_ran_out_comes_back_with_another_fence() {
+    let mut stage = led(1);
+    stage.nodes[0].again = true;
+    let first = stage.fence(0, X);
+    stage.nodes[0].holds_back = true;
+    stage.pass(ms(4_500));
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
+    stage.let_go(0);
+    stage.pass(ms(2_500));
+    assert!(stage.fence(0, X) > first);
+    let assigned = OwnEvent::Assigned { partition: Partition(0) };
+    assert_eq!(stage.told_own(0, &assigned), 1, "it was its own all the while");
+}

@@ -1,0 +1,210 @@
+//! To join the group and to leave it (ruling 11).
+
+use std::time::Duration;
+
+use tenure_core::nele::{
+    Change, Command, Effect, Event, Membership, Message, Mode, OwnEvent, Partition, Rebalance,
+    RebalanceId, Report, Request, Role, Target,
+};
+use tenure_core::{End, Loss};
+
+use crate::stage::{Stage, X, config, ms};
+
+const NOTHING: Duration = Duration::ZERO;
+
+fn joins(stage: &Stage, node: usize) -> usize {
+    stage.asked(node, |request| matches!(request, Request::Join(_)))
+}
+
+fn leaves(stage: &Stage, node: usize) -> usize {
+    stage.asked(node, |request| matches!(request, Request::Leave(_)))
+}
+
+fn released(stage: &Stage, node: usize) -> usize {
+    stage.told(node, |event| *event == Event::Released)
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_clean_close_leaves_the_group_first_and_leads_on() {
+    let mut stage = Stage::led(2, Mode::AtLeastOne);
+    stage.leave(0, true, false);
+    stage.leave(0, true, false);
+    assert_eq!(leaves(&stage, 0), 1, "asked twice, done once");
+    stage.pass(ms(1_000));
+    assert_eq!(stage.leaders(X), [0]);
+    stage.assign(1, &[0]);
+    stage.pass(ms(30_000));
+    assert_eq!((stage.gap, stage.leaders(X)), (NOTHING, vec![1]));
+    assert!(stage.overlap <= config(0, Mode::AtLeastOne).takeover);
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Resigned)));
+    assert_eq!(released(&stage, 0), 1);
+    assert_eq!((joins(&stage, 0), stage.nodes[0].core.is_out()), (1, true));
+    // It says that it leads as long as it does, and nothing after that.
+    let after = stage.now;
+    stage.pass(ms(10_000));
+    assert_eq!(stage.published(0, after), []);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_close_that_is_told_not_to_lead_on_ends_at_once() {
+    let mut stage = Stage::led(2, Mode::AtLeastOne);
+    stage.campaign(0, "x/1");
+    stage.leave(0, false, false);
+    assert_eq!(stage.leaders(X), [0_usize; 0]);
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Resigned)));
+    assert_eq!(stage.ended(0, "x/1"), Some(&End::Withdrawn));
+    assert_eq!(leaves(&stage, 0), 1);
+}
+
+/// The work stops, then the group is left: nobody else leads before.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn in_at_most_one_everything_ends_before_the_group_is_left() {
+    for lead_on in [true, false] {
+        let mut stage = Stage::led(1, Mode::AtMostOne);
+        stage.leave(0, lead_on, false);
+        let effects = &stage.nodes[0].effects;
+        let lowered = effects.iter().position(|effect| matches!(effect, Effect::Lower { .. }));
+        let left = effects.iter().position(|effect| match effect {
+            Effect::Send { message: Message::Request(request), .. } => {
+                matches!(request, Request::Leave(_))
+            }
+            _ => false,
+        });
+        assert!(lowered.is_some() && lowered < left, "{effects:?}");
+        assert_eq!(stage.leaders(X), [0_usize; 0]);
+        assert_eq!(released(&stage, 0), 0, "others know when it has left");
+        stage.pass(ms(100));
+        assert_eq!(released(&stage, 0), 1);
+    }
+}
+
+/// `resign --all`: what it leads is given up, and it stands again for what the application wants.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_resigns_all_leaves_and_joins_again() {
+    for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
+        let mut stage = Stage::led(1, mode);
+        stage.nodes[0].again = true;
+        stage.campaign(0, "x/1");
+        stage.leave(0, false, true);
+        assert_eq!(stage.leaders(X), [0_usize; 0], "{mode}");
+        assert_eq!(stage.ended(0, "x/1"), None, "what has not been won goes on");
+        stage.pass(ms(100));
+        assert_eq!((joins(&stage, 0), leaves(&stage, 0)), (2, 1), "{mode}");
+        stage.assign(0, &[0, 1]);
+        stage.pass(ms(6_000));
+        assert!(stage.leads(0, X) && stage.leads(0, "x/1"), "{mode}");
+    }
+}
+
+/// Late news of the membership that it has left.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_has_left_is_assigned_nothing() {
+    let mut stage = Stage::led(1, Mode::AtMostOne);
+    stage.campaign(0, "x/1");
+    stage.nodes[0].leaves_alone = true;
+    stage.leave(0, false, true);
+    let (since, membership) = (stage.now, Membership(1));
+    let late = |id, change| {
+        let (id, partitions) = (RebalanceId(id), vec![Partition(1)]);
+        Report::Rebalance(Rebalance { membership, id, change, partitions })
+    };
+    stage.pass(ms(1));
+    stage.report(0, late(10, Change::Assigned));
+    stage.pass(ms(1_000));
+    assert_eq!(stage.nodes[0].core.partitions().count(), 0);
+    let claims = |stage: &Stage| stage.claims(0, since);
+    assert_eq!(claims(&stage), 0);
+    // Who is asked to give something back is waited for.
+    stage.report(0, late(11, Change::Revoked));
+    assert_eq!(stage.asked(0, |asked| *asked == Request::GiveBack(RebalanceId(11))), 1);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn to_leave_takes_no_longer_than_r() {
+    let mut stage = Stage::led(1, Mode::AtMostOne);
+    stage.nodes[0].leaves_alone = true;
+    stage.command(0, X, Command::Resign);
+    stage.campaign(0, X);
+    stage.pass(ms(5_900));
+    assert_eq!((joins(&stage, 0), released(&stage, 0)), (1, 0));
+    stage.pass(ms(200));
+    assert_eq!((joins(&stage, 0), released(&stage, 0)), (2, 1));
+    // Its answer comes after all, and is not that of the next one.
+    stage.report(0, Report::Left(Membership(1)));
+    stage.assign(0, &[0]);
+    stage.pass(ms(6_000));
+    assert_eq!(stage.leaders(X), [0]);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn the_first_campaign_joins_and_the_last_one_leaves() {
+    let mut stage = Stage::new(1, Mode::AtLeastOne);
+    stage.pass(ms(10_000));
+    assert_eq!((joins(&stage, 0), stage.published(0, tenure_core::Time::ZERO)), (0, vec![]));
+    for role in [0, 1, 5] {
+        stage.campaign(0, &format!("x/{role}"));
+    }
+    stage.pass(ms(100));
+    assert_eq!(joins(&stage, 0), 1);
+    let first = &stage.published(0, tenure_core::Time::ZERO)[0];
+    assert_eq!(first.0, Target::Every);
+    stage.assign(0, &[0, 1]);
+    stage.pass(ms(1_000));
+    for role in [0, 1] {
+        stage.command(0, &format!("x/{role}"), Command::Resign);
+        stage.command(0, &format!("x/{role}"), Command::Resign);
+        assert_eq!(released(&stage, 0), role + 1, "its partition stays, and nobody else gets it");
+    }
+    assert_eq!(leaves(&stage, 0), 0);
+    assert!(stage.leads(0, "x/5"));
+    stage.command(0, "x/5", Command::Resign);
+    assert_eq!((leaves(&stage, 0), released(&stage, 0)), (1, 2));
+    stage.pass(ms(100));
+    assert_eq!(released(&stage, 0), 3);
+    let quiet = stage.now;
+    stage.pass(ms(10_000));
+    assert_eq!(stage.published(0, quiet), []);
+}
+
+/// Its work takes a while to end; then it stands again, or it does not.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_has_lost_what_it_led_stays_for_a_while() {
+    for again in [true, false] {
+        let mut stage = Stage::led(1, Mode::AtMostOne);
+        stage.lose(0, &[0]);
+        stage.pass(ms(1_000));
+        if again {
+            stage.campaign(0, X);
+        }
+        stage.pass(ms(1_000));
+        assert_eq!((joins(&stage, 0), leaves(&stage, 0)), (1, usize::from(!again)));
+    }
+}
+
+/// Others stand for roles of a partition that this process owns, and it does not.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_owner_says_which_roles_it_leaves_without_a_leader() {
+    let mut stage = Stage::led(2, Mode::AtLeastOne);
+    let unfilled = |stage: &Stage| {
+        let told = stage.nodes[0].told.iter().rev();
+        let mut told = told.filter_map(|(_, event)| match event {
+            Event::Own(OwnEvent::Unfilled { first, count }) => Some((*first, *count)),
+            _ => None,
+        });
+        told.next()
+    };
+    assert_eq!(unfilled(&stage), None);
+    // x/1 and x/3 are decided on the other partition.
+    for role in 1..8 {
+        stage.campaign(1, &format!("x/{role}"));
+    }
+    stage.pass(ms(1_000));
+    assert_eq!(unfilled(&stage), Some((Some(Role(2)), 3)));
+    stage.campaign(0, "x/2");
+    assert_eq!(unfilled(&stage), Some((Some(Role(4)), 2)));
+    stage.command(0, "x/2", Command::Resign);
+    assert_eq!(unfilled(&stage), Some((Some(Role(2)), 3)));
+    stage.kill(1);
+    stage.pass(ms(4_000));
+    assert_eq!(unfilled(&stage), Some((None, 0)));
+}

@@ -1,0 +1,253 @@
+//! Who leads, as everybody sees it.
+
+use tenure_core::nele::{
+    Command, Config, Event, Kind, Lead, Mode, OwnEvent, Report, Request, Role, Said,
+};
+use tenure_core::{Fence, LeaderView, View};
+
+use crate::stage::{Stage, X, config, ms};
+
+fn leader(stage: &Stage, node: usize) -> LeaderView {
+    match stage.view(node, X) {
+        Some(View::Leader(leader)) => leader.clone(),
+        other => panic!("no leader: {other:?}"),
+    }
+}
+
+fn vacant(stage: &Stage, node: usize) -> bool {
+    matches!(stage.view(node, X), Some(View::Vacant))
+}
+
+fn unknown(stage: &Stage, node: usize) -> bool {
+    matches!(stage.view(node, X), Some(View::Unknown { .. }))
+}
+
+/// Two that stand, the first of which leads, and one that only looks.
+fn looked_at(mode: Mode) -> Stage {
+    let mut stage = Stage::with((0..3).map(|node| config(node, mode)).collect());
+    for node in 0..2 {
+        stage.campaign(node, X);
+    }
+    stage.assign(0, &[0]);
+    stage.assign(1, &[]);
+    stage.pass(ms(7_000));
+    assert_eq!(stage.leaders(X), [0]);
+    stage
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_only_looks_is_no_member_and_writes_nothing() {
+    let mut stage = looked_at(Mode::AtMostOne);
+    stage.observe(2, X);
+    stage.pass(ms(1_000));
+    let seen = leader(&stage, 2);
+    assert_eq!((&*seen.id, seen.value.text().as_ref()), ("n0", "at 0"));
+    assert_eq!(seen.fence.map(Fence::number), stage.fence(0, X));
+    assert!(seen.heard.is_some() && seen.until.is_none());
+    let begin = tenure_core::Time::ZERO;
+    assert_eq!(stage.published(2, begin), []);
+    assert_eq!(stage.asked(2, |asked| matches!(asked, Request::Join(_))), 0);
+    // Who looks no more reads no more.
+    stage.command(2, X, Command::Unobserve);
+    stage.pass(ms(1_000));
+    assert_eq!(stage.asked(2, |asked| matches!(asked, Request::Stop(_))), 1);
+    assert_eq!(stage.nodes[2].core.seen().count(), 1, "as it was");
+}
+
+/// A client that begins to read before the end that it found hands on what was said long ago.
+#[cfg_attr(not(tenure_planted), test)]
+fn what_was_said_before_the_end_was_found_shows_nobody() {
+    let mut stage = looked_at(Mode::AtLeastOne);
+    let old = stage.logs[0].records.clone();
+    for node in 0..2 {
+        stage.leave(node, false, false);
+    }
+    stage.pass(ms(1_000));
+    stage.observe(2, X);
+    stage.pass(ms(1_000));
+    let reading = stage.plain(2).unwrap();
+    stage.report(2, Report::Records { partition: reading.0, reading: reading.1, records: old });
+    stage.pass(ms(40_000));
+    let leader = |event: &Event| matches!(event, Event::View(view) if view.leader().is_some());
+    assert_eq!(stage.told(2, leader), 0);
+}
+
+/// Who looks again is shown who was heard lately, and no longer than that one may lead.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_looks_again_is_not_shown_for_longer_who_was_heard_before() {
+    let mut stage = looked_at(Mode::AtMostOne);
+    stage.observe(2, X);
+    stage.pass(ms(1_000));
+    stage.command(2, X, Command::Unobserve);
+    stage.kill(0);
+    stage.pass(ms(4_500));
+    stage.observe(2, X);
+    assert_eq!(&*leader(&stage, 2).id, "n0");
+    stage.pass(ms(800));
+    assert!(unknown(&stage, 2), "{:?}", stage.view(2, X));
+}
+
+/// The same where nothing is heard at all.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_looks_again_and_hears_nothing_knows_nothing() {
+    let mut stage = looked_at(Mode::AtLeastOne);
+    stage.observe(2, X);
+    stage.pass(ms(1_000));
+    stage.command(2, X, Command::Unobserve);
+    stage.cut_off(2, true);
+    stage.pass(ms(3_000));
+    stage.observe(2, X);
+    assert_eq!(&*leader(&stage, 2).id, "n0");
+    stage.pass(ms(5_300));
+    assert!(unknown(&stage, 2), "{:?}", stage.view(2, X));
+}
+
+/// Whichever partition one reads: all write to all.
+#[cfg_attr(not(tenure_planted), test)]
+fn members_see_the_leaders_of_partitions_that_they_do_not_read() {
+    let mut stage = looked_at(Mode::AtMostOne);
+    stage.campaign(1, "x/1");
+    stage.assign(1, &[1]);
+    stage.observe(1, X);
+    stage.pass(ms(1_000));
+    assert_eq!(&*leader(&stage, 1).id, "n0");
+    stage.observe(0, X);
+    assert_eq!(leader(&stage, 0).heard, Some(stage.local(0)), "its own leadership, at once");
+    assert!(leader(&stage, 0).until.is_some());
+}
+
+/// The leader is stopped when somebody begins to look: nothing is heard of it, and it leads.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn vacant_is_said_when_nobody_can_lead_who_was_not_heard() {
+    let mut stage = looked_at(Mode::AtMostOne);
+    stage.nodes[0].stopped = true;
+    stage.observe(2, X);
+    while !stage.leaders(X).is_empty() {
+        stage.pass(ms(10));
+        assert!(!vacant(&stage, 2));
+    }
+    assert!(unknown(&stage, 2));
+    stage.pass(ms(3_000));
+    assert!(vacant(&stage, 2));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_is_heard_no_more_is_shown_no_more() {
+    let mut stage = looked_at(Mode::AtMostOne);
+    stage.observe(2, X);
+    stage.pass(ms(7_000));
+    stage.kill(0);
+    stage.pass(ms(3_000));
+    assert_eq!(&*leader(&stage, 2).id, "n0", "it may lead still, as far as anybody can tell");
+    assert!(stage.nodes[2].core.seen().all(|seen| seen.silent));
+    stage.pass(ms(4_000));
+    assert!(vacant(&stage, 2));
+    assert_eq!(stage.nodes[2].core.seen().count(), 0);
+    // Its successor is.
+    stage.assign(1, &[0]);
+    stage.pass(ms(6_000));
+    assert_eq!(&*leader(&stage, 2).id, "n1");
+}
+
+/// The old leader's word is as good as that of the new one, until it is silent.
+#[cfg_attr(not(tenure_planted), test)]
+fn two_leaders_are_shown_as_two() {
+    let mut stage = looked_at(Mode::AtLeastOne);
+    stage.observe(2, X);
+    stage.revoke(0, &[0]);
+    stage.assign(1, &[0]);
+    stage.pass(ms(2_000));
+    assert_eq!(stage.leaders(X), [0, 1]);
+    let Some(view @ View::Leaders { .. }) = stage.view(2, X) else { panic!("there are two") };
+    assert_eq!(view.others().len(), 1);
+    stage.pass(ms(30_000));
+    assert_eq!(&*leader(&stage, 2).id, "n1");
+}
+
+/// A group of other processes, with other roles, on the same topic.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn of_groups_that_share_only_the_topic_nothing_is_shown() {
+    let mut stage = looked_at(Mode::AtLeastOne);
+    stage.observe(2, X);
+    stage.pass(ms(1_000));
+    let mut other = stage.stranger(Kind::Beat);
+    let lead = Lead { role: Role(0), fence: None, value: Default::default() };
+    (other.leads, other.group) = (vec![lead], "h".parse().unwrap());
+    for (election, shown) in [("y", 1), ("x", 2)] {
+        other.election = election.parse().unwrap();
+        other.number.0 += 1;
+        for partition in 0..2 {
+            stage.append(partition, Said::Entry(other.clone()));
+        }
+        stage.pass(ms(100));
+        let view = stage.view(2, X).unwrap();
+        assert_eq!(1 + view.others().len(), shown, "{election}: {view}");
+        assert_eq!(&*view.leader().unwrap().id, "n0", "of the own group first");
+    }
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_hears_nothing_knows_nothing() {
+    let mut stage = looked_at(Mode::AtLeastOne);
+    stage.observe(2, X);
+    stage.pass(ms(10_000));
+    assert_eq!(&*leader(&stage, 2).id, "n0");
+    stage.cut_off(2, true);
+    stage.pass(ms(6_000));
+    assert!(unknown(&stage, 2), "{:?}", stage.view(2, X));
+    // And is asked for meanwhile, now here, now there.
+    assert!(stage.asked(2, |asked| matches!(asked, Request::Read { .. })) > 2);
+    stage.cut_off(2, false);
+    stage.pass(ms(40_000));
+    assert_eq!(&*leader(&stage, 2).id, "n0");
+}
+
+/// Nobody is there at all, and the ledger answers.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_ledger_that_answers_and_on_which_nobody_writes_is_vacant() {
+    let mut stage = Stage::new(1, Mode::AtMostOne);
+    stage.observe(0, X);
+    stage.pass(ms(2_000));
+    assert_eq!(stage.view(0, X), None, "too early to say");
+    stage.pass(ms(1_000));
+    assert!(unknown(&stage, 0));
+    stage.pass(ms(3_000));
+    assert!(vacant(&stage, 0));
+    stage.pass(ms(60_000));
+    assert!(vacant(&stage, 0));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn two_groups_on_one_host_are_told() {
+    let of = |node: usize| {
+        let group = if node == 0 { "g" } else { "h" }.parse().unwrap();
+        let host = "metal".parse().unwrap();
+        Config { group, host, ..config(node, Mode::AtLeastOne) }
+    };
+    let mut stage = Stage::with(vec![of(0), of(1)]);
+    for node in 0..2 {
+        stage.campaign(node, X);
+        stage.assign(node, &[0]);
+    }
+    stage.pass(ms(5_000));
+    let (role, group, who) = (Role(0), "h".parse().unwrap(), stage.who(1));
+    assert_eq!(stage.told_own(0, &OwnEvent::SameHost { role, who, group }), 1);
+}
+
+/// One that was started again is none.
+#[cfg_attr(not(tenure_planted), test)]
+fn another_process_of_the_same_name_is_told() {
+    let mut stage = Stage::led(2, Mode::AtLeastOne);
+    let same = |stage: &Stage| {
+        stage.told(0, |event| matches!(event, Event::Own(OwnEvent::SameName { .. })))
+    };
+    let mut earlier = stage.stranger(Kind::Beat);
+    earlier.sender = stage.who(0);
+    earlier.sender.incarnation += 1;
+    for late in 0..10 {
+        earlier.number.0 += 1;
+        stage.append(0, Said::Entry(earlier.clone()));
+        stage.pass(ms(100));
+        assert_eq!(same(&stage), usize::from(late > 2), "{late}");
+    }
+}

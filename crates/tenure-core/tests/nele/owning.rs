@@ -1,0 +1,252 @@
+//! In `at_least_one` whoever reads leads: what refreshes V, and what does not (rulings 1 to 4, 8
+//! and 9).
+
+use std::time::Duration;
+
+use tenure_core::nele::{
+    Change, Command, Effect, EntryNumber, Ignored, Kind, Message, Mode, OwnEvent, Partition,
+    Rebalance, Record, Report, Request, Said,
+};
+use tenure_core::{End, Loss, Standing};
+
+use crate::stage::{Stage, X, config, ms, name};
+
+const NOTHING: Duration = Duration::ZERO;
+
+fn led(nodes: usize) -> Stage {
+    Stage::led(nodes, Mode::AtLeastOne)
+}
+
+fn takeover() -> Duration {
+    config(0, Mode::AtLeastOne).takeover
+}
+
+/// However long the group takes, up to the sum.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_partition_that_changes_hands_is_led_throughout() {
+    for takes in [0, 6_000, 20_000] {
+        let mut stage = led(2);
+        stage.revoke(0, &[0]);
+        stage.pass(ms(takes));
+        stage.assign(1, &[0]);
+        stage.pass(ms(30_000));
+        assert_eq!((stage.gap, stage.leaders(X)), (NOTHING, vec![1]), "{takes}");
+        assert!(stage.overlap <= takeover(), "{takes}: {:?}", stage.overlap);
+        assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Reassigned)));
+    }
+}
+
+/// Whoever writes, and whatever its client still hands on.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_is_not_assigned_is_not_refreshed() {
+    let mut stage = led(2);
+    let (reading, mut next) = stage.reading(0, 0);
+    let partition = Partition(0);
+    stage.lose(0, &[0]);
+    for _ in 0..25 {
+        stage.pass(ms(1_000));
+        let records = vec![Record { offset: next, epoch: Some(0), said: Said::Nothing }];
+        next += 1;
+        stage.report(0, Report::Records { partition, reading, records });
+    }
+    assert_eq!(stage.leaders(X), [0_usize; 0]);
+    assert_eq!(stage.ignored(0, Ignored::OldReading), 25);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_record_of_any_group_refreshes() {
+    let mut stage = led(1);
+    stage.nodes[0].holds_back = true;
+    let mut beat = stage.stranger(Kind::Beat);
+    beat.group = "h".parse().unwrap();
+    for number in 1..60 {
+        beat.number = EntryNumber(number);
+        stage.append(0, Said::Entry(beat.clone()));
+        stage.pass(ms(500));
+    }
+    assert_eq!((stage.gap, stage.leaders(X)), (NOTHING, vec![0]));
+    // When nobody writes any more it ends.
+    stage.pass(takeover());
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_was_written_before_the_end_refreshes_nothing() {
+    let mut stage = Stage::new(1, Mode::AtLeastOne);
+    for _ in 0..10 {
+        stage.append(0, Said::Nothing);
+    }
+    stage.nodes[0].holds_back = true;
+    stage.campaign(0, X);
+    stage.assign(0, &[0]);
+    stage.pass(ms(100));
+    let (reading, next) = stage.reading(0, 0);
+    assert_eq!(next, 10);
+    let old = Record { offset: 3, epoch: Some(0), said: Said::Nothing };
+    let (partition, records) = (Partition(0), vec![old.clone()]);
+    stage.report(0, Report::Records { partition, reading, records });
+    assert_eq!(stage.leaders(X), [0_usize; 0]);
+    let records = vec![Record { offset: 10, ..old }];
+    stage.report(0, Report::Records { partition, reading, records });
+    assert_eq!(stage.leaders(X), [0]);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_was_read_under_an_earlier_assignment_is_dropped() {
+    let mut stage = Stage::new(1, Mode::AtLeastOne);
+    stage.campaign(0, X);
+    stage.nodes[0].holds_back = true;
+    stage.assign(0, &[0]);
+    stage.pass(ms(100));
+    let (reading, next) = stage.reading(0, 0);
+    stage.revoke(0, &[0]);
+    stage.assign(0, &[0]);
+    stage.pass(ms(100));
+    assert!(stage.reading(0, 0).0 > reading);
+    let records = vec![Record { offset: next, epoch: Some(0), said: Said::Nothing }];
+    stage.report(0, Report::Records { partition: Partition(0), reading, records });
+    assert_eq!(stage.leaders(X), [0_usize; 0]);
+    assert_eq!(stage.ignored(0, Ignored::OldReading), 1);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_reading_that_is_broken_begins_anew() {
+    let mut stage = led(1);
+    let (reading, _) = stage.reading(0, 0);
+    let (partition, why) = (Partition(0), "out of range".into());
+    stage.report(0, Report::Broken { partition, reading, why });
+    stage.pass(ms(60_000));
+    assert_eq!((stage.gap, stage.leaders(X)), (NOTHING, vec![0]));
+    assert!(stage.reading(0, 0).0 > reading);
+}
+
+/// What is revoked is given back, in the same step; what is lost is nobody's to give.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_is_revoked_is_given_back_and_what_is_lost_is_not() {
+    for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
+        let mut stage = Stage::led(1, mode);
+        stage.nodes[0].again = true;
+        let gives = |stage: &Stage| stage.asked(0, |asked| matches!(asked, Request::GiveBack(_)));
+        stage.revoke(0, &[0]);
+        assert_eq!(gives(&stage), 1);
+        let partition = Partition(0);
+        assert_eq!(stage.told_own(0, &OwnEvent::Unassigned { partition, lost: false }), 1);
+        stage.assign(0, &[0]);
+        stage.lose(0, &[0]);
+        assert_eq!(gives(&stage), 1);
+        assert_eq!(stage.told_own(0, &OwnEvent::Unassigned { partition, lost: true }), 1);
+        // What it does not have is given back as well: somebody waits for that.
+        stage.revoke(0, &[1]);
+        assert_eq!(gives(&stage), 2);
+    }
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn in_at_most_one_it_is_given_back_when_it_is_led_no_more() {
+    let mut stage = Stage::led(1, Mode::AtMostOne);
+    stage.revoke(0, &[0]);
+    let effects = &stage.nodes[0].effects;
+    let lowered = effects.iter().position(|effect| matches!(effect, Effect::Lower { .. }));
+    let given = effects.iter().position(|effect| {
+        let Effect::Send { message: Message::Request(request), .. } = effect else { return false };
+        matches!(request, Request::GiveBack(_))
+    });
+    assert!(lowered.is_some() && lowered < given, "{effects:?}");
+}
+
+/// A process that is stopped answers nothing; its handle asks the clock.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn whether_it_leads_is_a_question_to_the_clock() {
+    for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
+        let stage = Stage::led(1, mode);
+        let Standing::Leading { until, .. } = stage.standing(0, X) else { panic!("it leads") };
+        let core = &stage.nodes[0].core;
+        let before = tenure_core::Time::from_nanos(until.as_nanos() - 1);
+        use tenure_core::Protocol;
+        assert!(core.standing(&name(X), before).is_leading());
+        assert!(!core.standing(&name(X), until).is_leading());
+    }
+}
+
+/// Another process joins, and is given what nobody had.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn who_keeps_a_partition_is_not_disturbed() {
+    for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
+        let mut stage = Stage::led(1, mode);
+        let (reading, _) = stage.reading(0, 0);
+        let since = stage.now;
+        stage.campaign(0, "x/1");
+        stage.assign(0, &[1]);
+        stage.pass(ms(8_000));
+        stage.revoke(0, &[1]);
+        stage.assign(0, &[]);
+        stage.pass(ms(1_000));
+        assert_eq!((stage.gap, stage.leaders(X)), (NOTHING, vec![0]), "{mode}");
+        assert_eq!(stage.reading(0, 0).0, reading);
+        let claims = usize::from(mode == Mode::AtMostOne);
+        assert_eq!(stage.claims(0, since), claims, "{mode}: of the other partition");
+    }
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_rebalance_that_was_heard_before_changes_nothing() {
+    let mut stage = led(1);
+    stage.revoke(0, &[0]);
+    let joined = stage.nodes[0].asked.iter().find_map(|(_, asked)| match asked {
+        Request::Join(membership) => Some(*membership),
+        _ => None,
+    });
+    let (id, partitions) = (tenure_core::nele::RebalanceId(1), vec![Partition(0)]);
+    let membership = joined.unwrap();
+    let again = Rebalance { membership, id, change: Change::Assigned, partitions };
+    stage.report(0, Report::Rebalance(again));
+    assert_eq!(stage.ignored(0, Ignored::OldRebalance), 1);
+    assert_eq!(stage.nodes[0].core.partitions().count(), 0);
+    // Partitions that do not exist are nobody's.
+    stage.assign(0, &[2, 3]);
+    assert_eq!(stage.ignored(0, Ignored::NoPartition), 2);
+    assert_eq!(stage.nodes[0].core.partitions().count(), 0);
+}
+
+/// It comes back before T is over: the leadership was never lost.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_partition_that_comes_back_in_time_is_led_on() {
+    let mut stage = led(1);
+    stage.lose(0, &[0]);
+    stage.pass(ms(15_000));
+    stage.assign(0, &[0]);
+    stage.pass(ms(30_000));
+    assert_eq!((stage.gap, stage.leaders(X)), (NOTHING, vec![0]));
+    assert_eq!(stage.ended(0, X), None);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_second_campaign_and_a_transfer_are_ignored() {
+    let mut stage = led(1);
+    stage.campaign(0, X);
+    let to = "n1".parse().unwrap();
+    stage.command(0, X, Command::Transfer { to, probe: false });
+    assert_eq!(stage.ignored(0, Ignored::Command), 2);
+    assert_eq!(stage.leaders(X), [0]);
+}
+
+/// And one beyond the limit; the others are not disturbed.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_campaign_for_what_is_no_role_is_refused() {
+    let mut stage = led(1);
+    for election in ["x", "x/01", "y/0", "x/4294967296"] {
+        stage.campaign(0, election);
+        let Some(End::Refused { why }) = stage.ended(0, election) else { panic!("{election}") };
+        assert!(why.contains("they are x/0, x/1, …"), "{why}");
+    }
+    assert_eq!(stage.leaders(X), [0]);
+    let mut few = config(0, Mode::AtLeastOne);
+    few.limits.roles = 2;
+    let mut stage = Stage::with(vec![few]);
+    for role in 0..3 {
+        stage.campaign(0, &format!("x/{role}"));
+    }
+    let Some(End::Refused { why }) = stage.ended(0, "x/2") else { panic!("it is refused") };
+    assert_eq!(&**why, "2 roles are taken, and that is the limit");
+    assert_eq!((stage.ended(0, X), stage.ended(0, "x/1")), (None, None));
+}

@@ -1,0 +1,93 @@
+//! Each rule that has a story by hand is broken once, and its story must notice.
+
+use tenure_core::nele::planted::{RULES, Rule};
+use tenure_testkit::planted::{Story, by_hand_has_its_story, stories_notice};
+
+use crate::{claiming, fencing, leaving, observing, owning, text, topic, wild};
+
+/// Further stories about rules that have one: what is known to go wrong with the rules of others.
+const FURTHER: &[Story] = &[
+    (Rule::TheText.row(), claiming::an_owner_that_is_replaced_at_once_and_not_told_leads_no_more),
+    (Rule::TheLaterNeli.row(), claiming::an_owner_that_was_stopped_leads_no_more_although_it_reads),
+    (Rule::FenceOnce.row(), fencing::a_leadership_that_ran_out_comes_back_with_another_fence),
+];
+
+/// Which story notices which rule.
+const STORIES: &[Story] = &[
+    (Rule::TheText.row(), claiming::an_owner_that_was_stopped_leads_no_more_although_it_reads),
+    (Rule::TheLaterNeli.row(), claiming::an_owner_whose_heartbeat_lay_unread_leads_no_more),
+    (Rule::ClaimedAnew.row(), claiming::a_partition_that_is_assigned_anew_is_claimed_anew),
+    (
+        Rule::ForeignClaimVoids.row(),
+        claiming::an_owner_that_is_replaced_at_once_and_not_told_leads_no_more,
+    ),
+    (Rule::EvidenceIsOwn.row(), claiming::what_others_write_is_no_evidence),
+    (Rule::EvidenceFromSent.row(), claiming::evidence_counts_from_when_it_was_sent),
+    (Rule::Grace.row(), claiming::a_claimant_waits_until_an_earlier_leader_has_ended),
+    (Rule::GraceFromReadBack.row(), claiming::a_claimant_waits_from_when_its_claim_is_read_back),
+    (Rule::GraceIsWhole.row(), claiming::a_claimant_waits_until_an_earlier_leader_has_ended),
+    (Rule::GraceByAnyClock.row(), claiming::a_claimant_waits_for_the_slowest_leader),
+    (Rule::Contiguous.row(), claiming::a_record_that_is_missing_may_be_a_claim),
+    (Rule::UnreadableVoids.row(), claiming::a_record_that_cannot_be_read_may_be_a_claim),
+    (Rule::ClaimReadOnce.row(), claiming::a_copy_of_the_own_claim_hides_no_other),
+    (Rule::ClaimsByGroup.row(), claiming::a_claim_of_another_group_voids_nothing),
+    (Rule::ClaimsAssigned.row(), claiming::one_that_has_lost_its_partition_claims_nothing),
+    (Rule::ClaimsAfterPosition.row(), claiming::a_claim_is_made_after_the_end_was_found),
+    (Rule::ClaimMissed.row(), claiming::a_claim_that_is_not_read_back_is_made_again),
+    (Rule::ClaimsSpaced.row(), claiming::a_claim_is_repeated_after_a_pause),
+    (Rule::FenceOnce.row(), fencing::a_role_that_is_resigned_and_stood_for_again_has_another_fence),
+    (Rule::FenceOfEpoch.row(), fencing::nobody_takes_office_by_a_claim_from_before_a_truncation),
+    (Rule::FenceHasEpoch.row(), fencing::fences_grow_across_a_truncation),
+    (Rule::FenceFromLedger.row(), fencing::fences_grow_from_process_to_process),
+    (Rule::FenceBounded.row(), fencing::without_a_fence_nobody_leads),
+    (Rule::RefreshAssigned.row(), owning::what_is_not_assigned_is_not_refreshed),
+    (Rule::StandingNotGated.row(), owning::a_partition_that_changes_hands_is_led_throughout),
+    (Rule::AnyGroupRefreshes.row(), owning::a_record_of_any_group_refreshes),
+    (Rule::BacklogIsOld.row(), owning::what_was_written_before_the_end_refreshes_nothing),
+    (Rule::OldReadingsDropped.row(), owning::what_was_read_under_an_earlier_assignment_is_dropped),
+    (Rule::ReadAnew.row(), owning::a_reading_that_is_broken_begins_anew),
+    (Rule::GivenBack.row(), owning::what_is_revoked_is_given_back_and_what_is_lost_is_not),
+    (Rule::LowersFirst.row(), owning::in_at_most_one_it_is_given_back_when_it_is_led_no_more),
+    (Rule::AsksTheClock.row(), owning::whether_it_leads_is_a_question_to_the_clock),
+    (Rule::PartitionsFixed.row(), topic::another_number_of_partitions_ends_everything),
+    (Rule::PartitionsAlike.row(), topic::a_process_that_counts_other_partitions_ends_everything),
+    (Rule::TopicSame.row(), topic::another_topic_of_the_same_name_ends_everything),
+    (Rule::LeadsOn.row(), leaving::a_clean_close_leaves_the_group_first_and_leads_on),
+    (Rule::StopsThenLeaves.row(), leaving::in_at_most_one_everything_ends_before_the_group_is_left),
+    (Rule::LeftIsLeft.row(), leaving::one_that_has_left_is_assigned_nothing),
+    (Rule::LeavesInTime.row(), leaving::to_leave_takes_no_longer_than_r),
+    (Rule::NoneDriesUp.row(), text::s4_each_process_writes_to_all_partitions_again_and_again),
+    (Rule::RolesWrap.row(), text::s9_role_j_is_led_through_partition_j_mod_m),
+    (Rule::UnfilledTold.row(), leaving::an_owner_says_which_roles_it_leaves_without_a_leader),
+    (Rule::SameHostTold.row(), observing::two_groups_on_one_host_are_told),
+    (Rule::VacantKnown.row(), observing::vacant_is_said_when_nobody_can_lead_who_was_not_heard),
+    (Rule::SilentGone.row(), observing::one_that_is_heard_no_more_is_shown_no_more),
+    (Rule::OtherElections.row(), observing::of_groups_that_share_only_the_topic_nothing_is_shown),
+    (Rule::DeafUnknown.row(), observing::one_that_hears_nothing_knows_nothing),
+    (Rule::KeptStays.row(), owning::who_keeps_a_partition_is_not_disturbed),
+];
+
+#[test]
+fn planted_bugs_are_noticed() {
+    stories_notice(STORIES);
+    stories_notice(FURTHER);
+    if std::env::var_os("TENURE_LONG").is_some() {
+        wild_runs_that_go_wrong();
+    }
+}
+
+#[test]
+fn every_rule_by_hand_has_its_story() {
+    by_hand_has_its_story(STORIES, RULES);
+}
+
+/// How often at random two lead, or fences fall, without a rule: for the eye.
+#[expect(clippy::print_stdout, reason = "it prints")]
+fn wild_runs_that_go_wrong() {
+    const RUNS: u64 = 200;
+    let safety = RULES.iter().filter(|rule| rule.source.contains("ruling 1"));
+    for rule in safety {
+        let _broken = rule.break_it();
+        println!("{:20} {:4} of {RUNS}", rule.name, wild::goes_wrong(RUNS));
+    }
+}

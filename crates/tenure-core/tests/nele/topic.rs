@@ -1,0 +1,83 @@
+//! The topic stays what it was, and all count its partitions in the same way (rulings 5 and 10).
+
+use tenure_core::nele::{Event, Kind, Mode, OwnEvent, Report, Said, TopicId};
+use tenure_core::{End, Loss, View};
+
+use crate::stage::{Stage, X, ms, topic};
+
+/// Nothing is led, nor will be, and it is said why.
+fn is_over(stage: &mut Stage, why: &str) {
+    assert_eq!(stage.leaders(X), [0_usize; 0]);
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Reset)));
+    let halted = |event: &Event| {
+        let Event::Own(OwnEvent::Halted { why: told }) = event else { return false };
+        told.contains(why)
+    };
+    assert_eq!(stage.told(0, halted), 1);
+    stage.campaign(0, X);
+    let Some(End::Refused { why: refused }) = stage.ended(0, X) else { panic!("it is refused") };
+    assert!(refused.contains(why), "{refused}");
+    stage.pass(ms(1_000));
+    let quiet = stage.now;
+    stage.pass(ms(60_000));
+    assert_eq!(stage.published(0, quiet), []);
+    assert!(stage.nodes[0].core.is_out());
+    stage.observe(0, X);
+    assert_eq!(stage.told(0, |event| matches!(event, Event::NotObserved { .. })), 1);
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn another_number_of_partitions_ends_everything() {
+    for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
+        let mut stage = Stage::led(1, mode);
+        stage.report(0, Report::Topic { id: topic(), partitions: 2 });
+        assert_eq!(stage.leaders(X), [0]);
+        stage.campaign(0, "x/1");
+        stage.report(0, Report::Topic { id: topic(), partitions: 4 });
+        let waiting = stage.ended(0, "x/1");
+        assert!(matches!(waiting, Some(End::Refused { .. })), "{waiting:?}");
+        is_over(&mut stage, "the topic has 4 partitions, and had 2");
+    }
+}
+
+/// A process that has seen the new number is in another group by the coordinator, and in the same
+/// one by its name: both may own what decides on a role.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_process_that_counts_other_partitions_ends_everything() {
+    for kind in [Kind::Beat, Kind::Claim] {
+        let mut stage = Stage::led(1, Mode::AtMostOne);
+        let mut other = stage.stranger(kind);
+        other.partitions = 4;
+        other.group = "h".parse().unwrap();
+        stage.append(0, Said::Entry(other.clone()));
+        stage.pass(ms(100));
+        assert_eq!(stage.leaders(X), [0], "what other groups do is theirs");
+        other.group = "g".parse().unwrap();
+        stage.append(0, Said::Entry(other));
+        stage.pass(ms(100));
+        is_over(&mut stage, "goes by 4 partitions, and this process by 2");
+    }
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn another_topic_of_the_same_name_ends_everything() {
+    let others =
+        [TopicId { topic: 8 << 96, ..topic() }, TopicId { cluster: "d".into(), ..topic() }];
+    for id in others {
+        let mut stage = Stage::led(1, Mode::AtMostOne);
+        stage.report(0, Report::Topic { id, partitions: 2 });
+        is_over(&mut stage, "fences begin again there");
+    }
+}
+
+#[cfg_attr(not(tenure_planted), test)]
+fn a_client_that_cannot_go_on_ends_everything() {
+    let mut stage = Stage::led(1, Mode::AtMostOne);
+    stage.observe(0, X);
+    assert!(matches!(stage.view(0, X), Some(View::Leader(_))));
+    stage.report(0, Report::Fatal { why: "fenced off".into() });
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Revoked)));
+    assert_eq!(stage.told(0, |event| matches!(event, Event::NotObserved { .. })), 1);
+    stage.campaign(0, X);
+    assert_eq!(stage.ended(0, X), Some(&End::Refused { why: "fenced off".into() }));
+}

@@ -1,0 +1,99 @@
+//! Foundings that do not come about, and what is said of them (V2).
+
+use tenure_core::Input;
+use tenure_core::voter::{Config, Founding, Identity, Memory, Message, Peer};
+
+use crate::condition::{founding, list, waits};
+use crate::stage::{Stage, config, ms, url};
+
+/// All look at all.
+fn find(stage: &mut Stage, node: usize) {
+    let urls = (0..stage.nodes.len()).map(url).collect();
+    let message = Message::Seeds(urls);
+    stage.hand(node, Input::Message { from: Peer::At(url(node)), message });
+}
+
+/// Two lists of three agree, and the third one has accepted the two that it lists.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn founders_that_have_accepted_other_sets_are_told() {
+    let mut stage = founding(vec![list(&[0, 1]), list(&[0, 1, 2]), list(&[0, 1, 2])]);
+    stage.pass(ms(20_000));
+    assert!(stage.leaders().is_empty());
+    let anew = "then end all of them, remove their state directories, and start them again: what \
+                a voter has accepted stays";
+    let other = |me: &str, theirs: &str, ours: &str| {
+        format!(
+            "it has accepted other first voters: it begins with {theirs}, and {me} with {ours}: \
+             give all the same list, or number, {anew}"
+        )
+    };
+    let of_n0 = |me: &str| format!("refused by n0: {}", other(me, "n0, n1", "n0, n1, n2"));
+    assert_eq!(waits(&stage, 1), of_n0("n1"));
+    assert_eq!(waits(&stage, 2), of_n0("n2"));
+    let of_n1 = other("n0", "n0, n1, n2", "n0, n1");
+    assert!(waits(&stage, 0).contains(&format!("n1: {of_n1}")), "{}", waits(&stage, 0));
+}
+
+/// Of four pods that expect three each has found two others first.
+#[cfg_attr(not(tenure_planted), test)]
+fn more_voters_than_are_expected_are_told() {
+    let expected = |node| Config { founding: Founding::Expected(3), ..config(node, 4) };
+    let mut stage = Stage::with((0..4).map(expected).collect());
+    stage.cut = vec![(0, 3), (3, 0), (1, 2), (2, 1), (2, 3), (3, 2)];
+    (0..4).for_each(|node| stage.start(node));
+    (0..4).for_each(|node| find(&mut stage, node));
+    (0..4).for_each(|node| stage.campaign(node));
+    stage.pass(ms(8_000));
+    stage.cut.clear();
+    stage.pass(ms(20_000));
+    for node in 0..4 {
+        let told = waits(&stage, node);
+        let part = match stage.memory(node).electorate {
+            Some(_) => "let no more start than are expected to begin with",
+            None => "4 voters are there, and 3 are expected to begin with",
+        };
+        assert!(told.contains(part), "n{node}: {told}");
+    }
+    assert!((0..2).all(|node| stage.memory(node).electorate.is_some()));
+}
+
+/// One of the first voters cannot write that it accepts the others.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_founder_that_cannot_write_is_told_of() {
+    let mut stage = Stage::new(3);
+    stage.nodes[1].full = true;
+    (0..3).for_each(|node| stage.start(node));
+    (0..3).for_each(|node| stage.campaign(node));
+    stage.pass(ms(20_000));
+    assert!(stage.status(1).condition.failing);
+    for node in [0, 2] {
+        assert_eq!(waits(&stage, node), "refused by n1: it cannot write its state directory");
+    }
+    stage.nodes[1].full = false;
+    stage.until(ms(10_000), |stage| !stage.leaders().is_empty());
+}
+
+/// A voter that is not on the list begins anew with another identity every three seconds.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_voter_outside_of_the_set_blocks_no_founding() {
+    let outsider = Config { founding: Founding::Expected(9), ..config(3, 3) };
+    let configs = (0..3).map(|node| config(node, 3)).chain([outsider]);
+    let mut stage = Stage::with(configs.collect());
+    stage.start(3);
+    find(&mut stage, 3);
+    (0..2).for_each(|node| stage.start(node));
+    stage.pass(ms(1_000));
+    (0..2).for_each(|node| stage.campaign(node));
+    for round in 0..20 {
+        if round == 3 {
+            stage.start(2);
+        }
+        stage.pass(ms(3_000));
+        stage.kill(3);
+        stage.nodes[3].disk = Memory::begin(Identity((0xaaaa + round) << 64));
+        stage.start(3);
+        find(&mut stage, 3);
+    }
+    assert!((0..3).all(|node| stage.nodes[node].core.memory().founded));
+    assert_eq!(stage.leaders().len(), 1);
+}

@@ -1,0 +1,95 @@
+//! What observers are told when it is not known who leads.
+
+use std::time::Duration;
+
+use tenure_core::View;
+use tenure_core::voter::{Answer, Ask, Caller, Change, Command, Config, Founding, Mode, Role};
+
+use crate::stage::{Stage, config, dto, id, ms};
+
+fn observe(stage: &mut Stage, node: usize) {
+    stage.command(node, Command::Observe { every: Duration::ZERO });
+}
+
+fn change(stage: &mut Stage, change: Change) {
+    let answer = stage.ask(0, Caller::Operator, Ask::Change(change));
+    assert_eq!(answer, Some(Answer::Done));
+    stage.pass(ms(3_000));
+}
+
+/// n0 leads n3 by an electorate that n1 has not heard of, and by the one that n1 has n2, which was
+/// taken out, would be enough.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_earlier_electorate_makes_no_vacancy() {
+    let newcomer = Config { founding: Founding::Expected(64), ..config(3, 3) };
+    let configs = (0..3).map(|node| config(node, 3)).chain([newcomer]);
+    let mut stage = Stage::with(configs.collect());
+    (0..3).for_each(|node| stage.start(node));
+    stage.pass(ms(5_000));
+    stage.campaign(0);
+    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.start(3);
+    let caller = stage.voter(3);
+    stage.ask(0, caller, Ask::Register(dto(3, Role::None))).unwrap();
+    stage.pass(ms(3_000));
+    let apart = |one: usize| [0, 3].into_iter().flat_map(move |other| [(one, other), (other, one)]);
+    stage.cut = apart(1).collect();
+    change(&mut stage, Change::Add(id(3)));
+    change(&mut stage, Change::Remove(id(2)));
+    stage.cut.extend(apart(2));
+    stage.pass(ms(10_000));
+    observe(&mut stage, 1);
+    for _ in 0..100 {
+        stage.pass(ms(100));
+        assert_eq!(stage.leaders(), [0]);
+        assert!(matches!(stage.view(1), Some(View::Unknown { .. })), "{:?}", stage.view(1));
+    }
+}
+
+/// Two lead and follow; a third one starts, and observes before it has asked anybody.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_newcomer_asks_before_it_says_that_nobody_leads() {
+    let region = |node| Config { mode: Mode::Available, ..config(node, 3) };
+    let mut stage = Stage::with((0..3).map(region).collect());
+    stage.checked = false;
+    (0..2).for_each(|node| stage.start(node));
+    stage.pass(ms(5_000));
+    stage.campaign(0);
+    stage.until(ms(9_000), |stage| stage.leaders() == [0]);
+    stage.pass(ms(3_000));
+    stage.start(2);
+    observe(&mut stage, 2);
+    let vacant = |stage: &Stage| stage.view(2) == Some(&View::Vacant);
+    for _ in 0..500 {
+        assert!(!vacant(&stage), "n0 leads");
+        stage.pass(ms(10));
+    }
+    assert!(matches!(stage.view(2), Some(View::Leader(_))));
+    stage.command(0, Command::Resign);
+    stage.until(ms(5_000), vacant);
+    // One that nobody answers knows that much when it would begin to draw itself.
+    let mut stage = Stage::with(vec![region(0)]);
+    stage.start(0);
+    observe(&mut stage, 0);
+    assert!(matches!(stage.view(0), Some(View::Unknown { .. })));
+    stage.until(region(0).silence() + ms(2_000), |stage| stage.view(0) == Some(&View::Vacant));
+}
+
+/// n2 has missed a change, and hears of it although nobody leads any more.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_has_missed_a_change_sees_that_nobody_leads() {
+    let mut stage = Stage::led(4);
+    (0..4).for_each(|node| stage.command(node, Command::Resign));
+    stage.pass(ms(8_000));
+    stage.campaign(0);
+    stage.until(ms(8_000), |stage| stage.leaders() == [0]);
+    stage.pass(ms(2_000));
+    stage.partition(&[2]);
+    change(&mut stage, Change::Remove(id(3)));
+    stage.command(0, Command::Resign);
+    stage.pass(ms(10_000));
+    observe(&mut stage, 2);
+    stage.cut.clear();
+    stage.until(ms(5_000), |stage| stage.view(2) == Some(&View::Vacant));
+    assert_eq!(stage.electorate(2), stage.electorate(0));
+}

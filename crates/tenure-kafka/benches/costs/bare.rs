@@ -1,0 +1,100 @@
+//! A consumer group as it comes: two members, one partition, and neither records nor leaders.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rdkafka::ClientConfig;
+use rdkafka::client::ClientContext;
+use rdkafka::consumer::{BaseConsumer, Consumer as _, ConsumerContext, Rebalance};
+use tenure::{Time, clock};
+use tenure_kafka::Config;
+use tenure_services::kafka::Cluster;
+use tokio::sync::mpsc;
+
+use crate::Result;
+use crate::take_over::{Goes, moment};
+
+/// Hears when it is given the partition.
+struct Context {
+    given: mpsc::UnboundedSender<Time>,
+}
+
+impl ClientContext for Context {}
+
+impl ConsumerContext for Context {
+    fn post_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        if matches!(rebalance, Rebalance::Assign(list) if list.count() > 0) {
+            // Nobody waits for it in the end.
+            let _ = self.given.send(clock::now());
+        }
+    }
+}
+
+/// A member, polled on a thread of its own. Dropping it has it leave, on that thread.
+struct Member {
+    given: mpsc::UnboundedReceiver<Time>,
+    leaves: Arc<AtomicBool>,
+}
+
+impl Member {
+    /// With the times of the protocol.
+    fn join(addresses: &str, group: &str, topic: &str, times: &Config) -> Result<Self> {
+        let millis = |span: Duration| span.as_millis().to_string();
+        let mut config = ClientConfig::new();
+        config
+            .set("bootstrap.servers", addresses)
+            .set("group.id", group)
+            .set("partition.assignment.strategy", "cooperative-sticky")
+            .set("session.timeout.ms", millis(times.session_timeout))
+            .set("heartbeat.interval.ms", millis(times.heartbeat_interval))
+            .set("max.poll.interval.ms", millis(times.max_poll_interval))
+            .set("enable.auto.commit", "false");
+        let (given, receiver) = mpsc::unbounded_channel();
+        let consumer: BaseConsumer<_> = config.create_with_context(Context { given })?;
+        consumer.subscribe(&[topic])?;
+        let leaves = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&leaves);
+        thread::spawn(move || {
+            while !over.load(Ordering::Relaxed) {
+                // What is written there is nothing to it.
+                drop(consumer.poll(Duration::from_millis(10)));
+            }
+        });
+        Ok(Self { given: receiver, leaves })
+    }
+
+    async fn is_given(&mut self) -> Result<Time> {
+        Ok(self.given.recv().await.ok_or("the member has ended")?)
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.leaves.store(true, Ordering::Relaxed);
+    }
+}
+
+/// How long the partition is nobody's.
+pub(crate) async fn round(
+    cluster: &Cluster,
+    (way, topic): (usize, &str),
+    times: &Config,
+    goes: Goes,
+    number: u32,
+) -> Result<Duration> {
+    let group = format!("bare-{goes:?}-{number}");
+    let mut first = Member::join(&cluster.way(way).addresses(), &group, topic, times)?;
+    first.is_given().await?;
+    let mut second = Member::join(&cluster.addresses(), &group, topic, times)?;
+    moment(number).await;
+    let began = clock::now();
+    match goes {
+        Goes::Lost => cluster.way(way).cut(),
+        Goes::Closed | Goes::Left => drop(first),
+    }
+    let given = second.is_given().await?;
+    cluster.way(way).open();
+    Ok(given.since(began))
+}

@@ -1,0 +1,66 @@
+//! Two processes of the protocol, one partition, one role.
+
+use std::time::Duration;
+
+use tenure::clock;
+use tenure_kafka::{Class, Node};
+use tenure_services::kafka::Cluster;
+
+use crate::Result;
+use crate::stage::node;
+use crate::take_over::{Goes, moment};
+
+/// What was measured.
+pub(crate) struct Taken {
+    /// From the leader's end to the next one's begin.
+    pub(crate) after: Duration,
+    /// Whether the leader still led when the next one began.
+    pub(crate) without_gap: bool,
+}
+
+/// How long until the other one leads. `leaves` has a process leave, and lead on if it can.
+pub(crate) async fn round<C: Class>(
+    cluster: &Cluster,
+    way: usize,
+    goes: Goes,
+    number: u32,
+    leaves: impl AsyncFn(&Node<C>),
+) -> Result<Taken> {
+    let group = format!("{}-{goes:?}-{number}", C::MODE);
+    let first: Node<C> = node(&cluster.way(way).addresses(), &group, "first", 1).await?;
+    let led = first.role(0).campaign("10.0.0.7:8080").await?;
+    let leader = led.leader();
+    let second: Node<C> = node(&cluster.addresses(), &group, "second", 1).await?;
+    let election = second.role(0);
+    let waits = tokio::spawn(async move {
+        let won = election.campaign("10.0.0.8:8080").await;
+        (won, clock::now())
+    });
+    moment(number).await;
+    let began = clock::now();
+    let closes = match goes {
+        Goes::Lost => {
+            cluster.way(way).cut();
+            None
+        }
+        Goes::Closed => {
+            let first = first.clone();
+            Some(tokio::spawn(async move { first.close().await }))
+        }
+        Goes::Left => {
+            leaves(&first).await;
+            None
+        }
+    };
+    let (won, at) = waits.await?;
+    let without_gap = leader.is_current();
+    let won = won?;
+    cluster.way(way).open();
+    drop((led, won));
+    if let Some(closes) = closes {
+        closes.await?;
+    }
+    first.close().await;
+    second.close().await;
+    Ok(Taken { after: at.since(began), without_gap })
+}

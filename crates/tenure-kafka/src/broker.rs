@@ -1,0 +1,96 @@
+//! Where a broker is reached.
+
+use std::fmt;
+use std::net::Ipv6Addr;
+use std::str::FromStr;
+
+/// One broker, from which the others are learned: `kafka-1.example.com:9092`, `[fd00::7]:9092`.
+/// Whether TLS is spoken is not part of it, but of [`Options::tls`](crate::Options::tls).
+///
+/// ```
+/// use tenure_kafka::Broker;
+///
+/// let broker: Broker = "kafka-1:9092".parse()?;
+/// assert_eq!(broker.as_str(), "kafka-1:9092");
+/// assert_eq!(
+///     "kafka-1".parse::<Broker>().unwrap_err().to_string(),
+///     "broker \"kafka-1\" must be a host and a port and nothing else, as kafka-1:9092 or \
+///      [fd00::7]:9092",
+/// );
+/// # Ok::<(), tenure_kafka::BrokerError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Broker(String);
+
+impl Broker {
+    /// Host and port.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Broker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Broker {
+    type Err = BrokerError;
+
+    fn from_str(given: &str) -> Result<Self, BrokerError> {
+        let is_port = |port: &str| port.parse().is_ok_and(|port: u16| port > 0);
+        match given.rsplit_once(':') {
+            Some((host, port)) if is_host(host) && is_port(port) => Ok(Self(given.to_owned())),
+            _ => Err(BrokerError { given: given.chars().take(256).collect() }),
+        }
+    }
+}
+
+/// A name, an IPv4 address, or an IPv6 address in brackets.
+fn is_host(host: &str) -> bool {
+    let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    match inner {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => {
+            let is_right = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+            !host.is_empty() && host.len() <= 253 && host.chars().all(is_right)
+        }
+    }
+}
+
+/// Not a [`Broker`].
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "broker {given:?} must be a host and a port and nothing else, as kafka-1:9092 or [fd00::7]:9092"
+)]
+pub struct BrokerError {
+    /// What was given.
+    pub given: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broker_is_a_host_and_a_port() {
+        for good in ["127.0.0.1:9092", "[::1]:9092", "kafka_1.example.com:1"] {
+            assert_eq!(good.parse::<Broker>().unwrap().as_str(), good);
+        }
+        for bad in [
+            "kafka",
+            ":9092",
+            "kafka:0",
+            "kafka:99999",
+            "SSL://kafka:9092",
+            "a b:1",
+            "a\n:1",
+            "[1]:1",
+        ] {
+            let error = bad.parse::<Broker>().unwrap_err().to_string();
+            assert!(error.starts_with("broker \"") && !error.contains('\n'), "{error}");
+        }
+    }
+}

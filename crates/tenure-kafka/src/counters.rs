@@ -1,0 +1,63 @@
+//! What a node counts.
+
+use std::collections::BTreeMap;
+
+use tenure_core::nele::{OwnEvent, Report, Request, Target};
+
+/// Totals since the start of a node, by what and why, each a bounded set of fixed words; and how
+/// many roles are without a leader now.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Records that were handed to the client, of all partitions.
+    pub written: u64,
+    /// Records that were not acknowledged in time.
+    pub unwritten: u64,
+    /// Records that were read.
+    pub read: u64,
+    /// Times that partitions were assigned, revoked or lost.
+    pub rebalances: u64,
+    /// Times that a partition could not be read on.
+    pub broken: u64,
+    /// What had no effect, by reason.
+    pub ignored: BTreeMap<&'static str, u64>,
+    /// Times this node was elected.
+    pub elected: u64,
+    /// Leaderships of this node that ended because nothing was read in time.
+    pub expired: u64,
+    /// Roles without a leader now: others stand for them, and this node owns their partitions and
+    /// does not.
+    pub unfilled: u32,
+    /// Times that another process of this machine began to lead, in another group, a role that
+    /// this node led: both fail with the machine.
+    pub same_host: u64,
+}
+
+impl Counters {
+    pub(crate) fn hear(&mut self, report: &Report) {
+        match report {
+            Report::Records { records, .. } => self.read += records.len() as u64,
+            Report::Rebalance(_) => self.rebalances += 1,
+            Report::Broken { .. } => self.broken += 1,
+            Report::Published { outcome: Err(_), .. } => self.unwritten += 1,
+            _ => {}
+        }
+    }
+
+    pub(crate) fn tell(&mut self, event: &OwnEvent) {
+        match event {
+            OwnEvent::Ignored(reason) => *self.ignored.entry(reason.label()).or_default() += 1,
+            OwnEvent::Unfilled { count, .. } => self.unfilled = *count,
+            OwnEvent::SameHost { .. } => self.same_host += 1,
+            _ => {}
+        }
+    }
+
+    pub(crate) fn ask(&mut self, request: &Request, partitions: u32) {
+        if let Request::Publish { to, .. } = request {
+            self.written += match to {
+                Target::Every => u64::from(partitions),
+                Target::One(_) => 1,
+            };
+        }
+    }
+}

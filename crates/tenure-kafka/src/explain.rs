@@ -1,0 +1,93 @@
+//! What an error of the client library means here, and what to do about it.
+
+use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
+
+use crate::told::Reason;
+
+/// An error in the library's words, with what was said beside it, and what to do.
+#[must_use]
+pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> String {
+    let code = error.rdkafka_error_code();
+    let said = match (reason, code) {
+        (Some(reason), Some(code)) if reason.code == Some(code) => reason.text.clone(),
+        (Some(reason), Some(code)) => format!("{code}: {}", reason.text),
+        (Some(reason), None) => reason.text.clone(),
+        (None, Some(code)) => code.to_string(),
+        (None, None) => error.to_string(),
+    };
+    // What was said beside it names the cause, or shows it.
+    let tls = reason.filter(|reason| reason.text.contains("SSL routines")).map(|_| Code::SSL);
+    let codes = [tls, reason.and_then(|reason| reason.code), code];
+    match codes.into_iter().flatten().find_map(remedy) {
+        Some(remedy) => format!("{said}: {remedy}"),
+        None => said,
+    }
+}
+
+/// What to do, where somebody has to.
+fn remedy(code: Code) -> Option<&'static str> {
+    Some(match code {
+        Code::InvalidSessionTimeout => {
+            "the session timeout is not one that brokers allow: lengthen it (--session-timeout), \
+             or lower group.min.session.timeout.ms at the brokers"
+        }
+        Code::UnsupportedVersion | Code::UnsupportedFeature => {
+            "the brokers do not have this group protocol: take --group-protocol classic, or Kafka \
+             4.0 or newer"
+        }
+        Code::InconsistentGroupProtocol => {
+            "members of the group use other assignment strategies, or the other group protocol: \
+             take another --group, or stop them"
+        }
+        Code::FencedInstanceId | Code::UnreleasedInstanceId => {
+            "another member has the same group.instance.id: each needs one of its own"
+        }
+        Code::GroupAuthorizationFailed => {
+            "the user must be allowed to read the group (kafka-acls.sh --operation Read --group)"
+        }
+        Code::TopicAuthorizationFailed => {
+            "the user must be allowed to read, write and describe the topic (kafka-acls.sh \
+             --operation Read --operation Write --operation DescribeConfigs --topic)"
+        }
+        Code::ClusterAuthorizationFailed => {
+            "the user must be allowed to do this to the cluster (kafka-acls.sh --cluster)"
+        }
+        Code::Authentication | Code::SaslAuthenticationFailed => {
+            "check --user, --password-file and --sasl-mechanism"
+        }
+        Code::SSL => "check --cacert, --cert and --key, and whether this port speaks TLS",
+        Code::BrokerTransportFailure | Code::AllBrokersDown | Code::Resolve => {
+            "check --brokers, that they run, and whether they expect TLS (--cacert) or a login \
+             (--user)"
+        }
+        Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition => {
+            "the topic is not there: create it, or give --create-topic"
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_somebody_must_do_is_said() {
+        let fenced = KafkaError::MessageConsumptionFatal(Code::FencedInstanceId);
+        assert_eq!(
+            error(&fenced, None),
+            "FencedInstanceId (Broker: Static consumer fenced by other consumer with same \
+             group.instance.id): another member has the same group.instance.id: each needs one of \
+             its own"
+        );
+        let unknown = KafkaError::MessageConsumption(Code::NotLeaderForPartition);
+        let same = Reason { code: Some(Code::NotLeaderForPartition), text: "as said".into() };
+        assert_eq!(error(&unknown, Some(&same)), "as said");
+        let cause = Reason { code: Some(Code::Authentication), text: "no such user".into() };
+        assert!(
+            error(&unknown, Some(&cause))
+                .ends_with(": no such user: check --user, --password-file and --sasl-mechanism")
+        );
+        assert_eq!(error(&KafkaError::Canceled, None), KafkaError::Canceled.to_string());
+    }
+}

@@ -1,0 +1,106 @@
+//! What the client library tells a reader: partitions that come and go, errors. Called on the
+//! thread that polls; nothing here waits.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rdkafka::TopicPartitionList;
+use rdkafka::client::ClientContext;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::{BaseConsumer, Consumer as _, ConsumerContext};
+use rdkafka::error::{KafkaError, KafkaResult};
+use rdkafka::types::RDKafkaRespErr;
+use tenure_core::nele::Change;
+
+use crate::told::{LOG, Reason, Told};
+
+/// What is to be done with partitions.
+pub(super) struct Changed {
+    pub(super) change: Change,
+    pub(super) partitions: Vec<i32>,
+}
+
+/// What the library has told.
+#[derive(Default)]
+pub(super) struct Context {
+    changes: Mutex<VecDeque<Changed>>,
+    told: Told,
+    /// From then on partitions are given back at once, and nothing is told.
+    leaves: AtomicBool,
+}
+
+impl Context {
+    pub(super) fn take(&self) -> Option<Changed> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    /// Why the last thing failed that failed since this was asked last.
+    pub(super) fn reason(&self) -> Option<Reason> {
+        self.told.reason()
+    }
+
+    pub(super) fn leave(&self) {
+        self.leaves.store(true, Ordering::SeqCst);
+    }
+
+    fn leaves(&self) -> bool {
+        self.leaves.load(Ordering::SeqCst)
+    }
+}
+
+impl ClientContext for Context {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        self.told.log(level, facility, message);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        self.told.error(error, reason);
+    }
+}
+
+impl ConsumerContext for Context {
+    /// An assignment is taken at once, without anything to be read: what is read from where is
+    /// asked for later. A revocation is answered by whoever polls, and a loss at once.
+    fn rebalance(
+        &self,
+        consumer: &BaseConsumer<Self>,
+        error: RDKafkaRespErr,
+        list: &mut TopicPartitionList,
+    ) {
+        let change = match error {
+            RDKafkaRespErr::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS => Change::Assigned,
+            _ if consumer.assignment_lost() => Change::Lost,
+            _ => Change::Revoked,
+        };
+        let partitions: Vec<_> = list.elements().iter().map(|one| one.partition()).collect();
+        let done = match change {
+            Change::Assigned => consumer.incremental_assign(&TopicPartitionList::new()),
+            Change::Revoked if !self.leaves() => Ok(()),
+            Change::Revoked | Change::Lost => give_back(consumer, list),
+        };
+        if let Err(error) = done {
+            tracing::warn!(target: LOG, "{change:?} {partitions:?}: {error}");
+        }
+        if !self.leaves() {
+            let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+            changes.push_back(Changed { change, partitions });
+        }
+    }
+}
+
+/// Gives partitions back. The library refuses to be told of those that it does not read, and waits
+/// to be told all the same.
+pub(super) fn give_back(
+    consumer: &BaseConsumer<Context>,
+    list: &TopicPartitionList,
+) -> KafkaResult<()> {
+    let read = consumer.assignment()?;
+    let mut those = TopicPartitionList::new();
+    for one in list.elements() {
+        if read.find_partition(one.topic(), one.partition()).is_some() {
+            those.add_partition(one.topic(), one.partition());
+        }
+    }
+    consumer.incremental_unassign(&those)
+}

@@ -1,0 +1,189 @@
+//! The ledger that the protocol asks for, on Kafka: requests go in, reports come out, in the order
+//! in which things happened. Nothing here waits for a broker but threads of its own.
+//!
+//! | thread | does | waits for |
+//! |---|---|---|
+//! | `tenure-member` | polls the member of the group, answers rebalances | nothing but the next event |
+//! | `tenure-ends` | looks up where partitions end | an answer, as long as a seek may take |
+//! | `tenure-observer` | polls a reader outside the group | nothing but the next event |
+//! | `tenure-topic` | looks whether the topic is still the same | an answer |
+//! | the producer's | hears what became of records | nothing but the next event |
+//!
+//! An assignment is taken without anything to read; when the protocol asks for a partition its end
+//! is looked up, and only then the library is told to read from exactly there. A revocation is
+//! answered when the protocol says so, and before `max.poll.interval.ms` is over in any case: the
+//! library goes on polling meanwhile, so that its member stays one.
+
+mod context;
+mod ends;
+mod member;
+mod observer;
+mod queue;
+mod reading;
+mod topic;
+mod writer;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use rdkafka::ClientConfig;
+use rdkafka::error::KafkaError;
+use tenure_core::nele::{Checked, Partition, Reading, RebalanceId, Report, Request};
+
+use self::member::{Ask, Begin, Member};
+use self::observer::Observer;
+use self::queue::Queue;
+use self::topic::Watch;
+use self::writer::Writer;
+use crate::login::LoginError;
+use crate::options::{CheckedOptions, GroupProtocol};
+use crate::settings;
+
+/// The way to the ledger, for one process.
+pub struct Ledger {
+    protocol: Checked,
+    topic: String,
+    group_protocol: GroupProtocol,
+    member_config: ClientConfig,
+    reader_config: ClientConfig,
+    queue: Queue,
+    rebalances: Arc<AtomicU64>,
+    member: Option<Member>,
+    observer: Option<Observer>,
+    writer: Writer,
+    /// Ends with this.
+    _watch: Watch,
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger").field("topic", &self.topic).finish_non_exhaustive()
+    }
+}
+
+/// Why there is no way to the ledger.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// The password cannot be read.
+    #[error(transparent)]
+    Login(#[from] LoginError),
+    /// The client library does not take the settings.
+    #[error("the client cannot be set up: {0}")]
+    Client(#[from] KafkaError),
+}
+
+impl Ledger {
+    /// The topic must be there: [`ensure`](crate::topic::ensure).
+    ///
+    /// # Errors
+    ///
+    /// When the client library does not take the settings. That no broker answers is none.
+    pub fn new(options: &CheckedOptions, protocol: Checked) -> Result<Self, LedgerError> {
+        let queue = Queue::default();
+        let name = options.topic.clone();
+        let writer = Writer::new(
+            settings::producer(options, &protocol)?,
+            name.clone(),
+            protocol.partitions,
+            queue.clone(),
+        )?;
+        let reader_config = settings::reader(options, &protocol)?;
+        let interval = protocol.publish_interval;
+        let watch = Watch::start(&reader_config, name.clone(), interval, queue.clone())?;
+        Ok(Self {
+            member_config: settings::member(options, &protocol)?,
+            reader_config,
+            protocol,
+            topic: name,
+            group_protocol: options.group_protocol,
+            queue,
+            rebalances: Arc::default(),
+            member: None,
+            observer: None,
+            writer,
+            _watch: watch,
+        })
+    }
+
+    /// Carries out a request. Waits for no broker; making a client takes milliseconds.
+    pub fn request(&mut self, request: &Request) {
+        match request {
+            Request::Join(membership) => self.join(*membership),
+            Request::Leave(membership) => match self.member.take() {
+                Some(member) => member.ask(Ask::Leave),
+                None => self.queue.put(Report::Left(*membership)),
+            },
+            Request::GiveBack(rebalance) => self.ask(Ask::GiveBack(*rebalance)),
+            Request::Read { partition, reading } if reading.rebalance == RebalanceId::NONE => {
+                self.observe(*partition, *reading);
+            }
+            Request::Read { partition, reading } => self.ask(Ask::Read(*partition, *reading)),
+            Request::Stop(reading) => {
+                let is_it = |observer: &mut Observer| observer.reading == *reading;
+                drop(self.observer.take_if(is_it));
+            }
+            Request::Publish { to, entry } => self.writer.publish(*to, entry),
+        }
+    }
+
+    /// Waits for what happens. Cancel safe.
+    pub async fn next(&self) -> Report {
+        self.queue.next().await
+    }
+
+    /// What has happened already, if anything.
+    #[must_use]
+    pub fn take(&self) -> Option<Report> {
+        self.queue.take()
+    }
+
+    fn ask(&self, ask: Ask) {
+        if let Some(member) = &self.member {
+            member.ask(ask);
+        }
+    }
+
+    fn join(&mut self, membership: tenure_core::nele::Membership) {
+        let begin = Begin {
+            config: self.member_config.clone(),
+            topic: self.topic.clone(),
+            max_poll_interval: self.protocol.max_poll_interval,
+            seek: self.protocol.seek,
+            silence: (self.group_protocol == GroupProtocol::Consumer)
+                .then_some(self.protocol.session_timeout),
+            rebalances: Arc::clone(&self.rebalances),
+            queue: self.queue.clone(),
+        };
+        match Member::join(membership, begin) {
+            // An earlier one that nobody asked to leave leaves.
+            Ok(member) => {
+                if let Some(earlier) = self.member.replace(member) {
+                    earlier.ask(Ask::Leave);
+                }
+            }
+            Err(error) => self.queue.put(Report::Fatal { why: error.to_string().into() }),
+        }
+    }
+
+    fn observe(&mut self, partition: Partition, reading: Reading) {
+        let (config, topic) = (&self.reader_config, &self.topic);
+        let seek = self.protocol.seek;
+        let started =
+            Observer::start(config, topic, (partition, reading), seek, self.queue.clone());
+        self.observer = None;
+        match started {
+            Ok(observer) => self.observer = Some(observer),
+            Err(error) => {
+                let end = Err(error.to_string().into());
+                self.queue.put(Report::Position { partition, reading, end });
+            }
+        }
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        self.ask(Ask::Leave);
+    }
+}

@@ -1,0 +1,122 @@
+//! One partition read by a process that is no member of the group.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::error::{KafkaError, KafkaResult};
+use rdkafka::{ClientConfig, Offset, TopicPartitionList};
+use tenure_core::nele::{Partition, Reading, Report};
+
+use super::context::Context;
+use super::ends::{Ends, Found};
+use super::queue::Queue;
+use super::reading::{Readings, is_broken};
+use crate::explain;
+use crate::told::LOG;
+
+/// How long a poll waits for something to happen.
+const POLL: Duration = Duration::from_millis(100);
+
+enum Ask {
+    Found(Found),
+    Stop,
+}
+
+/// Reads one partition outside the group, on a thread of its own. Dropping it ends it.
+pub(super) struct Observer {
+    pub(super) reading: Reading,
+    asks: Sender<Ask>,
+}
+
+impl Observer {
+    /// Looks up the end of the partition, and reads on from there.
+    pub(super) fn start(
+        config: &ClientConfig,
+        topic: &str,
+        (partition, reading): (Partition, Reading),
+        seek: Duration,
+        queue: Queue,
+    ) -> KafkaResult<Self> {
+        let consumer: BaseConsumer<Context> = config.create_with_context(Context::default())?;
+        let consumer = Arc::new(consumer);
+        let (asks, asked) = channel();
+        let found = asks.clone();
+        let mut ends = Ends::start(consumer.clone(), topic.to_owned(), seek, move |end| {
+            // Nobody hears it who was stopped.
+            let _ = found.send(Ask::Found(end));
+        });
+        ends.find(partition, reading);
+        let topic = topic.to_owned();
+        let run = move || {
+            let mut readings = Readings::default();
+            readings.want(partition, reading);
+            loop {
+                match asked.try_recv() {
+                    Ok(Ask::Found((_, _, end))) => {
+                        let end = end.and_then(|end| begin(&consumer, &topic, partition, end));
+                        if end.is_ok() {
+                            readings.begin(partition, reading);
+                        }
+                        queue.put(Report::Position { partition, reading, end });
+                    }
+                    Ok(Ask::Stop) | Err(std::sync::mpsc::TryRecvError::Disconnected) => break,
+                    Err(std::sync::mpsc::TryRecvError::Empty) => {}
+                }
+                poll(&consumer, &mut readings, &queue);
+            }
+            ends.end();
+        };
+        thread::Builder::new()
+            .name("tenure-observer".into())
+            .spawn(run)
+            .map_err(|error| KafkaError::ClientCreation(error.to_string()))?;
+        Ok(Self { reading, asks })
+    }
+}
+
+impl Drop for Observer {
+    fn drop(&mut self) {
+        // An error means that it has ended.
+        let _ = self.asks.send(Ask::Stop);
+    }
+}
+
+fn begin(
+    consumer: &BaseConsumer<Context>,
+    topic: &str,
+    partition: Partition,
+    end: u64,
+) -> Result<u64, Arc<str>> {
+    let offset = i64::try_from(end).map_or(Offset::Invalid, Offset::Offset);
+    let assign = || {
+        let mut list = TopicPartitionList::new();
+        list.add_partition_offset(topic, partition.0.cast_signed(), offset)?;
+        consumer.assign(&list)
+    };
+    assign().map(|()| end).map_err(|error| explain::error(&error, None).into())
+}
+
+fn poll(consumer: &BaseConsumer<Context>, readings: &mut Readings, queue: &Queue) {
+    let broken = |(partition, reading): (Partition, Reading), why: Arc<str>| {
+        queue.put(Report::Broken { partition, reading, why });
+    };
+    match consumer.poll(POLL) {
+        None => {}
+        Some(Ok(message)) => {
+            if let Some(ended) = readings.take(&message, queue) {
+                broken(ended, "more came in than was read".into());
+            }
+        }
+        Some(Err(error)) => {
+            let why: Arc<str> = explain::error(&error, consumer.context().reason().as_ref()).into();
+            if is_broken(&error) {
+                readings.clear().into_iter().for_each(|ended| broken(ended, why.clone()));
+            } else {
+                tracing::debug!(target: LOG, "{why}");
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Which reading each record belongs to.
+
+use std::collections::BTreeMap;
+
+use rdkafka::Message as _;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::BorrowedMessage;
+use tenure_core::nele::{Partition, Reading, Record};
+
+use super::queue::Queue;
+use crate::{native, wire};
+
+/// What is read, and what is asked for.
+#[derive(Default)]
+pub(super) struct Readings {
+    /// By partition: what was asked for last, and whether it has begun.
+    all: BTreeMap<u32, (Reading, bool)>,
+}
+
+impl Readings {
+    /// This one is asked for: what is read of its partition until then belongs to none.
+    pub(super) fn want(&mut self, partition: Partition, reading: Reading) {
+        self.all.insert(partition.0, (reading, false));
+    }
+
+    /// Whether it is the one that was asked for last, and has not begun.
+    pub(super) fn is_wanted(&self, partition: Partition, reading: Reading) -> bool {
+        self.all.get(&partition.0) == Some(&(reading, false))
+    }
+
+    pub(super) fn begin(&mut self, partition: Partition, reading: Reading) {
+        self.all.insert(partition.0, (reading, true));
+    }
+
+    pub(super) fn forget(&mut self, partition: Partition) {
+        self.all.remove(&partition.0);
+    }
+
+    /// Forgets those that have begun.
+    pub(super) fn clear(&mut self) -> Vec<(Partition, Reading)> {
+        let begun = self.all.extract_if(.., |_, (_, begun)| *begun);
+        begun.map(|(partition, (reading, _))| (Partition(partition), reading)).collect()
+    }
+
+    /// Puts what was read into the queue, if it belongs to a reading; says which reading has ended
+    /// because there is no room for it.
+    pub(super) fn take(
+        &mut self,
+        message: &BorrowedMessage<'_>,
+        queue: &Queue,
+    ) -> Option<(Partition, Reading)> {
+        let partition = u32::try_from(message.partition()).ok()?;
+        let (reading, _) = *self.all.get(&partition).filter(|(_, begun)| *begun)?;
+        let record = Record {
+            offset: u64::try_from(message.offset()).ok()?,
+            epoch: u32::try_from(native::leader_epoch(message)).ok(),
+            said: wire::read(native::header(message, wire::HEADER_C)),
+        };
+        let partition = Partition(partition);
+        if queue.put_record(partition, reading, record) {
+            return None;
+        }
+        self.forget(partition);
+        Some((partition, reading))
+    }
+}
+
+/// Whether a reader goes on nowhere, until it is told from where: out of range, or truncated. The
+/// library resets it to nothing, and says so once.
+pub(super) fn is_broken(error: &KafkaError) -> bool {
+    matches!(
+        error.rdkafka_error_code(),
+        Some(
+            RDKafkaErrorCode::AutoOffsetReset
+                | RDKafkaErrorCode::OffsetOutOfRange
+                | RDKafkaErrorCode::LogTruncation
+                | RDKafkaErrorCode::NoOffset
+        )
+    )
+}

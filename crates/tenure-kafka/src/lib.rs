@@ -1,0 +1,37 @@
+//! Tenure's elections on a partitioned ledger, Kafka: leaders that emerge from who owns which
+//! partitions.
+//!
+//! The protocol, its guarantees and what it does *not* guarantee: [`tenure_core::nele`]. What it
+//! asks of a ledger is carried out by [`Ledger`]; what it needs of a topic, and whether it is
+//! there, is seen to by [`topic`]; how entries are written is in [`wire`].
+
+mod broker;
+mod counters;
+mod driver;
+mod explain;
+mod ledger;
+mod login;
+pub mod native;
+mod node;
+mod notice;
+mod options;
+mod property;
+mod roles;
+mod session;
+mod settings;
+mod told;
+pub mod topic;
+pub mod wire;
+
+pub use broker::{Broker, BrokerError};
+pub use counters::Counters;
+pub use ledger::{Ledger, LedgerError};
+pub use login::{Login, LoginError, Mechanism, Password};
+pub use node::{Builder, Class, Node, StartError};
+pub use notice::Notice;
+pub use options::{CheckedOptions, GroupProtocol, Options, OptionsError, Tls};
+pub use property::{Property, PropertyError, Why};
+pub use roles::{Emerged, Roles};
+pub use session::{Session, SessionError};
+pub use tenure_core::nele::{Checked, Config, ConfigError, Mode, OwnEvent, Seen};
+pub use tenure_tls::{Identity, Pem, PemError};

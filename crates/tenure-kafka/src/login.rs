@@ -1,0 +1,156 @@
+//! As whom a client logs in.
+
+use std::fmt;
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// As whom to log in, by SASL. Other mechanisms, as OAUTHBEARER, are set by
+/// [properties](crate::Property).
+#[derive(Clone, PartialEq, Eq)]
+pub struct Login {
+    /// How the password is proved.
+    pub mechanism: Mechanism,
+    /// The user.
+    pub user: String,
+    /// Its password.
+    pub password: Password,
+}
+
+/// How a password is proved to a broker.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Mechanism {
+    /// It is sent.
+    #[default]
+    Plain,
+    /// SCRAM-SHA-256: it is not.
+    ScramSha256,
+    /// SCRAM-SHA-512: it is not.
+    ScramSha512,
+}
+
+/// A password.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Password {
+    /// This.
+    Text(String),
+    /// The only line of this file.
+    File(PathBuf),
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { mechanism, user, .. } = self;
+        f.debug_struct("Login")
+            .field("mechanism", mechanism)
+            .field("user", user)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(_) => f.write_str("Text(..)"),
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+        }
+    }
+}
+
+/// More than any password needs, and what is read of a file at most.
+const FILE_MAX: u64 = 65_536;
+
+impl Password {
+    pub(crate) fn read(&self) -> Result<String, LoginError> {
+        match self {
+            Self::Text(text) => Ok(text.clone()),
+            Self::File(path) => {
+                let mut text = String::new();
+                let read = fs::File::open(path)
+                    .and_then(|file| file.take(FILE_MAX).read_to_string(&mut text));
+                read.map_err(|source| LoginError::File {
+                    path: path.clone(),
+                    source: Arc::new(source),
+                })?;
+                let line = text.strip_suffix('\n').unwrap_or(&text);
+                Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
+            }
+        }
+    }
+}
+
+impl Mechanism {
+    /// As Kafka calls it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Plain => "PLAIN",
+            Self::ScramSha256 => "SCRAM-SHA-256",
+            Self::ScramSha512 => "SCRAM-SHA-512",
+        }
+    }
+}
+
+impl fmt::Display for Mechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Mechanism {
+    type Err = LoginError;
+
+    fn from_str(text: &str) -> Result<Self, LoginError> {
+        let all = [Self::Plain, Self::ScramSha256, Self::ScramSha512];
+        let found = all.into_iter().find(|one| one.as_str().eq_ignore_ascii_case(text));
+        found.ok_or(LoginError::Mechanism)
+    }
+}
+
+/// A login that cannot work. What the file holds is in none of these.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum LoginError {
+    /// The file of the password cannot be read.
+    #[error("cannot read {path}: {source}", path = path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What the system says.
+        source: Arc<io::Error>,
+    },
+    /// Not a known mechanism.
+    #[error("a SASL mechanism is one of: plain, scram-sha-256, scram-sha-512")]
+    Mechanism,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_the_line_of_its_file_and_never_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("password");
+        for text in ["secret", "secret\n", "secret\r\n"] {
+            fs::write(&path, text).unwrap();
+            assert_eq!(Password::File(path.clone()).read().unwrap(), "secret");
+        }
+        let password = Password::Text("secret".into());
+        assert_eq!(password.read().unwrap(), "secret");
+        let login = Login { mechanism: Mechanism::Plain, user: "ann".into(), password };
+        assert_eq!(format!("{login:?}"), "Login { mechanism: Plain, user: \"ann\", .. }");
+        assert_eq!(
+            Password::File("/nowhere/password".into()).read().unwrap_err().to_string(),
+            "cannot read /nowhere/password: No such file or directory (os error 2)"
+        );
+    }
+
+    #[test]
+    fn mechanisms_are_read_in_any_case() {
+        assert_eq!("SCRAM-SHA-512".parse::<Mechanism>().unwrap(), Mechanism::ScramSha512);
+        assert_eq!("plain".parse::<Mechanism>().unwrap().to_string(), "PLAIN");
+        "md5".parse::<Mechanism>().unwrap_err();
+    }
+}

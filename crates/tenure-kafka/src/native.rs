@@ -1,0 +1,159 @@
+//! What librdkafka knows and `rdkafka` has no safe function for: the leader epoch of a record, a
+//! header by its name, the id of a topic.
+//!
+//! The only file with `unsafe` code. Each block says why what it calls may be called.
+
+#![expect(unsafe_code, reason = "librdkafka is C, and these functions have no safe ones")]
+
+use std::ffi::CStr;
+use std::ptr::{self, NonNull};
+use std::time::Duration;
+
+use rdkafka::bindings as c;
+use rdkafka::client::{Client, ClientContext};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::BorrowedMessage;
+
+/// The leader epoch of the batch that a record was appended with, as it was read; -1 if the broker
+/// did not say.
+pub fn leader_epoch(message: &BorrowedMessage<'_>) -> i32 {
+    // SAFETY: the pointer is the message's own, valid as long as it is borrowed; it is only read.
+    unsafe { c::rd_kafka_message_leader_epoch(message.ptr()) }
+}
+
+/// The value of the last header called `name`; nothing if there is none, or it has no value.
+///
+/// `rdkafka`'s own reading panics when the name of any header is not UTF-8, and anybody may have
+/// written the record.
+pub fn header<'m>(message: &'m BorrowedMessage<'_>, name: &CStr) -> Option<&'m [u8]> {
+    let mut headers = ptr::null_mut();
+    // SAFETY: the message is valid as above, and keeps the headers that it gives.
+    let error = unsafe { c::rd_kafka_message_headers(message.ptr(), &raw mut headers) };
+    if error != NONE || headers.is_null() {
+        return None;
+    }
+    let (mut value, mut length) = (ptr::null(), 0);
+    // SAFETY: the headers are those of the message, the name ends in zero.
+    let error = unsafe {
+        c::rd_kafka_header_get_last(headers, name.as_ptr(), &raw mut value, &raw mut length)
+    };
+    if error != NONE || value.is_null() {
+        return None;
+    }
+    // SAFETY: so many bytes from there belong to the headers, which belong to the message until it
+    // is dropped; nobody writes to them.
+    Some(unsafe { std::slice::from_raw_parts(value.cast(), length) })
+}
+
+/// The id of the topic called `name`: a topic that is made anew has another.
+/// Blocks until the cluster has answered, or `within` has passed.
+pub fn topic_id<C: ClientContext>(
+    client: &Client<C>,
+    name: &CStr,
+    within: Duration,
+) -> Result<u128, KafkaError> {
+    let client = client.native_ptr();
+    let millis = i32::try_from(within.as_millis()).unwrap_or(i32::MAX).max(1);
+    let event = describe(client, name, millis).ok_or(failed(TIMED_OUT))?;
+    // SAFETY: the event is ours until it is dropped, and all that is read below is its own.
+    unsafe {
+        let error = c::rd_kafka_event_error(event.pointer());
+        if error != NONE {
+            return Err(failed(error));
+        }
+        let result = c::rd_kafka_event_DescribeTopics_result(event.pointer());
+        let mut count = 0;
+        if result.is_null() {
+            return Err(failed(UNKNOWN));
+        }
+        let topics = c::rd_kafka_DescribeTopics_result_topics(result, &raw mut count);
+        if topics.is_null() || count == 0 {
+            return Err(failed(UNKNOWN));
+        }
+        let topic = *topics;
+        // No error is a null pointer, whose code is 0.
+        let error = c::rd_kafka_error_code(c::rd_kafka_TopicDescription_error(topic));
+        if error != NONE {
+            return Err(failed(error));
+        }
+        let id = c::rd_kafka_TopicDescription_topic_id(topic);
+        if id.is_null() {
+            return Err(failed(UNKNOWN));
+        }
+        let halves = [
+            c::rd_kafka_Uuid_most_significant_bits(id),
+            c::rd_kafka_Uuid_least_significant_bits(id),
+        ];
+        let [most, least] = halves.map(|half| u128::from(half.cast_unsigned()));
+        Ok(most << 64 | least)
+    }
+}
+
+/// Asks about a topic, and waits for the answer.
+fn describe(
+    client: *mut c::rd_kafka_t,
+    name: &CStr,
+    millis: i32,
+) -> Option<Owned<c::rd_kafka_event_t>> {
+    // SAFETY: the client outlives all of this, as its owner is borrowed. Each pointer is checked
+    // and destroyed once, in the opposite order; the library copies the names.
+    unsafe {
+        let operation = c::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS;
+        let options = Owned::new(
+            c::rd_kafka_AdminOptions_new(client, operation),
+            c::rd_kafka_AdminOptions_destroy,
+        )?;
+        let mut said = [0; 256];
+        // A time that is refused is the default's, and ours is waited for no longer than asked for.
+        c::rd_kafka_AdminOptions_set_request_timeout(
+            options.pointer(),
+            millis,
+            said.as_mut_ptr(),
+            said.len(),
+        );
+        let mut names = [name.as_ptr()];
+        let topics = Owned::new(
+            c::rd_kafka_TopicCollection_of_topic_names(names.as_mut_ptr(), names.len()),
+            c::rd_kafka_TopicCollection_destroy,
+        )?;
+        let queue = Owned::new(c::rd_kafka_queue_new(client), c::rd_kafka_queue_destroy)?;
+        c::rd_kafka_DescribeTopics(client, topics.pointer(), options.pointer(), queue.pointer());
+        let event = c::rd_kafka_queue_poll(queue.pointer(), millis);
+        Owned::new(event, c::rd_kafka_event_destroy)
+    }
+}
+
+const NONE: c::rd_kafka_resp_err_t = c::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR;
+const UNKNOWN: c::rd_kafka_resp_err_t = c::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__FAIL;
+const TIMED_OUT: c::rd_kafka_resp_err_t = c::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__TIMED_OUT;
+
+fn failed(error: c::rd_kafka_resp_err_t) -> KafkaError {
+    KafkaError::MetadataFetch(RDKafkaErrorCode::from(error))
+}
+
+/// Something of the library's that must be given back to it.
+struct Owned<T> {
+    pointer: NonNull<T>,
+    destroy: unsafe extern "C" fn(*mut T),
+}
+
+impl<T> Owned<T> {
+    /// # Safety
+    ///
+    /// What `pointer` points to, if anything, must be ours and be given back by `destroy`, once.
+    unsafe fn new(pointer: *mut T, destroy: unsafe extern "C" fn(*mut T)) -> Option<Self> {
+        NonNull::new(pointer).map(|pointer| Self { pointer, destroy })
+    }
+
+    fn pointer(&self) -> *mut T {
+        self.pointer.as_ptr()
+    }
+}
+
+impl<T> Drop for Owned<T> {
+    fn drop(&mut self) {
+        // SAFETY: whoever made this promised that it may be given back, and it is given back here
+        // only.
+        unsafe { (self.destroy)(self.pointer()) }
+    }
+}

@@ -1,0 +1,270 @@
+//! A process that takes part in elections on Kafka.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use tenure::driver::{self, HoldOf, Notices, Timing};
+use tenure::{AtMostOne, Election, MayOverlap, NameError, SafetyClass, SystemError};
+use tenure_core::ElectionName;
+use tenure_core::nele::{Checked, Mode, Nele, Process, Role, Seen, Start, TopicId};
+use tokio::sync::broadcast;
+
+use crate::counters::Counters;
+use crate::driver::{Ask, Wired};
+use crate::ledger::{Ledger, LedgerError};
+use crate::notice::Notice;
+use crate::options::CheckedOptions;
+use crate::roles::Roles;
+use crate::topic::{self, Made, TopicError};
+
+/// A class of safety, and the mode that has it.
+pub trait Class: SafetyClass {
+    /// The mode.
+    const MODE: Mode;
+}
+
+impl Class for AtMostOne {
+    const MODE: Mode = Mode::AtMostOne;
+}
+
+impl Class for MayOverlap {
+    const MODE: Mode = Mode::AtLeastOne;
+}
+
+/// One process that stands for roles. Clones are the same.
+///
+/// `Node<AtMostOne>` is one in `at-most-one`, whose leaders have fences, and `Node<MayOverlap>` one
+/// in `at-least-one`, whose leaders have none. Its first campaign joins the group, and the end of
+/// its last one leaves it. When the last clone and the last handle that came from it are gone, the
+/// node gives up whatever it leads and leaves. [`close`](Self::close) does so at once and waits
+/// until that is done.
+///
+/// ```no_run
+/// use tenure::AtMostOne;
+/// use tenure_kafka::{Config, Mode, Node, Options};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let [election, group] = ["prices", "blue"];
+/// let (election, group) = (election.parse()?, group.parse()?);
+/// let config = Config::new(election, group, "web-1".parse()?, 16, Mode::AtMostOne);
+/// let options = Options::new(vec!["kafka-1:9092".parse()?], "prices").check()?;
+/// let kafka: Node<AtMostOne> = Node::builder(config.check()?, options).start().await?;
+///
+/// let leadership = kafka.role(3).campaign("10.0.0.7:8080").await?;
+/// println!("leading {} with fence {}", leadership.election(), leadership.fence());
+/// kafka.close().await;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Node<C: Class> {
+    shared: Arc<Shared<C>>,
+}
+
+struct Shared<C: Class> {
+    config: Checked,
+    who: Process,
+    topic: TopicId,
+    driver: HoldOf<Wired<C>>,
+    notices: Notices<Notice>,
+}
+
+/// Starts a [`Node`].
+#[must_use]
+pub struct Builder<C: Class> {
+    config: Checked,
+    options: CheckedOptions,
+    class: PhantomData<C>,
+}
+
+/// Why a node did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The settings are of the other mode.
+    #[error("mode {mode} does not promise what this node's handles do: those are of {handles}")]
+    Mode {
+        /// As configured.
+        mode: Mode,
+        /// That of the handles.
+        handles: Mode,
+    },
+    /// The topic cannot be used.
+    #[error(transparent)]
+    Topic(#[from] TopicError),
+    /// The client cannot be set up.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The system refused something a node needs.
+    #[error(transparent)]
+    System(#[from] SystemError),
+}
+
+impl<C: Class> Node<C> {
+    /// A process with these settings, on the ledger that is reached by these options.
+    pub fn builder(config: Checked, options: CheckedOptions) -> Builder<C> {
+        Builder { config, options, class: PhantomData }
+    }
+
+    /// The election of role `number`.
+    #[must_use]
+    pub fn role(&self, number: u32) -> Election<C> {
+        self.election_named(self.shared.config.election_of(Role(number)))
+    }
+
+    /// Campaigns for all of these roles: each leadership is given as it emerges.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    #[must_use]
+    pub fn roles(&self, roles: Range<u32>, value: &str) -> Roles<C> {
+        let mut all = Roles::new(self.clone(), value);
+        roles.for_each(|role| all.stand(role));
+        all
+    }
+
+    /// The election `NAME/j`, of role j. Of any other name a campaign is refused.
+    pub fn election(&self, name: &str) -> Result<Election<C>, NameError> {
+        Ok(self.election_named(ElectionName::new(name)?))
+    }
+
+    /// The election with this name.
+    #[must_use]
+    pub fn election_named(&self, name: ElectionName) -> Election<C> {
+        self.shared.driver.election(name)
+    }
+
+    /// The settings it runs with.
+    #[must_use]
+    pub fn config(&self) -> &Checked {
+        &self.shared.config
+    }
+
+    /// How others know this run of it.
+    #[must_use]
+    pub fn who(&self) -> &Process {
+        &self.shared.who
+    }
+
+    /// The topic as it was found at the start.
+    #[must_use]
+    pub fn topic(&self) -> &TopicId {
+        &self.shared.topic
+    }
+
+    /// What an operator should hear of: for the first who asks since the start, for all others
+    /// from now on. Slow listeners miss the oldest.
+    #[must_use]
+    pub fn notices(&self) -> broadcast::Receiver<Notice> {
+        self.shared.notices.listen()
+    }
+
+    /// Totals since the start; `None` once the node is closed. Cancel safe.
+    pub async fn counters(&self) -> Option<Counters> {
+        self.shared.driver.ask(Ask::Counters).await
+    }
+
+    /// All leaders of all roles as others say themselves, for a table: complete a moment after one
+    /// of them is observed, and for as long. `None` once the node is closed. Cancel safe.
+    pub async fn seen(&self) -> Option<Vec<Seen>> {
+        self.shared.driver.ask(Ask::Seen).await
+    }
+
+    /// Leaves the group and joins it again, so that what it owns is spread anew over all members.
+    /// What it leads is given up; campaigns that have not won go on.
+    pub async fn leave_and_join(&self) {
+        self.ask_to_leave(false, true).await;
+    }
+
+    async fn ask_to_leave(&self, lead_on: bool, again: bool) {
+        // It answers nothing.
+        let ask = |_: tokio::sync::oneshot::Sender<()>| Ask::Leave { lead_on, again };
+        let _: Option<()> = self.shared.driver.ask(ask).await;
+    }
+
+    /// Gives up whatever it leads, leaves the group, and waits until that is done, 5 s at most. In
+    /// `at-least-one`, [`leave`](Node::leave) first: then no role is without a leader meanwhile.
+    /// Every handle of this node says from then on that it does not lead.
+    ///
+    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
+    /// node closes all the same.
+    pub async fn close(&self) {
+        self.shared.driver.close().await;
+    }
+}
+
+impl Node<MayOverlap> {
+    /// Leaves the group, and leads on until others can have taken over, so that no role is without
+    /// a leader meanwhile: its leaderships end by themselves, no later than T after the last news.
+    /// Campaigns that have not won end at once; a later one joins again. Cancel safe.
+    pub async fn leave(&self) {
+        self.ask_to_leave(true, false).await;
+    }
+}
+
+impl<C: Class> Clone for Node<C> {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<C: Class> fmt::Debug for Node<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("who", &self.shared.who).finish_non_exhaustive()
+    }
+}
+
+impl<C: Class> fmt::Debug for Builder<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl<C: Class> Builder<C> {
+    /// Makes sure of the topic, and starts, on a thread of its own, so that an application that
+    /// blocks cannot starve a beat. Takes up to half a minute if no broker answers, which is an
+    /// error: what is not known of the topic cannot be promised.
+    ///
+    /// # Errors
+    ///
+    /// When the topic cannot be used, and why.
+    pub async fn start(self) -> Result<Node<C>, StartError> {
+        let Self { config, options, .. } = self;
+        if config.mode != C::MODE {
+            return Err(StartError::Mode { mode: config.mode, handles: C::MODE });
+        }
+        let Made { id: topic, anew, session } = topic::ensure(&options, &config).await?;
+        let ledger = Ledger::new(&options, config.clone())?;
+        let (incarnation, seed) = (driver::random()?, driver::seed()?);
+        let who = Process { id: config.id.clone(), incarnation };
+        let start = Start { incarnation, seed, topic: topic.clone() };
+        let (notices, said) = Notices::new();
+        // Nobody listening is fine.
+        let _ = said.send(Notice::Began {
+            topic: options.topic.clone(),
+            id: topic.clone(),
+            anew,
+            group_protocol: options.group_protocol,
+            session,
+            group: config.group_id(),
+        });
+        let settings = config.clone();
+        let begin = move || {
+            let wired = Wired {
+                config: settings.clone(),
+                ledger,
+                notices: said,
+                counters: Counters::default(),
+                class: PhantomData,
+            };
+            (wired, Nele::new(settings), start)
+        };
+        let (grace, kill_margin) = (config.grace, config.kill_margin);
+        let resignation_max = config.takeover;
+        let timing = move || Timing { grace, kill_margin, resignation_max };
+        let driver = driver::spawn(begin, timing)?;
+        Ok(Node { shared: Arc::new(Shared { config, who, topic, driver, notices }) })
+    }
+}

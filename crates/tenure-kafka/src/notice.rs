@@ -1,0 +1,75 @@
+//! What an operator should hear of.
+
+use std::fmt;
+
+use tenure_core::ElectionName;
+use tenure_core::nele::{OwnEvent, TopicId};
+
+use crate::options::GroupProtocol;
+use crate::session::Session;
+
+/// Something that happened beside the leaderships of a node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Notice {
+    /// The node has begun.
+    Began {
+        /// The topic.
+        topic: String,
+        /// Which one it is.
+        id: TopicId,
+        /// Whether it was made just now.
+        anew: bool,
+        /// By which protocol members join.
+        group_protocol: GroupProtocol,
+        /// Which session timeout is in use.
+        session: Session,
+        /// The group as the coordinator knows it.
+        group: String,
+    },
+    /// What the protocol itself tells.
+    Protocol {
+        /// The election, when it is about one.
+        election: Option<ElectionName>,
+        /// What.
+        event: OwnEvent,
+    },
+}
+
+impl Notice {
+    /// What an operator can do about it, if anything is wrong that the process cannot mend.
+    #[must_use]
+    pub const fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Protocol { event: OwnEvent::Unfilled { first: Some(_), .. }, .. } => Some(
+                "this process owns their partitions and does not stand for them; have all \
+                 processes of a group stand for the same roles",
+            ),
+            Self::Protocol { event: OwnEvent::SameHost { .. }, .. } => {
+                Some("both fail with the machine; run each group on machines of its own")
+            }
+            Self::Protocol { event: OwnEvent::SameName { .. }, .. } => {
+                Some("give each process of a group an id of its own")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Began { topic, id, anew, group_protocol, session, group } => {
+                let made = if *anew { ", made just now" } else { "" };
+                write!(
+                    f,
+                    "topic {topic} ({id}){made}, group {group}, protocol {group_protocol}: "
+                )?;
+                session.fmt(f)
+            }
+            Self::Protocol { election: Some(election), event } => write!(f, "{election}: {event}"),
+            Self::Protocol { election: None, event } => event.fmt(f),
+        }?;
+        self.remedy().map_or(Ok(()), |remedy| write!(f, ": {remedy}"))
+    }
+}

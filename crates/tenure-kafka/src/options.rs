@@ -1,0 +1,222 @@
+//! How the ledger is reached: brokers, topic, group protocol, TLS, a login.
+
+use std::fmt;
+use std::ops::Deref;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use tenure_tls::{Identity, Pem, PemError};
+
+use crate::broker::Broker;
+use crate::login::{Login, LoginError};
+use crate::property::Property;
+
+/// How the ledger is reached. Checked by [`check`](Self::check); cheap to clone afterwards.
+///
+/// ```
+/// use tenure_kafka::Options;
+///
+/// let options = Options::new(vec!["127.0.0.1:9092".parse()?], "prices").check()?;
+/// assert_eq!(options.topic, "prices");
+/// assert_eq!(
+///     Options::new(vec![], "prices").check().unwrap_err().to_string(),
+///     "no broker is given: at least one, as kafka-1:9092",
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Some of the brokers; the others are learned from them.
+    pub brokers: Vec<Broker>,
+    /// The topic.
+    pub topic: String,
+    /// With how many copies of each partition the topic is made if there is none; `None`: it is not
+    /// made.
+    pub create: Option<u16>,
+    /// Whether a topic will do whose acknowledged records are lost with a broker. Then there may be
+    /// two leaders for up to T afterwards, in `at_most_one` too.
+    pub allow_unreplicated: bool,
+    /// By which protocol members join their group.
+    pub group_protocol: GroupProtocol,
+    /// What TLS needs; `None`: everything is sent as it is.
+    pub tls: Option<Tls>,
+    /// As whom to log in, if brokers ask for that.
+    pub login: Option<Login>,
+    /// What else the client library is to be set to.
+    pub properties: Vec<Property>,
+}
+
+/// By which protocol members join their group. All members of one must use the same.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum GroupProtocol {
+    /// The one that all brokers have: members choose their session timeout, and one of them
+    /// assigns partitions.
+    #[default]
+    Classic,
+    /// The newer one, of Kafka 4: the coordinator assigns partitions, and the session timeout is
+    /// the group's, set at the broker.
+    Consumer,
+}
+
+/// What TLS needs. Read when a client is made: a certificate that is renewed is used after the
+/// next start.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tls {
+    /// The certificates of whoever signs the brokers' certificates. `None`: the system's.
+    pub authority: Option<Pem>,
+    /// What this client shows, where brokers ask for it (mTLS).
+    pub identity: Option<Identity>,
+}
+
+impl Options {
+    /// These brokers, this topic, and nothing else.
+    #[must_use]
+    pub fn new(brokers: Vec<Broker>, topic: &str) -> Self {
+        Self {
+            brokers,
+            topic: topic.to_owned(),
+            create: None,
+            allow_unreplicated: false,
+            group_protocol: GroupProtocol::Classic,
+            tls: None,
+            login: None,
+            properties: Vec::new(),
+        }
+    }
+
+    /// Lets options pass that can work, or says which cannot. Reads the certificates and the file
+    /// of the password.
+    ///
+    /// # Errors
+    ///
+    /// What cannot work, and what to do.
+    pub fn check(self) -> Result<CheckedOptions, OptionsError> {
+        if self.brokers.is_empty() {
+            return Err(OptionsError::NoBroker);
+        }
+        let is_right = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+        let topic = &self.topic;
+        let shaped = (1..=TOPIC_MAX).contains(&topic.len()) && topic.chars().all(is_right);
+        if !shaped || matches!(topic.as_str(), "." | "..") {
+            return Err(OptionsError::Topic { given: topic.chars().take(256).collect() });
+        }
+        if self.create == Some(0) {
+            return Err(OptionsError::NoCopy);
+        }
+        if let Some(tls) = &self.tls {
+            tenure_tls::client_config(tls.authority.as_ref(), tls.identity.as_ref())?;
+        }
+        if let Some(login) = &self.login {
+            login.password.read()?;
+        }
+        Ok(CheckedOptions(Arc::new(self)))
+    }
+
+    /// The brokers, as the client library and Kafka's tools take them.
+    #[must_use]
+    pub fn addresses(&self) -> String {
+        let brokers: Vec<_> = self.brokers.iter().map(Broker::as_str).collect();
+        brokers.join(",")
+    }
+}
+
+/// What Kafka allows.
+const TOPIC_MAX: usize = 249;
+
+/// [`Options`] that [`Options::check`] has let pass.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckedOptions(Arc<Options>);
+
+impl Deref for CheckedOptions {
+    type Target = Options;
+
+    fn deref(&self) -> &Options {
+        &self.0
+    }
+}
+
+impl GroupProtocol {
+    /// As Kafka calls it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Classic => "classic",
+            Self::Consumer => "consumer",
+        }
+    }
+}
+
+impl fmt::Display for GroupProtocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for GroupProtocol {
+    type Err = OptionsError;
+
+    fn from_str(text: &str) -> Result<Self, OptionsError> {
+        match text {
+            "classic" => Ok(Self::Classic),
+            "consumer" => Ok(Self::Consumer),
+            _ => Err(OptionsError::GroupProtocol),
+        }
+    }
+}
+
+/// Options that cannot work.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum OptionsError {
+    /// Nowhere to connect to.
+    #[error("no broker is given: at least one, as kafka-1:9092")]
+    NoBroker,
+    /// No name of a topic.
+    #[error(
+        "topic {given:?} must be 1 to {TOPIC_MAX} letters, digits, dots, underscores and hyphens"
+    )]
+    Topic {
+        /// What was given.
+        given: String,
+    },
+    /// No copy at all.
+    #[error("a topic is made with at least one copy of each partition; 3 outlive a broker")]
+    NoCopy,
+    /// Not a known protocol.
+    #[error("a group protocol is one of: classic, consumer")]
+    GroupProtocol,
+    /// A certificate or key cannot be used.
+    #[error(transparent)]
+    Pem(#[from] PemError),
+    /// The login cannot be used.
+    #[error(transparent)]
+    Login(#[from] LoginError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::login::{Mechanism, Password};
+
+    #[test]
+    fn options_that_cannot_work_are_told() {
+        let right = || Options::new(vec!["host:9092".parse().unwrap()], "prices");
+        let told = |options: Options| options.check().unwrap_err().to_string();
+        for topic in ["", "..", "a b", "a/b", &"x".repeat(250)] {
+            let said = told(Options { topic: topic.to_owned(), ..right() });
+            assert!(said.ends_with("letters, digits, dots, underscores and hyphens"), "{said}");
+        }
+        assert!(told(Options { create: Some(0), ..right() }).contains("at least one copy"));
+        let missing = Tls { authority: Some(Pem::File("/nowhere/ca".into())), ..Tls::default() };
+        assert_eq!(
+            told(Options { tls: Some(missing), ..right() }),
+            "cannot read /nowhere/ca: No such file or directory (os error 2)"
+        );
+        let password = Password::File("/nowhere/password".into());
+        let login = Login { mechanism: Mechanism::Plain, user: "ann".into(), password };
+        assert!(told(Options { login: Some(login), ..right() }).starts_with("cannot read"));
+        let two =
+            Options { brokers: vec!["a:1".parse().unwrap(), "b:2".parse().unwrap()], ..right() };
+        assert_eq!(two.check().unwrap().addresses(), "a:1,b:2");
+        assert!("eager".parse::<GroupProtocol>().is_err());
+    }
+}

@@ -1,0 +1,226 @@
+//! Settings of the client library that a user gives by their own names, and those that are not the
+//! user's.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A setting of librdkafka, by its own name: `client.rack=b`, `socket.keepalive.enable=true`.
+///
+/// Those on which the protocol relies are refused, with what to use instead.
+///
+/// ```
+/// use tenure_kafka::Property;
+///
+/// let rack: Property = "client.rack=b".parse()?;
+/// assert_eq!((rack.name(), rack.value()), ("client.rack", "b"));
+/// let error = "session.timeout.ms=6000".parse::<Property>().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "session.timeout.ms is not for --kafka-property: use --session-timeout",
+/// );
+/// # Ok::<(), tenure_kafka::PropertyError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Property {
+    name: String,
+    value: String,
+}
+
+impl fmt::Debug for Property {
+    /// Without the value, which may be a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Property({})", self.name)
+    }
+}
+
+impl Property {
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is set to.
+    #[must_use]
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+}
+
+impl FromStr for Property {
+    type Err = PropertyError;
+
+    fn from_str(given: &str) -> Result<Self, PropertyError> {
+        let Some((name, value)) = given.split_once('=') else {
+            // The whole may be a secret whose name is wrong.
+            return Err(PropertyError::NoValue);
+        };
+        let name = name.trim();
+        if name.is_empty() || given.contains('\0') {
+            return Err(PropertyError::NoValue);
+        }
+        match FIXED.iter().find(|fixed| fixed.covers(name)) {
+            Some(fixed) => Err(PropertyError::Fixed { name: name.to_owned(), why: fixed.why }),
+            None => Ok(Self { name: name.to_owned(), value: value.trim().to_owned() }),
+        }
+    }
+}
+
+/// Why something is not a [`Property`] for the user to give.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PropertyError {
+    /// It is no name and value.
+    #[error("--kafka-property takes NAME=VALUE, as client.rack=b")]
+    NoValue,
+    /// It is set by something else.
+    #[error("{name} is not for --kafka-property: {why}")]
+    Fixed {
+        /// Its name.
+        name: String,
+        /// By what it is set, and what to use instead.
+        why: Why,
+    },
+}
+
+/// What sets a property that is not the user's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// A flag has it.
+    Flag(&'static str),
+    /// The protocol needs this value.
+    Needs(&'static str, &'static str),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => write!(f, "use {flag}"),
+            Self::Needs(value, reason) => write!(f, "it is always {value}, as {reason}"),
+        }
+    }
+}
+
+/// A property, or all whose names begin so, if it ends in a dot.
+struct Fixed {
+    name: &'static str,
+    why: Why,
+}
+
+impl Fixed {
+    fn covers(&self, name: &str) -> bool {
+        name == self.name || (self.name.ends_with('.') && name.starts_with(self.name))
+    }
+}
+
+const fn flag(name: &'static str, flag: &'static str) -> Fixed {
+    Fixed { name, why: Why::Flag(flag) }
+}
+
+const fn needs(name: &'static str, value: &'static str, reason: &'static str) -> Fixed {
+    Fixed { name, why: Why::Needs(value, reason) }
+}
+
+/// Positions are looked up at each assignment.
+const POSITIONS: &str = "reading begins at the end that is looked up after an assignment";
+/// The log decides.
+const ACKNOWLEDGED: &str = "what is acknowledged must be in every copy, once and in order";
+
+/// What is not the user's, under every name that the library has for it.
+const FIXED: &[Fixed] = &[
+    flag("bootstrap.servers", "--brokers"),
+    flag("metadata.broker.list", "--brokers"),
+    flag("group.id", "--group"),
+    flag("group.protocol", "--group-protocol"),
+    flag("session.timeout.ms", "--session-timeout"),
+    flag("heartbeat.interval.ms", "--session-timeout, of which it is a part"),
+    flag("max.poll.interval.ms", "--max-poll-interval"),
+    flag("delivery.timeout.ms", "--takeover, of which it is a part"),
+    flag("message.timeout.ms", "--takeover, of which it is a part"),
+    flag("fetch.wait.max.ms", "--takeover, of which it is a part"),
+    flag("security.protocol", "--cacert for TLS, --user for a login"),
+    flag("sasl.username", "--user"),
+    flag("sasl.password", "--password-file"),
+    flag("sasl.mechanism", "--sasl-mechanism"),
+    flag("sasl.mechanisms", "--sasl-mechanism"),
+    flag("ssl.ca.location", "--cacert"),
+    flag("ssl.ca.pem", "--cacert"),
+    flag("ssl.certificate.location", "--cert"),
+    flag("ssl.certificate.pem", "--cert"),
+    flag("ssl.key.location", "--key"),
+    flag("ssl.key.pem", "--key"),
+    flag("client.id", "--id"),
+    needs(
+        "partition.assignment.strategy",
+        "cooperative-sticky",
+        "with the others every owner loses all it has whenever a process joins",
+    ),
+    needs("group.remote.assignor", "the coordinator's first", "a group must have only one"),
+    needs("group.protocol.type", "consumer", "there is no other"),
+    needs("auto.offset.reset", "error", "a record that is skipped may be a claim"),
+    needs("enable.auto.commit", "false", POSITIONS),
+    needs("auto.commit.enable", "false", POSITIONS),
+    needs("auto.commit.interval.ms", "unused", POSITIONS),
+    needs("enable.auto.offset.store", "false", POSITIONS),
+    needs("offset.store.", "unused", POSITIONS),
+    needs("enable.partition.eof", "false", "an end is nothing that happened"),
+    needs("isolation.level", "read_uncommitted", "a claim counts when it is appended"),
+    needs("check.crcs", "true", "a damaged record may be a claim"),
+    needs("enable.idempotence", "true", ACKNOWLEDGED),
+    needs("enable.gapless.guarantee", "false", "a lost record is only written again later"),
+    needs("acks", "all", ACKNOWLEDGED),
+    needs("request.required.acks", "all", ACKNOWLEDGED),
+    needs("request.timeout.ms", "the delivery timeout", ACKNOWLEDGED),
+    needs("transactional.id", "unused", "markers of transactions look like missing records"),
+    needs("transaction.timeout.ms", "unused", "there are no transactions"),
+    needs("linger.ms", "0", "a record that is held back is evidence that is late"),
+    needs("queue.buffering.max.ms", "0", "a record that is held back is evidence that is late"),
+    needs("allow.auto.create.topics", "false", "a topic is created with the settings it needs"),
+    needs("log.queue", "true", "the library's log is ours"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(given: &str) -> String {
+        given.parse::<Property>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_the_protocol_relies_on_is_refused_by_name() {
+        assert_eq!(
+            told("acks=1"),
+            "acks is not for --kafka-property: it is always all, as what is acknowledged must be \
+             in every copy, once and in order"
+        );
+        assert_eq!(told(" group.id = x"), "group.id is not for --kafka-property: use --group");
+        assert_eq!(
+            told("partition.assignment.strategy=roundrobin"),
+            "partition.assignment.strategy is not for --kafka-property: it is always \
+             cooperative-sticky, as with the others every owner loses all it has whenever a \
+             process joins"
+        );
+        assert!(told("offset.store.path=/x").contains("always unused"));
+        for fixed in FIXED {
+            assert!(told(&format!("{}=1", fixed.name)).contains("not for"), "{}", fixed.name);
+        }
+    }
+
+    #[test]
+    fn everything_else_is_passed_on() {
+        for given in ["group.instance.id=a", "debug=cgrp", "ssl.cipher.suites=A=B", "client.rack="]
+        {
+            let property: Property = given.parse().unwrap();
+            assert_eq!(format!("{}={}", property.name(), property.value()), given);
+        }
+    }
+
+    #[test]
+    fn what_is_no_property_is_not_repeated() {
+        for given in ["secret", "=secret", "", "a\0b=secret"] {
+            assert_eq!(told(given), "--kafka-property takes NAME=VALUE, as client.rack=b");
+        }
+        let secret: Property = "sasl.oauthbearer.client.secret=secret".parse().unwrap();
+        assert_eq!(format!("{secret:?}"), "Property(sasl.oauthbearer.client.secret)");
+    }
+}

@@ -1,0 +1,136 @@
+//! What the client library is set to: what the protocol relies on, what the user has said, and what
+//! makes it come back soon.
+
+use std::time::Duration;
+
+use rdkafka::ClientConfig;
+use tenure_core::nele::Config;
+use tenure_tls::{Identity, Pem};
+
+use crate::login::LoginError;
+use crate::options::{CheckedOptions, GroupProtocol, Tls};
+
+/// The longest between two attempts to reach a broker. The library's own default, 10 s, is longer
+/// than most hand-overs.
+const RECONNECT_MAX: &str = "1000";
+
+/// How long a request may be unanswered that has no time of its own: a broker that stands still is
+/// left after that. The library's own default is a minute.
+const REQUEST_MAX: Duration = Duration::from_secs(10);
+
+/// How often a client looks for another coordinator when it has none: a tenth of this.
+const COORDINATOR: &str = "5000";
+
+/// What a reader keeps at most of what it has not handed on, in kilobytes.
+const UNREAD_MAX: &str = "4096";
+
+/// Settings of any client of these brokers. Reads the password.
+pub(crate) fn client(options: &CheckedOptions, id: &str) -> Result<ClientConfig, LoginError> {
+    let mut config = ClientConfig::new();
+    config
+        .set("bootstrap.servers", options.addresses())
+        .set("client.id", format!("tenure-{id}"))
+        .set("reconnect.backoff.max.ms", RECONNECT_MAX)
+        .set("allow.auto.create.topics", "false");
+    let secure = options.tls.is_some();
+    config.set(
+        "security.protocol",
+        match (&options.login, secure) {
+            (None, false) => "PLAINTEXT",
+            (None, true) => "SSL",
+            (Some(_), false) => "SASL_PLAINTEXT",
+            (Some(_), true) => "SASL_SSL",
+        },
+    );
+    if let Some(tls) = &options.tls {
+        set_tls(tls, &mut config);
+    }
+    if let Some(login) = &options.login {
+        config
+            .set("sasl.mechanism", login.mechanism.as_str())
+            .set("sasl.username", &login.user)
+            .set("sasl.password", login.password.read()?);
+    }
+    for property in &options.properties {
+        config.set(property.name(), property.value());
+    }
+    Ok(config)
+}
+
+fn set_tls(tls: &Tls, config: &mut ClientConfig) {
+    let mut set = |name: &str, pem: &Pem| match pem {
+        Pem::File(path) => drop(config.set(format!("{name}.location"), path.to_string_lossy())),
+        Pem::Text(text) => drop(config.set(format!("{name}.pem"), String::from_utf8_lossy(text))),
+    };
+    if let Some(Identity { certificate, key }) = &tls.identity {
+        set("ssl.certificate", certificate);
+        set("ssl.key", key);
+    }
+    match &tls.authority {
+        Some(authority) => set("ssl.ca", authority),
+        // It looks where systems keep them.
+        None => drop(config.set("ssl.ca.location", "probe")),
+    }
+}
+
+/// Settings of one that reads from positions that it is told, and no other.
+pub(crate) fn reader(
+    options: &CheckedOptions,
+    protocol: &Config,
+) -> Result<ClientConfig, LoginError> {
+    let mut config = client(options, protocol.id.as_str())?;
+    config
+        .set("group.id", protocol.group_id())
+        .set("auto.offset.reset", "error")
+        // A transaction of a stranger that never ends must not hold back what comes after it.
+        .set("isolation.level", "read_uncommitted")
+        .set("enable.auto.commit", "false")
+        .set("enable.auto.offset.store", "false")
+        .set("check.crcs", "true")
+        .set("fetch.wait.max.ms", millis(protocol.fetch_wait))
+        .set("fetch.error.backoff.ms", "100")
+        .set("queued.max.messages.kbytes", UNREAD_MAX)
+        .set("socket.timeout.ms", millis(REQUEST_MAX.max(protocol.fetch_wait)))
+        .set("coordinator.query.interval.ms", COORDINATOR);
+    Ok(config)
+}
+
+/// Settings of a member of the group.
+pub(crate) fn member(
+    options: &CheckedOptions,
+    protocol: &Config,
+) -> Result<ClientConfig, LoginError> {
+    let mut config = reader(options, protocol)?;
+    config
+        .set("group.protocol", options.group_protocol.as_str())
+        .set("max.poll.interval.ms", millis(protocol.max_poll_interval));
+    if options.group_protocol == GroupProtocol::Classic {
+        config
+            .set("partition.assignment.strategy", "cooperative-sticky")
+            .set("session.timeout.ms", millis(protocol.session_timeout))
+            .set("heartbeat.interval.ms", millis(protocol.heartbeat_interval));
+    }
+    Ok(config)
+}
+
+/// Settings of one that writes.
+pub(crate) fn producer(
+    options: &CheckedOptions,
+    protocol: &Config,
+) -> Result<ClientConfig, LoginError> {
+    let mut config = client(options, protocol.id.as_str())?;
+    let delivery = protocol.delivery_timeout;
+    config
+        .set("enable.idempotence", "true")
+        .set("acks", "all")
+        .set("linger.ms", "0")
+        .set("delivery.timeout.ms", millis(delivery))
+        .set("request.timeout.ms", millis(delivery))
+        .set("socket.timeout.ms", millis(delivery.max(Duration::from_secs(1))));
+    Ok(config)
+}
+
+/// The library counts in milliseconds: none is longer than what was asked for.
+fn millis(span: Duration) -> String {
+    span.as_millis().max(1).to_string()
+}

@@ -1,0 +1,317 @@
+//! What a topic must be like, and the commands that make it so. Nothing here asks a broker.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What a topic must be like.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Needs {
+    /// Its name.
+    pub topic: String,
+    /// M.
+    pub partitions: u32,
+    /// The least time for which records are kept.
+    pub retention: Duration,
+    /// Whether what is acknowledged must not be lost when a broker is (`at_most_one`, unless that
+    /// is given up).
+    pub replicated: bool,
+}
+
+/// What a topic is like.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// How many partitions it has.
+    pub partitions: u32,
+    /// Of how many copies the partition with the fewest has.
+    pub replication: u32,
+    /// Its settings, each by its name, as the broker writes it; nothing where it says nothing.
+    pub settings: Vec<(String, Option<String>)>,
+}
+
+/// The least copies of a partition.
+pub(super) const REPLICATION_MIN: u32 = 3;
+/// The least copies that have what is acknowledged.
+pub(super) const IN_SYNC_MIN: u32 = 2;
+
+/// One thing that is wrong with a topic.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Wrong {
+    /// The number of partitions, which is part of who leads what.
+    Partitions {
+        /// As it is.
+        found: u32,
+        /// As it must be.
+        needed: u32,
+    },
+    /// Copies of a partition.
+    Replication {
+        /// As it is.
+        found: u32,
+    },
+    /// A setting.
+    Setting {
+        /// Its name.
+        name: &'static str,
+        /// As it is.
+        found: String,
+        /// What it must be, for the command that sets it.
+        needed: String,
+        /// Why.
+        why: &'static str,
+    },
+}
+
+/// A topic that cannot be used: all that is wrong, and what mends it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WrongTopic {
+    needs: Needs,
+    brokers: String,
+    /// At least one thing.
+    pub wrong: Vec<Wrong>,
+}
+
+impl Needs {
+    /// Lets a topic pass that can be used. `brokers` are for the commands.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, at once.
+    pub fn check(&self, found: &Found, brokers: &str) -> Result<(), WrongTopic> {
+        let mut wrong = Vec::new();
+        if found.partitions != self.partitions {
+            wrong.push(Wrong::Partitions { found: found.partitions, needed: self.partitions });
+        }
+        if self.replicated && found.replication < REPLICATION_MIN {
+            wrong.push(Wrong::Replication { found: found.replication });
+        }
+        wrong.extend(self.settings().into_iter().filter_map(|setting| setting.check(found)));
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        Err(WrongTopic { needs: self.clone(), brokers: brokers.to_owned(), wrong })
+    }
+
+    /// The settings with which a topic is made.
+    pub(super) fn settings(&self) -> Vec<Setting> {
+        let retention = self.retention.as_millis().max(1).to_string();
+        let mut settings = vec![
+            Setting {
+                name: "cleanup.policy",
+                needed: "delete".to_owned(),
+                is_right: |found, needed| found == needed,
+                why: "records have no keys, and compaction leaves gaps",
+            },
+            Setting {
+                name: "retention.ms",
+                needed: retention,
+                is_right: |found, needed| at_least(found, needed) || found == "-1",
+                why: "what was claimed must not be deleted while somebody could read it",
+            },
+            Setting {
+                name: "retention.bytes",
+                needed: "-1".to_owned(),
+                is_right: |found, needed| found == needed,
+                why: "many records must not push out a claim",
+            },
+            Setting {
+                name: "compression.type",
+                needed: "producer".to_owned(),
+                is_right: |found, _| !matches!(found, "gzip" | "zstd"),
+                why: "our client reads neither gzip nor zstd",
+            },
+        ];
+        if self.replicated {
+            settings.push(Setting {
+                name: "min.insync.replicas",
+                needed: IN_SYNC_MIN.to_string(),
+                is_right: at_least,
+                why: "what is acknowledged must be in more than one copy",
+            });
+            settings.push(Setting {
+                name: "unclean.leader.election.enable",
+                needed: "false".to_owned(),
+                is_right: |found, needed| found == needed,
+                why: "a copy that lacks acknowledged records must not become the log",
+            });
+        }
+        settings
+    }
+}
+
+/// What must be known to be right: who cannot find it out must not assume it.
+const SAFETY: [&str; 2] = ["min.insync.replicas", "unclean.leader.election.enable"];
+
+/// What a setting of a topic must be.
+pub(super) struct Setting {
+    pub(super) name: &'static str,
+    pub(super) needed: String,
+    is_right: fn(&str, &str) -> bool,
+    why: &'static str,
+}
+
+impl Setting {
+    fn check(self, found: &Found) -> Option<Wrong> {
+        let Self { name, needed, is_right, why } = self;
+        let told = found.settings.iter().find(|(found, _)| found == name);
+        let found = match told.and_then(|(_, value)| value.clone()) {
+            Some(value) if is_right(&value, &needed) => return None,
+            Some(value) => value,
+            None if SAFETY.contains(&name) => "not told by the broker".to_owned(),
+            None => return None,
+        };
+        Some(Wrong::Setting { name, found, needed, why })
+    }
+}
+
+fn at_least(found: &str, needed: &str) -> bool {
+    let number = |text: &str| text.parse::<i128>();
+    matches!((number(found), number(needed)), (Ok(found), Ok(needed)) if found >= needed)
+}
+
+impl fmt::Display for WrongTopic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let topic = &self.needs.topic;
+        write!(f, "topic {topic} cannot be used:")?;
+        for wrong in &self.wrong {
+            write!(f, "\n  - {wrong}")?;
+        }
+        f.write_str("\n")?;
+        self.mend(f)
+    }
+}
+
+impl std::error::Error for WrongTopic {}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Partitions { found, needed } => write!(
+                f,
+                "it has {found} partitions, and {needed} are set: role j is decided on partition j \
+                 mod M, so all must count the same"
+            ),
+            Self::Replication { found } => write!(
+                f,
+                "a partition has {found} of at least {REPLICATION_MIN} copies: what is \
+                 acknowledged must outlive a broker"
+            ),
+            Self::Setting { name, found, needed, why } => {
+                let least = if needed.parse::<u64>().is_ok() { "at least " } else { "" };
+                write!(f, "{name} is {found}, it must be {least}{needed}: {why}")
+            }
+        }
+    }
+}
+
+impl WrongTopic {
+    /// The commands that mend it.
+    fn mend(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { needs, brokers, wrong } = self;
+        let topic = &needs.topic;
+        let is_shape = |wrong: &&Wrong| !matches!(wrong, Wrong::Setting { .. });
+        if wrong.iter().any(|wrong| is_shape(&wrong)) {
+            let mut settings = String::new();
+            for Setting { name, needed, .. } in needs.settings() {
+                settings += &format!(" --config {name}={needed}");
+            }
+            let copies = if needs.replicated { REPLICATION_MIN } else { 1 };
+            let partitions = needs.partitions;
+            return write!(
+                f,
+                "With all processes stopped, make it anew, or take another one with --topic:\n    \
+                 kafka-topics.sh --bootstrap-server {brokers} --delete --topic {topic}\n    \
+                 kafka-topics.sh --bootstrap-server {brokers} --create --topic {topic} \
+                 --partitions {partitions} --replication-factor {copies}{settings}"
+            );
+        }
+        let settings: Vec<_> = wrong
+            .iter()
+            .filter_map(|wrong| match wrong {
+                Wrong::Setting { name, needed, .. } => Some(format!("{name}={needed}")),
+                _ => None,
+            })
+            .collect();
+        write!(
+            f,
+            "This mends it:\n    kafka-configs.sh --bootstrap-server {brokers} --alter \
+             --entity-type topics --entity-name {topic} --add-config {}",
+            settings.join(",")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needs(replicated: bool) -> Needs {
+        let retention = Duration::from_secs(600);
+        Needs { topic: "prices".into(), partitions: 16, retention, replicated }
+    }
+
+    fn found(settings: &[(&str, &str)]) -> Found {
+        let settings =
+            settings.iter().map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())));
+        Found { partitions: 16, replication: 3, settings: settings.collect() }
+    }
+
+    #[test]
+    fn a_topic_as_it_is_made_is_right() {
+        for replicated in [true, false] {
+            let needs = needs(replicated);
+            let made = needs.settings();
+            let made: Vec<_> = made.iter().map(|one| (one.name, one.needed.as_str())).collect();
+            needs.check(&found(&made), "b:1").unwrap();
+        }
+        needs(false).check(&found(&[("retention.ms", "-1")]), "b:1").unwrap();
+    }
+
+    #[test]
+    fn what_keeps_acknowledged_records_must_be_told() {
+        let said = needs(true).check(&found(&[]), "b:1").unwrap_err().to_string();
+        for setting in SAFETY {
+            assert!(said.contains(&format!("{setting} is not told by the broker")), "{said}");
+        }
+        needs(false).check(&found(&[]), "b:1").unwrap();
+    }
+
+    #[test]
+    fn everything_is_told_at_once_with_the_command_that_mends_it() {
+        let found = found(&[
+            ("cleanup.policy", "compact,delete"),
+            ("retention.ms", "60000"),
+            ("min.insync.replicas", "1"),
+            ("unclean.leader.election.enable", "false"),
+        ]);
+        assert_eq!(
+            needs(true).check(&found, "b:1").unwrap_err().to_string(),
+            "topic prices cannot be used:\n  \
+             - cleanup.policy is compact,delete, it must be delete: records have no keys, and \
+             compaction leaves gaps\n  \
+             - retention.ms is 60000, it must be at least 600000: what was claimed must not be \
+             deleted while somebody could read it\n  \
+             - min.insync.replicas is 1, it must be at least 2: what is acknowledged must be in \
+             more than one copy\n\
+             This mends it:\n    \
+             kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
+             prices --add-config cleanup.policy=delete,retention.ms=600000,min.insync.replicas=2"
+        );
+        assert_eq!(needs(false).check(&found, "b:1").unwrap_err().wrong.len(), 2);
+    }
+
+    #[test]
+    fn a_topic_of_another_shape_is_made_anew() {
+        let found = Found { partitions: 8, replication: 1, ..found(&[]) };
+        let said = needs(true).check(&found, "b:1").unwrap_err().to_string();
+        for part in [
+            "it has 8 partitions, and 16 are set",
+            "a partition has 1 of at least 3 copies",
+            "--create --topic prices --partitions 16 --replication-factor 3 --config \
+             cleanup.policy=delete --config retention.ms=600000",
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
+        let partitions = Found { partitions: 16, ..found };
+        needs(false).check(&partitions, "b:1").unwrap();
+    }
+}

@@ -1,0 +1,331 @@
+//! Asks brokers about the topic, and makes it.
+
+use std::ffi::CString;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rdkafka::admin::{
+    AdminClient, AdminOptions, ConfigEntry, NewTopic, ResourceSpecifier, TopicReplication,
+};
+use rdkafka::client::{Client, ClientContext};
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use tenure::clock::now;
+use tenure_core::nele::{Config, Mode, TopicId};
+
+use super::checks::{Found, Needs, REPLICATION_MIN, WrongTopic};
+use crate::login::LoginError;
+use crate::options::{CheckedOptions, Options};
+use crate::session::{self, Session, SessionError};
+use crate::told::Told;
+use crate::{explain, native, settings};
+
+/// How long one question is waited for.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// As much of what a client has said is looked through for a reason.
+const EVENTS_MAX: u32 = 256;
+
+/// How long a broker may not have heard yet of a topic that another one knows.
+const HEARSAY: Duration = Duration::from_secs(3);
+
+/// Between looks whether a topic that was made is there.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// A topic that can be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Made {
+    /// Which one it is.
+    pub id: TopicId,
+    /// Whether it was made just now.
+    pub anew: bool,
+    /// Which session timeout is in use.
+    pub session: Session,
+}
+
+/// Makes sure of the topic: makes it if it is missing and `options` say so, and lets it pass if it
+/// is what the protocol needs. Takes up to half a minute if nobody answers.
+///
+/// # Errors
+///
+/// When it is not there, is not what it must be, or cannot be looked at.
+pub async fn ensure(options: &CheckedOptions, protocol: &Config) -> Result<Made, TopicError> {
+    let asks = Asks::new(options, protocol)?;
+    let anew = match asks.shape().await? {
+        Some(_) => false,
+        None => asks.make().await?,
+    };
+    let (partitions, replication) = asks.shape().await?.ok_or_else(|| asks.missing())?;
+    let settings = soon(|| asks.settings()).await?;
+    let found = Found { partitions, replication, settings };
+    asks.needs.check(&found, &options.addresses())?;
+    let session = asks.session(protocol).await?;
+    Ok(Made { id: soon(|| asks.id()).await?, anew, session })
+}
+
+/// Asks again for a while: it may have been made a moment ago, by whomever, and each question may
+/// go to another broker.
+async fn soon<T, F>(ask: impl Fn() -> F) -> Result<T, TopicError>
+where
+    F: Future<Output = Result<T, TopicError>>,
+{
+    let until = now().after(HEARSAY);
+    loop {
+        match ask().await {
+            Err(_) if now() < until => tokio::time::sleep(BETWEEN_LOOKS).await,
+            answer => return answer,
+        }
+    }
+}
+
+/// Why a topic cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum TopicError {
+    /// The password cannot be read.
+    #[error(transparent)]
+    Login(#[from] LoginError),
+    /// The client library does not take the settings.
+    #[error("the client cannot be set up: {why}")]
+    Client {
+        /// In its words.
+        why: String,
+    },
+    /// Nobody answers, or what is answered is an error.
+    #[error("topic {topic} cannot be looked at on {brokers}: {why}")]
+    Unreachable {
+        /// The topic.
+        topic: String,
+        /// Where was asked.
+        brokers: String,
+        /// Why, and what to do.
+        why: String,
+    },
+    /// There is none, and it is not to be made.
+    #[error("there is no topic {topic}: give --create-topic, or make it:\n    {command}")]
+    Missing {
+        /// The topic.
+        topic: String,
+        /// What makes it.
+        command: String,
+    },
+    /// It cannot be made.
+    #[error("topic {topic} cannot be made: {why}\nWho is allowed to can make it:\n    {command}")]
+    NotMade {
+        /// The topic.
+        topic: String,
+        /// Why.
+        why: String,
+        /// What makes it.
+        command: String,
+    },
+    /// Its settings cannot be read, so that nobody knows whether it can be used.
+    #[error(
+        "the settings of topic {topic} cannot be read: {why}\nThis allows it:\n    \
+         kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal User:NAME --operation \
+         DescribeConfigs --topic {topic}"
+    )]
+    NotDescribed {
+        /// The topic.
+        topic: String,
+        /// Where was asked.
+        brokers: String,
+        /// Why.
+        why: String,
+    },
+    /// It is not what it must be.
+    #[error(transparent)]
+    Wrong(#[from] WrongTopic),
+    /// The session timeout is not what brokers allow, or set.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
+
+/// What asks, and about what.
+struct Asks<'a> {
+    options: &'a Options,
+    needs: Needs,
+    admin: AdminClient<Told>,
+    client: Arc<BaseConsumer<Told>>,
+}
+
+impl<'a> Asks<'a> {
+    fn new(options: &'a CheckedOptions, protocol: &Config) -> Result<Self, TopicError> {
+        let config = settings::client(options, protocol.id.as_str())?;
+        let refused = |error: KafkaError| TopicError::Client { why: error.to_string() };
+        let needs = Needs {
+            topic: options.topic.clone(),
+            partitions: protocol.partitions,
+            retention: protocol.retention(),
+            replicated: protocol.mode == Mode::AtMostOne && !options.allow_unreplicated,
+        };
+        let admin = config.create_with_context(Told::default()).map_err(refused)?;
+        let client = config.create_with_context(Told::default()).map_err(refused)?;
+        Ok(Self { options, needs, admin, client: Arc::new(client) })
+    }
+
+    /// Partitions and the fewest copies of one; nothing if there is no such topic.
+    async fn shape(&self) -> Result<Option<(u32, u32)>, TopicError> {
+        let (client, topic) = (Arc::clone(&self.client), self.options.topic.clone());
+        let look = tokio::task::spawn_blocking(move || shape(&client, &topic));
+        // It does not panic, and is not cancelled.
+        look.await.unwrap_or(Err(KafkaError::Canceled)).map_err(|error| self.unreachable(&error))
+    }
+
+    async fn id(&self) -> Result<TopicId, TopicError> {
+        let (client, topic) = (Arc::clone(&self.client), self.options.topic.clone());
+        let look = tokio::task::spawn_blocking(move || id(client.client(), &topic));
+        look.await.unwrap_or(Err(KafkaError::Canceled)).map_err(|error| self.unreachable(&error))
+    }
+
+    async fn settings(&self) -> Result<Vec<(String, Option<String>)>, TopicError> {
+        let topic = ResourceSpecifier::Topic(&self.options.topic);
+        let asked = self.admin.describe_configs([&topic], &bounded()).await;
+        let refused = |why: String| TopicError::NotDescribed {
+            topic: self.options.topic.clone(),
+            brokers: self.options.addresses(),
+            why,
+        };
+        let found = asked.map_err(|error| refused(explain::error(&error, None)))?;
+        match found.into_iter().next() {
+            // What is answered to a user without the right: `rdkafka` drops the error.
+            Some(Ok(found)) if found.entries.is_empty() => {
+                Err(refused("the answer has none, as if the user had no right to".to_owned()))
+            }
+            Some(Ok(found)) => {
+                Ok(found.entries.into_iter().map(|entry| (entry.name, entry.value)).collect())
+            }
+            Some(Err(code)) => Err(refused(code.to_string())),
+            None => Err(refused("the answer is empty".to_owned())),
+        }
+    }
+
+    /// Which session timeout is in use. That nobody may read it is no error.
+    async fn session(&self, protocol: &Config) -> Result<Session, SessionError> {
+        let (client, topic) = (Arc::clone(&self.client), self.options.topic.clone());
+        let broker = tokio::task::spawn_blocking(move || {
+            client.fetch_metadata(Some(&topic), ANSWER).map(|metadata| metadata.orig_broker_id())
+        });
+        let broker = broker.await.ok().and_then(Result::ok).unwrap_or(0);
+        let group = protocol.group_id();
+        let [of_broker, of_group] = session::resources(broker, &group);
+        let (broker, group) = (self.times(of_broker).await, self.times(of_group).await);
+        let find = |times: &[(String, Duration)], name: &str| {
+            times.iter().find(|(of, _)| of == name).map(|(_, time)| *time)
+        };
+        let broker = session::NAMES.map(|name| find(&broker, name));
+        let group = session::OF_GROUP.map(|name| find(&group, name));
+        session::check(self.options.group_protocol, protocol, broker, group)
+    }
+
+    /// The settings of something that are numbers of milliseconds, as far as they can be read.
+    async fn times(&self, of: ResourceSpecifier<'_>) -> Vec<(String, Duration)> {
+        let found = self.admin.describe_configs([&of], &bounded()).await.unwrap_or_default();
+        let entries = found.into_iter().filter_map(Result::ok).flat_map(|found| found.entries);
+        let time = |entry: ConfigEntry| {
+            let millis = entry.value?.parse().ok()?;
+            Some((entry.name, Duration::from_millis(millis)))
+        };
+        entries.filter_map(time).collect()
+    }
+
+    /// Makes the topic; somebody else may be faster.
+    async fn make(&self) -> Result<bool, TopicError> {
+        let Some(copies) = self.options.create else { return Err(self.missing()) };
+        let settings = self.needs.settings();
+        let partitions = i32::try_from(self.needs.partitions).unwrap_or(i32::MAX);
+        let copies = TopicReplication::Fixed(copies.into());
+        let mut topic = NewTopic::new(&self.options.topic, partitions, copies);
+        for setting in &settings {
+            topic = topic.set(setting.name, &setting.needed);
+        }
+        let refused = |why: String| TopicError::NotMade {
+            topic: self.options.topic.clone(),
+            why,
+            command: self.command(),
+        };
+        let asked = self.admin.create_topics([&topic], &bounded()).await;
+        let made = asked.map_err(|error| refused(explain::error(&error, None)))?;
+        let anew = match made.into_iter().next() {
+            Some(Ok(_)) => true,
+            Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => false,
+            Some(Err((_, code))) => return Err(refused(code.to_string())),
+            None => return Err(refused("the answer is empty".to_owned())),
+        };
+        // Brokers learn of it one after the other.
+        let there = async {
+            while !matches!(self.shape().await, Ok(Some(_))) {
+                tokio::time::sleep(BETWEEN_LOOKS).await;
+            }
+        };
+        let waited = tokio::time::timeout(ANSWER, there).await;
+        waited.map_err(|_| refused(format!("it is not there {ANSWER:?} after it was made")))?;
+        Ok(anew)
+    }
+
+    fn missing(&self) -> TopicError {
+        TopicError::Missing { topic: self.options.topic.clone(), command: self.command() }
+    }
+
+    /// What makes the topic by hand.
+    fn command(&self) -> String {
+        let Needs { topic, partitions, replicated, .. } = &self.needs;
+        let least = if *replicated { REPLICATION_MIN } else { 1 };
+        let copies = self.options.create.map_or(least, u32::from);
+        let settings = self.needs.settings();
+        let settings: String = settings
+            .iter()
+            .map(|setting| format!(" --config {}={}", setting.name, setting.needed))
+            .collect();
+        format!(
+            "kafka-topics.sh --bootstrap-server {} --create --topic {topic} --partitions \
+             {partitions} --replication-factor {copies}{settings}",
+            self.options.addresses()
+        )
+    }
+
+    fn unreachable(&self, error: &KafkaError) -> TopicError {
+        // What was said of connections lies in the client's queue.
+        for _ in 0..EVENTS_MAX {
+            drop(self.client.poll(Duration::ZERO));
+        }
+        TopicError::Unreachable {
+            topic: self.options.topic.clone(),
+            brokers: self.options.addresses(),
+            why: explain::error(error, self.client.context().reason().as_ref()),
+        }
+    }
+}
+
+fn bounded() -> AdminOptions {
+    AdminOptions::new().request_timeout(Some(ANSWER)).operation_timeout(Some(ANSWER))
+}
+
+/// Partitions and the fewest copies of one; nothing if there is no such topic.
+pub(crate) fn shape(client: &BaseConsumer<Told>, topic: &str) -> KafkaResult<Option<(u32, u32)>> {
+    let metadata = client.fetch_metadata(Some(topic), ANSWER)?;
+    let Some(found) = metadata.topics().iter().find(|found| found.name() == topic) else {
+        return Ok(None);
+    };
+    match found.error().map(RDKafkaErrorCode::from) {
+        None => {}
+        Some(
+            RDKafkaErrorCode::UnknownTopicOrPartition
+            | RDKafkaErrorCode::UnknownTopic
+            | RDKafkaErrorCode::UnknownPartition,
+        ) => return Ok(None),
+        Some(code) => return Err(KafkaError::MetadataFetch(code)),
+    }
+    let partitions = found.partitions();
+    let copies = partitions.iter().map(|partition| partition.replicas().len()).min();
+    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    Ok(Some((count(partitions.len()), count(copies.unwrap_or(0)))))
+}
+
+/// Which topic this is.
+pub(crate) fn id<C: ClientContext>(client: &Client<C>, topic: &str) -> KafkaResult<TopicId> {
+    let name = CString::new(topic)?;
+    let topic = native::topic_id(client, &name, ANSWER)?;
+    let cluster = client.fetch_cluster_id(ANSWER);
+    let cluster = cluster.ok_or(KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut))?;
+    Ok(TopicId { cluster: cluster.into(), topic })
+}

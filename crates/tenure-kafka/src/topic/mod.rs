@@ -1,0 +1,9 @@
+//! The topic: made with what the protocol needs, or looked at, with everything that is wrong told
+//! at once (ruling 6).
+
+mod checks;
+mod look;
+
+pub use checks::{Found, Needs, Wrong, WrongTopic};
+pub use look::{Made, TopicError, ensure};
+pub(crate) use look::{id, shape};

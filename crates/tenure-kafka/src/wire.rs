@@ -1,0 +1,228 @@
+//! How entries are written: JSON in one header of a record that has neither key nor value, so that
+//! people can read it with `kcat -C -t TOPIC -f '%p %o %h\n'`.
+//!
+//! The header is called `tenure`. Shown with line breaks, which it has none of:
+//!
+//! ```json
+//! {"v":1,"kind":"beat","election":"prices","group":"blue","of":16,
+//!  "from":"web-1~0123456789abcdef0123456789abcdef","host":"rack-7","number":42,
+//!  "stands":[[0,15]],"leads":[{"role":3,"fence":1099511627847,"value":"10.0.0.7:8080"}]}
+//! ```
+//!
+//! | field | is |
+//! |---|---|
+//! | `v` | the version, 1 |
+//! | `kind` | `beat`, or `claim` |
+//! | `election`, `group`, `of` | what is contended for, by which group, on how many partitions |
+//! | `from` | the sender: its name, `~`, and its incarnation in 32 hexadecimal digits |
+//! | `host` | the machine on which it runs |
+//! | `number` | which of the sender's records it is |
+//! | `stands` | left out, or the roles that it stands for: the first and the last of each range |
+//! | `leads` | left out, or what it leads: `role`, `fence` unless there is none, `value` |
+//!
+//! A record without that header is of somebody else. One whose header is written in another way
+//! [may be a claim](Said::Unreadable), of a later version.
+
+use std::ffi::CStr;
+
+use serde::{Deserialize, Serialize};
+use tenure_core::nele::{
+    Entry, EntryNumber, Kind, LEADS_MAX, Lead, Process, RANGES_MAX, Role, RoleRange, Said,
+};
+use tenure_core::{ClusterName, ElectionName, Fence, NodeName, Value};
+
+/// The name of the header.
+pub const HEADER: &str = "tenure";
+pub(crate) const HEADER_C: &CStr = c"tenure";
+
+/// The version that is written, and the only one that is read.
+pub const VERSION: u32 = 1;
+
+/// The most bytes of a header that is read: what a broker takes by default.
+pub const ENTRY_BYTES_MAX: usize = 1 << 20;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    v: u32,
+    kind: KindForm,
+    election: ElectionName,
+    group: ClusterName,
+    of: u32,
+    from: String,
+    host: NodeName,
+    number: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    stands: Vec<(u32, u32)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    leads: Vec<LeadForm>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum KindForm {
+    Beat,
+    Claim,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LeadForm {
+    role: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fence: Option<u64>,
+    value: String,
+}
+
+/// The header's value for an entry.
+#[must_use]
+pub fn write(entry: &Entry) -> Vec<u8> {
+    let Process { id, incarnation } = &entry.sender;
+    let lead = |lead: &Lead| LeadForm {
+        role: lead.role.0,
+        fence: lead.fence.map(Fence::number),
+        value: lead.value.as_str().to_owned(),
+    };
+    let form = Form {
+        v: VERSION,
+        kind: match entry.kind {
+            Kind::Beat => KindForm::Beat,
+            Kind::Claim => KindForm::Claim,
+        },
+        election: entry.election.clone(),
+        group: entry.group.clone(),
+        of: entry.partitions,
+        from: format!("{id}~{incarnation:032x}"),
+        host: entry.host.clone(),
+        number: entry.number.0,
+        stands: entry.stands.iter().map(|range| (range.first.0, range.last.0)).collect(),
+        leads: entry.leads.iter().map(lead).collect(),
+    };
+    // Writing to memory cannot fail, and no key is anything but text.
+    serde_json::to_vec(&form).unwrap_or_default()
+}
+
+/// What a record says whose header has this value, or that has no such header.
+#[must_use]
+pub fn read(header: Option<&[u8]>) -> Said {
+    match header {
+        None => Said::Nothing,
+        Some(value) => entry(value).map_or(Said::Unreadable, Said::Entry),
+    }
+}
+
+fn entry(value: &[u8]) -> Option<Entry> {
+    if value.len() > ENTRY_BYTES_MAX {
+        return None;
+    }
+    let form: Form = serde_json::from_slice(value).ok()?;
+    if form.v != VERSION || form.stands.len() > RANGES_MAX || form.leads.len() > LEADS_MAX {
+        return None;
+    }
+    let (id, digits) = form.from.split_once('~')?;
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if digits.len() != 32 || !digits.bytes().all(is_digit) {
+        return None;
+    }
+    let incarnation = u128::from_str_radix(digits, 16).ok()?;
+    let range = |(first, last): (u32, u32)| {
+        (first <= last).then_some(RoleRange { first: Role(first), last: Role(last) })
+    };
+    let lead = |lead: LeadForm| {
+        let fence = lead.fence.map(Fence::new);
+        Some(Lead { role: Role(lead.role), fence, value: lead.value.parse::<Value>().ok()? })
+    };
+    Some(Entry {
+        election: form.election,
+        group: form.group,
+        partitions: form.of,
+        sender: Process { id: id.parse().ok()?, incarnation },
+        host: form.host,
+        number: EntryNumber(form.number),
+        kind: match form.kind {
+            KindForm::Beat => Kind::Beat,
+            KindForm::Claim => Kind::Claim,
+        },
+        stands: form.stands.into_iter().map(range).collect::<Option<_>>()?,
+        leads: form.leads.into_iter().map(lead).collect::<Option<_>>()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SHOWN: &str = "{\"v\":1,\"kind\":\"beat\",\"election\":\"prices\",\"group\":\"blue\",\
+         \"of\":16,\"from\":\"web-1~0123456789abcdef0123456789abcdef\",\"host\":\"rack-7\",\
+         \"number\":42,\"stands\":[[0,15]],\"leads\":[{\"role\":3,\"fence\":1099511627847,\
+         \"value\":\"10.0.0.7:8080\"}]}";
+
+    fn shown() -> Entry {
+        Entry {
+            election: "prices".parse().unwrap(),
+            group: "blue".parse().unwrap(),
+            partitions: 16,
+            sender: Process {
+                id: "web-1".parse().unwrap(),
+                incarnation: 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef,
+            },
+            host: "rack-7".parse().unwrap(),
+            number: EntryNumber(42),
+            kind: Kind::Beat,
+            stands: vec![RoleRange { first: Role(0), last: Role(15) }],
+            leads: vec![Lead {
+                role: Role(3),
+                fence: Some(Fence::new((1 << 40) + 71)),
+                value: "10.0.0.7:8080".parse().unwrap(),
+            }],
+        }
+    }
+
+    #[test]
+    fn an_entry_is_written_as_shown_and_read_back() {
+        assert_eq!(String::from_utf8(write(&shown())).unwrap(), SHOWN);
+        assert_eq!(read(Some(SHOWN.as_bytes())), Said::Entry(shown()));
+        let bare = Entry { kind: Kind::Claim, stands: vec![], leads: vec![], ..shown() };
+        assert_eq!(read(Some(&write(&bare))), Said::Entry(bare));
+    }
+
+    #[test]
+    fn what_is_written_otherwise_may_be_a_claim() {
+        assert_eq!(read(None), Said::Nothing);
+        for (part, other) in [
+            ("\"v\":1", "\"v\":2"),
+            ("beat", "resign"),
+            ("~0123", "~012"),
+            ("~0123", "~+123"),
+            ("[0,15]", "[15,0]"),
+            ("[0,15]", "[0,4294967296]"),
+            ("\"of\"", "\"more\":1,\"of\""),
+            ("web-1~", "web-1"),
+            ("}]}", "}]"),
+        ] {
+            let text = SHOWN.replacen(part, other, 1);
+            assert_ne!(text, SHOWN);
+            assert_eq!(read(Some(text.as_bytes())), Said::Unreadable, "{text}");
+        }
+        let many = format!("[{}]", vec!["[0,1]"; RANGES_MAX + 1].join(","));
+        let text = SHOWN.replace("[[0,15]]", &many);
+        assert_eq!(read(Some(text.as_bytes())), Said::Unreadable);
+        assert_eq!(read(Some(&vec![b' '; ENTRY_BYTES_MAX + 1])), Said::Unreadable);
+    }
+
+    proptest! {
+        #[test]
+        fn anything_can_be_read(value in proptest::collection::vec(any::<u8>(), 0..256)) {
+            let _ = read(Some(&value));
+        }
+
+        #[test]
+        fn an_entry_with_a_byte_changed_can_be_read(at in 0..SHOWN.len(), byte: u8) {
+            let mut value = SHOWN.as_bytes().to_vec();
+            value[at] = byte;
+            let _ = read(Some(&value));
+        }
+    }
+}

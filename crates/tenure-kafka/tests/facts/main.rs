@@ -1,0 +1,64 @@
+//! What Tenure's elections on Kafka rely on, checked on real brokers of every version, and on
+//! `rdkafka` as it is built in. `cargo xtask facts kafka` runs this.
+//!
+//! What a fact says *can* happen is tried once; what only sometimes happens is in [`NOT_TRIED`].
+
+#![expect(clippy::unwrap_used, reason = "what a broker does not do as expected is a failure")]
+
+mod groups;
+mod limits;
+mod member;
+mod records;
+mod sessions;
+mod stage;
+mod topics;
+mod truncation;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use tenure_services::kafka::{Version, install};
+use tenure_testkit::facts;
+
+use crate::stage::{Fact, Scenes, Stage};
+
+/// Those first that take longest.
+static FACTS: [&[Fact]; 6] = [
+    truncation::FACTS,
+    groups::FACTS,
+    sessions::FACTS,
+    records::FACTS,
+    topics::FACTS,
+    limits::FACTS,
+];
+
+/// What is known of Kafka and not checked here, with the reason.
+static NOT_TRIED: [(&str, &str); 3] = [
+    (
+        "a member that was stopped beyond its session may read what was written meanwhile, and \
+         after, before it is told of its loss",
+        "a race; seen with the newer protocol",
+    ),
+    (
+        "a header whose name is not UTF-8 makes `rdkafka`'s own reading of headers panic",
+        "it cannot be written with `rdkafka`; ours reads by name",
+    ),
+    (
+        "a group that nobody uses is forgotten, and its generations begin at 1 again",
+        "takes seven days, or a minute of waiting for the broker's look",
+    ),
+];
+
+fn main() -> ExitCode {
+    if let Ok(order) = std::env::var(member::ROLE) {
+        return member::run(&order);
+    }
+    // Before the facts, whose time is limited.
+    if !std::env::args().any(|argument| argument == "--list") {
+        for version in Version::ALL {
+            install(version).unwrap();
+        }
+    }
+    let scenes = Version::ALL.map(|version| Arc::new(Scenes::new(version)));
+    facts::run(&FACTS, &NOT_TRIED, |fact, version| Stage::new(fact, &scenes[version]))
+}

@@ -1,0 +1,162 @@
+//! Where facts are checked: brokers, topics, and clients as they come.
+
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
+use rdkafka::client::{ClientContext, DefaultClientContext};
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::error::KafkaError;
+use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _, ProducerContext};
+use tenure_services::kafka::{Cluster, ClusterConfig, Version};
+use tenure_testkit::facts::{self, Failure};
+
+/// Long enough for anything that comes at all.
+pub(crate) const SOON: Duration = Duration::from_secs(40);
+
+/// Brokers that facts of one version share, started by the first that needs them.
+pub(crate) struct Scenes {
+    version: Version,
+    single: OnceLock<Result<Cluster, String>>,
+}
+
+impl Scenes {
+    pub(crate) fn new(version: Version) -> Self {
+        Self { version, single: OnceLock::new() }
+    }
+}
+
+pub(crate) type Fact = facts::Fact<Stage>;
+
+/// Where one fact is checked.
+#[derive(Clone)]
+pub(crate) struct Stage {
+    scenes: Arc<Scenes>,
+    name: &'static str,
+}
+
+impl facts::Stage for Stage {
+    fn versions() -> [String; 2] {
+        Version::ALL.map(Version::number)
+    }
+
+    fn version(&self) -> usize {
+        usize::from(self.scenes.version == Version::Newest)
+    }
+}
+
+impl Stage {
+    pub(crate) fn new(fact: &Fact, scenes: &Arc<Scenes>) -> Self {
+        Self { scenes: Arc::clone(scenes), name: fact.name }
+    }
+
+    pub(crate) fn version(&self) -> Version {
+        self.scenes.version
+    }
+
+    /// A name for topics and groups that nobody else on the same brokers uses.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// A broker that everybody uses: not to be disturbed. It allows short sessions.
+    pub(crate) fn single(&self) -> Result<&Cluster, String> {
+        let start = || quick(self.version(), 1).start().map_err(|error| error.to_string());
+        self.scenes.single.get_or_init(start).as_ref().map_err(Clone::clone)
+    }
+
+    /// Makes the topic of this fact on the broker that everybody uses; says where that is.
+    pub(crate) async fn topic(&self, partitions: i32) -> Result<String, Failure> {
+        let brokers = self.single()?.addresses();
+        create(&brokers, self.name, partitions, &[]).await?;
+        Ok(brokers)
+    }
+}
+
+/// Brokers with short sessions, and the newer protocol's as short.
+pub(crate) fn quick(version: Version, brokers: usize) -> ClusterConfig {
+    ClusterConfig::new(version, brokers)
+        .setting("group.min.session.timeout.ms=1000")
+        .setting("group.consumer.min.session.timeout.ms=1000")
+        .setting("group.consumer.session.timeout.ms=1500")
+        .setting("group.consumer.min.heartbeat.interval.ms=200")
+        .setting("group.consumer.heartbeat.interval.ms=300")
+}
+
+/// Settings of a client as it comes.
+pub(crate) fn client(brokers: &str) -> ClientConfig {
+    let mut config = ClientConfig::new();
+    config.set("bootstrap.servers", brokers);
+    config
+}
+
+pub(crate) fn admin(brokers: &str) -> Result<AdminClient<DefaultClientContext>, Failure> {
+    Ok(client(brokers).create()?)
+}
+
+/// Makes a topic with one copy of each partition.
+pub(crate) async fn create(
+    brokers: &str,
+    name: &str,
+    count: i32,
+    settings: &[(&str, &str)],
+) -> Result<(), Failure> {
+    let mut topic = NewTopic::new(name, count, TopicReplication::Fixed(1));
+    topic.config.extend(settings);
+    let options = AdminOptions::new().operation_timeout(Some(SOON));
+    for result in admin(brokers)?.create_topics(&[topic], &options).await? {
+        result.map_err(|(name, code)| format!("{name}: {code}"))?;
+    }
+    // Brokers hear of it a moment later.
+    let asks: BaseConsumer = client(brokers).create()?;
+    let is_there = || {
+        let metadata = asks.fetch_metadata(Some(name), Duration::from_secs(5)).ok()?;
+        let partitions = metadata.topics().first()?.partitions();
+        let led = partitions.iter().all(|partition| partition.leader() >= 0);
+        Some(led && i32::try_from(partitions.len()) == Ok(count))
+    };
+    let waited = async {
+        while is_there() != Some(true) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    Ok(tokio::time::timeout(SOON, waited).await?)
+}
+
+/// Hears what became of the last record.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    failed: Mutex<Option<KafkaError>>,
+}
+
+impl ClientContext for Outcome {}
+
+impl ProducerContext for Outcome {
+    type DeliveryOpaque = ();
+
+    fn delivery(&self, result: &DeliveryResult<'_>, (): ()) {
+        *self.failed.lock().unwrap() = result.as_ref().err().map(|(error, _)| error.clone());
+    }
+}
+
+/// A producer as the protocol has it.
+pub(crate) fn producer(brokers: &str) -> Result<BaseProducer<Outcome>, Failure> {
+    let mut config = client(brokers);
+    config.set("enable.idempotence", "true").set("linger.ms", "0");
+    Ok(config.set("delivery.timeout.ms", "15000").create_with_context(Outcome::default())?)
+}
+
+/// Appends a record with neither key nor value, and waits until it is taken in.
+pub(crate) fn append(
+    producer: &BaseProducer<Outcome>,
+    topic: &str,
+    partition: i32,
+) -> Result<(), Failure> {
+    let headers = OwnedHeaders::new().insert(Header { key: "nonce", value: Some("17") });
+    let record = BaseRecord::<(), ()>::to(topic).partition(partition).headers(headers);
+    producer.send(record).map_err(|(error, _)| error)?;
+    producer.flush(SOON)?;
+    producer.context().failed.lock().unwrap().take().map_or(Ok(()), |error| Err(error.into()))
+}

@@ -1,0 +1,93 @@
+//! A log that loses records that were acknowledged: an unclean election.
+
+use std::time::Duration;
+
+use rdkafka::Message as _;
+use rdkafka::Offset;
+use rdkafka::admin::{AdminOptions, NewTopic, TopicReplication};
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use tenure_kafka::native;
+use tenure_services::kafka::Cluster;
+use tenure_testkit::facts::Expected::Always;
+use tenure_testkit::facts::{Failure, Seen, fact};
+
+use crate::records::{next, reader};
+use crate::stage;
+use crate::stage::{Fact, SOON, Stage, admin, append, client, quick};
+
+pub(crate) const FACTS: &[Fact] = &[fact!(
+    truncated,
+    Always("offsets go back, the epoch and the fence grow, reader and producer are told"),
+    "After an unclean election offsets are given again, in a higher leader epoch; a reader with \
+     auto.offset.reset=error that had read further is told, and an idempotent producer that had \
+     written further is of no use any more."
+)];
+
+/// Waits until these are the leader and the replicas in sync of the only partition.
+async fn until(cluster: &Cluster, leader: i32, isr: &[i32]) -> Result<(), Failure> {
+    let asks: BaseConsumer = client(&cluster.addresses()).create()?;
+    let is_so = || {
+        let metadata = asks.fetch_metadata(Some("t"), Duration::from_secs(5)).ok()?;
+        let partition = metadata.topics().first()?.partitions().first()?;
+        let mut found = partition.isr().to_vec();
+        found.sort_unstable();
+        Some(partition.leader() == leader && found == isr)
+    };
+    let waited = async {
+        while is_so() != Some(true) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    Ok(tokio::time::timeout(SOON, waited).await?)
+}
+
+/// The fence of a record: ruling 10.
+fn fence(epoch: i32, offset: i64) -> i64 {
+    (i64::from(epoch) << 40) + offset
+}
+
+async fn truncated(stage: Stage) -> Seen {
+    let cluster = quick(stage.version(), 3)
+        .setting("broker.session.timeout.ms=3000")
+        .setting("broker.heartbeat.interval.ms=500")
+        .start()?;
+    let brokers = cluster.addresses();
+    let replicas: &[&[i32]] = &[&[0, 1]];
+    let topic = NewTopic::new("t", 1, TopicReplication::Variable(replicas))
+        .set("unclean.leader.election.enable", "true")
+        .set("min.insync.replicas", "1");
+    let options = AdminOptions::new().operation_timeout(Some(SOON));
+    let made = admin(&brokers)?.create_topics([&topic], &options).await?;
+    made.into_iter().next().ok_or("nothing")?.map_err(|(_, code)| code)?;
+    until(&cluster, 0, &[0, 1]).await?;
+    let producer = stage::producer(&brokers)?;
+    append(&producer, "t", 0)?;
+    // Of the next five the follower hears nothing.
+    cluster.broker(1).kill()?;
+    until(&cluster, 0, &[0]).await?;
+    for _ in 0..5 {
+        append(&producer, "t", 0)?;
+    }
+    let reads = reader(&brokers, "t", &[(0, Offset::Offset(0))])?;
+    let mut before = (0, 0);
+    for _ in 0..6 {
+        let message = next(&reads)?;
+        before = (native::leader_epoch(&message), message.offset());
+    }
+    cluster.broker(0).kill()?;
+    cluster.broker(1).restart()?;
+    until(&cluster, 1, &[1]).await?;
+    let old = [append(&producer, "t", 0).is_ok(), append(&producer, "t", 0).is_ok()];
+    append(&stage::producer(&brokers)?, "t", 0)?;
+    let again = reader(&brokers, "t", &[(0, Offset::Offset(1))])?;
+    let message = next(&again)?;
+    let after = (native::leader_epoch(&message), message.offset());
+    let told = next(&reads).map(|message| message.offset());
+    let grows = fence(after.0, after.1) > fence(before.0, before.1);
+    Ok(match told {
+        Err(_) if after.1 < before.1 && grows && old == [false, false] => {
+            "offsets go back, the epoch and the fence grow, reader and producer are told".to_owned()
+        }
+        told => format!("{before:?}, then {after:?}; producer {old:?}, reader: {told:?}"),
+    })
+}

@@ -1,0 +1,270 @@
+//! Two groups that fill the same roles, a group that is restarted, and roles that nobody fills.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use tenure::{Leader, MayOverlap, clock};
+use tenure_core::nele::{Mode, OwnEvent, Role};
+use tenure_kafka::{Config, Counters, Node, Notice};
+use tokio::sync::broadcast::Receiver;
+use tokio::task::JoinSet;
+
+use crate::common::{cluster, tests};
+use crate::elections::node::{short, start};
+
+tests!(
+    a_group_is_restarted_and_the_other_one_leads_every_role_throughout,
+    who_leaves_and_leads_on_leaves_no_role_without_a_leader,
+    one_host_that_leads_a_role_in_two_groups_is_told,
+    an_owner_that_does_not_stand_for_a_role_is_told,
+);
+
+/// More roles than partitions, and as many partitions as there are processes of two groups.
+const ROLES: u32 = 8;
+const PARTITIONS: u32 = 4;
+
+/// Long enough for anything that comes at all.
+const SOON: Duration = Duration::from_secs(60);
+
+/// So many looks at least, on a machine on which others want every processor.
+const LOOKS: u32 = 10;
+
+/// Between two looks at all handles.
+const PACE: Duration = Duration::from_millis(2);
+
+fn config(name: &str, group: &str, id: &str, partitions: u32) -> Config {
+    let group = format!("{name}-{group}").parse().unwrap();
+    short(name.parse().unwrap(), group, id.parse().unwrap(), partitions, Mode::AtLeastOne)
+}
+
+async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let waited = async {
+        while !is_so().await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(SOON, waited).await.unwrap_or_else(|_| panic!("not in {SOON:?}: {what}"));
+}
+
+/// A leadership, and which process it was given to.
+type Given = (String, Leader<MayOverlap>);
+
+/// Every leadership that was ever given, by role.
+#[derive(Clone, Default)]
+struct Handles(Arc<Mutex<BTreeMap<u32, Vec<Given>>>>);
+
+impl Handles {
+    /// Which roles this process leads, or anybody.
+    fn led(&self, by: Option<&str>) -> Vec<u32> {
+        let mut all = self.0.lock().unwrap();
+        all.values_mut().for_each(|handles| handles.retain(|(_, leader)| leader.is_current()));
+        let is_led = |handles: &[Given]| handles.iter().any(|(id, _)| by.is_none_or(|by| by == id));
+        all.iter().filter(|(_, handles)| is_led(handles)).map(|(role, _)| *role).collect()
+    }
+}
+
+/// What was seen of all handles, look after look.
+#[derive(Default, Debug)]
+struct Seen {
+    looks: u32,
+    /// The first role that was seen without a leader, and when.
+    vacant: Option<(u32, Duration)>,
+}
+
+/// Looks at all handles on a thread of its own: nothing that waits delays it.
+struct Lookout {
+    ends: Arc<AtomicBool>,
+    thread: thread::JoinHandle<Seen>,
+}
+
+impl Lookout {
+    fn begin(handles: &Handles) -> Self {
+        let (handles, ends) = (handles.clone(), Arc::new(AtomicBool::new(false)));
+        let over = Arc::clone(&ends);
+        let look = move || {
+            let (mut seen, began) = (Seen::default(), clock::now());
+            while !over.load(Ordering::Relaxed) {
+                let led = handles.led(None);
+                seen.looks += 1;
+                let vacant = (0..ROLES).find(|role| !led.contains(role));
+                let after = clock::now().since(began);
+                seen.vacant = seen.vacant.or(vacant.map(|role| (role, after)));
+                thread::sleep(PACE);
+            }
+            seen
+        };
+        Self { ends, thread: thread::spawn(look) }
+    }
+
+    fn end(self) -> Seen {
+        self.ends.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap()
+    }
+}
+
+/// One process, that stands for all roles, again after each loss.
+struct Process {
+    node: Node<MayOverlap>,
+    ends: Arc<AtomicBool>,
+    standing: JoinSet<()>,
+}
+
+impl Process {
+    async fn start(addresses: &str, name: &str, group: &str, id: &str, handles: &Handles) -> Self {
+        let node = start(addresses, name, config(name, group, id, PARTITIONS)).await;
+        let (ends, mut standing) = (Arc::new(AtomicBool::new(false)), JoinSet::new());
+        for role in 0..ROLES {
+            let (node, ends, handles) = (node.clone(), Arc::clone(&ends), handles.clone());
+            let id = id.to_owned();
+            standing.spawn(async move {
+                while !ends.load(Ordering::Relaxed) {
+                    // Refused: the node has been closed, or leaves.
+                    let Ok(leadership) = node.role(role).campaign(&id).await else { return };
+                    let leader = leadership.leader();
+                    let all = &handles.0;
+                    all.lock().unwrap().entry(role).or_default().push((id.clone(), leader.clone()));
+                    leader.lost().await;
+                }
+            });
+        }
+        Self { node, ends, standing }
+    }
+
+    /// Gives everything up at once.
+    async fn close(self) {
+        self.node.close().await;
+    }
+
+    /// Leads on until others can have taken over.
+    async fn leave(mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        self.node.leave().await;
+        while self.standing.join_next().await.is_some() {}
+        self.node.close().await;
+    }
+}
+
+async fn leads(handles: &Handles, id: &str) {
+    until(&format!("{id} leads"), async || !handles.led(Some(id)).is_empty()).await;
+}
+
+async fn a_group_is_restarted_and_the_other_one_leads_every_role_throughout() {
+    let (cluster, name) = (cluster(), "rolled");
+    let (addresses, handles) = (cluster.addresses(), Handles::default());
+    let start = async |group, id| Process::start(&addresses, name, group, id, &handles).await;
+    let mut blue = BTreeMap::new();
+    for id in ["blue-1", "blue-2"] {
+        blue.insert(id, start("blue", id).await);
+    }
+    let mut green = Vec::new();
+    for id in ["green-1", "green-2"] {
+        green.push(start("green", id).await);
+    }
+    let group_leads = async |ids: [&str; 2]| {
+        let led = || ids.iter().flat_map(|id| handles.led(Some(id))).collect::<Vec<_>>();
+        until("a group leads all", async || (0..ROLES).all(|role| led().contains(&role))).await;
+    };
+    group_leads(["blue-1", "blue-2"]).await;
+    group_leads(["green-1", "green-2"]).await;
+    let lookout = Lookout::begin(&handles);
+    for id in ["blue-1", "blue-2"] {
+        blue.remove(id).unwrap().close().await;
+        blue.insert(id, start("blue", id).await);
+        leads(&handles, id).await;
+    }
+    let seen = lookout.end();
+    assert!(seen.vacant.is_none() && seen.looks > LOOKS, "{seen:?}");
+    // That this is the other group's doing, and would be seen.
+    for process in green {
+        process.close().await;
+    }
+    group_leads(["blue-1", "blue-2"]).await;
+    let lookout = Lookout::begin(&handles);
+    blue.remove("blue-1").unwrap().close().await;
+    leads(&handles, "blue-2").await;
+    until("the other one leads all", async || handles.led(Some("blue-2")).len() == 8).await;
+    let seen = lookout.end();
+    assert!(seen.vacant.is_some(), "{seen:?}");
+    blue.remove("blue-2").unwrap().close().await;
+}
+
+async fn who_leaves_and_leads_on_leaves_no_role_without_a_leader() {
+    let (cluster, name) = (cluster(), "led-on");
+    let (addresses, handles) = (cluster.addresses(), Handles::default());
+    let one = Process::start(&addresses, name, "blue", "one", &handles).await;
+    let two = Process::start(&addresses, name, "blue", "two", &handles).await;
+    leads(&handles, "one").await;
+    leads(&handles, "two").await;
+    until("all are led", async || handles.led(None).len() == 8).await;
+    let lookout = Lookout::begin(&handles);
+    one.leave().await;
+    assert_eq!(handles.led(Some("two")).len(), 8);
+    let seen = lookout.end();
+    assert!(seen.vacant.is_none() && seen.looks > LOOKS, "{seen:?}");
+    two.close().await;
+}
+
+/// Waits for what a node tells.
+async fn told(notices: &mut Receiver<Notice>, is_it: impl Fn(&OwnEvent) -> bool) -> String {
+    let told = async {
+        loop {
+            let notice = notices.recv().await.unwrap();
+            if matches!(&notice, Notice::Protocol { event, .. } if is_it(event)) {
+                return notice.to_string();
+            }
+        }
+    };
+    tokio::time::timeout(SOON, told).await.unwrap()
+}
+
+async fn counters(node: &Node<MayOverlap>) -> Counters {
+    node.counters().await.unwrap()
+}
+
+async fn one_host_that_leads_a_role_in_two_groups_is_told() {
+    let (cluster, name) = (cluster(), "one-host");
+    let (addresses, mut nodes, mut led) = (cluster.addresses(), Vec::new(), Vec::new());
+    for group in ["blue", "green"] {
+        let mut config = config(name, group, group, 1);
+        config.host = "machine".parse().unwrap();
+        let node: Node<MayOverlap> = start(&addresses, name, config).await;
+        led.push(node.role(0).campaign("here").await.unwrap());
+        nodes.push(node);
+    }
+    let mut notices = nodes[0].notices();
+    let said = told(&mut notices, |event| matches!(event, OwnEvent::SameHost { .. })).await;
+    assert!(said.contains("in one-host-green is on the same host and leads role 0, too"), "{said}");
+    assert!(said.ends_with("run each group on machines of its own"), "{said}");
+    assert_eq!(counters(&nodes[0]).await.same_host, 1);
+    assert!(led.iter().all(|leadership| leadership.is_current()), "it is told, and no more");
+    for node in nodes {
+        node.close().await;
+    }
+}
+
+async fn an_owner_that_does_not_stand_for_a_role_is_told() {
+    let (cluster, name) = (cluster(), "unfilled");
+    let addresses = cluster.addresses();
+    let owner: Node<MayOverlap> = start(&addresses, name, config(name, "blue", "owner", 1)).await;
+    let _led = owner.role(0).campaign("here").await.unwrap();
+    let waits: Node<MayOverlap> = start(&addresses, name, config(name, "blue", "waits", 1)).await;
+    let _standing = waits.roles(0..2, "there");
+    let one = |event: &OwnEvent| *event == OwnEvent::Unfilled { first: Some(Role(1)), count: 1 };
+    let mut notices = owner.notices();
+    let said = told(&mut notices, one).await;
+    assert_eq!(
+        said,
+        "1 roles without a leader, the first is role 1: this process owns their partitions and \
+         does not stand for them; have all processes of a group stand for the same roles"
+    );
+    assert_eq!(counters(&owner).await.unfilled, 1);
+    let _filled = owner.role(1).campaign("here").await.unwrap();
+    let none = OwnEvent::Unfilled { first: None, count: 0 };
+    assert_eq!(told(&mut notices, |event| *event == none).await, "every role has a leader");
+    assert_eq!(counters(&owner).await.unfilled, 0);
+    owner.close().await;
+    waits.close().await;
+}

@@ -1,0 +1,136 @@
+//! What the handles of every driver do.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::{Election, Observer};
+use tenure_core::nele::Mode;
+use tenure_kafka::{Class, Node};
+use tenure_services::kafka::{Cluster, Version};
+use tenure_testkit::handles::Group;
+
+use crate::common::{cluster, quick};
+use crate::elections::node::{MARGIN, short, start};
+
+/// Processes on one broker. Each election has a topic and a group of its own, and so each
+/// participant is a process in each.
+struct Processes<C: Class> {
+    cluster: Arc<Cluster>,
+    prefix: String,
+    session: Duration,
+    nodes: BTreeMap<(&'static str, String), Node<C>>,
+    /// Who owns no partition reads nothing of its own accord, and knows who leads only if it
+    /// observes.
+    observers: Vec<Observer>,
+}
+
+impl<C: Class> Processes<C> {
+    /// On a broker that others use as well.
+    fn beside_others() -> Self {
+        Self::on(cluster(), Duration::from_secs(1))
+    }
+
+    /// On a broker of their own.
+    fn alone() -> Self {
+        // In `at_most_one` a session that is lost ends a leadership before it expires.
+        let session = match C::MODE {
+            Mode::AtMostOne => Duration::from_secs(6),
+            Mode::AtLeastOne => Duration::from_secs(1),
+        };
+        Self::on(Arc::new(quick(Version::V41).start().unwrap()), session)
+    }
+
+    fn on(cluster: Arc<Cluster>, session: Duration) -> Self {
+        let prefix = format!("h{:x}", tenure::driver::seed().unwrap());
+        Self { cluster, prefix, session, nodes: BTreeMap::new(), observers: Vec::new() }
+    }
+
+    fn begin(&self, participant: &str, election: &str) -> Node<C> {
+        let name = format!("{}-{election}", self.prefix);
+        let (id, group) = (participant.parse().unwrap(), name.parse().unwrap());
+        let mut config = short(name.parse().unwrap(), group, id, 1, C::MODE);
+        (config.session_timeout, config.max_poll_interval) = (self.session, self.session);
+        let addresses = self.cluster.addresses();
+        // Where this is called from nothing can be waited for.
+        let start = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(start(&addresses, &name, config))
+        };
+        std::thread::spawn(start).join().unwrap()
+    }
+}
+
+impl<C: Class + tenure_testkit::handles::Class> Group for Processes<C> {
+    type Class = C;
+
+    const NO_TRANSFER: Option<&'static str> = Some("nele");
+
+    fn election(&mut self, participant: &'static str, election: &str) -> Election<C> {
+        let key = (participant, election.to_owned());
+        if !self.nodes.contains_key(&key) {
+            let node = self.begin(participant, election);
+            self.observers.push(node.role(0).observe());
+            self.nodes.insert(key.clone(), node);
+        }
+        self.nodes[&key].role(0)
+    }
+
+    async fn close(&mut self, participant: &'static str) {
+        for ((of, _), node) in &self.nodes {
+            if *of == participant {
+                node.close().await;
+            }
+        }
+    }
+
+    async fn fail(&mut self) -> Option<Duration> {
+        self.cluster.broker(0).stop().unwrap();
+        Some(MARGIN)
+    }
+
+    async fn mend(&mut self) {
+        self.cluster.broker(0).cont().unwrap();
+    }
+}
+
+/// Lists what handles promise, each for processes of this class.
+macro_rules! promises {
+    ($class:ty: $($processes:ident => $($promise:ident)*;)*) => {
+        pub(crate) const TESTS: crate::common::Tests = &[$($((stringify!($promise), || {
+            tenure_testkit::handles::run(async {
+                let mut processes = super::Processes::<$class>::$processes();
+                tenure_testkit::handles::$promise(&mut processes).await;
+            });
+        })),*),*];
+    };
+    ($class:ty) => {
+        promises! { $class:
+            alone => a_failure_ends_leaderships_before_their_leases;
+            beside_others =>
+                leaders_follow_each_other
+                a_campaign_that_is_dropped_is_withdrawn
+                a_leadership_that_is_dropped_is_resigned
+                a_participant_campaigns_once_in_an_election
+                values_that_nobody_could_read_are_refused
+                resigning_twice_is_resigning_once
+                a_leader_outlives_its_leadership_and_leads_no_more
+                a_leadership_is_handed_over_or_that_is_not_supported
+                observers_are_told_who_leads
+                an_observer_that_is_slow_hears_that_it_missed_something
+                closing_ends_everything
+                work_that_ends_by_itself_resigns
+                leading_again_and_again_nobody_works_beside_another
+                work_that_panics_leaves_the_election_to_the_next
+                a_shutdown_withdraws_one_who_waits;
+        }
+    };
+}
+
+pub(crate) mod at_most_one {
+    promises!(tenure::AtMostOne);
+}
+
+pub(crate) mod at_least_one {
+    promises!(tenure::MayOverlap);
+}

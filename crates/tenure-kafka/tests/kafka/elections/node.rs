@@ -1,0 +1,46 @@
+//! Processes with short times.
+
+use std::time::Duration;
+
+use tenure_core::nele::{Config, Mode};
+use tenure_core::{ClusterName, ElectionName, NodeName};
+use tenure_kafka::{Class, Node, Options};
+
+/// So long may the machine stand still when it is time to drop work.
+pub(crate) const MARGIN: Duration = Duration::from_millis(400);
+
+/// Settings with short times, for a broker that allows them.
+pub(crate) fn short(
+    election: ElectionName,
+    group: ClusterName,
+    id: NodeName,
+    partitions: u32,
+    mode: Mode,
+) -> Config {
+    let mut config = Config::new(election, group, id, partitions, mode);
+    config.session_timeout = Duration::from_secs(1);
+    config.heartbeat_interval = Duration::from_millis(250);
+    config.max_poll_interval = config.session_timeout;
+    config.delivery_timeout = Duration::from_millis(700);
+    config.publish_interval = Duration::from_millis(100);
+    config.seek = Duration::from_millis(700);
+    config.failover = false;
+    config.takeover = match mode {
+        Mode::AtMostOne => Duration::from_secs(2),
+        Mode::AtLeastOne => Duration::from_secs(5),
+    };
+    (config.grace, config.kill_margin) = (MARGIN, MARGIN);
+    config
+}
+
+/// A process with these settings, and its topic, made with one copy if need be.
+pub(crate) async fn start<C: Class>(addresses: &str, topic: &str, config: Config) -> Node<C> {
+    let options = options(addresses, topic).check().unwrap();
+    Node::builder(config.check().unwrap(), options).start().await.unwrap()
+}
+
+/// How it is reached.
+pub(crate) fn options(addresses: &str, topic: &str) -> Options {
+    let brokers = addresses.split(',').map(|broker| broker.parse().unwrap()).collect();
+    Options { create: Some(1), allow_unreplicated: true, ..Options::new(brokers, topic) }
+}

@@ -1,0 +1,119 @@
+//! Many roles, spread over the processes that are there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tenure::AtMostOne;
+use tenure_core::nele::Mode;
+use tenure_kafka::{GroupProtocol, Node, Options};
+
+use tokio::task::JoinSet;
+
+use crate::common::{cluster, tests};
+use crate::elections::node::{options, short};
+
+tests!(sixteen_roles_are_spread_over_those_who_are_there, so_they_are_by_the_newer_protocol,);
+
+const ROLES: u32 = 16;
+
+/// Long enough for anything that comes at all.
+const SOON: Duration = Duration::from_secs(90);
+
+/// Who leads what, by what each process says of itself.
+type Table = Arc<Mutex<BTreeMap<u32, BTreeSet<String>>>>;
+
+async fn start(name: &str, id: &str, by: GroupProtocol, addresses: &str) -> Node<AtMostOne> {
+    let (election, group) = (name.parse().unwrap(), name.parse().unwrap());
+    let mut config = short(election, group, id.parse().unwrap(), ROLES, Mode::AtMostOne);
+    // What the broker has for groups of the newer protocol, and one that is late is still there.
+    config.session_timeout = Duration::from_secs(2);
+    config.heartbeat_interval = Duration::from_millis(400);
+    config.max_poll_interval = Duration::from_secs(4);
+    let options = Options { group_protocol: by, ..options(addresses, name) };
+    let builder = Node::builder(config.check().unwrap(), options.check().unwrap());
+    builder.start().await.unwrap()
+}
+
+/// Stands for every role, again and again, and writes down what it leads.
+fn stand(node: &Node<AtMostOne>, id: &str, table: &Table) {
+    let (mut roles, table, id) = (node.roles(0..ROLES, id), Arc::clone(table), id.to_owned());
+    tokio::spawn(async move {
+        let mut led = JoinSet::new();
+        loop {
+            tokio::select! {
+                Some((role, emerged)) = roles.next() => {
+                    // Refused: the node has been closed.
+                    let Ok(leadership) = emerged else { continue };
+                    table.lock().unwrap().entry(role).or_default().insert(id.clone());
+                    led.spawn(async move {
+                        leadership.leader().lost().await;
+                        role
+                    });
+                }
+                Some(ended) = led.join_next() => {
+                    let role = ended.unwrap();
+                    table.lock().unwrap().entry(role).or_default().remove(&id);
+                    roles.stand(role);
+                }
+                else => return,
+            }
+        }
+    });
+}
+
+/// Waits until every role has one leader, of these processes, and they lead about as many each.
+async fn until_spread(table: &Table, ids: &[String]) {
+    let even = ROLES as usize / ids.len();
+    let is_spread = || {
+        let table = table.lock().unwrap();
+        let mut counts: BTreeMap<&str, usize> = ids.iter().map(|id| (id.as_str(), 0)).collect();
+        for role in 0..ROLES {
+            let leaders: Vec<_> = table.get(&role).into_iter().flatten().collect();
+            let [one] = &leaders[..] else { return false };
+            match counts.get_mut(one.as_str()) {
+                Some(count) => *count += 1,
+                None => return false,
+            }
+        }
+        counts.values().all(|count| (even..=even + 1).contains(count))
+    };
+    let waited = async {
+        while !is_spread() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let over = tokio::time::timeout(SOON, waited).await;
+    assert!(over.is_ok(), "not spread over {ids:?}: {:?}", table.lock().unwrap());
+}
+
+async fn spread(by: GroupProtocol, name: &str) {
+    let long = std::env::var_os("TENURE_LONG").is_some();
+    let most = if long { 20 } else { 5 };
+    let cluster = cluster();
+    let (addresses, table) = (cluster.addresses(), Table::default());
+    let ids: Vec<_> = (1..=most).map(|nth| format!("process-{nth}")).collect();
+    let mut nodes = Vec::new();
+    for id in &ids {
+        nodes.push(start(name, id, by, &addresses).await);
+        stand(&nodes[nodes.len() - 1], id, &table);
+        if [1, 2, 5, 20].contains(&nodes.len()) {
+            until_spread(&table, &ids[..nodes.len()]).await;
+        }
+    }
+    for left in [5, 2, 1] {
+        for node in nodes.split_off(left.min(nodes.len())) {
+            node.close().await;
+        }
+        until_spread(&table, &ids[..left]).await;
+    }
+    nodes[0].close().await;
+}
+
+async fn sixteen_roles_are_spread_over_those_who_are_there() {
+    spread(GroupProtocol::Classic, "spread").await;
+}
+
+async fn so_they_are_by_the_newer_protocol() {
+    spread(GroupProtocol::Consumer, "spread-newer").await;
+}

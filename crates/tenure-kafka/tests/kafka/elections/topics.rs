@@ -1,0 +1,108 @@
+//! A topic that changes while it is used, and members that cannot be two: nothing is led from then
+//! on, and the words say what to do.
+
+use std::time::Duration;
+
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions, NewTopic, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+use tenure::{AtMostOne, Leadership, Loss};
+use tenure_core::nele::{Mode, OwnEvent};
+use tenure_kafka::{Node, Notice};
+
+use crate::common::{cluster, tests};
+use crate::elections::node::{options, short, start};
+
+tests!(
+    a_topic_that_is_given_partitions_is_led_no_more,
+    a_topic_that_is_made_anew_is_led_no_more,
+    of_two_members_with_one_static_id_the_first_leads_no_more,
+);
+
+/// Long enough for anything that comes at all.
+const SOON: Duration = Duration::from_secs(60);
+
+fn admin(addresses: &str) -> AdminClient<DefaultClientContext> {
+    ClientConfig::new().set("bootstrap.servers", addresses).create().unwrap()
+}
+
+fn config(name: &str, id: &str) -> tenure_kafka::Config {
+    let (election, group) = (name.parse().unwrap(), name.parse().unwrap());
+    short(election, group, id.parse().unwrap(), 1, Mode::AtMostOne)
+}
+
+async fn lead(node: &Node<AtMostOne>) -> Leadership<AtMostOne> {
+    tokio::time::timeout(SOON, node.role(0).campaign("here")).await.unwrap().unwrap()
+}
+
+/// Waits until nothing is led for good; says why.
+async fn halted(node: &Node<AtMostOne>) -> String {
+    let mut notices = node.notices();
+    let told = async {
+        loop {
+            if let Notice::Protocol { event: OwnEvent::Halted { why }, .. } =
+                notices.recv().await.unwrap()
+            {
+                return why.to_string();
+            }
+        }
+    };
+    let why = tokio::time::timeout(SOON, told).await.unwrap();
+    let refused = node.role(0).campaign("again").await.unwrap_err().to_string();
+    assert!(refused.contains(&why), "{refused}");
+    why
+}
+
+async fn a_topic_that_is_given_partitions_is_led_no_more() {
+    let (cluster, name) = (cluster(), "widened");
+    let addresses = cluster.addresses();
+    let node = start(&addresses, name, config(name, "one")).await;
+    let led = lead(&node).await;
+    let more = NewPartitions::new(name, 2);
+    let made = admin(&addresses).create_partitions([&more], &AdminOptions::new()).await.unwrap();
+    made.into_iter().next().unwrap().unwrap();
+    let loss = tokio::time::timeout(SOON, led.leader().lost()).await.unwrap();
+    assert_eq!(loss, Loss::Reset);
+    let why = halted(&node).await;
+    assert!(why.contains("has 2 partitions, and had 1"), "{why}");
+    assert!(why.contains("with all processes stopped, and start them with 2"), "{why}");
+    node.close().await;
+}
+
+async fn a_topic_that_is_made_anew_is_led_no_more() {
+    let (cluster, name) = (cluster(), "anew");
+    let addresses = cluster.addresses();
+    let node = start(&addresses, name, config(name, "one")).await;
+    let led = lead(&node).await;
+    let (admin, options) = (admin(&addresses), AdminOptions::new());
+    admin.delete_topics(&[name], &options).await.unwrap().remove(0).unwrap();
+    let topic = NewTopic::new(name, 1, TopicReplication::Fixed(1));
+    // The name is taken until the old one is gone.
+    while admin.create_topics([&topic], &options).await.unwrap().remove(0).is_err() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    tokio::time::timeout(SOON, led.leader().lost()).await.unwrap();
+    drop(led);
+    let why = halted(&node).await;
+    assert!(why.contains("Start again with a higher fence base"), "{why}");
+    node.close().await;
+}
+
+async fn of_two_members_with_one_static_id_the_first_leads_no_more() {
+    let (cluster, name) = (cluster(), "static");
+    let mut options = options(&cluster.addresses(), name);
+    options.properties = vec!["group.instance.id=a".parse().unwrap()];
+    let options = options.check().unwrap();
+    let start = |id: &str| {
+        Node::<AtMostOne>::builder(config(name, id).check().unwrap(), options.clone()).start()
+    };
+    let (first, second) = (start("one").await.unwrap(), start("two").await.unwrap());
+    let led = lead(&first).await;
+    let other = lead(&second).await;
+    // Only what is ordered by fences can have been led by both.
+    assert!(!led.leader().is_current() && other.fence() > led.fence());
+    let why = halted(&first).await;
+    assert!(why.contains("each needs one of its own"), "{why}");
+    first.close().await;
+    second.close().await;
+}

@@ -1,0 +1,217 @@
+//! Members of a group: what is assigned, read, given back and lost.
+
+use std::time::Duration;
+
+use tenure_core::nele::{Change, Kind, Membership, Partition, Report, Request, Target};
+use tenure_kafka::GroupProtocol;
+
+use crate::common::{cluster, quick, tests};
+use crate::ledger::process::{Hand, SOON, config, options, rebalance, records};
+
+tests!(
+    a_claim_is_read_back_where_it_was_published,
+    who_joins_gets_what_is_given_back_and_disturbs_nothing_else,
+    what_is_not_given_back_is_given_back_before_r_is_over,
+    who_leaves_hands_over_at_once,
+    who_is_cut_off_has_lost_its_partitions,
+    who_is_answered_by_nobody_leaves_all_the_same,
+    a_partition_can_be_read_anew,
+    who_gets_nothing_is_told_so;
+    a_session_below_the_minimum_is_told_with_what_to_do,
+    a_broker_without_the_newer_protocol_is_told_with_what_to_do,
+);
+
+async fn a_claim_is_read_back_where_it_was_published(by: GroupProtocol, name: &str) {
+    let cluster = cluster();
+    let mut one = Hand::join(&cluster.addresses(), config(name, "one", 2), by).await;
+    let assigned = one.rebalance(Change::Assigned, 2).await;
+    for partition in [0, 1].map(Partition) {
+        let (reading, end) = one.read(partition, assigned.id).await;
+        let beat = one.publish(Target::Every, Kind::Beat);
+        let beat = one.read_back(reading, beat).await;
+        assert_eq!(beat.offset, end);
+        let claim = one.publish(Target::One(partition), Kind::Claim);
+        // Either may be told first.
+        let (mut at, mut read) = (None, None);
+        while at.is_none() || read.is_none() {
+            match one.ledger.next().await {
+                Report::Published { number, partition: of, outcome } if number == claim => {
+                    assert_eq!(of, partition);
+                    at = Some(outcome.unwrap());
+                }
+                report => {
+                    let last = records(&report, reading).and_then(<[_]>::last);
+                    read = read.or(last.filter(|record| record.offset > beat.offset).cloned());
+                }
+            }
+        }
+        let (at, read) = (at.unwrap(), read.unwrap());
+        assert_eq!((read.offset, read.epoch), (at, Some(0)));
+    }
+}
+
+async fn who_joins_gets_what_is_given_back_and_disturbs_nothing_else(
+    by: GroupProtocol,
+    name: &str,
+) {
+    let cluster = cluster();
+    let addresses = cluster.addresses();
+    let mut one = Hand::join(&addresses, config(name, "one", 2), by).await;
+    let assigned = one.rebalance(Change::Assigned, 2).await;
+    let mut readings = Vec::new();
+    for partition in [0, 1].map(Partition) {
+        readings.push((partition, one.read(partition, assigned.id).await.0));
+    }
+    let two = Hand::join(&addresses, config(name, "two", 2), by).await;
+    let revoked = one.rebalance(Change::Revoked, 1).await;
+    assert!(revoked.id > assigned.id);
+    // Nobody gets it before it is given back, and the other one is read on.
+    let early =
+        two.within(Duration::from_secs(2), |report| rebalance(report, Change::Assigned, 1)).await;
+    assert!(early.is_err(), "{early:?}");
+    let kept = readings.iter().find(|(partition, _)| *partition != revoked.partitions[0]);
+    let &(partition, reading) = kept.unwrap();
+    let beat = one.publish(Target::One(partition), Kind::Beat);
+    one.read_back(reading, beat).await;
+    one.ledger.request(&Request::GiveBack(revoked.id));
+    let given = two.rebalance(Change::Assigned, 1).await;
+    assert_eq!(given.partitions, revoked.partitions);
+    let beat = one.publish(Target::One(partition), Kind::Beat);
+    one.read_back(reading, beat).await;
+}
+
+async fn what_is_not_given_back_is_given_back_before_r_is_over(by: GroupProtocol, name: &str) {
+    let cluster = cluster();
+    let addresses = cluster.addresses();
+    let one = Hand::join(&addresses, config(name, "one", 2), by).await;
+    one.rebalance(Change::Assigned, 2).await;
+    let two = Hand::join(&addresses, config(name, "two", 2), by).await;
+    let revoked = one.rebalance(Change::Revoked, 1).await;
+    let began = tenure::clock::now();
+    let given = two.rebalance(Change::Assigned, 1).await;
+    assert_eq!(given.partitions, revoked.partitions);
+    // Three quarters of R, and not at once.
+    assert!(tenure::clock::now().since(began) > Duration::from_secs(3));
+    let lost = one.within(Duration::from_secs(3), |report| match report {
+        Report::Rebalance(one) => Some(one.clone()),
+        _ => None,
+    });
+    // It is a member all the while, which may be told of an assignment of nothing.
+    if let Ok(other) = lost.await {
+        assert_eq!((other.change, other.partitions.len()), (Change::Assigned, 0));
+    }
+}
+
+async fn who_leaves_hands_over_at_once(by: GroupProtocol, name: &str) {
+    let cluster = cluster();
+    let addresses = cluster.addresses();
+    let mut one = Hand::join(&addresses, config(name, "one", 1), by).await;
+    one.rebalance(Change::Assigned, 1).await;
+    let two = Hand::join(&addresses, config(name, "two", 1), by).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let began = tenure::clock::now();
+    one.ledger.request(&Request::Leave(Membership(1)));
+    let left = one.until(|report| matches!(report, Report::Left(Membership(1))).then_some(()));
+    left.await;
+    two.rebalance(Change::Assigned, 1).await;
+    let took = tenure::clock::now().since(began);
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    one.ledger.request(&Request::Join(Membership(2)));
+    let again = one.until(|report| match report {
+        Report::Rebalance(one) => Some(one.membership),
+        _ => None,
+    });
+    assert_eq!(again.await, Membership(2));
+}
+
+async fn who_is_cut_off_has_lost_its_partitions(by: GroupProtocol, name: &str) {
+    let cluster = quick_with_a_way();
+    let mut one = Hand::join(&cluster.way(0).addresses(), config(name, "one", 1), by).await;
+    let first = one.rebalance(Change::Assigned, 1).await;
+    one.read(Partition(0), first.id).await;
+    let two = Hand::join(&cluster.addresses(), config(name, "two", 1), by).await;
+    cluster.way(0).cut();
+    let taken = two.rebalance(Change::Assigned, 1).await;
+    assert_eq!(taken.partitions, [Partition(0)]);
+    cluster.way(0).open();
+    let lost = one.rebalance(Change::Lost, 1).await;
+    assert!(lost.id > first.id);
+}
+
+async fn who_is_answered_by_nobody_leaves_all_the_same(by: GroupProtocol, name: &str) {
+    let cluster = quick_with_a_way();
+    let mut one = Hand::join(&cluster.way(0).addresses(), config(name, "one", 1), by).await;
+    let first = one.rebalance(Change::Assigned, 1).await;
+    one.read(Partition(0), first.id).await;
+    cluster.way(0).hold();
+    let began = tenure::clock::now();
+    one.ledger.request(&Request::Leave(Membership(1)));
+    one.until(|report| matches!(report, Report::Left(_)).then_some(())).await;
+    let took = tenure::clock::now().since(began);
+    // The library waits for an answer for a second, or five.
+    assert!(took < Duration::from_secs(15), "{took:?}");
+}
+
+/// A broker of its own: its way is cut.
+fn quick_with_a_way() -> tenure_services::kafka::Cluster {
+    quick(tenure_services::kafka::Version::V41).ways(1).start().unwrap()
+}
+
+async fn a_partition_can_be_read_anew(by: GroupProtocol, name: &str) {
+    let cluster = cluster();
+    let mut one = Hand::join(&cluster.addresses(), config(name, "one", 1), by).await;
+    let assigned = one.rebalance(Change::Assigned, 1).await;
+    let (old, _) = one.read(Partition(0), assigned.id).await;
+    let beat = one.publish(Target::Every, Kind::Beat);
+    one.read_back(old, beat).await;
+    let (new, end) = one.read(Partition(0), assigned.id).await;
+    assert_eq!(end, 1);
+    let beat = one.publish(Target::Every, Kind::Beat);
+    assert_eq!(one.read_back(new, beat).await.offset, 1);
+}
+
+async fn who_gets_nothing_is_told_so(by: GroupProtocol, name: &str) {
+    let cluster = cluster();
+    let addresses = cluster.addresses();
+    let one = Hand::join(&addresses, config(name, "one", 1), by).await;
+    one.rebalance(Change::Assigned, 1).await;
+    let two = Hand::join(&addresses, config(name, "two", 1), by).await;
+    two.rebalance(Change::Assigned, 0).await;
+}
+
+/// What a member is told that can never be one.
+async fn fatal(mut ledger: tenure_kafka::Ledger) -> String {
+    ledger.request(&Request::Join(Membership(1)));
+    let told = async {
+        loop {
+            if let Report::Fatal { why } = ledger.next().await {
+                return why.to_string();
+            }
+        }
+    };
+    tokio::time::timeout(SOON, told).await.unwrap()
+}
+
+async fn a_session_below_the_minimum_is_told_with_what_to_do() {
+    let mut settings = config("too-short", "one", 1);
+    settings.session_timeout = Duration::from_millis(900);
+    let cluster = cluster();
+    let options = options(&cluster.addresses(), "too-short").check().unwrap();
+    let said = tenure_kafka::topic::ensure(&options, &settings).await.unwrap_err().to_string();
+    assert!(said.starts_with("session timeout is 900ms; brokers allow 1s to 1800s"), "{said}");
+    // Where nobody may read what they allow the group says so.
+    let ledger = tenure_kafka::Ledger::new(&options, settings.check().unwrap()).unwrap();
+    let said = fatal(ledger).await;
+    assert!(said.contains("lower group.min.session.timeout.ms at the brokers"), "{said}");
+}
+
+async fn a_broker_without_the_newer_protocol_is_told_with_what_to_do() {
+    let cluster = quick(tenure_services::kafka::Version::V41)
+        .setting("group.coordinator.rebalance.protocols=classic")
+        .start()
+        .unwrap();
+    let settings = config("too-new", "one", 1);
+    let by = GroupProtocol::Consumer;
+    let said = fatal(Hand::new(&cluster.addresses(), settings, by).await.ledger).await;
+    assert!(said.contains("take --group-protocol classic"), "{said}");
+}

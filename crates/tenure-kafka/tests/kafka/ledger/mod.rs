@@ -1,0 +1,15 @@
+//! The ledger as the core is promised it, by both group protocols.
+
+mod members;
+mod observers;
+pub(crate) mod process;
+mod topics;
+
+use crate::common::Tests;
+
+/// Those first that take longest.
+pub(crate) const PARTS: &[(&str, Tests)] = &[
+    ("ledger::topics", topics::TESTS),
+    ("ledger::members", members::TESTS),
+    ("ledger::observers", observers::TESTS),
+];

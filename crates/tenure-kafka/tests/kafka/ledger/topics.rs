@@ -1,0 +1,135 @@
+//! Topics that are made, let pass, and refused.
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use tenure_kafka::topic::{TopicError, ensure};
+use tenure_kafka::{Identity, Login, Mechanism, Options, Password, Pem, Tls};
+use tenure_services::kafka::{Security, Version};
+
+use crate::common::{cluster, quick, tests};
+use crate::ledger::process::{config, options};
+
+tests!(
+    tls_is_spoken_and_both_sides_look_at_certificates,
+    logins_are_used_and_missing_rights_are_told,
+    nobody_there_is_told,
+    a_topic_is_made_once_and_let_pass_afterwards,
+    everything_that_is_wrong_is_told_at_once,
+    a_topic_that_is_missing_is_told_with_the_command_that_makes_it,
+);
+
+async fn a_topic_is_made_once_and_let_pass_afterwards() {
+    let cluster = cluster();
+    let options = options(&cluster.addresses(), "made").check().unwrap();
+    let config = config("made", "one", 3);
+    let first = ensure(&options, &config).await.unwrap();
+    let second = ensure(&options, &config).await.unwrap();
+    assert!(first.anew && !second.anew);
+    assert_eq!(first.id, second.id);
+    assert_eq!(&*first.id.cluster, cluster.id());
+    assert_ne!(first.id.topic, 0);
+}
+
+async fn everything_that_is_wrong_is_told_at_once() {
+    let cluster = cluster();
+    let addresses = cluster.addresses();
+    let made = options(&addresses, "wrong").check().unwrap();
+    ensure(&made, &config("wrong", "one", 3)).await.unwrap();
+    let strict = Options { allow_unreplicated: false, ..options(&addresses, "wrong") };
+    let said = ensure(&strict.check().unwrap(), &config("wrong", "one", 4)).await.unwrap_err();
+    let said = said.to_string();
+    for part in [
+        "topic wrong cannot be used:",
+        "it has 3 partitions, and 4 are set",
+        "a partition has 1 of at least 3 copies",
+        "min.insync.replicas is 1, it must be at least 2",
+        "kafka-topics.sh --bootstrap-server 127.0.0.1:",
+        "--create --topic wrong --partitions 4 --replication-factor 3 --config",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+async fn a_topic_that_is_missing_is_told_with_the_command_that_makes_it() {
+    let cluster = cluster();
+    let without = Options { create: None, ..options(&cluster.addresses(), "missing") };
+    let error = ensure(&without.check().unwrap(), &config("missing", "one", 3)).await;
+    let said = error.unwrap_err().to_string();
+    assert!(said.starts_with("there is no topic missing: give --create-topic"), "{said}");
+    assert!(said.contains("--create --topic missing --partitions 3 --replication-factor 1"));
+}
+
+async fn nobody_there_is_told() {
+    let options = options("127.0.0.1:1", "x").check().unwrap();
+    let said = ensure(&options, &config("x", "one", 1)).await.unwrap_err().to_string();
+    assert!(said.contains("check --brokers, that they run"), "{said}");
+    assert!(said.contains("127.0.0.1:1"), "{said}");
+}
+
+async fn logins_are_used_and_missing_rights_are_told() {
+    let cluster = quick(Version::V41)
+        .security(Security::Logins(vec![("ann".into(), "secret".into())]))
+        .setting("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer")
+        .setting("super.users=User:ANONYMOUS")
+        .start()
+        .unwrap();
+    let login = |password: &str| Login {
+        mechanism: Mechanism::Plain,
+        user: "ann".into(),
+        password: Password::Text(password.into()),
+    };
+    let with = |password: &str| {
+        let options = options(&cluster.addresses(), "private");
+        Options { login: Some(login(password)), ..options }.check().unwrap()
+    };
+    let config = config("private", "one", 1);
+    let error = ensure(&with("secret"), &config).await.unwrap_err();
+    assert!(matches!(error, TopicError::NotMade { .. } | TopicError::Unreachable { .. }));
+    assert!(error.to_string().contains("TopicAuthorizationFailed"), "{error}");
+    let error = ensure(&with("wrong"), &config).await.unwrap_err().to_string();
+    assert!(error.contains("check --user, --password-file"), "{error}");
+}
+
+/// What a certificate is signed by, and with.
+fn signed(authority: &CertifiedIssuer<'_, KeyPair>, name: &str) -> (String, String) {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+    // One called as its authority is taken for one that has signed itself.
+    params.distinguished_name.push(DnType::CommonName, name);
+    let certificate = params.signed_by(&key, authority).unwrap();
+    (certificate.pem(), key.serialize_pem())
+}
+
+async fn tls_is_spoken_and_both_sides_look_at_certificates() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut params = CertificateParams::new(vec![]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let (certificate, key) = signed(&authority, "127.0.0.1");
+    std::fs::write(path("broker.pem"), key + &certificate).unwrap();
+    std::fs::write(path("ca.pem"), authority.pem()).unwrap();
+    let security = Security::Tls { identity: path("broker.pem"), clients: Some(path("ca.pem")) };
+    let cluster = quick(Version::V41).security(security).start().unwrap();
+    let (certificate, key) = signed(&authority, "ann");
+    let text = |text: String| Pem::Text(text.into_bytes());
+    let identity = Identity { certificate: text(certificate), key: text(key) };
+    let with = |tls: Option<Tls>| {
+        Options { tls, ..options(&cluster.addresses(), "secret") }.check().unwrap()
+    };
+    let believed = Some(Pem::File(path("ca.pem")));
+    let config = config("secret", "one", 1);
+    let right = Tls { authority: believed.clone(), identity: Some(identity.clone()) };
+    ensure(&with(Some(right)), &config).await.unwrap();
+    let stranger = Tls { authority: believed, identity: None };
+    let believes_nobody = Tls { authority: None, identity: Some(identity) };
+    let told = async |wrong: Option<Tls>, remedy: &str| {
+        let said = ensure(&with(wrong), &config).await.unwrap_err().to_string();
+        assert!(said.contains(remedy), "{said}");
+    };
+    // Each is tried for as long as one waits for an answer.
+    tokio::join!(
+        told(None, "whether they expect TLS (--cacert)"),
+        told(Some(stranger), "check --cacert, --cert and --key"),
+        told(Some(believes_nobody), "check --cacert, --cert and --key"),
+    );
+}

@@ -1,0 +1,175 @@
+//! Kafka: two versions of it, and clusters of either in KRaft mode, each process a broker and a
+//! controller.
+
+mod broker;
+mod build;
+mod cluster;
+mod config;
+mod storage;
+mod wire;
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub use broker::Broker;
+pub use cluster::{Cluster, Way};
+pub use config::{ClusterConfig, Security};
+
+use crate::error::Error;
+use crate::service::{Service, Started};
+use crate::{maven, place};
+
+/// The version that elections are promised to work on.
+const OLDEST: &str = "4.1.2";
+
+/// What [`Version::Newest`] is: the newest that was looked at. `cargo xtask facts kafka --newest
+/// latest` looks at a newer one, before this line is changed.
+const NEWEST: &str = "4.4.0";
+
+/// The variable that puts another version from Maven Central (`4.5.0`) in the place of
+/// [`Version::Newest`].
+pub const NEWEST_VARIABLE: &str = "TENURE_KAFKA_NEWEST";
+
+/// The classes of a broker that has started, which halve what the next one takes.
+const CLASSES: &str = "classes.jsa";
+
+const BROKER: &str = "org.apache.kafka:kafka_2.13";
+/// Kafka logs through an interface; this is the smallest that writes.
+const LOGGER: &str = "org.slf4j:slf4j-simple:1.7.36";
+
+/// Kafka, for `cargo xtask`.
+pub static SERVICE: Service = Service {
+    name: "kafka",
+    versions: &["4.1", "newest"],
+    takes: "a minute",
+    newest_variable: NEWEST_VARIABLE,
+    // Kafka itself takes none, but every `java` does.
+    variables: "JDK_JAVA",
+    install: |version| install(Version::ALL[version]),
+    start: |version, brokers| start(Version::ALL[version], brokers),
+    latest: || maven::latest(BROKER),
+    build_tools: build::ensure,
+};
+
+/// A version of Kafka that tests run against.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Version {
+    /// 4.1, the oldest.
+    V41,
+    /// The newest.
+    Newest,
+}
+
+impl Version {
+    /// All of them, the oldest first.
+    pub const ALL: [Self; 2] = [Self::V41, Self::Newest];
+
+    /// Its number: `4.1.2`.
+    #[must_use]
+    pub fn number(self) -> String {
+        match self {
+            Self::V41 => OLDEST.to_owned(),
+            Self::Newest => std::env::var(NEWEST_VARIABLE).unwrap_or_else(|_| NEWEST.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kafka {}", self.number())
+    }
+}
+
+/// Makes a test of each function that takes a [`Version`], on each.
+#[macro_export]
+macro_rules! on_each_kafka {
+    ($($name:ident),+) => {
+        $(mod $name {
+            #[test]
+            fn on_4_1() {
+                super::$name($crate::kafka::Version::V41);
+            }
+
+            #[test]
+            fn on_the_newest() {
+                super::$name($crate::kafka::Version::Newest);
+            }
+        })+
+    };
+}
+
+/// What is installed of one version.
+#[derive(Clone, Debug)]
+pub(crate) struct Installed {
+    folder: PathBuf,
+    /// Where classes are that were loaded before, which need not be loaded anew.
+    classes: Option<PathBuf>,
+}
+
+impl Installed {
+    /// What `java` takes to find the classes: named one by one, as an archive of them is good for
+    /// exactly this list.
+    pub(crate) fn classes(&self) -> Result<Vec<String>, Error> {
+        let jars = self.jars();
+        let entries = fs::read_dir(&jars).and_then(|entries| {
+            entries.map(|entry| Ok(entry?.path().display().to_string())).collect()
+        });
+        let mut entries: Vec<String> = entries.map_err(place::file_error(&jars))?;
+        entries.sort();
+        let archive =
+            self.classes.iter().map(|file| format!("-XX:SharedArchiveFile={}", file.display()));
+        Ok(archive.chain(["-cp".to_owned(), entries.join(":")]).collect())
+    }
+
+    fn jars(&self) -> PathBuf {
+        self.folder.join("jars")
+    }
+
+    /// A formatted storage of which each broker gets a copy.
+    pub(crate) fn template(&self) -> PathBuf {
+        self.folder.join("storage")
+    }
+}
+
+/// Gets the jars of `version` into `target/services` of the workspace, unless they are there,
+/// formats a storage, and says where: a minute, with Java and Maven. Two processes at once do no
+/// harm.
+///
+/// # Errors
+///
+/// When it is not there and cannot be got: no Java, no Maven, no network. The error says what is
+/// missing and what to do.
+pub fn install(version: Version) -> Result<PathBuf, Error> {
+    Ok(installed(version)?.folder)
+}
+
+fn installed(version: Version) -> Result<Installed, Error> {
+    maven::ensure()?;
+    let number = version.number();
+    let fill = |folder: &Path| {
+        let installed = Installed { folder: folder.to_owned(), classes: None };
+        maven::copy(&[&format!("{BROKER}:{number}"), LOGGER], &installed.jars())?;
+        storage::format(&installed)
+    };
+    let folder = place::once(&format!("kafka-{number}"), fill)?;
+    let installed = Installed { folder, classes: None };
+    // In a folder of its own: the jars must be where they stay.
+    let fill = |folder: &Path| Cluster::archive(version, &installed, &folder.join(CLASSES));
+    let classes = place::once(&format!("kafka-{number}-classes"), fill)?.join(CLASSES);
+    let classes = Some(classes).filter(|file| file.is_file());
+    Ok(Installed { classes, ..installed })
+}
+
+fn start(version: Version, brokers: usize) -> Result<Started, Error> {
+    let cluster = Cluster::start(version, brokers)?;
+    let line = |broker: Broker<'_>| {
+        let (address, pid) = (broker.address(), broker.pid().unwrap_or_default());
+        let memory = broker.memory().unwrap_or_default() >> 20;
+        format!("{version} at {address} (process {pid}), {memory} MiB\n")
+    };
+    let brokers: String = cluster.brokers().map(line).collect();
+    let took = cluster.took().as_secs_f64();
+    let said = format!("{brokers}Up after {took:.1} s.\n\n    --brokers {}\n", cluster.addresses());
+    Ok(Started { said, folder: cluster.folder().into(), running: Box::new(cluster) })
+}

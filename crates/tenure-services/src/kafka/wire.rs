@@ -1,0 +1,170 @@
+//! As much of Kafka's protocol as shows which brokers there are, and makes topics, so that no
+//! second client is needed.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// How long one answer is waited for.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// No answer that we ask for is longer.
+const LONGEST: usize = 1 << 20;
+
+/// How long a broker may take for what changes something.
+const TIME: i32 = 5_000;
+
+/// The ids of all brokers that take clients, as the one at `address` knows them: the request
+/// "metadata" in its version 1, about no topic.
+pub(super) fn brokers(address: SocketAddr) -> io::Result<Vec<i32>> {
+    let answer = ask(address, (3, 1), &0_i32.to_be_bytes())?;
+    ids(&answer).ok_or_else(cut_short)
+}
+
+/// Makes a topic with one copy of each partition and these settings: the request "create topics"
+/// in its version 2.
+pub(super) fn make_topic(
+    address: SocketAddr,
+    name: &str,
+    partitions: i32,
+    settings: &[(&str, &str)],
+) -> io::Result<()> {
+    let mut body = Vec::new();
+    put_count(&mut body, 1);
+    put_text(&mut body, name);
+    body.extend(partitions.to_be_bytes());
+    body.extend(1_i16.to_be_bytes());
+    // Whoever wants to may have them.
+    put_count(&mut body, 0);
+    put_count(&mut body, settings.len());
+    for (name, value) in settings {
+        put_text(&mut body, name);
+        put_text(&mut body, value);
+    }
+    body.extend(TIME.to_be_bytes());
+    body.push(0);
+    done(&ask(address, (19, 2), &body)?)
+}
+
+/// Gives a topic so many partitions in all: the request "create partitions" in its version 0.
+pub(super) fn set_partitions(address: SocketAddr, name: &str, partitions: i32) -> io::Result<()> {
+    let mut body = Vec::new();
+    put_count(&mut body, 1);
+    put_text(&mut body, name);
+    body.extend(partitions.to_be_bytes());
+    // Whoever wants to may have them: an array that is not there.
+    body.extend((-1_i32).to_be_bytes());
+    body.extend(TIME.to_be_bytes());
+    body.push(0);
+    done(&ask(address, (37, 0), &body)?)
+}
+
+fn put_count(body: &mut Vec<u8>, count: usize) {
+    body.extend(i32::try_from(count).unwrap_or(i32::MAX).to_be_bytes());
+}
+
+fn put_text(body: &mut Vec<u8>, text: &str) {
+    body.extend(i16::try_from(text.len()).unwrap_or(i16::MAX).to_be_bytes());
+    body.extend(text.as_bytes());
+}
+
+/// What a broker answers to a request with this key and version, number 1, from nobody.
+fn ask(address: SocketAddr, (key, version): (i16, i16), body: &[u8]) -> io::Result<Vec<u8>> {
+    let mut request = [key.to_be_bytes(), version.to_be_bytes()].concat();
+    request.extend(1_i32.to_be_bytes());
+    request.extend((-1_i16).to_be_bytes());
+    request.extend(body);
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_write_timeout(Some(ANSWER))?;
+    let length = u32::try_from(request.len()).unwrap_or(u32::MAX);
+    stream.write_all(&[&length.to_be_bytes()[..], &request].concat())?;
+    let mut length = [0; 4];
+    stream.read_exact(&mut length)?;
+    let length = usize::try_from(i32::from_be_bytes(length)).unwrap_or(usize::MAX);
+    if length > LONGEST {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "an answer that is too long"));
+    }
+    let mut answer = vec![0; length];
+    stream.read_exact(&mut answer)?;
+    Ok(answer)
+}
+
+fn cut_short() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "an answer cut short")
+}
+
+/// Whether what was asked for of one topic is done.
+fn done(mut answer: &[u8]) -> io::Result<()> {
+    let mut code = || {
+        let _number = integer(&mut answer)?;
+        let _throttle = integer(&mut answer)?;
+        let _count = integer(&mut answer)?;
+        text(&mut answer)?;
+        answer.first_chunk().map(|bytes| i16::from_be_bytes(*bytes))
+    };
+    match code().ok_or_else(cut_short)? {
+        0 => Ok(()),
+        code => Err(io::Error::other(format!("the broker refuses it with error {code}"))),
+    }
+}
+
+/// What the answer says of brokers, which come first in it.
+fn ids(mut answer: &[u8]) -> Option<Vec<i32>> {
+    let _number = integer(&mut answer)?;
+    let count = integer(&mut answer)?;
+    let broker = |_| {
+        let id = integer(&mut answer)?;
+        text(&mut answer)?;
+        let _port = integer(&mut answer)?;
+        text(&mut answer)?;
+        Some(id)
+    };
+    (0..count).map(broker).collect()
+}
+
+fn integer(answer: &mut &[u8]) -> Option<i32> {
+    let (bytes, rest) = answer.split_first_chunk()?;
+    *answer = rest;
+    Some(i32::from_be_bytes(*bytes))
+}
+
+/// Skips a text; -1 is the length of none.
+fn text(answer: &mut &[u8]) -> Option<()> {
+    let (bytes, rest) = answer.split_first_chunk()?;
+    let length = usize::try_from(i16::from_be_bytes(*bytes)).unwrap_or(0);
+    *answer = rest.get(length..)?;
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brokers_are_read_and_half_an_answer_is_none() {
+        let mut answer = vec![0, 0, 0, 1, 0, 0, 0, 2];
+        for id in [0_u8, 7] {
+            answer.extend([0, 0, 0, id, 0, 9]);
+            answer.extend(b"127.0.0.1");
+            answer.extend([0, 0, 0x23, 0x84, 0xff, 0xff]);
+        }
+        assert_eq!(ids(&answer), Some(vec![0, 7]));
+        for length in 0..answer.len() {
+            assert_eq!(ids(&answer[..length]), None, "{length}");
+        }
+        assert_eq!(ids(&[0, 0, 0, 1, 0, 0, 0, 0]), Some(vec![]));
+    }
+
+    #[test]
+    fn what_is_refused_is_told_by_its_number() {
+        let answer = |code: u8| {
+            let begin = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, b't'];
+            [&begin[..], &[0, code, 0xff, 0xff]].concat()
+        };
+        done(&answer(0)).unwrap();
+        let said = done(&answer(36)).unwrap_err().to_string();
+        assert_eq!(said, "the broker refuses it with error 36");
+        assert!(done(&answer(0)[..16]).is_err());
+    }
+}

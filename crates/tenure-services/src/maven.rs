@@ -1,0 +1,126 @@
+//! Programs for the JVM, as jars from Maven Central, and the `java` that runs them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::debian;
+use crate::error::Error;
+use crate::place::file_error;
+use crate::tool;
+
+const PACKAGES: [&str; 2] = ["openjdk-17-jre-headless", "maven"];
+
+/// The oldest Java that the services run on.
+const JAVA: u32 = 17;
+
+/// What copies jars, at a version that is looked at before it changes.
+const PLUGIN: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1";
+
+/// Copies jars, each by group, name and version (`org.slf4j:slf4j-simple:1.7.36`), and all that
+/// they need to run, into `folder`.
+pub(crate) fn copy(wanted: &[&str], folder: &Path) -> Result<(), Error> {
+    let output = format!("-DoutputDirectory={}", folder.display());
+    maven(wanted, &["copy-dependencies", "-DincludeScope=runtime", &output])
+}
+
+/// The newest version of the jar `group:name` that Maven Central has and that is no preview.
+pub(crate) fn latest(name: &str) -> Result<String, Error> {
+    let list = tempfile::tempdir().map_err(file_error(&std::env::temp_dir()))?;
+    let file = list.path().join("list");
+    let output = format!("-DoutputFile={}", file.display());
+    maven(&[&format!("{name}:RELEASE")], &["list", "-DexcludeTransitive=true", "-U", &output])?;
+    let said = fs::read_to_string(&file).map_err(file_error(&file))?;
+    let version = said.lines().find_map(|line| {
+        // As `   org.slf4j:slf4j-api:jar:2.0.9:compile`.
+        line.trim().strip_prefix(name)?.strip_prefix(":jar:")?.split(':').next()
+    });
+    version.map(str::to_owned).ok_or_else(|| Error::Missing {
+        what: format!("Maven names no version of {name}:\n{said}"),
+        remedy: "It says it in another way: teach `maven::latest`.".into(),
+    })
+}
+
+/// Runs a goal of the plugin, in a project of its own that depends on `wanted`.
+fn maven(wanted: &[&str], goal: &[&str]) -> Result<(), Error> {
+    ensure()?;
+    let project = tempfile::tempdir().map_err(file_error(&std::env::temp_dir()))?;
+    let file = project.path().join("pom.xml");
+    fs::write(&file, pom(wanted)).map_err(file_error(&file))?;
+    let (goal, options) = goal.split_first().unwrap_or((&"help", &[]));
+    let mut mvn = Command::new("mvn");
+    mvn.args(["-B", "-q", "-f"]).arg(&file).arg(format!("{PLUGIN}:{goal}")).args(options);
+    tool::run_or(&mut mvn, missing).map(drop)
+}
+
+fn pom(wanted: &[&str]) -> String {
+    let dependency = |wanted: &&str| {
+        let mut parts = wanted.split(':');
+        let mut next = |tag: &str| format!("<{tag}>{}</{tag}>", parts.next().unwrap_or_default());
+        let parts = [next("groupId"), next("artifactId"), next("version")].concat();
+        format!("<dependency>{parts}</dependency>\n")
+    };
+    let dependencies: String = wanted.iter().map(dependency).collect();
+    format!(
+        "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">\n\
+         <modelVersion>4.0.0</modelVersion>\n\
+         <groupId>org.example</groupId><artifactId>services</artifactId><version>1</version>\n\
+         <dependencies>\n{dependencies}</dependencies>\n</project>\n"
+    )
+}
+
+/// Makes sure of a `java` that is new enough, and of `mvn`: Debian's packages are installed if one
+/// is missing and we are root.
+pub(crate) fn ensure() -> Result<(), Error> {
+    debian::ensure(|| Ok(java()?.is_some_and(|java| java >= JAVA) && mvn()?), &PACKAGES, missing)
+}
+
+/// The version of `java` on `PATH`.
+fn java() -> Result<Option<u32>, Error> {
+    let said = tool::says(Command::new("java").arg("-version"))?;
+    Ok(said.as_deref().and_then(major))
+}
+
+/// As of `openjdk version "17.0.15" 2025-04-15`.
+fn major(said: &str) -> Option<u32> {
+    said.split_once(" version \"")?.1.split(['.', '"', '-']).next()?.parse().ok()
+}
+
+fn mvn() -> Result<bool, Error> {
+    Ok(tool::says(Command::new("mvn").arg("--version"))?.is_some())
+}
+
+fn missing() -> Error {
+    Error::Missing {
+        what: format!(
+            "a service runs on Java {JAVA} and is got with Maven; one of them is missing"
+        ),
+        remedy: format!("As root: `apt-get install {}`.", PACKAGES.join(" ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn javas_of_all_ages_are_told_apart() {
+        for (said, version) in [
+            ("openjdk version \"17.0.15\" 2025-04-15\nOpenJDK Runtime", Some(17)),
+            ("java version \"1.8.0_392\"", Some(1)),
+            ("openjdk version \"25-ea\" 2025-09-16", Some(25)),
+            ("openjdk version \"21\" 2023-09-19", Some(21)),
+            ("no such thing", None),
+        ] {
+            assert_eq!(major(said), version, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_project_names_what_is_wanted() {
+        let pom = pom(&["org.slf4j:slf4j-api:2.0.9", "org.slf4j:slf4j-simple:1.7.36"]);
+        for part in ["<artifactId>slf4j-api</artifactId><version>2.0.9</version>", "slf4j-simple"] {
+            assert!(pom.contains(part), "{pom}");
+        }
+    }
+}

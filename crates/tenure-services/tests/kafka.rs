@@ -1,0 +1,103 @@
+//! Brokers of both versions: they start, know each other, survive what tests do to them, and are
+//! gone.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::Duration;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tenure_services::kafka::{Cluster, ClusterConfig, Security, Version};
+
+/// Nothing of a cluster is left: neither its folder nor its processes.
+fn gone(folder: &Path, pids: &[u32]) -> bool {
+    let running = |pid: &u32| {
+        let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&command).contains(&*folder.to_string_lossy())
+    };
+    !folder.exists() && !pids.iter().any(running)
+}
+
+/// Whether somebody at this address answers the request "versions" of Kafka's protocol.
+fn answers(address: &str) -> bool {
+    let ask = || {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        stream.write_all(&[0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 7, 0xff, 0xff])?;
+        let mut answer = [0; 10];
+        stream.read_exact(&mut answer)?;
+        // The number of the request, and no error.
+        Ok::<_, std::io::Error>(answer[4..] == [0, 0, 0, 7, 0, 0])
+    };
+    ask().unwrap_or(false)
+}
+
+fn killed_and_started_again(version: Version) {
+    let cluster = Cluster::start(version, 3).unwrap();
+    let pids: Vec<_> = cluster.brokers().filter_map(|broker| broker.pid()).collect();
+    assert_eq!(pids.len(), 3);
+    assert!(cluster.broker(0).memory().unwrap() > 1 << 20);
+    assert!(cluster.addresses().split(',').all(answers));
+    let killed = cluster.broker(2);
+    killed.kill().unwrap();
+    assert!(killed.pid().is_none() && killed.memory().is_none());
+    assert!(!answers(&killed.address().to_string()));
+    assert!(killed.wait_ready().unwrap_err().to_string().contains("has ended (killed)"));
+    cluster.broker(0).wait_ready().unwrap();
+    killed.restart().unwrap();
+    cluster.wait_ready().unwrap();
+    killed.terminate().unwrap();
+    let folder = cluster.folder().to_path_buf();
+    drop(cluster);
+    assert!(gone(&folder, &pids));
+}
+
+fn a_way_is_cut_and_the_others_are_not(version: Version) {
+    let cluster = ClusterConfig::new(version, 1).ways(2).start().unwrap();
+    let [first, second] = [cluster.way(0), cluster.way(1)];
+    assert!(answers(&first.addresses()) && answers(&second.addresses()));
+    first.cut();
+    assert!(!answers(&first.addresses()) && answers(&second.addresses()));
+    assert!(answers(&cluster.addresses()));
+    first.open();
+    assert!(answers(&first.addresses()));
+}
+
+fn with_tls(version: Version) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut params = CertificateParams::new(vec![]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    let certificate = params.signed_by(&key, &authority).unwrap();
+    fs::write(path("broker.pem"), key.serialize_pem() + &certificate.pem()).unwrap();
+    fs::write(path("ca.pem"), authority.pem()).unwrap();
+    let security = Security::Tls { identity: path("broker.pem"), clients: Some(path("ca.pem")) };
+    let cluster = ClusterConfig::new(version, 1).security(security).start().unwrap();
+    assert!(!answers(&cluster.addresses()), "nothing is said in the clear");
+}
+
+fn with_logins(version: Version) {
+    let logins = Security::Logins(vec![("ann".into(), "secret".into())]);
+    let cluster = ClusterConfig::new(version, 1).security(logins).start().unwrap();
+    assert!(answers(&cluster.addresses()), "versions are told to anybody");
+}
+
+fn a_wrong_setting_is_told(version: Version) {
+    let wrong = ClusterConfig::new(version, 1).setting("num.io.threads=none");
+    let error = wrong.start().unwrap_err().to_string();
+    assert!(error.contains("num.io.threads"), "{error}");
+}
+
+tenure_services::on_each_kafka!(
+    killed_and_started_again,
+    a_way_is_cut_and_the_others_are_not,
+    with_tls,
+    with_logins,
+    a_wrong_setting_is_told
+);

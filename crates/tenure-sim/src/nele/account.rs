@@ -1,0 +1,214 @@
+//! What a process has asked of its ledger and heard from it, kept by a second, simpler hand.
+
+use std::collections::BTreeMap;
+
+use tenure_core::Time;
+use tenure_core::nele::{
+    Change, Checked, Entry, EntryNumber, Kind, Partition, Process, Reading, Rebalance, RebalanceId,
+    Record, Report, Request, Said, Target,
+};
+
+/// One life of one process.
+#[derive(Debug, Default)]
+pub struct Account {
+    /// When each of its records was sent.
+    sent: BTreeMap<EntryNumber, Time>,
+    /// What it knows of each partition.
+    pub partitions: BTreeMap<Partition, Read>,
+    /// What it has done last, on its clock.
+    pub at: Time,
+}
+
+/// What it knows of one partition.
+#[derive(Debug, Default)]
+pub struct Read {
+    /// Whether it belongs to the process.
+    pub assigned: bool,
+    /// When that was heard.
+    pub changed: Option<Time>,
+    /// Under which reading it is read, and which offset comes next, once its end is known.
+    reading: Option<Reading>,
+    next: Option<u64>,
+    /// The last claim that was made under this reading, until its outcome is known.
+    asked: Option<EntryNumber>,
+    /// A claim that was read back, and that nothing has voided.
+    pub claim: Option<Proof>,
+    /// When the last claim was voided.
+    pub voided: Option<Time>,
+    /// When something was read of it last.
+    pub news: Option<Time>,
+    /// Whether that was since it was assigned last.
+    pub fresh: bool,
+}
+
+/// A claim that stands, by what was read of the log.
+#[derive(Clone, Copy, Debug)]
+pub struct Proof {
+    /// When the first of these claims was read back.
+    pub since: Time,
+    /// Of the last one.
+    pub offset: u64,
+    /// Of its batch.
+    pub epoch: Option<u32>,
+    /// When the last own record was sent that was read back after it.
+    pub evidence: Option<Time>,
+    /// Whether something of another leader epoch was read after it.
+    pub stale: bool,
+}
+
+impl Read {
+    /// Whether its end is known.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.next.is_some()
+    }
+
+    fn void(&mut self, at: Time) {
+        if self.claim.take().is_some() {
+            self.voided = Some(at);
+        }
+    }
+
+    fn close(&mut self) {
+        (self.reading, self.next, self.claim) = (None, None, None);
+        (self.asked, self.voided) = (None, None);
+    }
+}
+
+impl Account {
+    /// It asks for something.
+    pub fn asks(&mut self, request: &Request, at: Time) {
+        self.at = at;
+        match request {
+            Request::Publish { to, entry } => {
+                self.sent.insert(entry.number, at);
+                if self.sent.len() > 4_096 {
+                    self.sent.pop_first();
+                }
+                if let (Target::One(partition), Kind::Claim) = (to, entry.kind) {
+                    self.of(*partition).asked = Some(entry.number);
+                }
+            }
+            Request::Read { partition, reading } if reading.rebalance != RebalanceId::NONE => {
+                let read = self.of(*partition);
+                (read.reading, read.next) = (Some(*reading), None);
+                (read.asked, read.voided) = (None, None);
+            }
+            Request::Leave(_) => self.partitions.values_mut().for_each(|read| {
+                read.assigned = false;
+                read.close();
+            }),
+            _ => {}
+        }
+    }
+
+    /// It hears something.
+    pub fn hears(&mut self, report: &Report, at: Time, me: &Process, config: &Checked) {
+        self.at = at;
+        match report {
+            Report::Rebalance(Rebalance { change, partitions, .. }) => {
+                for partition in partitions {
+                    let read = self.of(*partition);
+                    (read.assigned, read.fresh) = (*change == Change::Assigned, false);
+                    read.changed = Some(at);
+                    read.close();
+                }
+            }
+            Report::Position { partition, reading, end: Ok(end) } => {
+                let read = self.of(*partition);
+                if read.reading == Some(*reading) && read.next.is_none() {
+                    read.next = Some(*end);
+                }
+            }
+            Report::Records { partition, reading, records } => {
+                let current = self.of(*partition).reading == Some(*reading);
+                if current && self.of(*partition).is_open() {
+                    for record in records {
+                        self.reads(*partition, record, at, me, config);
+                    }
+                }
+            }
+            Report::Broken { partition, reading, .. } => {
+                let read = self.of(*partition);
+                if read.reading == Some(*reading) {
+                    read.void(at);
+                }
+            }
+            Report::Published { number, partition, outcome } => {
+                let read = self.of(*partition);
+                let comes = |next| outcome.as_ref().is_ok_and(|offset| *offset >= next);
+                if read.asked == Some(*number) && !read.next.is_some_and(comes) {
+                    read.asked = None;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn reads(
+        &mut self,
+        partition: Partition,
+        record: &Record,
+        at: Time,
+        me: &Process,
+        config: &Checked,
+    ) {
+        let sent = match &record.said {
+            Said::Entry(entry) if entry.sender == *me => self.sent.get(&entry.number).copied(),
+            _ => None,
+        };
+        let read = self.of(partition);
+        let next = read.next.replace(read.next.unwrap_or(0).max(record.offset + 1));
+        if next.is_some_and(|next| record.offset >= next) && read.assigned {
+            (read.news, read.fresh) = (Some(at), true);
+        }
+        if next != Some(record.offset) {
+            read.void(at);
+        }
+        if let Some(claim) = &mut read.claim {
+            claim.stale |= claim.epoch != record.epoch;
+        }
+        match &record.said {
+            Said::Entry(entry) if entry.sender == *me => {
+                read.reads_own(record, entry, config, (sent, at));
+            }
+            Said::Entry(entry) => {
+                if entry.kind == Kind::Claim && entry.group == config.group {
+                    read.void(at);
+                }
+            }
+            Said::Unreadable => read.void(at),
+            Said::Nothing => {}
+        }
+    }
+
+    fn of(&mut self, partition: Partition) -> &mut Read {
+        self.partitions.entry(partition).or_default()
+    }
+}
+
+impl Read {
+    fn reads_own(
+        &mut self,
+        record: &Record,
+        entry: &Entry,
+        config: &Checked,
+        (sent, at): (Option<Time>, Time),
+    ) {
+        let Record { offset, epoch, .. } = *record;
+        if self.asked == Some(entry.number) {
+            self.asked = None;
+            // Without a fence it is none.
+            let fits = |epoch| u64::from(config.fence_base) + u64::from(epoch) < 1 << 24;
+            if !epoch.is_some_and(fits) {
+                return;
+            }
+            let before = self.claim;
+            let since = before.map_or(at, |claim| claim.since);
+            let evidence = before.and_then(|claim| claim.evidence);
+            self.claim = Some(Proof { since, offset, epoch, evidence, stale: false });
+        } else if let Some(claim) = &mut self.claim {
+            claim.evidence = claim.evidence.max(sent);
+        }
+    }
+}

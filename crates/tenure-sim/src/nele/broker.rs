@@ -1,0 +1,345 @@
+//! The broker: a log for each partition, and the coordinators of the groups.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use tenure_core::nele::{Entry, Kind, Partition, Record, Said, Target, TopicId};
+use tenure_core::{Deadline, Effect, Input, Time};
+
+use super::coordinator::{Coordinator, Letters, Terms};
+use super::frame::{Frame, Member, Out, Place, Told, Words};
+use super::plan::topic;
+use crate::rng::mix;
+use crate::scenario::plan::known;
+use crate::world::node::Service;
+
+/// How many records of a partition are kept.
+const KEPT: usize = 600;
+/// How many records one answer brings.
+const FETCHED: usize = 40;
+
+/// Something that goes wrong in the broker.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Fault {
+    /// Another coordinator takes over: sessions begin anew.
+    FailOver,
+    /// One member is taken for dead, by a draw.
+    Evict(usize),
+    /// A partition is given to two members, or to one again.
+    Double(Option<u32>),
+    /// What is to be appended waits so long, from now on.
+    Slow(Duration),
+    /// Another replica leads all partitions; of each so many records are lost, where that may be.
+    Replica(u64),
+    /// Records have no leader epoch from now on, or one that is far too high, or their own again.
+    Epochs(Epochs),
+    /// Somebody writes to a partition.
+    Stray(Stray, u32),
+    /// The topic is created anew, or has more partitions.
+    Topic(Topic),
+}
+
+/// What leader epochs are like that clients are told.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Epochs {
+    /// As they are.
+    #[default]
+    True,
+    /// None is told.
+    Untold,
+    /// They are too high for a fence.
+    TooHigh,
+}
+
+/// A record of somebody who is no process of the world.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Stray {
+    /// Of another program.
+    Foreign,
+    /// Of a later version: it cannot be read.
+    Unreadable,
+    /// A leader of another election.
+    OtherElection,
+    /// A claim of another group.
+    OtherGroup,
+    /// A member of the first group that counts another number of partitions.
+    OtherCount,
+}
+
+/// What becomes of the topic.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Topic {
+    /// It is created anew: everything in it is gone, and epochs begin again.
+    Anew,
+    /// It has one partition more, for those that ask.
+    Grown,
+    /// It has as many as at first.
+    Right,
+}
+
+/// A log.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Log {
+    epoch: u32,
+    told: Epochs,
+    /// Where each later epoch began, for readers that come from an earlier one.
+    starts: Vec<(u32, u64)>,
+    records: VecDeque<Record>,
+    /// The offset that is given next.
+    end: u64,
+}
+
+/// The broker of a world.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Broker {
+    terms: Terms,
+    logs: Vec<Log>,
+    groups: BTreeMap<usize, Coordinator>,
+    /// What goes wrong, in the order of time.
+    faults: VecDeque<(Time, Fault)>,
+    slow: Duration,
+    /// What waits to be appended, in the order of time.
+    waiting: BTreeMap<(Time, u64), (Place, Target, Box<Entry>)>,
+    draws: u64,
+    topic: (TopicId, u32),
+    /// An entry as processes of the first group write it, for strays.
+    sample: Option<Entry>,
+}
+
+impl Log {
+    fn append(&mut self, said: Said) -> u64 {
+        let (offset, epoch) = (self.end, Some(self.epoch));
+        self.records.push_back(Record { offset, epoch, said });
+        self.end += 1;
+        if self.records.len() > KEPT {
+            self.records.pop_front();
+        }
+        offset
+    }
+
+    /// What comes from there on, if that is known. Whoever has read up to there in an epoch that
+    /// ended before is told that the log was truncated, as brokers do.
+    fn fetch(&self, from: u64, read: Option<u32>) -> Option<Vec<Record>> {
+        let first = self.end - self.records.len() as u64;
+        let skip = usize::try_from(from.checked_sub(first)?).ok()?;
+        let ended = |read: u32| self.starts.iter().find(|(epoch, _)| *epoch > read);
+        if read.and_then(ended).is_some_and(|(_, start)| *start < from) || from > self.end {
+            return None;
+        }
+        let told = |record: &Record| Record { epoch: self.told.of(record), ..record.clone() };
+        Some(self.records.iter().skip(skip).take(FETCHED).map(told).collect())
+    }
+
+    /// Another replica leads, which has not got the last records.
+    fn replace(&mut self, lost: u64) {
+        self.epoch += 1;
+        for _ in 0..lost {
+            if self.records.pop_back().is_some() {
+                self.end -= 1;
+            }
+        }
+        let end = self.end;
+        self.starts.retain(|(_, start)| *start < end);
+        self.starts.push((self.epoch, end));
+    }
+}
+
+impl Epochs {
+    fn of(self, record: &Record) -> Option<u32> {
+        match self {
+            Self::True => record.epoch,
+            Self::Untold => None,
+            Self::TooHigh => record.epoch.map(|epoch| epoch + (1 << 24)),
+        }
+    }
+}
+
+impl Stray {
+    /// What it says, like one of the processes.
+    fn says(self, like: &Entry) -> Said {
+        let mut entry = Entry { kind: Kind::Claim, ..like.clone() };
+        entry.sender.incarnation = 1;
+        match self {
+            Self::Foreign => return Said::Nothing,
+            Self::Unreadable => return Said::Unreadable,
+            Self::OtherElection => {
+                entry.kind = Kind::Beat;
+                entry.election = known("else");
+            }
+            Self::OtherGroup => entry.group = known("else"),
+            Self::OtherCount => {
+                entry.kind = Kind::Beat;
+                entry.partitions += 1;
+            }
+        }
+        Said::Entry(entry)
+    }
+}
+
+impl Broker {
+    /// One that has just started.
+    #[must_use]
+    pub fn new(terms: Terms, faults: Vec<(Time, Fault)>) -> Self {
+        let partitions = usize::try_from(terms.partitions).unwrap_or(0);
+        Self {
+            terms,
+            logs: vec![Log::default(); partitions],
+            groups: BTreeMap::new(),
+            faults: faults.into(),
+            slow: Duration::ZERO,
+            waiting: BTreeMap::new(),
+            draws: 0,
+            topic: (topic(), terms.partitions),
+            sample: None,
+        }
+    }
+
+    fn go_wrong(&mut self, now: Time, fault: Fault) {
+        let Self { groups, terms, .. } = self;
+        let groups = groups.values_mut();
+        match fault {
+            Fault::FailOver => groups.for_each(|group| group.fail_over(now, terms)),
+            Fault::Evict(which) => groups.for_each(|group| group.evict(which, now, terms)),
+            Fault::Double(partition) => groups.for_each(|group| group.double(partition)),
+            Fault::Slow(slow) => self.slow = slow,
+            Fault::Replica(lost) => self.logs.iter_mut().for_each(|log| log.replace(lost)),
+            Fault::Epochs(told) => self.logs.iter_mut().for_each(|log| log.told = told),
+            Fault::Stray(stray, partition) => {
+                let log = self.logs.get_mut(partition as usize);
+                if let (Some(log), Some(like)) = (log, &self.sample) {
+                    log.append(stray.says(like));
+                }
+            }
+            Fault::Topic(Topic::Anew) => {
+                self.topic.0.topic += 1 << 96;
+                self.logs.fill(Log::default());
+            }
+            Fault::Topic(Topic::Grown) => self.topic.1 += 1,
+            Fault::Topic(Topic::Right) => self.topic.1 = terms.partitions,
+        }
+    }
+
+    /// Sooner or later it is appended: what waits is no longer in order.
+    fn produce(&mut self, now: Time, from: Place, to: Target, entry: Box<Entry>, out: &mut Out) {
+        if self.slow.is_zero() {
+            return self.append(from, to, &entry, out);
+        }
+        self.draws += 1;
+        let part = mix(self.draws) % 1_024;
+        let waits = self.slow.mul_f64(part as f64 / 1_024.0);
+        self.waiting.insert((now.after(waits), self.draws), (from, to, entry));
+    }
+
+    fn append(&mut self, from: Place, to: Target, entry: &Entry, out: &mut Out) {
+        for (number, log) in self.logs.iter_mut().enumerate() {
+            let partition = Partition(u32::try_from(number).unwrap_or(u32::MAX));
+            match to {
+                Target::One(one) if one != partition => {}
+                Target::One(_) => {
+                    let offset = log.append(Said::Entry(entry.clone()));
+                    let message = Frame::Produced(entry.number, partition, offset);
+                    out.push(Effect::Send { to: from, message });
+                }
+                Target::Every => drop(log.append(Said::Entry(entry.clone()))),
+            }
+        }
+    }
+
+    fn work(&mut self, now: Time, out: &mut Out) {
+        while self.faults.front().is_some_and(|(at, _)| *at <= now)
+            && let Some((_, fault)) = self.faults.pop_front()
+        {
+            self.go_wrong(now, fault);
+            out.push(Effect::Emit { election: None, event: Told::Broke(fault) });
+        }
+        while let Some(first) = self.waiting.first_entry().filter(|first| first.key().0 <= now) {
+            let (from, to, entry) = first.remove();
+            self.append(from, to, &entry, out);
+        }
+        let mut letters = Letters::new();
+        for group in self.groups.values_mut() {
+            group.work(now, &self.terms, &mut letters);
+        }
+        post(letters, out);
+    }
+
+    fn group(&mut self, member: Member) -> (&mut Coordinator, Terms) {
+        (self.groups.entry(member.group).or_default(), self.terms)
+    }
+
+    fn hear(&mut self, now: Time, from: Place, frame: Frame, out: &mut Out) {
+        let mut letters = Letters::new();
+        match frame {
+            Frame::Join(member) => {
+                let (group, terms) = self.group(member);
+                group.join((from, member), now, &terms, &mut letters);
+            }
+            Frame::Beat(member, has) => {
+                let (group, terms) = self.group(member);
+                group.beat((from, member), &has, now, &terms, &mut letters);
+            }
+            Frame::Joins(member, deal, has) => {
+                let (group, terms) = self.group(member);
+                group.joins((from, member), (deal, &has), now, &terms, &mut letters);
+            }
+            Frame::Leave(member) => {
+                let (group, terms) = self.group(member);
+                group.leave(from, member, now, &terms);
+            }
+            Frame::Metadata => {
+                let (id, partitions) = self.topic.clone();
+                letters.push((from, Frame::Topic(id, partitions)));
+            }
+            Frame::End(partition, reading) => {
+                if let Some(log) = self.logs.get(partition.0 as usize) {
+                    letters.push((from, Frame::Ends(partition, reading, log.end)));
+                }
+            }
+            Frame::Fetch(partition, reading, at, read) => {
+                let log = self.logs.get(partition.0 as usize);
+                let records = log.and_then(|log| log.fetch(at, read));
+                let answer = match records {
+                    Some(records) => Frame::Fetched(partition, reading, records),
+                    None => Frame::OutOfRange(partition, reading),
+                };
+                letters.push((from, answer));
+            }
+            Frame::Produce(to, entry) => {
+                if self.sample.is_none() {
+                    self.sample = Some(Entry { leads: Vec::new(), ..(*entry).clone() });
+                }
+                self.produce(now, from, to, entry, out);
+            }
+            Frame::Assignment(..)
+            | Frame::Dealing(..)
+            | Frame::Unknown(_)
+            | Frame::Ends(..)
+            | Frame::Fetched(..)
+            | Frame::OutOfRange(..)
+            | Frame::Produced(..)
+            | Frame::Topic(..) => {}
+        }
+        post(letters, out);
+    }
+}
+
+fn post(letters: Letters, out: &mut Out) {
+    out.extend(letters.into_iter().map(|(to, message)| Effect::Send { to, message }));
+}
+
+impl Service<Words> for Broker {
+    fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
+        self.work(now, out);
+        if let Input::Message { from, message } = input {
+            self.hear(now, from, message, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let fault = self.faults.front().map(|(at, _)| *at);
+        let waiting = self.waiting.first_key_value().map(|((at, _), _)| *at);
+        let sessions = self.groups.values().filter_map(|group| group.due(&self.terms)).min();
+        let at = [fault, waiting, sessions].into_iter().flatten().min()?;
+        Some(Deadline { at, why: "a session, a rebalance or a fault" })
+    }
+}

@@ -1,0 +1,256 @@
+//! The coordinator of one group: sessions, and who may have which partition.
+//!
+//! It deals as Kafka's groups do, in either way. In the newer one each member has a target, gives
+//! back what is beyond it, and gets what nobody else has any more. In the classic one everybody is
+//! asked to join anew whenever somebody comes, goes or has given back, and all wait until each has,
+//! or R is over. Who keeps a partition is not disturbed by either.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use tenure_core::Time;
+
+use super::frame::{Frame, Member, Place};
+
+/// The coordinator of one group.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Coordinator {
+    members: BTreeMap<Place, Seat>,
+    /// Given to two members at once by mistake, until each has said that it has less.
+    doubled: Option<u32>,
+    /// How often it was dealt, and until when it waits for those that have not joined (classic).
+    deal: u64,
+    waits: Option<Time>,
+}
+
+/// One member.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Seat {
+    member: Member,
+    /// When its session ends.
+    until: Time,
+    /// What it should have.
+    target: BTreeSet<u32>,
+    /// What it was told that it may have, or said that it has.
+    has: BTreeSet<u32>,
+    /// When it must have given back what it has beyond its target.
+    gives: Option<Time>,
+    /// For which deal it has joined (classic).
+    joined: u64,
+}
+
+/// What a coordinator goes by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Terms {
+    /// S.
+    pub session: Duration,
+    /// R.
+    pub rebalance: Duration,
+    /// M.
+    pub partitions: u32,
+    /// Whether all members answer a rebalance before any goes on.
+    pub classic: bool,
+}
+
+/// Letters to members.
+pub type Letters = Vec<(Place, Frame)>;
+
+impl Coordinator {
+    /// A client is a member from now on; one of its place is none any more, as with a static id.
+    pub fn join(
+        &mut self,
+        (place, member): (Place, Member),
+        now: Time,
+        terms: &Terms,
+        out: &mut Letters,
+    ) {
+        let until = now.after(terms.session);
+        let (target, has) = match self.members.remove(&place) {
+            Some(before) => (before.target, BTreeSet::new()),
+            None => Default::default(),
+        };
+        let seat = Seat { member, until, target, has, gives: None, joined: 0 };
+        self.members.insert(place, seat);
+        self.changed(now, terms);
+        self.answer(place, now, terms, out);
+    }
+
+    /// A member is no more.
+    pub fn leave(&mut self, place: Place, member: Member, now: Time, terms: &Terms) {
+        if self.members.get(&place).is_some_and(|seat| seat.member == member) {
+            self.members.remove(&place);
+            self.changed(now, terms);
+        }
+    }
+
+    /// A member is there, and has these. Answers what it may have, or that it is unknown.
+    pub fn beat(
+        &mut self,
+        (place, member): (Place, Member),
+        has: &[u32],
+        now: Time,
+        terms: &Terms,
+        out: &mut Letters,
+    ) {
+        let until = now.after(terms.session);
+        match self.members.get_mut(&place).filter(|seat| seat.member == member) {
+            Some(seat) => {
+                let has: BTreeSet<u32> = has.iter().copied().collect();
+                let given = |one: &u32| !has.contains(one) && !seat.target.contains(one);
+                let gave = terms.classic && seat.has.iter().any(given);
+                (seat.until, seat.has) = (until, has);
+                // What it has given back, others get in the next deal.
+                if gave && self.waits.is_none() {
+                    self.changed(now, terms);
+                }
+                self.answer(place, now, terms, out);
+            }
+            None => out.push((place, Frame::Unknown(member))),
+        }
+    }
+
+    /// A member joins anew, and has these.
+    pub fn joins(
+        &mut self,
+        (place, member): (Place, Member),
+        (deal, has): (u64, &[u32]),
+        now: Time,
+        terms: &Terms,
+        out: &mut Letters,
+    ) {
+        let until = now.after(terms.session);
+        match self.members.get_mut(&place).filter(|seat| seat.member == member) {
+            Some(seat) => {
+                seat.has = has.iter().copied().collect();
+                (seat.until, seat.joined) = (until, deal);
+            }
+            None => return out.push((place, Frame::Unknown(member))),
+        }
+        if self.members.values().all(|seat| seat.joined == self.deal) {
+            self.complete(now, terms, out);
+        }
+    }
+
+    /// All that take part have joined.
+    fn complete(&mut self, now: Time, terms: &Terms, out: &mut Letters) {
+        if self.waits.take().is_some() {
+            self.deal(terms);
+            let places: Vec<Place> = self.members.keys().copied().collect();
+            places.into_iter().for_each(|place| self.answer(place, now, terms, out));
+        }
+    }
+
+    /// Somebody has come or gone.
+    fn changed(&mut self, now: Time, terms: &Terms) {
+        if terms.classic {
+            self.deal += 1;
+            self.waits = Some(now.after(terms.rebalance));
+        } else {
+            self.deal(terms);
+        }
+    }
+
+    /// What a member may have, or that it has to join anew.
+    fn answer(&mut self, place: Place, now: Time, terms: &Terms, out: &mut Letters) {
+        let (deal, doubled) = (self.deal, self.doubled);
+        let others: BTreeSet<u32> = {
+            let others = self.members.iter().filter(|(other, _)| **other != place);
+            let taken = others.flat_map(|(_, seat)| &seat.has).copied();
+            taken.filter(|partition| doubled != Some(*partition)).collect()
+        };
+        let Some(seat) = self.members.get_mut(&place) else { return };
+        if self.waits.is_some() {
+            return out.push((place, Frame::Dealing(seat.member, deal)));
+        }
+        let wanted =
+            |partition: &u32| seat.target.contains(partition) || doubled == Some(*partition);
+        let may: BTreeSet<u32> = (0..terms.partitions)
+            .filter(|partition| wanted(partition) && !others.contains(partition))
+            .collect();
+        let beyond = seat.has.iter().any(|partition| !may.contains(partition));
+        seat.gives = beyond.then(|| seat.gives.unwrap_or(now.after(terms.rebalance)));
+        seat.has.extend(&may);
+        let member = seat.member;
+        out.push((place, Frame::Assignment(member, may.into_iter().collect())));
+    }
+
+    /// Sessions that are over, and members that gave nothing back, or did not join, in time.
+    pub fn work(&mut self, now: Time, terms: &Terms, out: &mut Letters) {
+        let before = self.members.len();
+        let (deal, late) = (self.deal, self.waits.is_some_and(|waits| waits <= now));
+        self.members.retain(|_, seat| {
+            let gives = terms.classic || seat.gives.is_none_or(|gives| gives > now);
+            seat.until > now && gives && (!late || seat.joined == deal)
+        });
+        if late {
+            self.complete(now, terms, out);
+        } else if self.members.len() != before {
+            self.changed(now, terms);
+        }
+    }
+
+    /// When something is due.
+    #[must_use]
+    pub fn due(&self, terms: &Terms) -> Option<Time> {
+        let gives = |seat: &Seat| seat.gives.filter(|_| !terms.classic);
+        let dues = self.members.values().flat_map(|seat| [Some(seat.until), gives(seat)]);
+        dues.chain([self.waits]).flatten().min()
+    }
+
+    /// Another coordinator takes over: sessions begin anew.
+    pub fn fail_over(&mut self, now: Time, terms: &Terms) {
+        for seat in self.members.values_mut() {
+            seat.until = now.after(terms.session);
+        }
+    }
+
+    /// One of the members is taken for dead, and hears of it with its next beat.
+    pub fn evict(&mut self, which: usize, now: Time, terms: &Terms) {
+        let place = self.members.keys().nth(which % self.members.len().max(1)).copied();
+        if let Some(place) = place {
+            self.members.remove(&place);
+            self.changed(now, terms);
+        }
+    }
+
+    /// A partition is given to all that ask, or to one again.
+    pub fn double(&mut self, partition: Option<u32>) {
+        self.doubled = partition;
+    }
+
+    /// Deals evenly, and moves as little as that needs.
+    fn deal(&mut self, terms: &Terms) {
+        let count = self.members.len();
+        if count == 0 {
+            return;
+        }
+        let all = usize::try_from(terms.partitions).unwrap_or(0);
+        let most = all.div_ceil(count);
+        let mut free: BTreeSet<u32> = (0..terms.partitions).collect();
+        for seat in self.members.values_mut() {
+            while seat.target.len() > most {
+                seat.target.pop_last();
+            }
+            seat.target.retain(|partition| free.remove(partition));
+        }
+        for partition in free {
+            let least = self.members.values_mut().min_by_key(|seat| seat.target.len());
+            if let Some(seat) = least {
+                seat.target.insert(partition);
+            }
+        }
+        // From those with the most to those with the least.
+        loop {
+            let lens = self.members.values().map(|seat| seat.target.len());
+            let (low, high) = (lens.clone().min().unwrap_or(0), lens.max().unwrap_or(0));
+            if high <= low + 1 {
+                return;
+            }
+            let rich = self.members.values_mut().find(|seat| seat.target.len() == high);
+            let Some(moved) = rich.and_then(|seat| seat.target.pop_last()) else { return };
+            if let Some(poor) = self.members.values_mut().find(|seat| seat.target.len() == low) {
+                poor.target.insert(moved);
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What travels in these worlds: requests of clients to their broker, and its answers.
+
+use std::fmt;
+
+use tenure_core::contract;
+use tenure_core::nele::{
+    Command, Entry, EntryNumber, Event, Partition, Reading, Record, Report, Request, Start, Target,
+    TopicId,
+};
+
+use super::broker::Fault;
+
+/// A node of the world.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place(pub usize);
+
+/// One membership of a client, as the coordinator knows it: in which group, and a number that is
+/// given once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Member {
+    /// Which group.
+    pub group: usize,
+    /// Its number.
+    pub number: u64,
+}
+
+/// What travels between clients and the broker.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Frame {
+    /// A client joins.
+    Join(Member),
+    /// A member is there, and has these.
+    Beat(Member, Vec<u32>),
+    /// A member leaves.
+    Leave(Member),
+    /// The group is dealt anew, for this many times: a member says again what it has, and all wait
+    /// until each has.
+    Dealing(Member, u64),
+    /// A member takes part in that, and has these.
+    Joins(Member, u64, Vec<u32>),
+    /// What a member may have now. It gives back what it has beyond that.
+    Assignment(Member, Vec<u32>),
+    /// There is no such member.
+    Unknown(Member),
+    /// Where does a partition end?
+    End(Partition, Reading),
+    /// There.
+    Ends(Partition, Reading, u64),
+    /// What comes from this offset on? With the leader epoch of what was read before it.
+    Fetch(Partition, Reading, u64, Option<u32>),
+    /// That.
+    Fetched(Partition, Reading, Vec<Record>),
+    /// Nothing can be read there.
+    OutOfRange(Partition, Reading),
+    /// Append this.
+    Produce(Target, Box<Entry>),
+    /// It is there.
+    Produced(EntryNumber, Partition, u64),
+    /// What is the topic?
+    Metadata,
+    /// This, with so many partitions.
+    Topic(TopicId, u32),
+}
+
+/// What a process tells: its core, and what that asked of the ledger and heard from it, each in
+/// its place.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Told {
+    /// The core tells this.
+    Core(Event),
+    /// The core has asked for this.
+    Asked(Box<Request>),
+    /// The core hears this now.
+    Heard(Box<Report>),
+    /// This goes wrong in the broker.
+    Broke(Fault),
+}
+
+/// What nodes say and hear.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Words {}
+
+impl contract::Words for Words {
+    type Start = Start;
+    type Sender = Place;
+    type Address = Place;
+    type Message = Frame;
+    type Record = std::convert::Infallible;
+    type Command = Command;
+    type Event = Told;
+}
+
+/// Effects of a node.
+pub(super) type Out = contract::Effects<Words>;
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {}", self.0)
+    }
+}
+
+impl fmt::Display for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "member {} of group {}", self.number, self.group)
+    }
+}
+
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Join(member) => write!(f, "{member} joins"),
+            Self::Beat(member, own) => write!(f, "{member} is there, and has {own:?}"),
+            Self::Leave(member) => write!(f, "{member} leaves"),
+            Self::Dealing(member, deal) => write!(f, "{member} is dealt anew, {deal}"),
+            Self::Joins(member, deal, own) => write!(f, "{member} joins in {deal}, with {own:?}"),
+            Self::Assignment(member, may) => write!(f, "{member} may have {may:?}"),
+            Self::Unknown(member) => write!(f, "{member} is unknown"),
+            Self::End(partition, reading) => write!(f, "{partition}, {reading}: its end?"),
+            Self::Ends(partition, reading, end) => {
+                write!(f, "{partition}, {reading}: ends at {end}")
+            }
+            Self::Fetch(partition, reading, from, _) => {
+                write!(f, "{partition}, {reading}: from {from}")
+            }
+            Self::Fetched(partition, reading, records) => {
+                write!(f, "{partition}, {reading}:")?;
+                records.iter().try_for_each(|record| write!(f, " {record};"))
+            }
+            Self::OutOfRange(partition, reading) => write!(f, "{partition}, {reading}: not there"),
+            Self::Produce(Target::Every, entry) => write!(f, "append to all {entry}"),
+            Self::Produce(Target::One(partition), entry) => {
+                write!(f, "append to {partition} {entry}")
+            }
+            Self::Produced(number, partition, offset) => {
+                write!(f, "{number} is at {offset} of {partition}")
+            }
+            Self::Metadata => f.write_str("which topic?"),
+            Self::Topic(id, partitions) => write!(f, "topic {id} with {partitions} partitions"),
+        }
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Core(event) => event.fmt(f),
+            Self::Asked(request) => write!(f, "asks: {request}"),
+            Self::Heard(report) => write!(f, "hears: {report}"),
+            Self::Broke(fault) => write!(f, "goes wrong: {fault:?}"),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! NELE in a made-up world: a broker with its logs and its coordinator, clients with the core in
+//! them, and the checks.
+
+pub mod account;
+pub mod broker;
+pub mod client;
+pub mod coordinator;
+pub mod frame;
+pub mod plan;
+pub mod properties;
+mod scenario;
+mod worlds;
+
+pub use scenario::{Counts, Emergence, Own};
+pub use worlds::Worlds;

@@ -1,0 +1,351 @@
+//! What one seed makes: a broker, clients and their settings, clocks, and what goes wrong.
+
+use std::time::Duration;
+
+use tenure_core::nele::{Checked, Config, Mode, TopicId};
+use tenure_core::{Drift, Time};
+
+use super::broker::{Epochs, Fault, Stray, Topic};
+use super::client::Manner;
+use super::coordinator::Terms;
+use super::frame::Place;
+use crate::rng::Rng;
+use crate::scenario::plan::{Outline, known};
+use crate::world::clock::{Clock, TRUE_RATE};
+use crate::world::conditions::{DiskFate, Incident};
+use crate::world::fault::Rates;
+
+/// A world of NELE that is about to begin. Clients come first, then the broker; the unit of its
+/// conditions is T.
+pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
+
+/// What the draws of these worlds are for.
+const OWN: u64 = 0x6e65_6c65;
+const FAULTS: u64 = 0x6661_756c;
+/// Records that harm nobody for long.
+const STRAYS: [Stray; 4] =
+    [Stray::Foreign, Stray::Unreadable, Stray::OtherElection, Stray::OtherGroup];
+
+/// What only worlds of NELE have.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What is promised.
+    pub mode: Mode,
+    /// T, in nanoseconds, and the same below.
+    pub takeover: u64,
+    /// How long a partition takes to change hands, and its next owner to lead, where nothing is
+    /// lost.
+    pub changes: u64,
+    /// ρ.
+    pub drift: Drift,
+    /// After a crash a role is led again within this, in true time.
+    pub vacant: u64,
+    /// Whether T reckons with a coordinator that changes.
+    pub failover: bool,
+    /// What the coordinators go by.
+    pub terms: Terms,
+    /// Whether records that were acknowledged may be lost.
+    pub unreplicated: bool,
+    /// What goes wrong in the broker, in true time.
+    pub faults: Vec<(u64, Fault)>,
+}
+
+/// One node.
+#[derive(Clone, Debug)]
+pub enum NodePlan {
+    /// A process.
+    Client(Box<Process>),
+    /// The broker.
+    Broker,
+}
+
+/// A process.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// Its settings.
+    pub config: Checked,
+    /// How its client goes about its membership.
+    pub manner: Manner,
+    /// Whether it wants to lead.
+    pub campaigns: bool,
+    /// Whether it follows who leads.
+    pub observes: bool,
+}
+
+/// The topic with which every world begins.
+#[must_use]
+pub fn topic() -> TopicId {
+    TopicId { cluster: "world".into(), topic: 1 << 96 }
+}
+
+impl Settings {
+    /// The longest that a span of some clock can take, in true time.
+    #[must_use]
+    pub fn at_most(&self, span: u64) -> u64 {
+        let parts = u64::from(self.drift.parts_per_billion());
+        let stretched = u128::from(span) * 1_000_000_000 / u128::from(1_000_000_000 - parts) + 1;
+        u64::try_from(stretched).unwrap_or(u64::MAX)
+    }
+}
+
+/// The settings of the first process.
+fn config(rng: &mut Rng) -> Config {
+    let ms = Duration::from_millis;
+    let mode = rng.choose(&[Mode::AtMostOne, Mode::AtMostOne, Mode::AtLeastOne]);
+    let partitions = rng.choose(&[1, 2, 3]);
+    let interval = ms(rng.choose(&[50, 100, 500]));
+    let session = interval * rng.choose(&[6, 12, 20]);
+    let drift = rng.choose(&[0, 1_000_000, 10_000_000, 50_000_000]);
+    let mut config = Config {
+        publish_interval: interval,
+        session_timeout: session,
+        heartbeat_interval: session / rng.choose(&[3, 4, 6]),
+        max_poll_interval: session * rng.choose(&[1, 1, 2]),
+        delivery_timeout: interval * rng.choose(&[1, 2, 4]),
+        fetch_wait: interval / rng.choose(&[2, 5, 10]),
+        seek: interval * 2,
+        failover: rng.once_in(2),
+        drift: Drift::from_parts_per_billion(drift).unwrap_or(Drift::DEFAULT),
+        fence_base: rng.choose(&[0, 0, 7]),
+        ..Config::new(known("x"), known("g0"), known("n0"), partitions, mode)
+    };
+    let needed = match mode {
+        Mode::AtLeastOne => config.handover() + ms(1),
+        Mode::AtMostOne => config.evidence_parts().total().max(2 * config.delivery_timeout),
+    };
+    config.takeover = needed * rng.choose(&[100, 120, 200]) / 100;
+    let usable = config.usable();
+    (config.grace, config.kill_margin) = (usable / 3, usable / 10);
+    config
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The plan of a seed.
+#[must_use]
+pub fn draw(seed: u64) -> Plan {
+    let mut rng = Rng::new(seed, OWN);
+    let config = config(&mut rng);
+    let clients = rng.choose(&[1, 2, 3, 3, 4, 5]);
+    let groups = rng.choose(&[1, 1, 1, 2]).min(clients);
+    let notices = !rng.once_in(3);
+    let all_campaign = rng.once_in(2);
+    let interval = nanos(config.publish_interval);
+    let trip = interval / rng.choose(&[8, 20, 50]);
+    let patience = config.publish_interval * 2;
+    let process = |node: usize, rng: &mut Rng| {
+        let group = node % groups;
+        let id = format!("n{node}");
+        let own = Config {
+            group: known(&format!("g{group}")),
+            host: known(&id),
+            id: known(&id),
+            ..config.clone()
+        };
+        let config = own.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
+        let campaigns = node < groups || all_campaign || rng.once_in(2);
+        let observes = !campaigns || rng.once_in(2);
+        let (late, silent) = (rng.once_in(2), rng.once_in(8));
+        let backlog = rng.choose(&[0, 0, 3]);
+        let broker = Place(clients);
+        let manner = Manner { broker, group, patience, notices, late, backlog, silent };
+        NodePlan::Client(Box::new(Process { config, manner, campaigns, observes }))
+    };
+    let mut nodes: Vec<(String, NodePlan)> =
+        (0..clients).map(|node| (format!("n{node}"), process(node, &mut rng))).collect();
+    nodes.push(("broker".into(), NodePlan::Broker));
+    let takeover = nanos(config.takeover);
+    let handover = nanos(config.handover());
+    let changes = 2 * handover + 3 * nanos(config.grace_period()) + 20 * interval;
+    let terms = Terms {
+        session: config.session_timeout,
+        rebalance: config.max_poll_interval,
+        partitions: config.partitions,
+        classic: rng.once_in(2),
+    };
+    let own = Settings {
+        mode: config.mode,
+        takeover,
+        changes,
+        drift: config.drift,
+        vacant: 0,
+        failover: config.failover,
+        terms,
+        unreplicated: rng.once_in(6),
+        faults: Vec::new(),
+    };
+    let unit = takeover.max(nanos(config.session_timeout));
+    // Applications ask for one thing after the other.
+    let settles = 3 * changes + 4 * unit + 12 * unit;
+    let drift = u64::from(config.drift.parts_per_billion()) / 1_000;
+    let mut plan = Plan::draw(seed, nodes, Outline { unit, trip, drift, settles }, own);
+    // Two claims in a row, each after a pause, and the grace period.
+    let claims = nanos(config.grace_period()) + 6 * interval + nanos(config.delivery_timeout);
+    let claims = if config.mode == Mode::AtMostOne { claims } else { 0 };
+    // One that has lost all that it led leaves only after a while.
+    let lingers = nanos(config.grace) + interval;
+    plan.own.vacant = plan.own.at_most(handover + lingers + claims);
+    plan.bend(&mut rng, clients);
+    plan
+}
+
+impl Plan {
+    /// What goes wrong in these worlds, in place of what every protocol has.
+    fn bend(&mut self, rng: &mut Rng, clients: usize) {
+        let roles = rng.choose(&[1, 1, 2, 3]);
+        self.elections = (0..roles).map(|role| known(&format!("x/{role}"))).collect();
+        self.reluctance = rng.choose(&[1, 1, 3]);
+        if !self.calm && rng.once_in(4) {
+            (self.calm, self.conditions.rates) = (true, Rates::default());
+            self.conditions.incidents.clear();
+        }
+        let conditions = &mut self.conditions;
+        // As connections are.
+        conditions.ordered = self.calm || !rng.once_in(4);
+        conditions.incidents.retain(|(_, incident)| match incident {
+            Incident::Crash { node, .. } => *node < clients,
+            _ => true,
+        });
+        match self.calm {
+            true => self.calm_down(rng, clients),
+            false => self.stir(rng, clients),
+        }
+    }
+
+    /// Nothing goes wrong but that processes end, and coordinators change where that is reckoned
+    /// with.
+    fn calm_down(&mut self, rng: &mut Rng, clients: usize) {
+        let (unit, ends) = (self.conditions.unit, self.conditions.storm_ends);
+        let mut at = rng.within(unit / 2..4 * unit);
+        let crashes = !rng.once_in(4);
+        // Of two groups only one may be restarted, as in an upgrade.
+        let only = rng.once_in(2).then_some(0);
+        while crashes && at < ends {
+            let (node, down) = (rng.below(clients), rng.within(1..2 * unit));
+            let group = self.process(node).map(|process| process.manner.group);
+            if only.is_some() && group != only {
+                continue;
+            }
+            let crash = Incident::Crash { node, down, reboot: None, disk: DiskFate::Kept };
+            self.conditions.incidents.push((at, crash));
+            at += rng.within(unit / 8..6 * unit);
+        }
+        let mut at = rng.within(unit..4 * unit);
+        while self.own.failover && at < ends {
+            self.own.faults.push((at, Fault::FailOver));
+            at += self.own.vacant + rng.within(unit..8 * unit);
+        }
+        for node in &mut self.nodes {
+            if let NodePlan::Client(process) = node {
+                process.manner.silent = false;
+            }
+        }
+    }
+
+    fn stir(&mut self, rng: &mut Rng, clients: usize) {
+        let broker = &mut self.conditions.sites[clients];
+        // Whose clock keeps to no bound.
+        let rate = rng.within(TRUE_RATE * 3 / 4..TRUE_RATE * 4 / 3);
+        broker.clock = Clock::new(0, rng.within(0..1 << 40), rate);
+        self.own.faults = self.faults();
+        if rng.once_in(8) {
+            self.change_topic(rng, clients);
+        }
+    }
+
+    /// The topic changes, or somebody takes it for another one; everything is started anew then.
+    fn change_topic(&mut self, rng: &mut Rng, clients: usize) {
+        let (unit, ends) = (self.conditions.unit, self.conditions.storm_ends);
+        let at = rng.within(2 * unit..ends / 2);
+        let right = at + rng.within(unit..2 * unit);
+        let partition = rng.next() as u32 % self.own.terms.partitions;
+        let faults = &mut self.own.faults;
+        match rng.within(0..3) {
+            0 => faults.push((at, Fault::Topic(Topic::Anew))),
+            1 => faults.push((at, Fault::Topic(Topic::Grown))),
+            _ => faults.push((at, Fault::Stray(Stray::OtherCount, partition))),
+        }
+        faults.push((right, Fault::Topic(Topic::Right)));
+        faults.sort_by_key(|(at, _)| *at);
+        for node in 0..clients {
+            let (at, down) = (right + rng.within(unit / 2..unit), rng.within(1..unit));
+            let crash = Incident::Crash { node, down, reboot: None, disk: DiskFate::Kept };
+            self.conditions.incidents.push((at, crash));
+            if let NodePlan::Client(process) = &mut self.nodes[node] {
+                process.manner.backlog = 0;
+            }
+        }
+        self.conditions.incidents.sort_by_key(|(at, _)| *at);
+    }
+
+    fn faults(&self) -> Vec<(u64, Fault)> {
+        let mut rng = Rng::new(self.conditions.seed, FAULTS);
+        let (unit, ends) = (self.conditions.unit, self.conditions.storm_ends);
+        let gap = unit * rng.choose(&[1, 3, 8]);
+        let mut at = rng.within(unit / 2..gap + unit);
+        let mut all = Vec::new();
+        while at < ends {
+            let partition = rng.next() as u32 % self.own.terms.partitions;
+            let slow = rng.choose(&[0, 0, 1, 4]) * self.own.takeover / 4;
+            let stray = rng.choose(&STRAYS);
+            let epochs = rng.choose(&[Epochs::True, Epochs::Untold, Epochs::TooHigh]);
+            let lost = if self.own.unreplicated { rng.within(0..30) } else { 0 };
+            all.push((
+                at,
+                match rng.within(0..12) {
+                    0 | 1 => Fault::FailOver,
+                    2 | 3 => Fault::Evict(rng.below(8)),
+                    4 | 5 => Fault::Double(Some(partition)),
+                    6 => Fault::Slow(Duration::from_nanos(slow)),
+                    7 => Fault::Epochs(epochs),
+                    8 | 9 => Fault::Stray(stray, partition),
+                    _ => Fault::Replica(lost),
+                },
+            ));
+            at += rng.within(gap / 8..gap);
+        }
+        let last = [Fault::Double(None), Fault::Slow(Duration::ZERO), Fault::Epochs(Epochs::True)];
+        all.extend(last.map(|fault| (ends, fault)));
+        all
+    }
+
+    /// When the broker's clock shows these.
+    #[must_use]
+    pub fn broker_faults(&self, node: usize) -> Vec<(Time, Fault)> {
+        let clock = &self.conditions.sites[node].clock;
+        self.own.faults.iter().map(|(at, fault)| (clock.shows(*at), *fault)).collect()
+    }
+
+    /// A process, if it is one.
+    #[must_use]
+    pub fn process(&self, node: usize) -> Option<&Process> {
+        match &self.nodes[node] {
+            NodePlan::Client(process) => Some(process),
+            NodePlan::Broker => None,
+        }
+    }
+
+    /// It in a line.
+    pub(super) fn describe(&self) -> String {
+        let Settings { mode, takeover, terms, unreplicated, faults, .. } = &self.own;
+        let seconds = |span: u64| span as f64 / 1e9;
+        format!(
+            "{mode}, {} processes, {} partitions, {} roles; T {} s, session {:?}, {}, unreplicated \
+             {unreplicated}, {} faults of the broker, {} incidents planned; storm {:.3} s, content \
+             after {:.3} s, end {:.3} s",
+            self.nodes.len() - 1,
+            terms.partitions,
+            self.elections.len(),
+            seconds(*takeover),
+            terms.session,
+            if terms.classic { "classic" } else { "newer" },
+            faults.len(),
+            self.conditions.incidents.len(),
+            seconds(self.conditions.storm_ends),
+            seconds(self.settled),
+            seconds(self.conditions.end),
+        )
+    }
+}

@@ -1,0 +1,96 @@
+use tenure_core::nele::{Config, Mode, Partition};
+use tenure_core::{Fence, Time};
+
+use super::{Check, Emergence, Fact, Property};
+use crate::nele::account::Proof;
+use crate::scenario::Claimed;
+
+/// Ruling 1: in `at_most_one` a claim is raised on a partition that is assigned, by a claim that
+/// was read back and that nothing has voided, after the grace period, and until T after an own
+/// record was sent that was read back; its fence is that of the claim. Counted by a second hand.
+/// What is void is lowered in the same step (N2).
+#[derive(Debug, Default)]
+pub(in super::super) struct ClaimsAreProven;
+
+impl Property<Emergence> for ClaimsAreProven {
+    const NAME: &'static str = "A claim is proven by the log";
+    const SOURCE: &'static str = "rulings 1 and 10, N2";
+
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        if check.plan.own.mode != Mode::AtMostOne {
+            return Ok(());
+        }
+        match fact {
+            Fact::Claimed(claim) => judge(check, &claim),
+            Fact::Handled { node, .. } => lowered(check, node),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn proof(check: &Check<'_>, node: usize, election: usize) -> Option<(Config, Option<Proof>)> {
+    let config = &check.plan.process(node)?.config;
+    let partition: Partition = config.partition_of(config.role(&check.plan.elections[election])?);
+    let read = check.own.account(node)?.partitions.get(&partition);
+    let proof = read.filter(|read| read.assigned).and_then(|read| read.claim);
+    Some(((**config).clone(), proof))
+}
+
+fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
+    let Claimed { node, election, .. } = *claim;
+    let (name, of) = (check.name(node), check.election(election));
+    let Some((config, proof)) = proof(check, node, election) else { return Ok(()) };
+    let Some(proof) = proof else {
+        return Err(format!("{name} claims {of}, and has no claim in the log that counts"));
+    };
+    let now = check.plan.conditions.sites[node].clock.shows(claim.decided);
+    let office = proof.since.after(grace(&config));
+    let until = proof.evidence.map_or(Time::ZERO, |sent| sent.after(config.takeover));
+    if now < office || claim.ends > until {
+        return Err(format!(
+            "{name} claims {of} at {now} until {}: it may from {office} on until {until}",
+            claim.ends
+        ));
+    }
+    // A leadership that goes on has its own fence, and the claim may be a later one.
+    let goes_on = check.own(claim).is_some();
+    if proof.stale && !goes_on {
+        return Err(format!("{name} takes office in {of} by a claim of an earlier leader epoch"));
+    }
+    let fence = fence(&config, &proof);
+    match goes_on || claim.fence == fence {
+        true => Ok(()),
+        false => Err(format!("{name} claims {of}{}: by its claim it is {fence:?}", {
+            crate::scenario::history::under(claim.fence)
+        })),
+    }
+}
+
+/// T·(1 + ρ)/(1 − ρ), rounded up.
+fn grace(config: &Config) -> std::time::Duration {
+    let parts = u128::from(config.drift.parts_per_billion());
+    let span = config.takeover.as_nanos() * (1_000_000_000 + parts);
+    let span = span.div_ceil(1_000_000_000 - parts);
+    std::time::Duration::from_nanos(u64::try_from(span).unwrap_or(u64::MAX))
+}
+
+fn fence(config: &Config, proof: &Proof) -> Option<Fence> {
+    let epoch = u64::from(config.fence_base) + u64::from(proof.epoch?);
+    let fits = epoch < 1 << 24 && proof.offset < 1 << 40;
+    fits.then(|| Fence::new(epoch << 40 | proof.offset))
+}
+
+/// All effects of the input before this one have been carried out.
+fn lowered(check: &Check<'_>, node: usize) -> Result<(), String> {
+    let life = check.history.lives[node];
+    for election in 0..check.plan.elections.len() {
+        let mut led = check.past(election).leaderships.iter().rev().take(8);
+        let leads =
+            led.any(|led| led.node == node && Some(led.life) == life && led.holds(check.now));
+        if leads && proof(check, node, election).is_some_and(|(_, proof)| proof.is_none()) {
+            let (name, election) = (check.name(node), check.election(election));
+            return Err(format!("{name} leads {election} on, and its claim is void"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! What must hold, one file each, named after the sentence that it checks.
+//!
+//! What every protocol promises is judged by [`promises`]; here is what only NELE has.
+
+mod claims_are_proven;
+mod given_back;
+mod halted;
+mod kept;
+mod news_are_fresh;
+mod no_gap;
+mod observers_show_what_they_heard;
+mod sound_requests;
+mod vacancies;
+mod within_t;
+
+use super::scenario::{Emergence, Own};
+use crate::scenario::{Checks, Property, Sentences, promises};
+
+type Check<'a> = crate::scenario::Check<'a, Emergence>;
+type Fact<'a> = crate::scenario::Fact<'a, Emergence>;
+
+/// What the common promises are called.
+pub(super) const SENTENCES: Sentences = Sentences {
+    at_most_one: ("At most one process of a group leads a role", "guarantee (a)"),
+    fences_grow: ("Fences strictly grow and are unique", "guarantee (b)"),
+    no_return: ("A claim that has lapsed does not return", "N1"),
+    observers: ("Observers see what is", "the module document"),
+    stability: ("A leader stays when nothing goes wrong", "guarantee (c), ruling 8"),
+    leader_in_the_end: ("Every election has a leader in the end", "S1"),
+    ..Sentences::NAMED
+};
+
+crate::checks! {
+    /// All of them, in the order in which they see a fact.
+    pub Properties of Emergence {
+        claims_are_proven::ClaimsAreProven,
+        news_are_fresh::NewsAreFresh,
+        sound_requests::SoundRequests,
+        halted::Halted,
+        observers_show_what_they_heard::Shown,
+        given_back::GivenBack,
+        kept::Kept,
+        within_t::WithinT,
+        no_gap::NoGap,
+        vacancies::Vacancies;
+        promises::All
+    }
+}
+
+/// The name and the source of each.
+#[must_use]
+pub fn all() -> Vec<(&'static str, &'static str)> {
+    <Properties as Checks<Emergence>>::names()
+}

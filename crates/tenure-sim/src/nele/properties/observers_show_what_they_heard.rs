@@ -1,0 +1,157 @@
+use std::collections::BTreeMap;
+
+use tenure_core::nele::{Kind, Process, Report, Said};
+use tenure_core::{LeaderView, Time, View};
+
+use super::{Check, Emergence, Fact, Own, Property};
+
+/// Observers: a leader that is shown has said so itself, in a record of this election, and lately;
+/// a vacancy is shown by one that has listened for as long as anybody may lead who was not heard;
+/// and one that hears nothing for long shows neither. Kept by a second hand, which takes more for
+/// heard than the core does.
+#[derive(Debug, Default)]
+pub(in super::super) struct Shown {
+    hearing: BTreeMap<usize, Hearing>,
+    /// What each node shows of each election.
+    views: BTreeMap<(usize, usize), View>,
+}
+
+/// What the present life of a node has heard.
+#[derive(Debug, Default)]
+struct Hearing {
+    /// Since when without a break, and when last.
+    since: Option<Time>,
+    last: Time,
+    /// When each process was heard last.
+    leads: BTreeMap<Process, Time>,
+    /// What its clock showed when its timer went off last.
+    handled: Time,
+}
+
+impl Property<Emergence> for Shown {
+    const NAME: &'static str = "An observer shows what it heard";
+    const SOURCE: &'static str = "the module document: timers";
+
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Started { node, .. } | Fact::Crashed { node } => {
+                self.hearing.remove(&node);
+                self.views.retain(|(of, _), _| *of != node);
+            }
+            Fact::Observes { node, election, begins } => {
+                let at = check.plan.conditions.sites[node].clock.shows(check.now);
+                let hearing = self.hearing.entry(node).or_default();
+                hearing.last = hearing.last.max(at);
+                if !begins {
+                    self.views.remove(&(node, election));
+                }
+            }
+            // Halted: all that it follows is over.
+            Fact::Own(Own::NotObserved { node }) => self.views.retain(|(of, _), _| *of != node),
+            Fact::Own(Own::Heard { node, report, at }) => self.hear(check, node, report, at),
+            Fact::Viewed { node, election, view, looked, .. } => {
+                self.views.insert((node, election), view.clone());
+                let at = check.plan.conditions.sites[node].clock.shows(looked);
+                let listens = *view != View::Vacant || self.has_listened(check, node, at);
+                if !listens {
+                    let (name, election) = (check.name(node), check.election(election));
+                    return Err(format!("{name} cannot know yet that {election} is vacant"));
+                }
+                return self.judge(check, (node, election), view, at);
+            }
+            Fact::Handled { node, timer: Some(timer), .. } => {
+                return self.handled(check, node, timer);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Shown {
+    fn hear(&mut self, check: &Check<'_>, node: usize, report: &Report, at: Time) {
+        let Some(process) = check.plan.process(node) else { return };
+        let config = &process.config;
+        let records: &[_] = match report {
+            Report::Records { records, .. } => records,
+            Report::Position { end: Ok(_), .. } => &[],
+            _ => return,
+        };
+        let hearing = self.hearing.entry(node).or_default();
+        if at.since(hearing.last) >= config.silence() * 2 {
+            hearing.since = None;
+        }
+        hearing.last = at;
+        hearing.since.get_or_insert(at);
+        for record in records {
+            if let Said::Entry(entry) = &record.said
+                && entry.kind == Kind::Beat
+                && entry.election == config.election
+            {
+                hearing.leads.insert(entry.sender.clone(), at);
+            }
+        }
+    }
+
+    /// Whether it has listened for as long as anybody may lead who was not heard.
+    fn has_listened(&self, check: &Check<'_>, node: usize, at: Time) -> bool {
+        let Some(process) = check.plan.process(node) else { return true };
+        let since = self.hearing.get(&node).and_then(|hearing| hearing.since);
+        since.is_some_and(|since| at >= since.after(process.config.heard_leads()))
+    }
+
+    /// What is wrong with a view at this time of its node's clock.
+    fn judge(
+        &self,
+        check: &Check<'_>,
+        (node, election): (usize, usize),
+        view: &View,
+        at: Time,
+    ) -> Result<(), String> {
+        let Some(process) = check.plan.process(node) else { return Ok(()) };
+        let config = &process.config;
+        let Some(hearing) = self.hearing.get(&node) else { return Ok(()) };
+        let leads = config.heard_leads().max(config.silence());
+        let own = |leader: &LeaderView| leader.incarnation == check.history.lives[node];
+        let late = |leader: &&LeaderView| {
+            let mut heard = hearing.leads.iter().filter(|(who, _)| {
+                who.id.as_str() == &*leader.id && Some(who.incarnation) == leader.incarnation
+            });
+            !own(leader) && heard.all(|(_, heard)| at.since(*heard) > leads)
+        };
+        let deaf = at.since(hearing.last) > config.silence() * 2;
+        let wrong = match view {
+            View::Leader(leader) if deaf && !own(leader) => Some("it hears nothing".to_owned()),
+            View::Vacant if deaf => Some("it hears nothing".to_owned()),
+            View::Leader(leader) => late(&leader).then(|| not_heard(leader)),
+            View::Leaders { followed, others } => {
+                let mut all = [followed].into_iter().chain(others);
+                all.find(|leader| late(leader)).map(not_heard)
+            }
+            View::Vacant | View::Unknown { .. } => None,
+        };
+        match wrong {
+            None => Ok(()),
+            Some(wrong) => Err(format!(
+                "{} shows of {} at {at}: {view}, and {wrong}",
+                check.name(node),
+                check.election(election)
+            )),
+        }
+    }
+
+    /// What its node shows since its timer went off last, as of then.
+    fn handled(&mut self, check: &Check<'_>, node: usize, timer: Time) -> Result<(), String> {
+        let hearing = self.hearing.entry(node).or_default();
+        let at = std::mem::replace(&mut hearing.handled, timer);
+        let views = self.views.range((node, 0)..=(node, usize::MAX));
+        for ((_, election), view) in views {
+            self.judge(check, (node, *election), view, at)?;
+        }
+        Ok(())
+    }
+}
+
+fn not_heard(leader: &LeaderView) -> String {
+    format!("{} was not heard to be there lately", leader.id)
+}

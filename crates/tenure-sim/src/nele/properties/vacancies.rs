@@ -1,0 +1,69 @@
+use std::collections::BTreeMap;
+
+use super::{Check, Emergence, Fact, Own, Property};
+
+/// The bounds on a gap, where nothing goes wrong but that processes end, come and go, and
+/// coordinators change: within the session timeout, a rebalance and the rest of that sum, in
+/// `at_most_one` with a claim and the grace period on top, somebody of the group leads what all of
+/// it stand for. In true time, and of each group by itself: one that is left alone leads
+/// throughout, whatever becomes of another one on the same topic (ruling 9).
+#[derive(Debug, Default)]
+pub(in super::super) struct Vacancies {
+    /// When a process of each group began, ended, or its application wanted something else, last.
+    disturbed: BTreeMap<usize, u64>,
+}
+
+impl Property<Emergence> for Vacancies {
+    const NAME: &'static str = "A vacancy lasts no longer than stated";
+    const SOURCE: &'static str = "the module document: what is not guaranteed";
+
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        if !check.plan.calm {
+            return Ok(());
+        }
+        match fact {
+            Fact::Started { node, .. }
+            | Fact::Crashed { node }
+            | Fact::Campaigns { node, .. }
+            | Fact::Ended { node, .. }
+            | Fact::Own(Own::Leaves { node }) => {
+                if let Some(process) = check.plan.process(node) {
+                    self.disturbed.insert(process.manner.group, check.now);
+                }
+                Ok(())
+            }
+            Fact::Moment => self.judge(check),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Vacancies {
+    fn judge(&self, check: &Check<'_>) -> Result<(), String> {
+        let (plan, now) = (check.plan, check.now);
+        for (group, disturbed) in &self.disturbed {
+            if now >= plan.retired || now < disturbed + plan.own.vacant {
+                continue;
+            }
+            let of = |node: usize| {
+                plan.process(node).is_some_and(|process| process.manner.group == *group)
+            };
+            let members = || check.apps.iter().enumerate().filter(|(node, _)| of(*node));
+            for election in 0..plan.elections.len() {
+                // One that stands for something else only may own the partition.
+                let mut standing = members().filter(|(_, app)| app.iter().any(|r| r.campaigning));
+                let all = standing.all(|(_, app)| app[election].campaigning);
+                let any = members().any(|(_, app)| app[election].campaigning);
+                let mut led = check.past(election).leaderships.iter().rev().take(16);
+                if all && any && !led.any(|led| of(led.node) && led.holds(now)) {
+                    return Err(format!(
+                        "nobody of group {group} leads {}, and nothing has changed for {} s",
+                        check.election(election),
+                        (now - disturbed) as f64 / 1e9,
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}

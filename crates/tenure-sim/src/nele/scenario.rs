@@ -1,0 +1,456 @@
+//! NELE as a scenario: what its nodes are, and what its checks look things up in.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tenure_core::nele::{
+    Command, Event, Extra, Ignored, Mode, Nele, OwnEvent, Process, Report, Request, Start, Target,
+    TopicId,
+};
+use tenure_core::{Effect, Input, LeaderView, Loss, Time};
+
+use super::account::Account;
+use super::broker::{Broker, Fault, Topic};
+use super::client::Client;
+use super::frame::{Frame, Place, Told, Words};
+use super::plan::{NodePlan, Plan, Settings, topic};
+use super::properties::{Properties, SENTENCES};
+use crate::rng::Rng;
+use crate::scenario::{
+    Check, Claimed, Fact, History, Judged, Leadership, Memory, Run, Scenario, Sentences,
+};
+use crate::world::Context;
+use crate::world::node::Node;
+use crate::world::nodes::Nodes;
+
+crate::tally! {
+    /// What is counted only for NELE.
+    Counts {
+        /// Partitions that were assigned.
+        assigned,
+        /// Partitions that were given back or lost.
+        unassigned,
+        /// Claims that were published.
+        claims,
+        /// Claims that became void.
+        void,
+        /// Leaders beside another one, where that may be.
+        beside,
+    }
+}
+
+/// What happens only in NELE.
+#[derive(Clone, Copy, Debug)]
+pub enum Own<'a> {
+    /// A member says what it has, or that it leaves, and has nothing.
+    Has {
+        /// Which node.
+        node: usize,
+        /// These partitions.
+        own: &'a [u32],
+    },
+    /// A core has handled something.
+    Keeps {
+        /// Which node.
+        node: usize,
+        /// Whether it has all that its client has.
+        kept: bool,
+    },
+    /// A partition is assigned to a process, or is not any more.
+    Assigned {
+        /// Which node.
+        node: usize,
+        /// Which partition.
+        partition: u32,
+        /// When it heard that it is not, on its clock.
+        at: Option<Time>,
+    },
+    /// A core has asked its ledger for something.
+    Asked {
+        /// Which node.
+        node: usize,
+        /// That.
+        request: &'a Request,
+        /// When, on its clock.
+        at: Time,
+    },
+    /// A core hears something of its ledger.
+    Heard {
+        /// Which node.
+        node: usize,
+        /// That.
+        report: &'a Report,
+        /// When, on its clock.
+        at: Time,
+    },
+    /// A core follows nobody any more for its application.
+    NotObserved {
+        /// Which node.
+        node: usize,
+    },
+    /// An application leaves the group.
+    Leaves {
+        /// Which node.
+        node: usize,
+    },
+    /// An application gives up what it leads, or all of that.
+    GivesUp {
+        /// Which node.
+        node: usize,
+    },
+}
+
+/// NELE in one world.
+#[derive(Debug)]
+pub struct Emergence {
+    /// Which node each life is of.
+    nodes: BTreeMap<u128, usize>,
+    /// When acknowledged records were lost last.
+    lost: Option<u64>,
+    /// When the topic was created anew.
+    topics: Vec<u64>,
+    /// What each process has asked and heard, in its present life.
+    accounts: BTreeMap<usize, (Process, Account)>,
+}
+
+impl Emergence {
+    /// What a process has asked and heard in its present life.
+    #[must_use]
+    pub fn account(&self, node: usize) -> Option<&Account> {
+        self.accounts.get(&node).map(|(_, account)| account)
+    }
+
+    /// The topic as it is now.
+    #[must_use]
+    pub fn topic(&self) -> TopicId {
+        TopicId { topic: (self.topics.len() as u128 + 1) << 96, ..topic() }
+    }
+
+    /// How others know its present life.
+    #[must_use]
+    pub fn who(&self, node: usize) -> Option<&Process> {
+        self.accounts.get(&node).map(|(who, _)| who)
+    }
+
+    fn begins(&mut self, plan: &Plan, node: usize, life: u128) {
+        if let Some(process) = plan.process(node) {
+            let who = Process { id: process.config.id.clone(), incarnation: life };
+            self.accounts.insert(node, (who, Account::default()));
+        }
+    }
+}
+
+impl Scenario for Emergence {
+    type Words = Words;
+    type Process = Client;
+    type Core = Nele;
+    type Service = Broker;
+    type Disk = ();
+    type NodePlan = NodePlan;
+    type Settings = Settings;
+    type Extra = Extra;
+    type OwnEvent = OwnEvent;
+    type Led = ();
+    type Fact<'a> = Own<'a>;
+    type Counts = Counts;
+    type Checks = Properties;
+
+    const SENTENCES: Sentences = SENTENCES;
+
+    fn new(_: &mut Plan) -> Self {
+        Self { nodes: BTreeMap::new(), lost: None, topics: Vec::new(), accounts: BTreeMap::new() }
+    }
+
+    fn node(&self, plan: &Plan, node: usize) -> Node<Client, Broker> {
+        match &plan.nodes[node] {
+            NodePlan::Client(one) => {
+                Node::Process(Client::new(one.config.clone(), one.manner.clone()))
+            }
+            NodePlan::Broker => {
+                Node::Service(Broker::new(plan.own.terms, plan.broker_faults(node)))
+            }
+        }
+    }
+
+    fn core(process: &Client) -> &Nele {
+        process.core()
+    }
+
+    fn disk(&self, _: &Plan, _: usize) {}
+
+    fn start(&self, _: &Plan, _: usize, life: u128, (): &()) -> Result<Start, String> {
+        Ok(Start { incarnation: life, seed: life as u64, topic: self.topic() })
+    }
+
+    fn write((): &mut (), record: std::convert::Infallible) {
+        match record {}
+    }
+
+    fn sender(&self, _: &Plan, node: usize, _: u128) -> Place {
+        Place(node)
+    }
+
+    fn recipients(&self, _: &Plan, _: usize, to: &Place) -> Nodes {
+        Nodes::one(to.0)
+    }
+
+    fn is_spared(plan: &Plan, node: usize) -> bool {
+        plan.process(node).is_none()
+    }
+
+    fn event(event: &Told) -> Option<&Event> {
+        match event {
+            Told::Core(event) => Some(event),
+            Told::Asked(_) | Told::Heard(_) | Told::Broke(_) => None,
+        }
+    }
+
+    fn command(command: &Command) -> Option<&Command> {
+        Some(command)
+    }
+
+    fn campaigns(plan: &Plan, node: usize) -> bool {
+        plan.process(node).is_some_and(|one| one.campaigns)
+    }
+
+    fn observes(plan: &Plan, node: usize) -> Option<Duration> {
+        plan.process(node).is_some_and(|one| one.observes).then_some(Duration::ZERO)
+    }
+
+    fn campaign(plan: &Plan, node: usize, rng: &mut Rng) -> Command {
+        let value = format!("{}.{}", plan.conditions.sites[node].name, rng.within(0..9));
+        Command::Campaign { value: crate::scenario::plan::known(&value), priority: 0 }
+    }
+
+    fn whim(plan: &Plan, node: usize, observe: Option<Command>, rng: &mut Rng) -> Option<Command> {
+        let (lead_on, again) = (rng.once_in(2), rng.once_in(2));
+        Some(match rng.within(0..40) {
+            0 => Command::Resign,
+            1..=4 => observe?,
+            5 if observe.is_some() => Command::Unobserve,
+            // One that stands for some roles only leaves the others without a leader.
+            6 if rng.once_in(4) && Self::campaigns(plan, node) => {
+                Command::Campaign { value: Default::default(), priority: 0 }
+            }
+            7 if rng.once_in(2) => {
+                // To leave and not lead on is no calm.
+                Command::Extra(Extra::Leave { lead_on: lead_on || plan.calm, again })
+            }
+            _ => return None,
+        })
+    }
+
+    fn started(run: &mut Run<Self>, node: usize, life: u128) {
+        run.own.nodes.insert(life, node);
+    }
+
+    fn handled(
+        run: &mut Run<Self>,
+        context: &Context<'_>,
+        node: usize,
+        process: &Client,
+    ) -> Judged {
+        let kept = process.keeps();
+        run.tell_own(context, Own::Keeps { node, kept })
+    }
+
+    fn effect(
+        run: &mut Run<Self>,
+        context: &Context<'_>,
+        node: usize,
+        effect: &Effect<Words>,
+        (): &(),
+    ) -> Judged {
+        match effect {
+            Effect::Send { message, .. } => {
+                run.counts.common.messages += 1;
+                run.counts.own.claims +=
+                    u64::from(matches!(message, Frame::Produce(Target::One(_), _)));
+                match message {
+                    Frame::Beat(_, own) => return run.tell_own(context, Own::Has { node, own }),
+                    Frame::Leave(_) => return run.tell_own(context, Own::Has { node, own: &[] }),
+                    _ => {}
+                }
+            }
+            Effect::Emit { event: Told::Asked(request), .. } => {
+                let at = context.sample();
+                return run.tell_own(context, Own::Asked { node, request, at });
+            }
+            Effect::Emit { event: Told::Heard(report), .. } => {
+                let at = context.sample();
+                return run.tell_own(context, Own::Heard { node, report, at });
+            }
+            Effect::Emit { event: Told::Broke(fault), .. } => {
+                let now = context.now;
+                match fault {
+                    Fault::Replica(lost) if *lost > 0 => run.own.lost = Some(now),
+                    Fault::Topic(Topic::Anew) => {
+                        run.own.lost = Some(now);
+                        run.own.topics.push(now);
+                    }
+                    _ => {}
+                }
+            }
+            Effect::Emit { election, event: Told::Core(event) } => {
+                let election = election.as_ref().and_then(|name| run.election(name));
+                run.count(context, (node, election), event);
+                if let Event::NotObserved { .. } = event {
+                    return run.tell_own(context, Own::NotObserved { node });
+                }
+                let (partition, at) = match event {
+                    Event::Own(OwnEvent::Assigned { partition }) => (partition.0, None),
+                    Event::Own(OwnEvent::Unassigned { partition, .. }) => {
+                        (partition.0, Some(context.sample()))
+                    }
+                    _ => return Ok(()),
+                };
+                return run.tell_own(context, Own::Assigned { node, partition, at });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn input(
+        run: &mut Run<Self>,
+        context: &Context<'_>,
+        node: usize,
+        input: &Input<Words>,
+    ) -> Judged {
+        let gives_up = match input {
+            Input::Command { command: Command::Extra(Extra::Leave { lead_on, .. }), .. } => {
+                !lead_on || run.plan.own.mode == Mode::AtMostOne
+            }
+            Input::Command { command: Command::Resign, .. } => true,
+            _ => false,
+        };
+        if let Input::Command { command: Command::Extra(_), .. } = input {
+            run.tell_own(context, Own::Leaves { node })?;
+        }
+        if gives_up {
+            return run.tell_own(context, Own::GivesUp { node });
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, plan: &Plan, _: &mut History<()>, _: u64, fact: Fact<'_, Self>) {
+        match fact {
+            Fact::Started { node, life, .. } => self.begins(plan, node, life),
+            Fact::Crashed { node } => drop(self.accounts.remove(&node)),
+            Fact::Own(Own::Asked { node, request, at }) => {
+                if let Some((_, account)) = self.accounts.get_mut(&node) {
+                    account.asks(request, at);
+                }
+            }
+            Fact::Own(Own::Heard { node, report, at }) => {
+                let process = plan.process(node);
+                if let (Some((who, account)), Some(process)) =
+                    (self.accounts.get_mut(&node), process)
+                {
+                    account.hears(report, at, who, &process.config);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn led(&self, _: &Plan, _: &Claimed) {}
+
+    /// In `at_least_one` always, and of two groups; for T after acknowledged records were lost.
+    fn may_overlap(check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<()>) -> bool {
+        let own = &check.plan.own;
+        let group = |node| check.plan.process(node).map(|one| one.manner.group);
+        let loses = check.own.lost.is_some_and(|lost| {
+            check.now.max(claim.until.min(other.until)) < lost + own.at_most(own.takeover)
+        });
+        own.mode == Mode::AtLeastOne || loses || group(claim.node) != group(other.node)
+    }
+
+    /// Each group has fences of its own, and so has a topic that was created anew.
+    fn may_exceed(check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<()>) -> bool {
+        let group = |node| check.plan.process(node).map(|one| one.manner.group);
+        let takes = check.plan.own.at_most(check.plan.own.takeover);
+        let anew = check.own.topics.last().is_some_and(|anew| other.from < *anew + takes);
+        anew || group(claim.node) != group(other.node)
+    }
+
+    /// Partitions move while processes come and go; and one that has its partition again, which was
+    /// somebody else's that does not stand for the role, may have read nothing of it for T.
+    fn may_lose(check: &Check<'_, Self>, (node, election): (usize, usize), loss: Loss) -> bool {
+        let config = check.plan.process(node).map(|one| &one.config);
+        let role = config.and_then(|config| config.role(&check.plan.elections[election]));
+        let partition = config.zip(role).map(|(config, role)| config.partition_of(role));
+        let account = check.own.account(node).zip(partition);
+        let fresh = account.is_some_and(|(account, partition)| {
+            account.partitions.get(&partition).is_some_and(|read| read.fresh)
+        });
+        let moved = loss == Loss::Reassigned || loss == Loss::Expired && !fresh;
+        check.now < check.plan.settled && moved
+    }
+
+    fn seen(&self, _: &Plan, leader: &LeaderView) -> Option<(usize, u128)> {
+        let life = leader.incarnation?;
+        Some((*self.nodes.get(&life)?, life))
+    }
+
+    fn memory(_: &Plan) -> Memory {
+        Memory { every: 1_024, bytes: 200_000 }
+    }
+
+    fn role(plan: &Plan, node: usize) -> &'static str {
+        match plan.nodes[node] {
+            NodePlan::Client(_) => "process",
+            NodePlan::Broker => "broker",
+        }
+    }
+
+    fn address(_: &Plan, node: usize) -> String {
+        Place(node).to_string()
+    }
+
+    fn describe(plan: &Plan) -> String {
+        plan.describe()
+    }
+
+    fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {
+        let (common, own) = (&counts.common, &counts.own);
+        vec![
+            format!("messages      {} sent", common.messages),
+            format!(
+                "elections     {} won: {} lost, {} given up or withdrawn; {} claims raised, {} \
+                 beside another",
+                common.elected, common.lost, common.resigned, common.claims, own.beside
+            ),
+            format!(
+                "also          {} views, {} partitions assigned, {} given back or lost, {} claims \
+                 published, {} void",
+                common.views, own.assigned, own.unassigned, own.claims, own.void
+            ),
+        ]
+    }
+}
+
+impl Run<Emergence> {
+    fn count(
+        &mut self,
+        context: &Context<'_>,
+        (node, election): (usize, Option<usize>),
+        event: &Event,
+    ) {
+        let counts = &mut self.counts.own;
+        match (event, election) {
+            (Event::Own(OwnEvent::Assigned { .. }), _) => counts.assigned += 1,
+            (Event::Own(OwnEvent::Unassigned { .. }), _) => counts.unassigned += 1,
+            (Event::Own(OwnEvent::ClaimVoid { .. }), _) => counts.void += 1,
+            (Event::Own(OwnEvent::Ignored(Ignored::Command)), Some(election)) => {
+                self.apps[node][election].anew = None;
+            }
+            (Event::Elected { .. }, Some(election)) => {
+                let others = &self.history.elections[election].leaderships;
+                let beside = others.iter().any(|led| led.node != node && led.holds(context.now));
+                counts.beside += u64::from(beside);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Made-up worlds of NELE: the same seed gives the same bytes, and the good core violates nothing.
+
+#![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
+#![cfg_attr(tenure_planted, allow(dead_code, unused_imports, reason = "the rules are broken"))]
+
+mod suite;
+
+use tenure_core::nele::Mode;
+use tenure_sim::nele::plan::Plan;
+use tenure_sim::nele::{Emergence, Worlds};
+use tenure_sim::sweep::Source;
+
+#[test]
+fn the_same_seed_twice_gives_the_same_bytes() {
+    suite::the_same_seed_twice_gives_the_same_bytes(&Worlds);
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    suite::the_number_of_threads_changes_nothing(Worlds);
+}
+
+#[cfg(not(tenure_planted))]
+#[test]
+fn whatever_goes_wrong_within_the_model_violates_nothing() {
+    let number = if cfg!(debug_assertions) { 120 } else { 600 };
+    let found = suite::assert_none(&suite::worlds(Worlds, 1, number));
+    // A sweep in which little happens proves little.
+    let (counts, own) = (&found.counts.common, &found.counts.own);
+    let each = |number: u64| number / found.worlds;
+    assert!(each(found.events) > 5_000 && each(counts.elected) > 8, "{found:?}");
+    assert!(each(counts.claims) > 40 && each(counts.views) > 10, "{found:?}");
+    assert!(each(counts.lost) > 1 && each(own.claims) > 5 && each(own.void) > 0, "{found:?}");
+    assert!(each(own.assigned) > 5 && own.beside > 10, "{found:?}");
+}
+
+/// Worlds of `at_least_one` that are judged as if only one of a group might lead.
+#[derive(Clone, Copy, Debug)]
+struct Overlapping;
+
+impl Source for Overlapping {
+    type Scenario = Emergence;
+
+    const NAME: &'static str = "nele";
+
+    fn plan(&self, seed: u64) -> Plan {
+        let mut plan = Worlds.plan(seed);
+        plan.own.mode = Mode::AtMostOne;
+        plan
+    }
+}
+
+/// Who leads by news alone has no claim; that is noticed where claims are asked for. It takes no
+/// more than that somebody stands: all else is left out, and what is left shows it again.
+#[cfg(not(tenure_planted))]
+#[test]
+fn leaders_without_a_claim_are_noticed_and_a_failure_is_made_small() {
+    let sweep = suite::worlds(Overlapping, 1, 100);
+    let small = suite::a_failure_is_made_small(&sweep, &["A claim is proven by the log"]);
+    assert!(small.only.len() <= 2, "{} of {}", small.only.len(), small.before);
+}
+
+/// Worlds that once showed something, each with a sentence.
+#[cfg(not(tenure_planted))]
+#[test]
+fn what_was_found_stays_mended() {
+    suite::what_was_found_stays_mended(Worlds, include_str!("found_nele.txt"));
+}

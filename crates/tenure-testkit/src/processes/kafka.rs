@@ -1,0 +1,199 @@
+//! NELE on Kafka: one broker or three, with a way of its own to them for each runner.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tenure_services::kafka::{Broker, Cluster, ClusterConfig, Version};
+
+use super::host::{NODES, RUNNERS};
+use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing, Weather};
+
+/// S, the least that the brokers are told to allow, and R.
+const SESSION: Duration = Duration::from_secs(1);
+/// How often each runner writes.
+const PUBLISH: Duration = Duration::from_millis(100);
+/// T in `at-most-one`, and about G.
+const STRICT: Duration = Duration::from_millis(2_500);
+/// T in `at-least-one`: more than S twice, R, two reports, a record that is written and read, and
+/// an end that is found.
+const LOOSE: Duration = Duration::from_secs(6);
+/// What a busy machine may add to anything.
+const NOISE: Duration = Duration::from_secs(10);
+
+/// Brokers on this machine, and runners in `at-least-one`, where leaders may overlap, or in
+/// `at-most-one`.
+pub struct Kafka<const MAY_OVERLAP: bool> {
+    brokers: Brokers,
+    group_protocol: &'static str,
+}
+
+/// In `at-most-one`.
+pub type Exclusive = Kafka<false>;
+/// In `at-least-one`.
+pub type Overlapping = Kafka<true>;
+
+/// Each runner has a way of its own to all of them.
+struct Brokers(Cluster);
+
+impl<const MAY_OVERLAP: bool> Kafka<MAY_OVERLAP> {
+    /// Starts them: one, or as many as there are nodes. Runners join by this group protocol.
+    #[must_use]
+    pub fn start(version: Version, brokers: usize, group_protocol: &'static str) -> Self {
+        assert!(brokers == 1 || brokers == NODES);
+        let config = ClusterConfig::new(version, brokers)
+            .ways(RUNNERS)
+            .setting("broker.session.timeout.ms=3000")
+            .setting("broker.heartbeat.interval.ms=500")
+            .setting("group.min.session.timeout.ms=1000")
+            .setting("group.consumer.min.session.timeout.ms=1000")
+            .setting("group.consumer.session.timeout.ms=1000")
+            .setting("group.consumer.min.heartbeat.interval.ms=200")
+            .setting("group.consumer.heartbeat.interval.ms=250");
+        Self { brokers: Brokers(config.start().unwrap()), group_protocol }
+    }
+}
+
+impl Brokers {
+    /// How many there are.
+    fn count(&self) -> usize {
+        self.0.brokers().count()
+    }
+
+    /// Of one broker all nodes are the same.
+    fn broker(&self, node: Host) -> Broker<'_> {
+        self.0.broker(node.index() % self.count())
+    }
+}
+
+impl Network for Brokers {
+    fn member(&self, node: Host) -> SocketAddr {
+        self.broker(node).address()
+    }
+
+    /// Clients bind any port.
+    fn listen(&self, _: Host) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, 0).into()
+    }
+
+    fn command(&self, _: Host, program: &str) -> Command {
+        Command::new(program)
+    }
+
+    /// A connection that is cut in one direction is cut, and so is the whole way.
+    fn cut(&self, from: Host, to: Host) {
+        let runner = if from.is_node() { to } else { from };
+        if from.is_node() != to.is_node() {
+            self.0.way(runner.index() - NODES).cut();
+        }
+    }
+
+    fn set_weather(&self, _: Weather) {
+        unreachable!("`knows` says so");
+    }
+
+    fn heal(&self) {
+        (0..RUNNERS).for_each(|way| self.0.way(way).open());
+    }
+}
+
+impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
+    const NEEDED: usize = 1;
+    const WORKING: usize = 0;
+    /// T after it learns of its loss.
+    const OVERLAP: Option<Duration> =
+        if MAY_OVERLAP { Some(LOOSE.saturating_add(NOISE)) } else { None };
+    const OVERLAPS_ANYWAY: bool = true;
+    /// One role cannot be given back alone.
+    const RESIGN: &[&str] = &["resign", "--all"];
+    /// How long one leads on is to be the protocol's, not what a CMD takes to end.
+    const MANNERS: &[Manner] = if MAY_OVERLAP { &[Manner::Polite] } else { &Manner::ALL };
+
+    /// What faults are measured by: longer than a session.
+    fn timing(&self) -> Timing {
+        let (grace, kill_margin) = (Duration::from_millis(400), Duration::from_millis(250));
+        Timing { lease: STRICT, grace, kill_margin }
+    }
+
+    fn flags(&self) -> Vec<String> {
+        let Timing { grace, kill_margin, .. } = self.timing();
+        let times = [("grace", grace), ("kill-margin", kill_margin)];
+        times.map(|(flag, span)| format!("--{flag}={}ms", span.as_millis())).into()
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        let millis = |span: Duration| format!("{}ms", span.as_millis());
+        let (mode, takeover) =
+            if MAY_OVERLAP { ("at-least-one", LOOSE) } else { ("at-most-one", STRICT) };
+        vec![
+            ("TENURE_PROTOCOL", "nele".to_owned()),
+            ("TENURE_BROKERS", self.brokers.0.addresses()),
+            ("TENURE_PARTITIONS", "1".to_owned()),
+            ("TENURE_MODE", mode.to_owned()),
+            ("TENURE_TAKEOVER", millis(takeover)),
+            ("TENURE_PUBLISH_INTERVAL", millis(PUBLISH)),
+            ("TENURE_SESSION_TIMEOUT", millis(SESSION)),
+            ("TENURE_GROUP_PROTOCOL", self.group_protocol.to_owned()),
+            ("TENURE_ALLOW_UNREPLICATED", (self.brokers.count() == 1).to_string()),
+        ]
+    }
+
+    fn participate(&self, runner: Host, command: &mut Command) {
+        let way = self.brokers.0.way(runner.index() - NODES);
+        command.arg("--create-topic").arg("--brokers").arg(way.addresses());
+    }
+
+    fn network(&self) -> Option<&dyn Network> {
+        Some(&self.brokers)
+    }
+
+    /// Nobody is named in a hand-over, nothing is kept, a connection loses nothing, and a way to
+    /// one broker is not cut by itself.
+    fn knows(&self, fault: Fault) -> bool {
+        !matches!(
+            fault,
+            Fault::Transferred
+                | Fault::StateDeleted
+                | Fault::Storm
+                | Fault::RoutesCut
+                | Fault::NodeCutOff
+        )
+    }
+
+    /// The brokers run already.
+    fn start(_: &mut Fleet<Self>) {}
+
+    fn await_ready(fleet: &Fleet<Self>) {
+        fleet.deployment.brokers.0.wait_ready().unwrap();
+    }
+
+    fn kill(fleet: &mut Fleet<Self>, node: Host) {
+        fleet.deployment.brokers.broker(node).kill().unwrap();
+    }
+
+    fn restart(fleet: &mut Fleet<Self>, node: Host) {
+        let broker = fleet.deployment.brokers.broker(node);
+        // Another node may be the same broker.
+        if broker.pid().is_none() {
+            broker.restart().unwrap();
+        }
+    }
+
+    fn signal(fleet: &mut Fleet<Self>, node: Host, signal: Signal) {
+        let broker = fleet.deployment.brokers.broker(node);
+        if signal == Signal::STOP { broker.stop().unwrap() } else { broker.cont().unwrap() }
+    }
+
+    fn lose_state(_: &Fleet<Self>, _: Host) {
+        unreachable!("`knows` says so");
+    }
+
+    /// S + R + two reports, an end that is found, and a record that is written and read, twice a
+    /// claim's; and G.
+    fn take_over(&self) -> Option<Duration> {
+        let group = 2 * SESSION + SESSION / 2;
+        let grace = if MAY_OVERLAP { Duration::ZERO } else { STRICT };
+        Some(group + 2 * PUBLISH + Duration::from_secs(2) + grace + NOISE)
+    }
+}

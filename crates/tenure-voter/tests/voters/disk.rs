@@ -1,0 +1,35 @@
+//! A state directory that cannot be written, and can be again.
+
+use std::fs;
+use std::time::Duration;
+
+use tenure_voter::Notice;
+
+use crate::common::{Network, run, soon};
+
+/// The directory of a voter is gone and comes back, on a disk that takes nothing yet: the voter
+/// writes what it must not forget only once a file that nothing rests on was written.
+#[test]
+fn a_directory_that_is_back_is_tried_before_it_is_used() {
+    run(async {
+        let network = Network::start(1);
+        let mut notices = network.voters[0].notices();
+        let (path, away) = (network.state(0), network.state(1));
+        // No file can be made of that name.
+        fs::create_dir(path.join("trial")).unwrap();
+        fs::rename(&path, &away).unwrap();
+        let mut told = async |part: &str| loop {
+            let notice = notices.recv().await.unwrap();
+            if notice.to_string().contains(part) {
+                return notice;
+            }
+        };
+        soon(told("is lost")).await;
+        fs::rename(&away, &path).unwrap();
+        let again = told("can be written again");
+        assert!(tokio::time::timeout(Duration::from_millis(3_500), again).await.is_err());
+        fs::remove_dir(path.join("trial")).unwrap();
+        assert!(matches!(soon(told("can be written again")).await, Notice::Written));
+        assert!(!path.join("trial").exists());
+    });
+}
