@@ -9,9 +9,9 @@ use std::time::Duration;
 use tenure_core::nele::{
     Change, Command, Config, Entry, EntryNumber, Extra, Kind, Lead, Ledger, Limits, Membership,
     Message, Mode, Nele, Partition, Process, Reading, Rebalance, RebalanceId, Record, Report,
-    Request, Role, RoleRange, Said, Start, Target, TopicId,
+    Request, Role, RoleRange, Said, Start, Target, Terms, TopicId,
 };
-use tenure_core::{ElectionName, Fence};
+use tenure_core::{Drift, ElectionName, Fence};
 use tenure_testkit::Rng;
 use tenure_testkit::contract::{Received, Subject};
 
@@ -226,6 +226,12 @@ fn entry(rng: &mut Rng) -> Entry {
         election: if rng.once_in(8) { "y" } else { "x" }.parse().unwrap(),
         group: if rng.once_in(4) { "h" } else { "g" }.parse().unwrap(),
         partitions: PARTITIONS,
+        terms: Terms {
+            mode: if rng.once_in(2) { Mode::AtLeastOne } else { Mode::AtMostOne },
+            takeover: Duration::from_nanos(rng.number()),
+            drift: Drift::from_parts_per_billion(number(rng) as u32 % 1_000_000_000).unwrap(),
+            fence_base: number(rng) as u32,
+        },
         sender,
         host: "metal".parse().unwrap(),
         number: EntryNumber(number(rng)),

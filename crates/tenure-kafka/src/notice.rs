@@ -51,6 +51,10 @@ impl Notice {
             Self::Protocol { event: OwnEvent::SameName { .. }, .. } => {
                 Some("give each process of a group an id of its own")
             }
+            Self::Protocol { event: OwnEvent::Unlike { .. }, .. } => Some(
+                "nothing is promised while they differ: give all processes of a group the same \
+                 mode, takeover, drift and fence base, and change these with all of them stopped",
+            ),
             _ => None,
         }
     }

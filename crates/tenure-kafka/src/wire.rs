@@ -5,6 +5,7 @@
 //!
 //! ```json
 //! {"v":1,"kind":"beat","election":"prices","group":"blue","of":16,
+//!  "mode":"at-most-one","takeover_ms":5000,"drift_ppb":1000000,"fence_base":0,
 //!  "from":"web-1~0123456789abcdef0123456789abcdef","host":"rack-7","number":42,
 //!  "stands":[[0,15]],"leads":[{"role":3,"fence":1099511627847,"value":"10.0.0.7:8080"}]}
 //! ```
@@ -14,6 +15,7 @@
 //! | `v` | the version, 1 |
 //! | `kind` | `beat`, or `claim` |
 //! | `election`, `group`, `of` | what is contended for, by which group, on how many partitions |
+//! | `mode`, `takeover_ms`, `drift_ppb`, `fence_base` | the terms that all of a group must have alike: T rounded up, ρ in parts per billion |
 //! | `from` | the sender: its name, `~`, and its incarnation in 32 hexadecimal digits |
 //! | `host` | the machine on which it runs |
 //! | `number` | which of the sender's records it is |
@@ -24,12 +26,14 @@
 //! [may be a claim](Said::Unreadable), of a later version.
 
 use std::ffi::CStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::nele::{
-    Entry, EntryNumber, Kind, LEADS_MAX, Lead, Process, RANGES_MAX, Role, RoleRange, Said,
+    Entry, EntryNumber, Kind, LEADS_MAX, Lead, Mode, Process, RANGES_MAX, Role, RoleRange, Said,
+    Terms,
 };
-use tenure_core::{ClusterName, ElectionName, Fence, NodeName, Value};
+use tenure_core::{ClusterName, Drift, ElectionName, Fence, NodeName, Value};
 
 /// The name of the header.
 pub const HEADER: &str = "tenure";
@@ -49,6 +53,10 @@ struct Form {
     election: ElectionName,
     group: ClusterName,
     of: u32,
+    mode: ModeForm,
+    takeover_ms: u64,
+    drift_ppb: u32,
+    fence_base: u32,
     from: String,
     host: NodeName,
     number: u64,
@@ -66,6 +74,13 @@ enum KindForm {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ModeForm {
+    AtLeastOne,
+    AtMostOne,
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LeadForm {
     role: u32,
@@ -78,6 +93,7 @@ struct LeadForm {
 #[must_use]
 pub fn write(entry: &Entry) -> Vec<u8> {
     let Process { id, incarnation } = &entry.sender;
+    let Terms { mode, takeover, drift, fence_base } = entry.terms;
     let lead = |lead: &Lead| LeadForm {
         role: lead.role.0,
         fence: lead.fence.map(Fence::number),
@@ -92,6 +108,13 @@ pub fn write(entry: &Entry) -> Vec<u8> {
         election: entry.election.clone(),
         group: entry.group.clone(),
         of: entry.partitions,
+        mode: match mode {
+            Mode::AtLeastOne => ModeForm::AtLeastOne,
+            Mode::AtMostOne => ModeForm::AtMostOne,
+        },
+        takeover_ms: u64::try_from(takeover.as_millis()).unwrap_or(u64::MAX),
+        drift_ppb: drift.parts_per_billion(),
+        fence_base,
         from: format!("{id}~{incarnation:032x}"),
         host: entry.host.clone(),
         number: entry.number.0,
@@ -132,10 +155,20 @@ fn entry(value: &[u8]) -> Option<Entry> {
         let fence = lead.fence.map(Fence::new);
         Some(Lead { role: Role(lead.role), fence, value: lead.value.parse::<Value>().ok()? })
     };
+    let terms = Terms {
+        mode: match form.mode {
+            ModeForm::AtLeastOne => Mode::AtLeastOne,
+            ModeForm::AtMostOne => Mode::AtMostOne,
+        },
+        takeover: Duration::from_millis(form.takeover_ms),
+        drift: Drift::from_parts_per_billion(form.drift_ppb).ok()?,
+        fence_base: form.fence_base,
+    };
     Some(Entry {
         election: form.election,
         group: form.group,
         partitions: form.of,
+        terms,
         sender: Process { id: id.parse().ok()?, incarnation },
         host: form.host,
         number: EntryNumber(form.number),
@@ -155,7 +188,8 @@ mod tests {
     use super::*;
 
     const SHOWN: &str = "{\"v\":1,\"kind\":\"beat\",\"election\":\"prices\",\"group\":\"blue\",\
-         \"of\":16,\"from\":\"web-1~0123456789abcdef0123456789abcdef\",\"host\":\"rack-7\",\
+         \"of\":16,\"mode\":\"at-most-one\",\"takeover_ms\":5000,\"drift_ppb\":1000000,\
+         \"fence_base\":0,\"from\":\"web-1~0123456789abcdef0123456789abcdef\",\"host\":\"rack-7\",\
          \"number\":42,\"stands\":[[0,15]],\"leads\":[{\"role\":3,\"fence\":1099511627847,\
          \"value\":\"10.0.0.7:8080\"}]}";
 
@@ -164,6 +198,12 @@ mod tests {
             election: "prices".parse().unwrap(),
             group: "blue".parse().unwrap(),
             partitions: 16,
+            terms: Terms {
+                mode: Mode::AtMostOne,
+                takeover: Duration::from_secs(5),
+                drift: Drift::DEFAULT,
+                fence_base: 0,
+            },
             sender: Process {
                 id: "web-1".parse().unwrap(),
                 incarnation: 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef,
@@ -194,6 +234,8 @@ mod tests {
         for (part, other) in [
             ("\"v\":1", "\"v\":2"),
             ("beat", "resign"),
+            ("at-most-one", "at-most-two"),
+            ("1000000,", "1000000000,"),
             ("~0123", "~012"),
             ("~0123", "~+123"),
             ("[0,15]", "[15,0]"),

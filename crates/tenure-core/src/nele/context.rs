@@ -53,6 +53,7 @@ impl Context<'_> {
             election: config.election.clone(),
             group: config.group.clone(),
             partitions: config.partitions,
+            terms: config.terms(),
             sender: self.me.clone(),
             host: config.host.clone(),
             number,

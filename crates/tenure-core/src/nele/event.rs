@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use core::fmt;
 
+use super::config::Terms;
 use super::identity::{Partition, Process, Role};
 use crate::name::ClusterName;
 
@@ -76,6 +77,16 @@ pub enum OwnEvent {
     SameName {
         /// The other.
         who: Process,
+    },
+    /// Another process of the group goes by other terms: nobody can promise anything while both
+    /// lead. Told once of each.
+    Unlike {
+        /// The other.
+        who: Process,
+        /// Its terms.
+        terms: Terms,
+        /// Those of this process.
+        ours: Terms,
     },
     /// Nothing is led from now on, nor ever again by this process: the topic is another one, or has
     /// another number of partitions, or the client cannot go on.
@@ -181,6 +192,9 @@ impl fmt::Display for OwnEvent {
                 write!(f, "{who} in {group} is on the same host and leads {role}, too")
             }
             Self::SameName { who } => write!(f, "{who} has the same name"),
+            Self::Unlike { who, terms, ours } => {
+                write!(f, "{who} of this group goes by {terms}, and this process by {ours}")
+            }
             Self::Halted { why } => write!(f, "halted: {why}"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }

@@ -3,7 +3,9 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::config::Checked;
+use core::time::Duration;
+
+use super::config::{Checked, Mode, Terms};
 use super::event::Ignored;
 use super::identity::{EntryNumber, Process, Role};
 use super::message::{Entry, Lead, RoleRange};
@@ -16,6 +18,9 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Heard {
     members: BTreeMap<Process, Member>,
+    /// Others of the group of this process that go by other terms, and until when what they lead
+    /// now may last.
+    unlike: BTreeMap<Process, (Time, Terms)>,
     /// When somebody may have been silent for too long.
     check: Option<Time>,
     /// Something that others are told of has changed since this was asked last.
@@ -106,6 +111,34 @@ impl Heard {
         Ok(same && member.records == SURELY_THERE)
     }
 
+    /// The terms of another process of this election and group. Says whether they are others than
+    /// those of this process, and that was not known.
+    pub(super) fn hear_terms(&mut self, entry: &Entry, now: Time, config: &Checked) -> bool {
+        let Entry { sender, terms, .. } = entry;
+        if *terms == config.terms() {
+            self.unlike.remove(sender);
+            return false;
+        }
+        let room = self.unlike.len() < config.limits.processes;
+        if !room && !self.unlike.contains_key(sender) {
+            return false;
+        }
+        let until = now.after(terms.leads_for(config));
+        let known = self.unlike.insert(sender.clone(), (until, *terms));
+        self.check.get_or_insert(until);
+        known.is_none_or(|(_, known)| known != *terms)
+    }
+
+    /// How long one that claimed at `since` waits for others of its group with other terms: until
+    /// what they lead by now is over, or, where they make no claims, what they were heard to lead by.
+    pub(super) fn grace(&self, since: Time, config: &Checked) -> Duration {
+        let spans = self.unlike.values().map(|(until, terms)| match terms.mode {
+            Mode::AtMostOne => terms.leads_for(config),
+            Mode::AtLeastOne => until.since(since),
+        });
+        spans.max().unwrap_or_default()
+    }
+
     pub(super) fn due(&self) -> Option<Time> {
         self.check
     }
@@ -120,6 +153,7 @@ impl Heard {
         let before = self.members.len();
         self.members.retain(|_, member| !gone(member));
         self.changed |= self.members.len() != before;
+        self.unlike.retain(|_, (until, _)| *until > now);
         for member in self.members.values_mut() {
             if !member.silent && now.since(member.at) >= silence {
                 (member.silent, self.changed) = (true, true);
@@ -129,6 +163,7 @@ impl Heard {
             .members
             .values()
             .map(|member| member.at.after(if member.silent { leads } else { silence }));
+        let dues = dues.chain(self.unlike.values().map(|(until, _)| *until));
         self.check = dues.filter(|due| *due > now).min();
     }
 

@@ -7,6 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::config::Terms;
 use super::identity::{EntryNumber, Membership, Partition, Process, Reading, RebalanceId, Role};
 use crate::fence::Fence;
 use crate::name::{ClusterName, ElectionName, NodeName, Value};
@@ -193,6 +194,8 @@ pub struct Entry {
     pub group: ClusterName,
     /// M, as the sender has it.
     pub partitions: u32,
+    /// What else all of a group must have alike, as the sender has it.
+    pub terms: Terms,
     /// Who says it.
     pub sender: Process,
     /// The machine on which it runs.

@@ -57,7 +57,7 @@
 //! | coordinator | nothing: two may be assigned one partition for as long as they like | assigns each partition to one that polls |
 //! | clocks | CLOCK_BOOTTIME runs at 1 ± ρ and counts suspend; no wall time anywhere | |
 //! | processes | may stop at any point and go on, or begin again as somebody else | poll within R |
-//! | settings | the same group, M, mode and T | |
+//! | settings | the same group, M and [terms](Terms); of a process that has others, and is heard, the T is waited for | |
 //!
 //! # Roles, partitions, elections
 //!
@@ -284,7 +284,7 @@ mod slot;
 mod words;
 
 pub use command::{Command, Extra};
-pub use config::{Checked, Config, ConfigError, Limits, Mode, Part, Sum, TooShort};
+pub use config::{Checked, Config, ConfigError, Limits, Mode, Part, Sum, Terms, TooShort};
 pub use event::{Event, Ignored, OwnEvent, Void};
 pub use heard::Seen;
 pub use identity::{EntryNumber, Membership, Partition, Process, Reading, RebalanceId, Role};

@@ -184,6 +184,46 @@ pub(crate) fn a_claimant_waits_from_when_its_claim_is_read_back() {
     assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
 }
 
+/// The leader has a longer T than the claimant, which hears that while its own claim is on its way.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_claimant_waits_for_the_longest_t_of_its_group() {
+    let longer = Config { takeover: ms(12_000), ..config(0, Mode::AtMostOne) };
+    let mut stage = Stage::with(vec![longer, config(1, Mode::AtMostOne)]);
+    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.assign(0, &[0]);
+    stage.pass(ms(20_000));
+    assert_eq!(stage.leaders(X), [0]);
+    stage.nodes[1].holds_back = true;
+    stage.assign(1, &[0]);
+    stage.pass(ms(2_000));
+    let told =
+        |stage: &Stage| stage.told(1, |event| matches!(event, Event::Own(OwnEvent::Unlike { .. })));
+    assert_eq!(told(&stage), 1, "of one that has other terms it is told once");
+    stage.nodes[0].stopped = true;
+    stage.let_go(1);
+    stage.pass(ms(11_000));
+    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![0]));
+    stage.pass(ms(3_000));
+    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+    assert_eq!(told(&stage), 1);
+}
+
+/// One that makes no claims leads as long as it reads: who makes claims does not lead beside it.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_claimant_waits_as_long_as_one_of_its_group_makes_no_claims() {
+    let mut stage = Stage::with(vec![config(0, Mode::AtLeastOne), config(1, Mode::AtMostOne)]);
+    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.assign(0, &[0]);
+    stage.pass(ms(2_000));
+    stage.assign(1, &[0]);
+    stage.pass(ms(60_000));
+    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![0]));
+    stage.lose(0, &[0]);
+    stage.kill(0);
+    stage.pass(ms(60_000));
+    assert_eq!(stage.leaders(X), [1]);
+}
+
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_record_that_is_missing_may_be_a_claim() {
     let mut stage = led(1);

@@ -27,6 +27,7 @@ const STORIES: &[Story] = &[
     (Rule::GraceFromReadBack.row(), claiming::a_claimant_waits_from_when_its_claim_is_read_back),
     (Rule::GraceIsWhole.row(), claiming::a_claimant_waits_until_an_earlier_leader_has_ended),
     (Rule::GraceByAnyClock.row(), claiming::a_claimant_waits_for_the_slowest_leader),
+    (Rule::GraceOfAll.row(), claiming::a_claimant_waits_for_the_longest_t_of_its_group),
     (Rule::Contiguous.row(), claiming::a_record_that_is_missing_may_be_a_claim),
     (Rule::UnreadableVoids.row(), claiming::a_record_that_cannot_be_read_may_be_a_claim),
     (Rule::ClaimReadOnce.row(), claiming::a_copy_of_the_own_claim_hides_no_other),

@@ -651,6 +651,7 @@ impl Stage {
             election: config.election.clone(),
             group: config.group.clone(),
             partitions: config.partitions,
+            terms: config.terms(),
             sender: Process { id: "stranger".parse().unwrap(), incarnation: 0xbad << 96 },
             host: "elsewhere".parse().unwrap(),
             number: EntryNumber(self.now.as_nanos()),

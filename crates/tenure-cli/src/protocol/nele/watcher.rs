@@ -74,6 +74,11 @@ impl Watcher {
             OwnEvent::SameName { .. } => {
                 self.warn("name", &(text.to_owned() + ": give each its own --id"));
             }
+            OwnEvent::Unlike { .. } => {
+                let advice = ": nothing is promised while they differ; give all of a group the same \
+                              --mode, --takeover, --drift and --fence-base, with all of them stopped";
+                self.warn("terms", &(text.to_owned() + advice));
+            }
             _ => {}
         }
     }

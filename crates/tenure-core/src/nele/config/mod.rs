@@ -4,13 +4,16 @@
 //! |---|---|
 //! | `election` | entries of another one lead nothing here |
 //! | `group`, `partitions` | they make the group id; who counts partitions in another way leads other roles |
-//! | `mode` | a process that makes no claims is no rival to one that does |
-//! | `takeover`, in `at_most_one` | a claimant waits as long as an earlier leader may go on |
+//! | [`Terms`]: `mode` | a process that makes no claims is no rival to one that does |
+//! | `takeover` and `drift`, in `at_most_one` | a claimant waits as long as an earlier leader may go on |
+//! | `fence_base`, in `at_most_one` | fences of a smaller one are below those before |
 //!
-//! The rest may differ from process to process.
+//! The rest may differ from process to process. Each record says its sender's terms, so that those
+//! who have others are told of, and waited for (rule `GraceOfAll`).
 
 mod error;
 mod sums;
+mod terms;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +27,7 @@ use core::time::Duration;
 
 pub use error::{ConfigError, TooShort};
 pub use sums::{Part, Sum};
+pub use terms::Terms;
 
 use super::identity::{Partition, Role};
 use crate::drift::Drift;
@@ -194,6 +198,13 @@ impl Config {
     pub fn check(self) -> Result<Checked, ConfigError> {
         error::check(&self)?;
         Ok(Checked(Arc::new(self)))
+    }
+
+    /// What the others of its group must have alike.
+    #[must_use]
+    pub fn terms(&self) -> Terms {
+        let Self { mode, takeover, drift, fence_base, .. } = *self;
+        Terms { mode, takeover: Terms::in_ms(takeover), drift, fence_base }
     }
 
     /// The group as the coordinator knows it: M is part of it, so that processes which count

@@ -104,9 +104,11 @@ impl Nele {
             }
             return entries().for_each(|entry| self.hear_entry(entry, out));
         }
-        // One who counts partitions in another way ends everything before its record counts.
+        // One who counts partitions in another way ends everything before its record counts, and
+        // for one with another T is waited.
         for entry in entries() {
             self.hear_partitions(entry, out);
+            self.hear_terms(entry, out);
         }
         let mut counts = false;
         self.in_slot(partition, out, |slot, context| {
@@ -130,6 +132,19 @@ impl Nele {
             entry.sender
         );
         self.halt(why.into(), Loss::Reset, out);
+    }
+
+    /// Another of this group may go by other terms.
+    fn hear_terms(&mut self, entry: &Entry, out: &mut Out) {
+        let Entry { election, group, sender, terms, .. } = entry;
+        let same = *group == self.config.group && *election == self.config.election;
+        if !same || *sender == self.me || !ruling(Rule::GraceOfAll) {
+            return;
+        }
+        if self.heard.hear_terms(entry, self.now, &self.config) {
+            let (who, ours) = (sender.clone(), self.config.terms());
+            emit(None, OwnEvent::Unlike { who, terms: *terms, ours }, out);
+        }
     }
 
     /// What another says of itself.

@@ -30,6 +30,8 @@ rules! {
     GraceIsWhole: "ruling 1", [PROVEN, ONE], by hand;
     /// It waits for T by any clock.
     GraceByAnyClock: "ruling 1", [PROVEN, ONE], by hand;
+    /// It waits for the longest T of all of its group that it has heard.
+    GraceOfAll: "ruling 1", [ONE, PROVEN], by hand;
     /// A record that is missing may be a claim.
     Contiguous: "ruling 1", [PROVEN, ONE], by hand;
     /// A record that cannot be read may be one.

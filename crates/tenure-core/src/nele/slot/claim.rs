@@ -1,5 +1,7 @@
 //! Claims to a partition, and what shows that nobody has claimed it since (`at_most_one`).
 
+use core::time::Duration;
+
 use super::Slot;
 use crate::event::Loss;
 use crate::fence::Fence;
@@ -34,6 +36,8 @@ pub(super) enum Bid {
 pub(super) struct Held {
     /// When the first of these claims was read back.
     since: Time,
+    /// How long it waits from then: G, or longer where others of the group have a longer T.
+    grace: Duration,
     /// Of the last one.
     fence: Fence,
     /// The leader epoch of its batch.
@@ -56,8 +60,15 @@ impl Bid {
 
 impl Held {
     /// When its grace period is over.
-    pub(super) fn office(&self, context: &Context<'_>) -> Option<Time> {
-        Some(self.since.after(context.config.grace_period()))
+    pub(super) fn office(&self) -> Time {
+        self.since.after(self.grace)
+    }
+
+    /// Who has not taken office yet waits for all of whom it has heard by now.
+    pub(super) fn wait_for_all(&mut self, context: &Context<'_>) {
+        if self.office() > context.now {
+            self.grace = self.grace.max(context.heard.grace(self.since, context.config));
+        }
     }
 
     /// Until when it leads by what was read back, from when its grace period is over.
@@ -68,8 +79,7 @@ impl Held {
     /// The same if it leads now.
     pub(super) fn leads(&self, context: &Context<'_>) -> Option<Time> {
         let until = self.until(context)?;
-        let office = self.office(context)?;
-        (office <= context.now && context.now < until).then_some(until)
+        (self.office() <= context.now && context.now < until).then_some(until)
     }
 
     pub(super) const fn fence(&self) -> Fence {
@@ -164,7 +174,8 @@ impl Slot {
                 let assigned = self.assigned.map_or(context.now, |assigned| assigned.at);
                 let read = ruling(Rule::GraceFromReadBack);
                 let since = if read { context.now } else { assigned };
-                Held { since, fence, epoch, evidence: None, spent: false }
+                let grace = context.config.grace_period();
+                Held { since, grace, fence, epoch, evidence: None, spent: false }
             }
         });
     }

@@ -77,6 +77,9 @@ impl Slot {
     /// Roles are won, go on, and are lost, as the partition is.
     pub(super) fn settle(&mut self, context: &mut Context<'_>) {
         self.lapse(context);
+        if let Some(held) = &mut self.held {
+            held.wait_for_all(context);
+        }
         let hold = self.hold(context);
         let roles: Vec<Role> = self.campaigns.keys().copied().collect();
         for role in roles {

@@ -283,7 +283,7 @@ impl Slot {
     pub(super) fn due(&self, context: &Context<'_>) -> Option<Time> {
         let seek = self.reads.as_ref().and_then(Reads::due);
         let hold = self.until(context);
-        let office = self.held.as_ref().and_then(|held| held.office(context));
+        let office = self.held.as_ref().map(Held::office);
         let dues = [seek, hold, office, self.bid.due()];
         dues.into_iter().flatten().filter(|due| *due > context.now && *due < Time::MAX).min()
     }

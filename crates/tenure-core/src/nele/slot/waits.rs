@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::Slot;
-use super::claim::Bid;
+use super::claim::{Bid, Held};
 use crate::nele::config::Mode;
 use crate::nele::context::Context;
 use crate::nele::event::Event;
@@ -51,7 +51,7 @@ impl Slot {
             return Waiting::Refused { obstacles, missing: Vec::new() };
         }
         let read = self.reads.as_ref().is_some_and(|reads| reads.is_open());
-        let office = self.held.as_ref().and_then(|held| held.office(context));
+        let office = self.held.as_ref().map(Held::office);
         let (label, why) = match (context.config.mode, office) {
             _ if !read => ("position", "its end is looked for"),
             (Mode::AtLeastOne, _) => ("silent", "nothing was read of it yet"),

@@ -117,6 +117,7 @@ impl Hand {
             election: election.clone(),
             group: group.clone(),
             partitions: *partitions,
+            terms: self.config.terms(),
             sender: Process { id: id.clone(), incarnation: 7 },
             host: host.clone(),
             number,

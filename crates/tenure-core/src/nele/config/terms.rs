@@ -1,0 +1,44 @@
+//! What the processes of a group must have alike, and say in each record.
+
+use core::fmt;
+use core::time::Duration;
+
+use super::{Config, Mode};
+use crate::drift::Drift;
+
+/// The settings on which the promises of a group rest, as one of its processes has them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Terms {
+    /// What is promised.
+    pub mode: Mode,
+    /// T, in whole milliseconds, rounded up.
+    pub takeover: Duration,
+    /// ρ.
+    pub drift: Drift,
+    /// What fences begin with.
+    pub fence_base: u32,
+}
+
+impl Terms {
+    /// A span as it is written in records: rounded up, against whoever waits for it.
+    #[must_use]
+    pub const fn in_ms(span: Duration) -> Duration {
+        let ms = span.as_nanos().div_ceil(1_000_000);
+        Duration::from_millis(if ms > u64::MAX as u128 { u64::MAX } else { ms as u64 })
+    }
+
+    /// Until when one with these terms may lead at most, counted by a clock of `config`: from when
+    /// it wrote what it leads by.
+    pub(crate) fn leads_for(&self, config: &Config) -> Duration {
+        let drift = self.drift.max(config.drift).min(Config::DRIFT_MAX);
+        let takeover = self.takeover.min(Config::TAKEOVER_MAX);
+        drift.stretch(drift.real_at_most(takeover))
+    }
+}
+
+impl fmt::Display for Terms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { mode, takeover, drift, fence_base } = self;
+        write!(f, "{mode}, T {takeover:?}, clocks within {drift}, fence base {fence_base}")
+    }
+}
