@@ -83,11 +83,6 @@ pub enum Own<'a> {
         /// When, on its clock.
         at: Time,
     },
-    /// A core follows nobody any more for its application.
-    NotObserved {
-        /// Which node.
-        node: usize,
-    },
     /// An application leaves the group.
     Leaves {
         /// Which node.
@@ -294,9 +289,6 @@ impl Scenario for Emergence {
             Effect::Emit { election, event: Told::Core(event) } => {
                 let election = election.as_ref().and_then(|name| run.election(name));
                 run.count(context, (node, election), event);
-                if let Event::NotObserved { .. } = event {
-                    return run.tell_own(context, Own::NotObserved { node });
-                }
                 let (partition, at) = match event {
                     Event::Own(OwnEvent::Assigned { partition }) => (partition.0, None),
                     Event::Own(OwnEvent::Unassigned { partition, .. }) => {

@@ -211,6 +211,9 @@ impl<S: Scenario> Run<S> {
                 self.counts.common.gaps += 1;
                 Ok(())
             }
+            Event::NotObserved { .. } => {
+                self.tell(context, Fact::Observes { node, election, begins: false })
+            }
             _ => Ok(()),
         }
     }

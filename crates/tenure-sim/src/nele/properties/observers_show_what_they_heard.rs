@@ -46,8 +46,6 @@ impl Property<Emergence> for Shown {
                     self.views.remove(&(node, election));
                 }
             }
-            // Halted: all that it follows is over.
-            Fact::Own(Own::NotObserved { node }) => self.views.retain(|(of, _), _| *of != node),
             Fact::Own(Own::Heard { node, report, at }) => self.hear(check, node, report, at),
             Fact::Viewed { node, election, view, looked, .. } => {
                 self.views.insert((node, election), view.clone());
