@@ -106,9 +106,10 @@ impl Heard {
         }
         (member.at, member.number, member.silent) = (now, *number, false);
         member.records = member.records.saturating_add(1);
-        self.check.get_or_insert(now.after(config.silence()));
+        let records = member.records;
+        self.check_at(now.after(config.silence()));
         let same = sender.id == config.id && *group == config.group;
-        Ok(same && member.records == SURELY_THERE)
+        Ok(same && records == SURELY_THERE)
     }
 
     /// The terms of another process of this election and group. Says whether they are others than
@@ -125,7 +126,7 @@ impl Heard {
         }
         let until = now.after(terms.leads_for(config));
         let known = self.unlike.insert(sender.clone(), (until, *terms));
-        self.check.get_or_insert(until);
+        self.check_at(until);
         known.is_none_or(|(_, known)| known != *terms)
     }
 
@@ -137,6 +138,10 @@ impl Heard {
             Mode::AtLeastOne => until.since(since),
         });
         spans.max().unwrap_or_default()
+    }
+
+    fn check_at(&mut self, due: Time) {
+        self.check = Some(self.check.map_or(due, |check| check.min(due)));
     }
 
     pub(super) fn due(&self) -> Option<Time> {

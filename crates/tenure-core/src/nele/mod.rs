@@ -27,6 +27,8 @@
 //!   one replica) forgets a claim, and for up to T two may lead in `at_most_one`. Their fences are
 //!   in order all the same.
 //! - **Anything against participants that lie.** Who may write to the topic takes part.
+//! - **A role whose owner can read its partition, and not write to it.** It stays the owner as long as
+//!   it reports to its coordinator. It says that it cannot write.
 //! - **A role for which its owner does not stand.** A partition cannot be given back alone. Its
 //!   owner says [which roles are unfilled](OwnEvent::Unfilled).
 //! - **Two groups on one topic** share the fate of each partition: without a leader of its broker
@@ -53,7 +55,7 @@
 //!
 //! | | assumed for safety in `at_most_one` | assumed for progress |
 //! |---|---|---|
-//! | log of a partition | append-only, one order for all readers, acknowledged records stay | can be written and read |
+//! | log of a partition | append-only, one order for all readers, what was read or acknowledged stays | can be written and read |
 //! | coordinator | nothing: two may be assigned one partition for as long as they like | assigns each partition to one that polls |
 //! | clocks | CLOCK_BOOTTIME runs at 1 ± ρ and counts suspend; no wall time anywhere | |
 //! | processes | may stop at any point and go on, or begin again as somebody else | poll within R |
@@ -141,7 +143,9 @@
 //! | [`Kind::Claim`] | one that was assigned a partition with a role for which it stands (`at_most_one`) | that partition | the same |
 //!
 //! As each member writes to every partition, whoever reads any partition hears of all members and
-//! of all leaders. So an observer reads one; one that is a member reads what it owns.
+//! of all leaders that can write there. So an observer reads one, that of the first role which it
+//! looks at; one that is a member reads what it owns. Of a role that is decided elsewhere a leader
+//! that can write only there is not heard, and the role is shown as vacant.
 //!
 //! # Timers
 //!
@@ -155,6 +159,7 @@
 //! | seek, and pauses of 50 ms to 2 s | 1 s | an end that was not found is looked for again |
 //! | grace + publish interval | 1.5 s | one that has lost all that it led, and does not stand again, leaves the group; one that resigned leaves at once |
 //! | R after leaving | 6 s | an answer that does not come is not waited for |
+//! | T without a record; T after a claim that was written | 25 s; 5 s | a partition that brings nothing is read anew from its end |
 //! | [`Config::silence`] | 2.6 s | who is not heard is there no more; if nobody is, the ledger is asked again |
 //! | [`Config::heard_leads`] | 26 s, 6.1 s | who was not heard leads no more |
 //!
@@ -178,7 +183,7 @@
 //! 3. Reading begins at the end that was found after the assignment, and a claim is made after
 //!    that: appended before, it would never be read back. What is older refreshes nothing.
 //! 4. Whether one leads is computed from the clock at every question.
-//! 5. M is part of the group's id. A process that sees another M, at the topic or in a record of
+//! 5. M is part of the group's id, and so is the election. A process that sees another M, at the topic or in a record of
 //!    its group, ends all leaderships for good.
 //! 6. The driver checks the topic ([`Config::retention`]),
 //! 7. and the session timeout against what the broker allows.

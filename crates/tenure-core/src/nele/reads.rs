@@ -6,9 +6,11 @@ use core::time::Duration;
 
 use siphasher::sip::SipHasher13;
 
+use super::config::{Checked, Mode};
 use super::context::Context;
 use super::identity::{Partition, Reading, RebalanceId};
 use super::message::{Record, Request};
+use super::rule::{Rule, ruling};
 use crate::backoff::Backoff;
 use crate::time::Time;
 
@@ -39,6 +41,8 @@ pub(super) enum Place {
         next: u64,
         /// What was read last, to know it if it comes twice.
         last: Option<u64>,
+        /// When something was read last, or the end was found.
+        heard: Time,
     },
 }
 
@@ -66,18 +70,34 @@ impl Reads {
         context.request(Request::Read { partition, reading });
     }
 
-    /// It is looked for again, if that is due.
-    pub(super) fn work(&mut self, context: &mut Context<'_>) {
-        if self.due().is_some_and(|due| due <= context.now) {
-            self.failures = self.failures.saturating_add(1);
-            self.seek(context);
+    /// It is looked for again, if that is due. Says whether reading ended by that.
+    pub(super) fn work(&mut self, context: &mut Context<'_>) -> bool {
+        if self.due(context.config).is_none_or(|due| due > context.now) {
+            return false;
+        }
+        let open = self.is_open();
+        self.failures = self.failures.saturating_add(1);
+        self.seek(context);
+        open
+    }
+
+    /// When its end is to be looked for: again, or in `at_least_one` because nothing was read for T.
+    /// As every member writes to every partition, a reader that is told nothing may not come beyond
+    /// something that it cannot read. In `at_most_one` a claim that is not read back shows that.
+    pub(super) fn due(&self, config: &Checked) -> Option<Time> {
+        match self.place {
+            Place::Seeking { again } => Some(again),
+            Place::At { heard, .. } => {
+                let silent = config.mode == Mode::AtLeastOne && ruling(Rule::SilentReadAnew);
+                silent.then(|| heard.after(config.takeover))
+            }
         }
     }
 
-    pub(super) fn due(&self) -> Option<Time> {
-        match self.place {
-            Place::Seeking { again } => Some(again),
-            Place::At { .. } => None,
+    /// Something was read now.
+    pub(super) const fn hears(&mut self, now: Time) {
+        if let Place::At { heard, .. } = &mut self.place {
+            *heard = now;
         }
     }
 
@@ -94,10 +114,10 @@ impl Reads {
     }
 
     /// The end was found. Says whether that was waited for.
-    pub(super) fn found(&mut self, reading: Reading, end: u64) -> bool {
+    pub(super) fn found(&mut self, reading: Reading, end: u64, now: Time) -> bool {
         let waited = reading == self.reading && !self.is_open();
         if waited {
-            self.place = Place::At { start: end, next: end, last: None };
+            self.place = Place::At { start: end, next: end, last: None, heard: now };
             self.failures = 0;
         }
         waited

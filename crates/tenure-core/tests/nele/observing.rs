@@ -72,6 +72,56 @@ fn what_was_said_before_the_end_was_found_shows_nobody() {
     assert_eq!(stage.told(2, leader), 0);
 }
 
+/// It may ask where a partition ends, and not read it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_whose_reading_breaks_does_not_know_a_vacancy() {
+    let mut stage = looked_at(Mode::AtMostOne);
+    stage.observe(2, X);
+    for _ in 0..60 {
+        stage.stick(2);
+        stage.pass(ms(500));
+        if let Some((partition, reading)) = stage.plain(2) {
+            let why = "not authorized".into();
+            stage.report(2, Report::Broken { partition, reading, why });
+        }
+        assert!(!vacant(&stage, 2));
+    }
+    assert!(unknown(&stage, 2));
+    assert_eq!(stage.leaders(X), [0]);
+}
+
+/// Where nobody is remembered for want of room, a leader may be whom nobody remembers.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_without_room_for_a_leader_does_not_know_a_vacancy() {
+    let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
+    configs[2].limits.processes = 1;
+    let mut stage = Stage::with(configs);
+    stage.observe(2, X);
+    stage.campaign(1, "x/1");
+    stage.assign(1, &[1]);
+    stage.pass(ms(1_000));
+    stage.campaign(0, X);
+    stage.assign(0, &[0]);
+    stage.pass(ms(60_000));
+    assert!(stage.leaders(X) == [0] && unknown(&stage, 2), "{:?}", stage.view(2, X));
+}
+
+/// One that is silent since another one was is shown as silent in time, too.
+#[cfg_attr(not(tenure_planted), test)]
+fn each_that_is_silent_is_shown_so_in_its_time() {
+    let mut stage = looked_at(Mode::AtLeastOne);
+    stage.observe(2, X);
+    stage.pass(ms(1_000));
+    stage.kill(0);
+    stage.pass(ms(5_000));
+    stage.campaign(1, "x/1");
+    stage.assign(1, &[1]);
+    stage.pass(ms(3_000));
+    stage.kill(1);
+    stage.pass(config(2, Mode::AtLeastOne).silence() + ms(100));
+    assert!(stage.nodes[2].core.seen().all(|seen| seen.silent));
+}
+
 /// Who looks again is shown who was heard lately, and no longer than that one may lead.
 #[cfg_attr(not(tenure_planted), test)]
 fn one_that_looks_again_is_not_shown_for_longer_who_was_heard_before() {

@@ -120,6 +120,23 @@ pub(crate) fn a_reading_that_is_broken_begins_anew() {
     assert!(stage.reading(0, 0).0 > reading);
 }
 
+/// A record that its client cannot unpack stands where it would read next.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_reader_that_is_told_nothing_begins_anew() {
+    for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
+        let mut stage = Stage::led(2, mode);
+        stage.nodes[0].again = true;
+        stage.stick(0);
+        let takeover = config(0, mode).takeover;
+        stage.pass(takeover + ms(1));
+        assert_eq!(stage.leaders(X), [0_usize; 0], "{mode}");
+        // A claim that is written and not read back, the next one, and its grace period.
+        let again = if mode == Mode::AtMostOne { 2 * takeover + ms(4_000) } else { ms(2_000) };
+        stage.pass(again);
+        assert_eq!((stage.leaders(X), stage.overlap), (vec![0], NOTHING), "{mode}");
+    }
+}
+
 /// What is revoked is given back, in the same step; what is lost is nobody's to give.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn what_is_revoked_is_given_back_and_what_is_lost_is_not() {

@@ -47,6 +47,8 @@ const STORIES: &[Story] = &[
     (Rule::BacklogIsOld.row(), owning::what_was_written_before_the_end_refreshes_nothing),
     (Rule::OldReadingsDropped.row(), owning::what_was_read_under_an_earlier_assignment_is_dropped),
     (Rule::ReadAnew.row(), owning::a_reading_that_is_broken_begins_anew),
+    (Rule::SilentReadAnew.row(), owning::a_reader_that_is_told_nothing_begins_anew),
+    (Rule::MissedUnknown.row(), observing::one_whose_reading_breaks_does_not_know_a_vacancy),
     (Rule::GivenBack.row(), owning::what_is_revoked_is_given_back_and_what_is_lost_is_not),
     (Rule::LowersFirst.row(), owning::in_at_most_one_it_is_given_back_when_it_is_led_no_more),
     (Rule::AsksTheClock.row(), owning::whether_it_leads_is_a_question_to_the_clock),

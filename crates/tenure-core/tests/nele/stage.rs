@@ -42,6 +42,8 @@ pub(crate) struct Node {
     pub(crate) leaves_alone: bool,
     /// It campaigns again after each loss.
     pub(crate) again: bool,
+    /// Readings that come no further.
+    stuck: Vec<Reading>,
     /// Nothing of the ledger reaches it.
     cut_off: bool,
     /// When what it reads next arrives at the earliest.
@@ -438,7 +440,7 @@ impl Stage {
             batches.push((Partition(partition), reading, records));
         }
         for (partition, reading, records) in batches {
-            if records.is_empty() {
+            if records.is_empty() || self.nodes[node].stuck.contains(&reading) {
                 continue;
             }
             let report = Report::Records { partition, reading, records };
@@ -634,6 +636,13 @@ impl Stage {
         }
     }
 
+    /// Something stands in the way of what it reads now: nothing more comes of that.
+    pub(crate) fn stick(&mut self, node: usize) {
+        let of = &mut self.nodes[node];
+        of.stuck.extend(of.reads.values().map(|(reading, _)| *reading));
+        of.stuck.extend(of.plain.iter().map(|(_, reading, _)| *reading));
+    }
+
     /// With which reading one reads a partition.
     pub(crate) fn reading(&self, node: usize, partition: u32) -> (Reading, u64) {
         self.nodes[node].reads[&partition]
@@ -685,6 +694,7 @@ impl Node {
             no_end: false,
             leaves_alone: false,
             again: false,
+            stuck: Vec::new(),
             cut_off: false,
             arrives: Time::ZERO,
             membership: Membership::default(),

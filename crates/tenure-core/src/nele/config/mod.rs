@@ -3,7 +3,7 @@
 //! | must be the same in a group | because |
 //! |---|---|
 //! | `election` | entries of another one lead nothing here |
-//! | `group`, `partitions` | they make the group id; who counts partitions in another way leads other roles |
+//! | `election`, `group`, `partitions` | they make the group id; who counts partitions in another way leads other roles |
 //! | [`Terms`]: `mode` | a process that makes no claims is no rival to one that does |
 //! | `takeover` and `drift`, in `at_most_one` | a claimant waits as long as an earlier leader may go on |
 //! | `fence_base`, in `at_most_one` | fences of a smaller one are below those before |
@@ -42,7 +42,7 @@ use crate::name::{ClusterName, ElectionName, NodeName};
 /// let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
 /// let config = Config::new(election, group, "web-1".parse().unwrap(), 16, Mode::AtMostOne);
 /// let config = config.check()?;
-/// assert_eq!(config.group_id(), "blue.m16");
+/// assert_eq!(config.group_id(), "prices.blue.m16");
 /// let role = config.role(&"prices/19".parse().unwrap()).unwrap();
 /// assert_eq!(config.partition_of(role).0, 3);
 /// # Ok::<(), tenure_core::nele::ConfigError>(())
@@ -53,7 +53,8 @@ pub struct Config {
     /// bytes, so that there is room for the role. Groups that fill the same roles for the sake of
     /// availability have the same one; groups that only share a topic have different ones.
     pub election: ElectionName,
-    /// The group, without the number of partitions, which is added to it ([`Config::group_id`]).
+    /// The group, to which the election and the number of partitions are added
+    /// ([`Config::group_id`]).
     pub group: ClusterName,
     /// This process's name, unique in the group: it is what views and logs show.
     pub id: NodeName,
@@ -207,11 +208,12 @@ impl Config {
         Terms { mode, takeover: Terms::in_ms(takeover), drift, fence_base }
     }
 
-    /// The group as the coordinator knows it: M is part of it, so that processes which count
-    /// partitions in different ways are not members of one group (ruling 5).
+    /// The group as the coordinator knows it: `ELECTION.GROUP.mM`. M is part of it, so that
+    /// processes which count partitions in different ways are not members of one group (ruling 5);
+    /// and the election is, so that no partition belongs to one that stands for none of its roles.
     #[must_use]
     pub fn group_id(&self) -> String {
-        format!("{}.m{}", self.group, self.partitions)
+        format!("{}.{}.m{}", self.election, self.group, self.partitions)
     }
 
     /// The role whose election this is, if it is one of these elections.

@@ -37,6 +37,7 @@ impl Nele {
                 self.in_slot(partition, out, |slot, context| {
                     slot.on_broken(reading, why, context);
                 });
+                self.misses();
             }
             Report::Published { number, partition, outcome } => {
                 self.on_published(number, partition, outcome, out);
@@ -155,7 +156,10 @@ impl Nele {
         match self.heard.hear(entry, self.now, &self.config) {
             Ok(true) => emit(None, OwnEvent::SameName { who: entry.sender.clone() }, out),
             Ok(false) => {}
-            Err(reason) => emit(None, OwnEvent::Ignored(reason), out),
+            Err(reason) => {
+                emit(None, OwnEvent::Ignored(reason), out);
+                self.misses();
+            }
         }
     }
 

@@ -63,7 +63,7 @@ impl Sight {
         if self.roles.is_empty() {
             return None;
         }
-        let seek = self.reads.as_ref().and_then(Reads::due);
+        let seek = self.reads.as_ref().and_then(|reads| reads.due(config));
         let silent = self.alive.max(self.asked).after(config.silence());
         let knows = self.since.is_some() || self.looks;
         let deaf = knows.then(|| self.alive.after(config.silence().saturating_mul(2)));
@@ -122,8 +122,9 @@ impl Nele {
                 None
             }
             None if needed && !reads => {
-                let number = self.draw.number("", "look", 0) % u64::from(self.config.partitions);
-                let partition = Partition(u32::try_from(number).unwrap_or_default());
+                // Where a leader of the role must be read: another may be out of its reach.
+                let first = self.sight.roles.keys().next().copied().unwrap_or(Role(0));
+                let partition = self.config.partition_of(first);
                 let mut context = self.context(out).1;
                 Some(Reads::begin(partition, RebalanceId::NONE, &mut context))
             }
@@ -165,7 +166,7 @@ impl Nele {
         let mut plain = self.sight.reads.take();
         let context = self.context(out).1;
         let waited = plain.as_mut().is_some_and(|plain| match &end {
-            Ok(end) => plain.found(reading, *end),
+            Ok(end) => plain.found(reading, *end, context.now),
             Err(_) => plain.missed(reading, &context),
         });
         self.sight.reads = plain;
@@ -181,8 +182,17 @@ impl Nele {
         if plain.reading == reading && plain.is_open() {
             let context = self.context(out).1;
             plain.pause(&context);
+            self.misses();
         }
         self.sight.reads = Some(plain);
+    }
+
+    /// Somebody may have said something that was not read, or not kept: what is not known of is not
+    /// known to be vacant, until it has been listened for once more.
+    pub(super) fn misses(&mut self) {
+        if ruling(Rule::MissedUnknown) {
+            self.changed |= self.sight.since.take().is_some();
+        }
     }
 
     /// Whether what was read for observers is of this reading.

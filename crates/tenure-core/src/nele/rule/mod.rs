@@ -72,6 +72,8 @@ rules! {
     OldReadingsDropped: "ruling 2", [NEWS, PROVEN], by hand;
     /// A reading that is broken begins anew.
     ReadAnew: "ruling 1", [LEADER, VACANT], by hand;
+    /// So does one that brings nothing for T: something may stand in its way.
+    SilentReadAnew: "ruling 1", [LEADER, VACANT], by hand;
     /// What is lost is not waited for; what is revoked is given back.
     GivenBack: "ruling 2", [SOUND], by hand;
     /// It is given back when it is led no more (`at_most_one`).
@@ -102,6 +104,8 @@ rules! {
     SameHostTold: "ruling 9", [], by hand;
     /// A role is vacant when all who could lead it would have been heard.
     VacantKnown: "observers", [SHOWN], by hand;
+    /// What was missed may have been a leader.
+    MissedUnknown: "observers", [SHOWN], by hand;
     /// Who is heard no more is shown no more.
     SilentGone: "observers", [SHOWN], by hand;
     /// Of groups that share only a topic nothing is shown.

@@ -28,6 +28,8 @@ pub(super) enum Bid {
         reading: Option<Reading>,
         /// Then it is given up.
         until: Time,
+        /// It was appended where it is to be read.
+        kept: bool,
     },
 }
 
@@ -202,6 +204,9 @@ impl Slot {
         let next = open.filter(|reads| reading == Some(reads.reading)).map(Self::next);
         // It is read back if it comes where reading goes on.
         let comes = offset.is_some_and(|offset| next.is_some_and(|next| offset >= next));
+        if let Bid::Asked { kept, .. } = &mut self.bid {
+            *kept = comes;
+        }
         if comes || !ruling(Rule::ClaimMissed) {
             return;
         }
@@ -217,11 +222,16 @@ impl Slot {
         if context.config.mode != Mode::AtMostOne {
             return;
         }
-        if let Bid::Asked { until, .. } = self.bid
+        if let Bid::Asked { until, kept, reading, .. } = self.bid
             && until <= context.now
             && ruling(Rule::ClaimMissed)
         {
             self.bid = Bid::Idle;
+            let open = self.reads.as_ref().filter(|reads| reads.is_open());
+            let same = open.is_some_and(|reads| Some(reads.reading) == reading);
+            if kept && same && ruling(Rule::SilentReadAnew) {
+                self.is_stuck(context);
+            }
         }
         if let Bid::Due(at) = self.bid
             && at <= context.now
@@ -234,7 +244,7 @@ impl Slot {
         let number = context.claim(self.partition);
         let reading = self.reads.as_ref().map(|reads| reads.reading);
         let until = context.now.after(context.config.takeover);
-        self.bid = Bid::Asked { number, reading, until };
+        self.bid = Bid::Asked { number, reading, until, kept: false };
     }
 
     /// Whether there is reason for a claim: the partition is this process's, is read from a known

@@ -5,6 +5,7 @@ mod lead;
 mod waits;
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -143,7 +144,7 @@ impl Slot {
     ) {
         let Some(reads) = &mut self.reads else { return old_reading(context) };
         let waited = match &end {
-            Ok(end) => reads.found(reading, *end),
+            Ok(end) => reads.found(reading, *end, context.now),
             Err(_) => reads.missed(reading, context),
         };
         match end {
@@ -167,6 +168,15 @@ impl Slot {
         }
     }
 
+    /// What was written is there, and is not read: something stands in the way.
+    fn is_stuck(&mut self, context: &mut Context<'_>) {
+        let span = context.config.takeover;
+        let why = format!("its claim was written, and was not read back for {span:?}");
+        if let Some(reading) = self.reads.as_ref().map(|reads| reads.reading) {
+            self.on_broken(reading, why.into(), context);
+        }
+    }
+
     fn trouble(&self, why: Arc<str>, context: &mut Context<'_>) {
         emit(None, OwnEvent::Trouble { partition: self.partition, why }, context.out);
     }
@@ -185,6 +195,7 @@ impl Slot {
             old_reading(context);
             return false;
         };
+        reads.hears(context.now);
         if reads.repeats(records) {
             emit(None, OwnEvent::Ignored(Ignored::Repeated), context.out);
             return false;
@@ -271,8 +282,9 @@ impl Slot {
     /// What time brings, and what follows from what has just happened: who leads is settled, and a
     /// claim is made if one is due.
     pub(super) fn work(&mut self, context: &mut Context<'_>) {
-        if let Some(reads) = &mut self.reads {
-            reads.work(context);
+        if self.reads.as_mut().is_some_and(|reads| reads.work(context)) {
+            let span = context.config.takeover;
+            self.trouble(format!("nothing of it was read for {span:?}").into(), context);
         }
         self.settle(context);
         self.bid(context);
@@ -281,7 +293,7 @@ impl Slot {
 
     /// When something is due.
     pub(super) fn due(&self, context: &Context<'_>) -> Option<Time> {
-        let seek = self.reads.as_ref().and_then(Reads::due);
+        let seek = self.reads.as_ref().and_then(|reads| reads.due(context.config));
         let hold = self.until(context);
         let office = self.held.as_ref().map(Held::office);
         let dues = [seek, hold, office, self.bid.due()];
