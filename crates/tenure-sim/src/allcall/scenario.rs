@@ -102,6 +102,9 @@ pub struct LeasedLeaders {
     pub ahead: Vec<(u64, i64)>,
     /// How long each wall clock was right, within K, before it was not.
     pub agreed: Vec<u64>,
+    /// Until when each may be alone with a clock that has moved by more than K: nobody may be there
+    /// to say that it is right still.
+    doubted: Vec<u64>,
 }
 
 impl LeasedLeaders {
@@ -157,6 +160,7 @@ impl Scenario for LeasedLeaders {
             stirred: vec![0; plan.elections.len()],
             beaten: BTreeMap::new(),
             agreed: vec![0; plan.nodes.len()],
+            doubted: vec![0; plan.nodes.len()],
             parts: Parts::default(),
             ahead: nodes.map(|node| (0, plan.conditions.sites[node].wall)).collect(),
         }
@@ -252,8 +256,9 @@ impl Scenario for LeasedLeaders {
                 }
                 run.own.ahead[node] = (context.now, ahead);
                 if before.abs_diff(ahead) > run.plan.own.skew {
-                    // Nobody may be there to say that it is right still: it waits for a lease.
+                    // It waits for a lease, and may lose one.
                     run.own.stir(None, context.now + run.plan.own.listening());
+                    run.own.doubted[node] = context.now + run.plan.own.slow(run.plan.own.lease);
                 }
             }
             _ => {}
@@ -356,8 +361,9 @@ impl Scenario for LeasedLeaders {
             let life = &check.own.lives[node];
             life.was_outranked(check.plan, election, local(check.plan, node, check.now))
         };
-        check.now < check.plan.settled
-            && (loss == Loss::Superseded || loss == Loss::Expired && outranked())
+        let doubted = loss == Loss::Expired && check.now < check.own.doubted[node];
+        let unsettled = check.now < check.plan.settled;
+        doubted || unsettled && (loss == Loss::Superseded || loss == Loss::Expired && outranked())
     }
 
     fn can_lead(plan: &Plan, node: usize) -> bool {

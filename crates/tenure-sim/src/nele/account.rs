@@ -91,7 +91,7 @@ impl Account {
             }
             Request::Read { partition, reading } if reading.rebalance != RebalanceId::NONE => {
                 let read = self.of(*partition);
-                (read.reading, read.next) = (Some(*reading), None);
+                (read.reading, read.next, read.claim) = (Some(*reading), None, None);
                 (read.asked, read.voided) = (None, None);
             }
             Request::Leave(_) => self.partitions.values_mut().for_each(|read| {

@@ -138,7 +138,9 @@ impl Scenario for RegionalVoters {
 
     fn node(&self, plan: &Plan, node: usize) -> Node<Server, std::convert::Infallible> {
         let NodePlan { config, manner, .. } = &plan.nodes[node];
-        Node::Process(Server::new(config.clone(), manner.clone()))
+        let conditions = &plan.conditions;
+        let calm = conditions.sites[node].clock.shows(conditions.storm_ends);
+        Node::Process(Server::new(config.clone(), manner.clone(), calm))
     }
 
     fn core(process: &Server) -> &Voter {

@@ -53,8 +53,9 @@ pub struct Server {
     last: u64,
     /// Until when an answer is handed on.
     waits: BTreeMap<Call, Time>,
-    /// When a request is found to have failed.
+    /// When a request is found to have failed, and until when that happens to new ones.
     breaks: BTreeSet<(Time, Call)>,
+    breaks_until: Time,
     /// When the name of the seeds resolves.
     resolves: Time,
     passed: Vec<Passed>,
@@ -63,7 +64,7 @@ pub struct Server {
 impl Server {
     /// One that has not started.
     #[must_use]
-    pub fn new(config: Checked, manner: Manner) -> Self {
+    pub fn new(config: Checked, manner: Manner, breaks_until: Time) -> Self {
         Self {
             core: Voter::new(config),
             manner,
@@ -72,6 +73,7 @@ impl Server {
             last: 0,
             waits: BTreeMap::new(),
             breaks: BTreeSet::new(),
+            breaks_until,
             resolves: Time::MAX,
             passed: Vec::new(),
         }
@@ -156,7 +158,7 @@ impl Server {
                 }
                 let draw = mix(self.run as u64 ^ mix(call.0));
                 let breaks = self.manner.breaks;
-                if breaks != 0 && draw.is_multiple_of(breaks) {
+                if now < self.breaks_until && breaks != 0 && draw.is_multiple_of(breaks) {
                     let within = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX).max(1);
                     let after = Duration::from_nanos(mix(draw) % within);
                     self.breaks.insert((now.after(after), call));

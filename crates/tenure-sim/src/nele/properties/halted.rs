@@ -4,6 +4,7 @@ use tenure_core::nele::{Report, Said};
 
 use super::{Check, Emergence, Fact, Own, Property};
 use crate::nele::plan::topic;
+use crate::scenario::history::Leadership;
 
 /// Rulings 5 and 10: whoever hears of another topic, or of another number of partitions, leads
 /// nothing from then on.
@@ -36,9 +37,12 @@ impl Property<Emergence> for Halted {
             }
             Fact::Handled { node, .. } => {
                 let Some(why) = self.halted.get(&node) else { return Ok(()) };
+                // What an earlier life led was led before that.
+                let life = check.history.lives[node];
                 for election in 0..check.plan.elections.len() {
                     let mut led = check.past(election).leaderships.iter().rev().take(8);
-                    if led.any(|led| led.node == node && led.holds(check.now)) {
+                    let own = |led: &Leadership<()>| led.node == node && Some(led.life) == life;
+                    if led.any(|led| own(led) && led.holds(check.now)) {
                         let (name, election) = (check.name(node), check.election(election));
                         return Err(format!("{name} leads {election} on, and {why}"));
                     }
