@@ -12,23 +12,30 @@ use tenure_services::nats::Version;
 use tenure_testkit::processes::nats::Nats;
 use tenure_testkit::processes::{Fleet, main as started, rounds};
 
+const LONG_ROUNDS: usize = 200;
+
 fn main() -> ExitCode {
     started(|| {
         // The oldest version has the one server, which costs less.
-        let trials = [(Version::Debian29, 1), (Version::Newest, 3)].map(|(version, servers)| {
+        let mut kinds = vec![(Version::Debian29, 1), (Version::Newest, 3)];
+        if std::env::var_os("TENURE_LONG").is_some() {
+            kinds.extend([(Version::Debian29, 3), (Version::Newest, 1)]);
+        }
+        let trial = |(version, servers): (Version, usize)| {
             let name = format!("rounds of faults on {version} with {servers}");
             Trial::test(name.clone(), move || {
                 faults(version, servers, &name);
                 Ok(())
             })
-        });
-        libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()
+        };
+        let trials = kinds.into_iter().map(trial).collect();
+        libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
     })
 }
 
 fn faults(version: Version, servers: usize, name: &str) {
     let command = "TENURE_SEED={} cargo test -p tenure-cli --features nats --test nats_faults";
-    let rounds = std::env::var_os("TENURE_LONG").map(|_| if servers == 1 { 60 } else { 200 });
+    let rounds = std::env::var_os("TENURE_LONG").map(|_| LONG_ROUNDS);
     rounds::play(rounds, &format!("{command} -- '{name}'"), |_| {
         Fleet::start(env!("CARGO_BIN_EXE_tenure"), Nats::start(version, servers))
     });

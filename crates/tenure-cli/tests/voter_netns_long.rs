@@ -10,8 +10,7 @@ use libtest_mimic::{Arguments, Trial};
 use tenure_testkit::processes::voter::Voters;
 use tenure_testkit::processes::{Fleet, main as started, rounds};
 
-/// Each kind of fault about three times.
-const ROUNDS: usize = 33;
+const ROUNDS: usize = 200;
 
 fn main() -> ExitCode {
     started(|| {

@@ -109,7 +109,7 @@ impl Server {
     }
 
     async fn serve(self: Arc<Self>, stream: impl AsyncRead + AsyncWrite + Unpin) {
-        let idle = self.idle;
+        let (idle, counts) = (self.idle, self.clone());
         let handle = service_fn(move |request| {
             let this = self.clone();
             async move { Ok::<_, Infallible>(this.handle(request).await) }
@@ -121,6 +121,12 @@ impl Server {
             .max_headers(HEADERS_MAX)
             .serve_connection(TokioIo::new(stream), handle);
         if let Err(error) = served.await {
+            // These are answered before there is a request.
+            if error.is_parse_too_large() {
+                counts.refused.count("head-too-large");
+            } else if error.is_parse() {
+                counts.refused.count("malformed-head");
+            }
             tracing::debug!(%error, "a connection ended");
         }
     }

@@ -201,3 +201,22 @@ fn add_leader(told: &mut Value, leader: &LeaderView) {
 pub(super) fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_leaders_are_named_beside_the_one_that_is_followed() {
+        let leader = |id: &str| LeaderView::new(id.into(), b"at".as_slice().into());
+        let heard = LeaderView { heard: Some(clock::now()), ..leader("b") };
+        let view = View::Leaders { followed: leader("a"), others: vec![heard] };
+        let told = json(&"billing".parse().unwrap(), &view);
+        assert_eq!(told["id"], "a");
+        let others = told["others"].as_array().unwrap();
+        assert_eq!((others.len(), &others[0]["id"]), (1, &Value::from("b")));
+        assert!(others[0]["heard_ms"].as_u64().is_some_and(|heard| heard < 60_000), "{told}");
+        let alone = json(&"billing".parse().unwrap(), &View::Leader(leader("a")));
+        assert!(alone.get("others").is_none(), "{alone}");
+    }
+}

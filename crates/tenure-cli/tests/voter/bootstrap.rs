@@ -55,15 +55,24 @@ fn a_seed_that_is_down_for_a_while_is_waited_for() {
 /// its directory, and is silent until its promises are over.
 #[test]
 fn a_leader_that_is_killed_is_replaced_and_comes_back() {
+    killed_and_stopped(3);
+}
+
+#[test]
+fn a_leader_of_five_that_is_killed_is_replaced_and_comes_back() {
+    killed_and_stopped(5);
+}
+
+fn killed_and_stopped(number: usize) {
     let network = Network::new();
-    let mut voters = network.listed(3);
+    let mut voters = network.listed(number);
     let (first, fence) = network.await_leader(0, 0);
     let nth = IDS.iter().position(|id| *id == first).unwrap();
     voters[nth].signal(Signal::KILL);
-    let other = (nth + 1) % 3;
+    let other = (nth + 1) % number;
     let (second, later) = network.await_leader(other, fence);
     assert_ne!(second, first);
-    voters[nth] = network.start(nth, &["--voter-list", &network.list(3)]);
+    voters[nth] = network.start(nth, &["--voter-list", &network.list(number)]);
     // It knows of the leader, and its directory was recognized.
     let (leader, _) = network.await_leader(nth, later - 1);
     assert!(IDS.contains(&&*leader));
@@ -72,7 +81,7 @@ fn a_leader_that_is_killed_is_replaced_and_comes_back() {
     let (third, fence) = network.await_leader(other, later - 1);
     let nth = IDS.iter().position(|id| *id == third).unwrap();
     voters[nth].signal(Signal::STOP);
-    let (fourth, _) = network.await_leader((nth + 1) % 3, fence);
+    let (fourth, _) = network.await_leader((nth + 1) % number, fence);
     assert_ne!(fourth, third);
     voters[nth].signal(Signal::CONT);
     end(voters);

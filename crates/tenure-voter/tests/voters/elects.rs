@@ -110,8 +110,32 @@ fn voters_that_know_one_seed_find_each_other() {
 /// One of four accepts connections and never says anything.
 #[test]
 fn one_hung_region_delays_nobody() {
+    delays_nobody(None, "timeout");
+}
+
+/// One of four answers everything with what is no HTTP, or with JSON that says nothing.
+#[test]
+fn one_that_answers_nonsense_delays_nobody() {
+    let json = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n\
+                {\"seq\":[-1,\"nobody\"]}";
+    let json = json.replace("Content-Length: 19", "Content-Length: 20");
+    delays_nobody(Some(vec!["\u{1}\u{2} nonsense\r\n\r\n".to_owned(), json]), "");
+}
+
+/// Three of four elect, whatever the fourth answers, if it does. Says why requests failed.
+fn delays_nobody(answers: Option<Vec<String>>, reason: &str) {
     run(async {
         let hung = bind();
+        if let Some(answers) = answers {
+            let listener = hung.0.try_clone().unwrap();
+            std::thread::spawn(move || {
+                let all = answers.iter().cycle();
+                for (stream, answer) in listener.incoming().map_while(Result::ok).zip(all) {
+                    let mut stream: std::net::TcpStream = stream;
+                    let _ = std::io::Write::write_all(&mut stream, answer.as_bytes());
+                }
+            });
+        }
         let bound: Vec<_> = (0..3).map(|_| bind()).collect();
         let all: Vec<_> = bound.iter().map(|(_, address)| *address).collect();
         let listed = |(id, address): (&str, &SocketAddr)| Listed {
@@ -142,7 +166,8 @@ fn one_hung_region_delays_nobody() {
         tokio::time::sleep(Duration::from_secs(7)).await;
         assert!(leadership.is_current());
         let counters = voters[0].counters().await.unwrap();
-        assert!(counters.failed["timeout"] > 0, "{counters:?}");
+        let failed = counters.failed.iter().filter(|(why, _)| reason.is_empty() || **why == reason);
+        assert!(failed.map(|(_, times)| times).sum::<u64>() > 5, "{counters:?}");
         drop(hung);
     });
 }

@@ -131,6 +131,8 @@ fn what_never_ends_is_cut_off_and_delays_nobody() {
             assert!(soon(election.campaign("a")).await.unwrap().is_current());
         };
         tokio::join!(slow, endless, huge, flood, silent, elects);
+        let refused = network.voters[0].counters().await.unwrap().refused;
+        assert!(refused["head-too-large"] >= 1, "{refused:?}");
     });
 }
 

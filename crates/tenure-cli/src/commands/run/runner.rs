@@ -254,12 +254,15 @@ impl<K: Class> Runner<K> {
 
     /// The status while leading.
     pub(super) fn leading(&self, leadership: &Leadership<K>, pid: Option<u32>) -> Answer {
-        let status = self.reporter.status(Some(json!({
+        let mut leading = json!({
             "fence": K::fence_of(leadership).map(Fence::number),
-            // Null where it has no end.
-            "remaining_ms": leadership.remaining().map(observe::millis),
             "pid": pid,
-        })));
+        });
+        // Not where it has no end.
+        if let Some(remaining) = leadership.remaining() {
+            leading["remaining_ms"] = observe::millis(remaining).into();
+        }
+        let status = self.reporter.status(Some(leading));
         status.warned(self.participant.trouble())
     }
 }
