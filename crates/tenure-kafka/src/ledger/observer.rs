@@ -13,7 +13,7 @@ use tenure_core::nele::{Partition, Reading, Report};
 use super::context::Context;
 use super::ends::{Ends, Found};
 use super::queue::Queue;
-use super::reading::{Readings, is_broken};
+use super::reading::Readings;
 use crate::explain;
 use crate::told::LOG;
 
@@ -112,11 +112,9 @@ fn poll(consumer: &BaseConsumer<Context>, readings: &mut Readings, queue: &Queue
         }
         Some(Err(error)) => {
             let why: Arc<str> = explain::error(&error, consumer.context().reason().as_ref()).into();
-            if is_broken(&error) {
-                readings.clear().into_iter().for_each(|ended| broken(ended, why.clone()));
-            } else {
-                tracing::debug!(target: LOG, "{why}");
-            }
+            tracing::debug!(target: LOG, "{why}");
+            // Whatever it is: who was told where the partition ends has not heard what came after.
+            readings.clear().into_iter().for_each(|ended| broken(ended, why.clone()));
         }
     }
 }

@@ -65,8 +65,9 @@ impl Readings {
     }
 }
 
-/// Whether a reader goes on nowhere, until it is told from where: out of range, or truncated. The
-/// library resets it to nothing, and says so once.
+/// Whether a reader goes on nowhere, until it is told from where: out of range, or truncated, which
+/// the library says once; or at a batch that it cannot unpack, where it stays and says so again and
+/// again.
 pub(super) fn is_broken(error: &KafkaError) -> bool {
     matches!(
         error.rdkafka_error_code(),
@@ -75,6 +76,25 @@ pub(super) fn is_broken(error: &KafkaError) -> bool {
                 | RDKafkaErrorCode::OffsetOutOfRange
                 | RDKafkaErrorCode::LogTruncation
                 | RDKafkaErrorCode::NoOffset
+                | RDKafkaErrorCode::NotImplemented
+                | RDKafkaErrorCode::BadCompression
+                | RDKafkaErrorCode::BadMessage
+                | RDKafkaErrorCode::InvalidMessage
+                | RDKafkaErrorCode::MessageSizeTooLarge
+                | RDKafkaErrorCode::UnsupportedCompressionType
         )
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_that_cannot_be_unpacked_ends_its_reading() {
+        let of = KafkaError::MessageConsumption;
+        assert!(is_broken(&of(RDKafkaErrorCode::NotImplemented)));
+        assert!(is_broken(&of(RDKafkaErrorCode::OffsetOutOfRange)));
+        assert!(!is_broken(&of(RDKafkaErrorCode::BrokerTransportFailure)));
+    }
 }

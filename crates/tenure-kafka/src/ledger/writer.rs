@@ -1,6 +1,7 @@
 //! What is written: at once, to the partitions that are named, with neither key nor value.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rdkafka::ClientConfig;
 use rdkafka::client::ClientContext;
@@ -26,6 +27,8 @@ struct Sent {
 struct Outcomes {
     told: Told,
     queue: Queue,
+    /// Brokers take nothing more from this producer.
+    over: AtomicBool,
 }
 
 impl ClientContext for Outcomes {
@@ -42,6 +45,9 @@ impl ProducerContext for Outcomes {
     type DeliveryOpaque = Box<Sent>;
 
     fn delivery(&self, result: &DeliveryResult<'_>, sent: Box<Sent>) {
+        if let Err((error, _)) = result {
+            self.over.fetch_or(is_over(error), Ordering::Relaxed);
+        }
         let outcome = match result {
             Ok(message) => u64::try_from(message.offset()).map_err(|_| "no offset is told".into()),
             Err((error, _)) => Err(self.said(error)),
@@ -85,6 +91,9 @@ impl Writer {
 
     /// Hands an entry to the library, which sends it at once. Waits for no broker.
     pub(super) fn publish(&mut self, to: Target, entry: &Entry) {
+        if self.producer.context().over.load(Ordering::Relaxed) {
+            self.begin_anew();
+        }
         let value = wire::write(entry);
         let headers = OwnedHeaders::new_with_capacity(1)
             .insert(Header { key: wire::HEADER, value: Some(&value) });
@@ -106,17 +115,37 @@ impl Writer {
         let Err((error, record)) = self.producer.send(record) else { return };
         let outcomes = self.producer.context();
         outcomes.became(&record.delivery_opaque, Err(outcomes.said(&error)));
-        // As after a truncated log: the library refuses everything from then on, and a new producer
-        // begins anew. What was refused is written again by those who write again anyway.
-        if error.rdkafka_error_code() == Some(RDKafkaErrorCode::Fatal)
-            && let Ok(producer) = producer(&self.config, &self.queue)
-        {
+        if is_over(&error) {
+            self.begin_anew();
+        }
+    }
+
+    /// What was refused is written again by those who write again anyway.
+    fn begin_anew(&mut self) {
+        if let Ok(producer) = producer(&self.config, &self.queue) {
             self.producer = producer;
         }
     }
 }
 
+/// Whether a producer can write nothing more: the library refuses everything after a log was
+/// truncated, and brokers do when its epoch has come round, which each second in which a partition
+/// cannot be reached brings nearer.
+fn is_over(error: &KafkaError) -> bool {
+    matches!(
+        error.rdkafka_error_code(),
+        Some(
+            RDKafkaErrorCode::Fatal
+                | RDKafkaErrorCode::InvalidProducerEpoch
+                | RDKafkaErrorCode::OutOfOrderSequenceNumber
+                | RDKafkaErrorCode::ProducerFenced
+                | RDKafkaErrorCode::UnknownProducerId
+        )
+    )
+}
+
 fn producer(config: &ClientConfig, queue: &Queue) -> KafkaResult<ThreadedProducer<Outcomes>> {
-    let outcomes = Outcomes { told: Told::default(), queue: queue.clone() };
+    let over = AtomicBool::new(false);
+    let outcomes = Outcomes { told: Told::default(), queue: queue.clone(), over };
     config.create_with_context(outcomes)
 }
