@@ -22,14 +22,23 @@ struct Inner {
 }
 
 impl Checked {
-    /// What must be the same on every node, as 64 bits: cluster, members with their addresses,
-    /// quorum system and ρ. It does not depend on the order of the members list,
-    /// nor on the version of Rust or the machine. It finds mistakes, not forgers.
+    /// What must be the same on every node, as 64 bits: cluster, members with their addresses
+    /// (without them after [`by_name`](Self::by_name)), quorum system and ρ. It does not depend on
+    /// the order of the members list, nor on the version of Rust or the machine. It finds
+    /// mistakes, not forgers.
     ///
     /// The module document says why each part is in it and the others are not.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.0.digest
+    }
+
+    /// The same where keys tell members apart by their names: their addresses may differ from node
+    /// to node, so the [digest](Self::digest) leaves them out.
+    #[must_use]
+    pub fn by_name(&self) -> Self {
+        let (config, digest) = (self.0.config.clone(), self.0.config.digest_of_names());
+        Self(Arc::new(Inner { config, digest }))
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! | must be the same everywhere (the [digest](Checked::digest)) | because |
 //! |---|---|
-//! | cluster, members, addresses, quorums | quorums of different lists need not meet |
+//! | cluster, members, quorums | quorums of different lists need not meet |
+//! | addresses, unless keys tell members apart by their names | the same |
 //! | ρ (`drift`) | the candidate shortens by it what the grantor lengthens by it |
 //!
 //! | may differ from node to node | because |
@@ -38,7 +39,8 @@ use crate::name::{ClusterName, NodeName};
 pub struct Member {
     /// Its name.
     pub name: NodeName,
-    /// Its address: one process, so no unspecified, multicast or broadcast IP, and no port 0.
+    /// Its address: one process, so no unspecified, multicast or broadcast IP, and no port 0. A
+    /// driver that looks for members by name has it stand for the member, wherever that is.
     pub address: SocketAddr,
 }
 

@@ -359,3 +359,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn where_keys_tell_members_apart_nodes_agree_on_names_and_not_on_addresses() {
+    let moved = |to: &str| {
+        let mut config = config();
+        config.members[1].address = to.parse().unwrap();
+        config.check().unwrap()
+    };
+    let (here, there) = (moved("10.0.0.8:7101"), moved("[fd00::8]:7102"));
+    assert_ne!(here.digest(), there.digest());
+    assert_eq!(here.by_name().digest(), there.by_name().digest());
+    assert_ne!(here.by_name().digest(), here.digest(), "one with keys and one without");
+    let mut other = (*here).clone();
+    other.members[1].name = "z".parse().unwrap();
+    assert_ne!(other.check().unwrap().by_name().digest(), here.by_name().digest());
+}
