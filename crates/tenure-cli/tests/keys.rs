@@ -4,6 +4,8 @@
 
 #[path = "keys/fleet.rs"]
 mod fleet;
+#[path = "keys/names.rs"]
+mod names;
 #[path = "keys/recorder.rs"]
 mod recorder;
 #[path = "keys/stranger.rs"]

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use tenure::nerio::keys::{Elections, ElectionsError};
-use tenure_core::nerio::Member;
+use tenure::nerio::{HostError, Place};
 use tenure_core::{ClusterName, Drift, ElectionName, NameError, NodeName, Value};
 use tracing::level_filters::LevelFilter;
 
@@ -150,20 +150,32 @@ pub fn address(text: &str) -> Result<SocketAddr, Refusal> {
     } else if host.parse::<IpAddr>().is_ok() {
         format!("the IPv6 address {host:?} needs brackets before its port")
     } else {
-        format!("{host:?} is not an IP address (names are not looked up)")
+        format!("{host:?} is not an IP address (names are not looked up here)")
     };
     Err(Refusal::new(what, fix))
 }
 
+/// Where a node is: an address, or the name of its host with a port.
+pub fn place(text: &str) -> Result<Place, Refusal> {
+    let host = text.rsplit_once(':').map_or(text, |(host, _)| host);
+    let is_ip = |text: &str| text.parse::<IpAddr>().is_ok();
+    if text.is_empty() || text.starts_with('[') || is_ip(text) || is_ip(host) {
+        return address(text).map(Place::Address);
+    }
+    let fix = "write the name of a host or an IP address, and a port, such as \
+               db-1.internal:7101, 10.0.0.1:7101 or [fd00::1]:7101";
+    text.parse().map(Place::Host).map_err(|error: HostError| Refusal::new(error.to_string(), fix))
+}
+
 /// `a=127.0.0.1:7101,b=…`; spaces around names and addresses are ignored.
-pub fn members(text: &str) -> Result<Vec<Member>, Refusal> {
+pub fn members(text: &str) -> Result<Vec<(NodeName, Place)>, Refusal> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
     text.split(',').map(one_member).collect()
 }
 
-fn one_member(text: &str) -> Result<Member, Refusal> {
+fn one_member(text: &str) -> Result<(NodeName, Place), Refusal> {
     let Some((name, address)) = text.split_once('=') else {
         return Err(Refusal::new(
             format!("the member {:?} has no `=`", text.trim()),
@@ -173,13 +185,13 @@ fn one_member(text: &str) -> Result<Member, Refusal> {
     member(name.trim(), address.trim())
 }
 
-/// One member from its name and its address.
-pub fn member(name: &str, address: &str) -> Result<Member, Refusal> {
+/// One member from its name and where it is.
+pub fn member(name: &str, place: &str) -> Result<(NodeName, Place), Refusal> {
     let of = |refusal: Refusal| Refusal {
         what: format!("member {name:?}: {}", refusal.what),
         ..refusal
     };
-    Ok(Member { name: node(name).map_err(of)?, address: self::address(address).map_err(of)? })
+    Ok((node(name).map_err(of)?, self::place(place).map_err(of)?))
 }
 
 /// A path in the file system.
@@ -289,7 +301,7 @@ mod tests {
             ("127.0.0.1", "the address 127.0.0.1 has no port"),
             ("127.0.0.1:", "the address \"127.0.0.1:\" has no port"),
             ("127.0.0.1:70000", "the port \"70000\" is not a number from 1 to 65535"),
-            ("localhost:1", "\"localhost\" is not an IP address (names are not looked up)"),
+            ("localhost:1", "\"localhost\" is not an IP address (names are not looked up here)"),
             ("fe80::1:2:x", "the port \"x\" is not a number from 1 to 65535"),
             ("::1", "the address ::1 has no port"),
             ("", "the address is empty"),
@@ -302,10 +314,18 @@ mod tests {
     #[test]
     fn members_are_pairs() {
         let list = members(" a = 127.0.0.1:1 ,b=[::1]:2").unwrap();
-        assert_eq!(
-            list[1],
-            Member { name: "b".parse().unwrap(), address: "[::1]:2".parse().unwrap() }
-        );
+        let address = Place::Address("[::1]:2".parse().unwrap());
+        assert_eq!(list[1], ("b".parse().unwrap(), address));
+        let list = members("a=DB-1.internal:7101").unwrap();
+        assert_eq!(list[0].1.to_string(), "db-1.internal:7101");
+        for (text, why) in [
+            ("a=db-1", "the address \"db-1\" has no port"),
+            ("a=10.1:7101", "\"10.1\" is neither an IP address nor the name of a host, which has"),
+            ("a=[db]:1", "\"[db]\" is not an IP address (names are not looked up here)"),
+        ] {
+            let what = members(text).unwrap_err().what;
+            assert!(what.starts_with(&format!("member \"a\": {why}")), "{what}");
+        }
         assert_eq!(members("").unwrap(), []);
         assert_eq!(members("a=127.0.0.1:1,").unwrap_err().what, "the member \"\" has no `=`");
         assert_eq!(

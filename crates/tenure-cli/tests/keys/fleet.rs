@@ -18,6 +18,10 @@ pub(crate) const LEASE: Duration = Duration::from_secs(3);
 pub(crate) struct Fleet {
     folder: TempDir,
     pub(crate) addresses: Vec<SocketAddr>,
+    /// The members list, if not that of these addresses.
+    pub(crate) listed: Option<String>,
+    /// What processes are run by, if not by this one alone.
+    pub(crate) around: Vec<String>,
     processes: BTreeMap<String, Child>,
 }
 
@@ -25,7 +29,8 @@ impl Fleet {
     pub(crate) fn new() -> Self {
         let sockets = NODES.map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
         let addresses = sockets.iter().map(|socket| socket.local_addr().unwrap()).collect();
-        Self { folder: TempDir::new().unwrap(), addresses, processes: BTreeMap::new() }
+        let (listed, around, processes) = (None, Vec::new(), BTreeMap::new());
+        Self { folder: TempDir::new().unwrap(), addresses, listed, around, processes }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -33,13 +38,21 @@ impl Fleet {
     }
 
     pub(crate) fn members(&self) -> String {
+        if let Some(listed) = &self.listed {
+            return listed.clone();
+        }
         let members = NODES.iter().zip(&self.addresses);
         members.map(|(name, address)| format!("{name}={address}")).collect::<Vec<_>>().join(",")
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        command.args(arguments).current_dir(self.folder.path()).env_remove("TENURE_KEYS");
+        let words = [&self.around[..], &[env!("CARGO_BIN_EXE_tenure").to_owned()]].concat();
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_remove("TENURE_KEYS");
         command.env("XDG_RUNTIME_DIR", self.folder.path()).stdin(Stdio::null());
         command
     }
@@ -80,6 +93,13 @@ impl Fleet {
 
     pub(crate) fn start_node(&mut self, name: &str, key: &str) {
         self.node(name, key, &["--new"]);
+        self.wait_for(name, "granting");
+    }
+
+    /// Receives on `listen`; the first time on an empty directory.
+    pub(crate) fn start_node_on(&mut self, name: &str, key: &str, listen: &str, first: bool) {
+        let listen = ["--listen", listen];
+        self.node(name, key, &[&listen[..], if first { &["--new"] } else { &[] }].concat());
         self.wait_for(name, "granting");
     }
 

@@ -80,28 +80,38 @@ impl Agreement {
     /// Members of which nothing is heard because they run with another configuration: those are
     /// what an operator must mend first.
     pub(super) fn explain(&self, waiting: Waiting, config: &Checked) -> Waiting {
-        let (mut obstacles, mut missing) = match waiting {
-            Waiting::NoQuorum { missing } => (Vec::new(), missing),
-            Waiting::Refused { obstacles, missing } => (obstacles, missing),
-            waiting => return waiting,
-        };
-        for member in self.differing.keys() {
-            let name = config.members[*member].name.as_str();
-            let Some(nth) = missing.iter().position(|silent| **silent == *name) else { continue };
-            let by = missing.remove(nth);
-            let why = "it runs with another configuration".into();
-            obstacles.push(Obstacle { by, label: "other-configuration", why });
-        }
-        match obstacles.is_empty() {
-            true => Waiting::NoQuorum { missing },
-            false => Waiting::Refused { obstacles, missing },
-        }
+        let names = self.differing.keys().map(|member| &config.members[*member].name);
+        let why = || "it runs with another configuration".to_owned();
+        instead(waiting, names.map(|name| (name, "other-configuration", why())))
     }
 
     fn lasting(&self) -> MemberSet {
         let lasting = |differs: &Differs| differs.last.since(differs.since) >= LASTING;
         let members = self.differing.iter().filter(|(_, differs)| lasting(differs));
         members.map(|(member, _)| *member).collect()
+    }
+}
+
+/// Says of silent members why they are, as far as that is known: which member, what kind of reason
+/// and the reason.
+pub(super) fn instead<'a>(
+    waiting: Waiting,
+    known: impl Iterator<Item = (&'a NodeName, &'static str, String)>,
+) -> Waiting {
+    let (mut obstacles, mut missing) = match waiting {
+        Waiting::NoQuorum { missing } => (Vec::new(), missing),
+        Waiting::Refused { obstacles, missing } => (obstacles, missing),
+        waiting => return waiting,
+    };
+    for (name, label, why) in known {
+        let silent = missing.iter().position(|silent| **silent == *name.as_str());
+        let Some(nth) = silent else { continue };
+        let by = missing.remove(nth);
+        obstacles.push(Obstacle { by, label, why: why.into() });
+    }
+    match obstacles.is_empty() {
+        true => Waiting::NoQuorum { missing },
+        false => Waiting::Refused { obstacles, missing },
     }
 }
 

@@ -16,9 +16,11 @@ use tenure_core::nerio::{
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::broadcast;
 
-use super::agreement::Agreement;
+use super::agreement::{Agreement, instead};
 use super::counters::Counters;
 use super::edicts::Source;
+use super::finder::Answer;
+use super::hosts::Hosts;
 use super::key_trouble::KeyTroubles;
 use super::line::Line;
 use super::log;
@@ -65,6 +67,8 @@ pub(super) enum Incoming {
         from: SocketAddr,
     },
     Flushed((Ticket, Result<(), WriteError>)),
+    /// What the name of a member resolves to.
+    Resolved(Answer),
     /// One datagram could not be received.
     Nothing,
 }
@@ -73,7 +77,7 @@ impl<T: Transport> Wire<T> {
     pub(super) fn new(
         config: Checked,
         (name, start): (&NodeName, &Start),
-        transport: Line<T>,
+        (transport, hosts): (Line<T>, &Hosts),
         (records, flushed): (Records, Flushed),
         notices: broadcast::Sender<Notice>,
     ) -> Self {
@@ -105,6 +109,7 @@ impl<T: Transport> Wire<T> {
         }
         let (here, member) = (this.transport.local_address(), this.config.position(name));
         let member = member.map(|member| this.config.members[member].address);
+        let member = member.filter(|_| !hosts.contains_key(name));
         if let Some(member) = member.filter(|member| !receives(here, *member)) {
             this.notice(Notice::ListensElsewhere { here, member });
         }
@@ -132,7 +137,9 @@ impl<T: Transport> Wire<T> {
             Err(dropped) => {
                 self.counters.drop_for(dropped.label());
                 match dropped {
-                    Dropped::Digest(theirs) => self.on_mismatch(now, theirs, datagram, address),
+                    Dropped::Digest(theirs) => {
+                        self.on_mismatch((now, shown), theirs, datagram, address);
+                    }
                     Dropped::Version(version) => {
                         let notice = self.key_troubles.version(now, address, version, &self.config);
                         self.notice_if(notice);
@@ -142,6 +149,7 @@ impl<T: Transport> Wire<T> {
                 return;
             }
         };
+        let address = self.whereabouts(now, shown.as_ref(), &envelope.who.name, address);
         let authority = match self.admit(&envelope, shown) {
             Ok(authority) => authority,
             Err(reason) => return self.counters.drop_for(reason),
@@ -167,6 +175,28 @@ impl<T: Transport> Wire<T> {
         }
     }
 
+    /// What stands for the sender called `name` of a datagram from `address`: with keys a member's
+    /// name says who it is, without them its address does.
+    fn whereabouts(
+        &mut self,
+        now: Time,
+        shown: Option<&(Authority, Inc)>,
+        name: &NodeName,
+        address: SocketAddr,
+    ) -> SocketAddr {
+        let Some(nth) = self.config.position(name) else { return address };
+        let own = self.config.members[nth].address;
+        let is_it = match shown {
+            Some((authority, _)) => *authority == Authority::Cluster,
+            None => self.transport.seal.is_none() && address == own,
+        };
+        if !is_it {
+            return address;
+        }
+        self.transport.finder.heard(now, nth);
+        own
+    }
+
     /// What the sender of an envelope may say, if it is who it says.
     fn admit(
         &mut self,
@@ -190,9 +220,16 @@ impl<T: Transport> Wire<T> {
     }
 
     /// A peer of another configuration is told so, once for each datagram that wants something.
-    fn on_mismatch(&mut self, now: Time, theirs: u64, datagram: &[u8], address: SocketAddr) {
+    fn on_mismatch(
+        &mut self,
+        (now, shown): (Time, Option<(Authority, Inc)>),
+        theirs: u64,
+        datagram: &[u8],
+        address: SocketAddr,
+    ) {
         let Ok((envelope, messages)) = open(theirs, 0, datagram) else { return };
         let peer = envelope.who.name;
+        let address = self.whereabouts(now, shown.as_ref(), &peer, address);
         if !messages.is_empty() {
             self.outbox.introduce(address, &mut self.transport, &mut self.counters);
         }
@@ -253,9 +290,10 @@ impl<T: Transport> Wire<T> {
 
     /// Says it, unless that was said already.
     fn notice(&mut self, notice: Notice) {
-        if log::notice(&mut self.repeats, clock::now(), &notice, &self.config) {
+        let shown = notice.clone().with_addresses(|address| self.transport.finder.shown(address));
+        if log::notice(&mut self.repeats, clock::now(), (&notice, &shown), &self.config) {
             // Nobody listening is fine.
-            let _ = self.notices.send(notice);
+            let _ = self.notices.send(shown);
         }
     }
 }
@@ -269,14 +307,17 @@ impl<T: Transport> Backend for Wire<T> {
     type Ask = Ask;
 
     const THREAD: &'static str = "tenure";
-    const KINDS: usize = 2;
+    const KINDS: usize = 3;
 
     async fn next(&mut self) -> Incoming {
         let Self { transport, buffer, flushed, .. } = self;
-        let received = poll_fn(|context| transport.poll_receive(context, buffer));
+        let arrived = poll_fn(|context| match transport.poll_receive(context, buffer) {
+            Poll::Ready(received) => Poll::Ready(datagram(received)),
+            Poll::Pending => resolved(transport.finder.poll_answer(context)),
+        });
         tokio::select! {
             biased;
-            received = received => datagram(received),
+            arrived = arrived => arrived,
             Some(done) = flushed.recv() => Incoming::Flushed(done),
         }
     }
@@ -288,6 +329,12 @@ impl<T: Transport> Backend for Wire<T> {
         }
         // Nobody is woken by this: the next wait asks again.
         let mut context = Context::from_waker(Waker::noop());
+        if kind == 1 {
+            return match resolved(self.transport.finder.poll_answer(&mut context)) {
+                Poll::Ready(answer) => Some(answer),
+                Poll::Pending => None,
+            };
+        }
         match self.transport.poll_receive(&mut context, &mut self.buffer) {
             Poll::Ready(received) => Some(datagram(received)),
             Poll::Pending => None,
@@ -306,6 +353,10 @@ impl<T: Transport> Backend for Wire<T> {
                 self.write_failed(&error);
                 machine.input(Input::Failed(Some(ticket)));
             }
+            Incoming::Resolved(answer) => {
+                let notice = self.transport.finder.on_answer(now, answer);
+                self.notice_if(notice);
+            }
             Incoming::Nothing => {}
         }
     }
@@ -313,6 +364,7 @@ impl<T: Transport> Backend for Wire<T> {
     fn on_ask(&mut self, now: Time, ask: Ask, machine: &mut Machine<Self>) {
         match ask {
             Ask::Verify { election, leader, reply } => {
+                let leader = self.transport.finder.known_as(leader);
                 self.proofs.wait(&election, Question { leader, start: now }, reply);
                 machine.command(election, Command::Extra(Extra::Verify { leader }));
             }
@@ -338,7 +390,8 @@ impl<T: Transport> Backend for Wire<T> {
         }
     }
 
-    fn send(&mut self, to: SocketAddr, message: Message) {
+    fn send(&mut self, to: SocketAddr, mut message: Message) {
+        self.transport.finder.show(&mut message);
         self.outbox.push(to, &message, &mut self.transport, &mut self.counters);
     }
 
@@ -402,7 +455,9 @@ impl<T: Transport> Backend for Wire<T> {
     }
 
     fn explain(&self, waiting: Waiting) -> Waiting {
-        self.agreement.explain(waiting, &self.config)
+        let unresolved = self.transport.finder.unresolved();
+        let unresolved = unresolved.map(|(name, why)| (name, "name-unresolved", why));
+        instead(self.agreement.explain(waiting, &self.config), unresolved)
     }
 
     fn before_more(&mut self) {
@@ -423,6 +478,14 @@ impl<T: Transport> Backend for Wire<T> {
 fn receives(here: SocketAddr, member: SocketAddr) -> bool {
     let any = here.ip().is_unspecified() || here.ip().to_canonical() == member.ip().to_canonical();
     any && here.port() == member.port()
+}
+
+fn resolved(answer: Poll<Option<Answer>>) -> Poll<Incoming> {
+    match answer {
+        Poll::Ready(Some(answer)) => Poll::Ready(Incoming::Resolved(answer)),
+        // The finder keeps a sender of its own.
+        Poll::Ready(None) | Poll::Pending => Poll::Pending,
+    }
 }
 
 fn datagram(received: io::Result<(usize, SocketAddr)>) -> Incoming {

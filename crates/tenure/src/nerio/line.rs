@@ -7,13 +7,14 @@ use std::task::{Context, Poll};
 use tenure_core::Time;
 use tenure_core::nerio::Inc;
 
+use super::finder::Finder;
 use super::seal::{Authority, Dropped, Seal};
 use crate::clock;
 use crate::transport::Transport;
 
-/// A transport, and what seals.
+/// A transport that finds members, and what seals.
 pub(super) struct Line<T> {
-    transport: T,
+    pub(super) finder: Finder<T>,
     pub(super) seal: Option<Box<Seal>>,
 }
 
@@ -25,8 +26,8 @@ pub(super) struct Incoming<'a> {
 }
 
 impl<T: Transport> Line<T> {
-    pub(super) fn new(transport: T, seal: Option<Seal>) -> Self {
-        Self { transport, seal: seal.map(Box::new) }
+    pub(super) fn new(finder: Finder<T>, seal: Option<Seal>) -> Self {
+        Self { finder, seal: seal.map(Box::new) }
     }
 
     /// Opens what came: nothing if it was part of a greeting.
@@ -36,11 +37,11 @@ impl<T: Transport> Line<T> {
         from: SocketAddr,
         datagram: &'a mut [u8],
     ) -> Result<Option<Incoming<'a>>, Dropped> {
-        let Self { transport, seal } = self;
+        let Self { finder, seal } = self;
         let Some(seal) = seal else {
             return Ok(Some(Incoming { plain: datagram, shown: None }));
         };
-        let opened = seal.incoming(now, from, datagram, |to, bytes| transport.send(to, bytes))?;
+        let opened = seal.incoming(now, from, datagram, |to, bytes| finder.send(to, bytes))?;
         Ok(opened.map(|opened| Incoming {
             plain: opened.plain,
             shown: Some((opened.authority, opened.inc)),
@@ -50,17 +51,17 @@ impl<T: Transport> Line<T> {
 
 impl<T: Transport> Transport for Line<T> {
     fn local_address(&self) -> SocketAddr {
-        self.transport.local_address()
+        self.finder.local_address()
     }
 
     fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
-        let Self { transport, seal } = self;
+        let Self { finder, seal } = self;
         match seal {
             Some(seal) => {
-                let send = |to, bytes: &[u8]| transport.send(to, bytes);
+                let send = |to, bytes: &[u8]| finder.send(to, bytes);
                 seal.outgoing(clock::now(), to, datagram, send)
             }
-            None => transport.send(to, datagram),
+            None => finder.send(to, datagram),
         }
     }
 
@@ -69,6 +70,6 @@ impl<T: Transport> Transport for Line<T> {
         context: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<(usize, SocketAddr)>> {
-        self.transport.poll_receive(context, buffer)
+        self.finder.poll_receive(context, buffer)
     }
 }

@@ -9,8 +9,14 @@ use super::notice::Notice;
 use crate::driver::{LOG, Repeats};
 
 /// Says `notice`, unless that was said already. Whether it was said.
-pub(super) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice, config: &Checked) -> bool {
-    let text = notice.to_string();
+/// `shown` is the same with the addresses at which members are now.
+pub(super) fn notice(
+    repeats: &mut Repeats,
+    now: Time,
+    (notice, shown): (&Notice, &Notice),
+    config: &Checked,
+) -> bool {
+    let text = shown.to_string();
     // All grantors say it of the same two in turn: which one says so is no news.
     let compared = if matches!(notice, Notice::NameShared { .. }) { "" } else { &text };
     if let Some((kind, about)) = lasting(notice, config)
@@ -19,7 +25,7 @@ pub(super) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice, config: 
         return false;
     }
     match notice {
-        Notice::Serving | Notice::Raised { .. } | Notice::DiskMended => {
+        Notice::Serving | Notice::Raised { .. } | Notice::DiskMended | Notice::Resolved { .. } => {
             tracing::info!(target: LOG, "{text}")
         }
         Notice::Granted { .. } | Notice::Freed { .. } => tracing::debug!(target: LOG, "{text}"),
@@ -60,6 +66,9 @@ fn lasting(notice: &Notice, config: &Checked) -> Option<(&'static str, String)> 
         Notice::NameShared { election, other, .. } => {
             Some(("shared", format!("{election} {other}")))
         }
+        Notice::Unresolved { member, .. } | Notice::Resolved { member, .. } => {
+            Some(("name of a host", member.to_string()))
+        }
         // Said once each by the core.
         Notice::Serving
         | Notice::RaiseWaits { .. }
@@ -98,7 +107,8 @@ mod tests {
     fn said(repeats: &mut Repeats, seconds: u64, address: SocketAddr) -> bool {
         let peer: NodeName = "x".parse().unwrap();
         let mismatch = Notice::Mismatch { peer, address, theirs: 1, ours: 2 };
-        notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &mismatch, &config())
+        let now = Time::from_nanos(seconds * 1_000_000_000);
+        notice(repeats, now, (&mismatch, &mismatch), &config())
     }
 
     /// Three grantors answer each request of one whose name another process uses.
@@ -111,7 +121,8 @@ mod tests {
                 grantor: grantor.parse().unwrap(),
                 other: other.parse().unwrap(),
             };
-            notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &shared, &config())
+            let now = Time::from_nanos(seconds * 1_000_000_000);
+            notice(repeats, now, (&shared, &shared), &config())
         };
         let lines = (0..600).flat_map(|seconds| ["a", "b", "c"].map(|grantor| (seconds, grantor)));
         let lines = lines.filter(|(seconds, by)| says(&mut repeats, *seconds, by, "10.0.0.7:1"));

@@ -10,6 +10,8 @@ mod counters;
 mod driver;
 mod edicts;
 mod error;
+mod finder;
+mod hosts;
 mod key_trouble;
 pub mod keys;
 mod line;
@@ -36,6 +38,8 @@ pub use self::counters::Counters;
 use self::driver::Wire;
 pub use self::edicts::Edicts;
 pub use self::error::{FindError, NotLeading, NotWonHere, VerifyError};
+use self::finder::Finder;
+pub use self::hosts::{Host, HostError, Hosts, Place, Resolver, SystemResolver};
 use self::keys::{KeyId, Keys};
 use self::line::Line;
 pub use self::notice::{Forgot, KeyTrouble, Notice};
@@ -80,6 +84,8 @@ pub struct Builder {
     any_address: bool,
     keys: Option<Keys>,
     storage: Option<Storage>,
+    hosts: Hosts,
+    resolver: Arc<dyn Resolver>,
 }
 
 impl Node {
@@ -110,7 +116,16 @@ impl Node {
     /// # }
     /// ```
     pub fn builder(config: Checked, name: NodeName) -> Builder {
-        Builder { config, name, listen: None, any_address: false, keys: None, storage: None }
+        Builder {
+            config,
+            name,
+            listen: None,
+            any_address: false,
+            keys: None,
+            storage: None,
+            hosts: Hosts::new(),
+            resolver: Arc::new(SystemResolver),
+        }
     }
 
     /// The election `name`. There is at most one leader of it at any instant, as long as clocks
@@ -240,6 +255,19 @@ impl Builder {
         self
     }
 
+    /// These members are looked for by the names of their hosts: their [`Place`] made them
+    /// [`Member`]s. What is not a member is left out.
+    pub fn hosts(mut self, hosts: Hosts) -> Self {
+        self.hosts = hosts;
+        self
+    }
+
+    /// Resolves these names, in place of the system.
+    pub fn resolver(mut self, resolver: impl Resolver) -> Self {
+        self.resolver = Arc::new(resolver);
+        self
+    }
+
     /// Allows addresses other than loopback without keys, so that nothing is authenticated: only
     /// where everybody who can send to it is trusted.
     pub fn insecure_any_address(mut self) -> Self {
@@ -259,7 +287,8 @@ impl Builder {
     pub fn start_on(self, transport: impl Transport) -> Result<Node, StartError> {
         self.address()?;
         self.check_keys()?;
-        let Self { config, name, storage, keys, .. } = self;
+        let Self { config, name, storage, keys, hosts, resolver, .. } = self;
+        let config = if keys.is_some() { config.by_name() } else { config };
         let (records, flushed, memory) = match &storage {
             Some(storage) => {
                 let (cluster, node) = (config.cluster.clone(), name.clone());
@@ -275,7 +304,9 @@ impl Builder {
         let seal = keys.clone().map(|keys| Seal::new(keys, &config)).transpose()?;
         let inc = seal.as_ref().map_or_else(|| random().map(Inc), |seal| Ok(seal.inc()))?;
         let start = Start { inc, seed: seed()?, memory };
-        let transport = Line::new(transport, seal);
+        let finds = (resolver, keys.is_some());
+        let finder = Finder::new(transport, (&config, &name), &hosts, finds);
+        let transport = Line::new(finder, seal);
         let who = Who { name: name.clone(), inc: start.inc };
         let (address, core) = (transport.local_address(), Nerio::new(config.clone(), name));
         let (notices, said) = Notices::new();
@@ -284,7 +315,7 @@ impl Builder {
         let (grace, kill_margin) = (config.grace, config.kill_margin);
         let begin = move || {
             let stored = (records, flushed);
-            let wire = Wire::new(settings, (&own.name, &start), transport, stored, said);
+            let wire = Wire::new(settings, (&own.name, &start), (transport, &hosts), stored, said);
             (wire, core, start)
         };
         let driver = spawn(begin, move || Timing { grace, kill_margin, resignation_max })?;
@@ -313,7 +344,7 @@ impl Builder {
         let name = self.name.clone();
         let member = self.config.members.iter().find(|member| member.name == name);
         match (member, &self.storage) {
-            (Some(member), Some(_)) => Ok(self.listen.unwrap_or(member.address)),
+            (Some(member), Some(_)) => Ok(self.listen.unwrap_or_else(|| self.own(member))),
             (Some(_), None) => Err(StartError::IsAMember { name }),
             (None, Some(_)) => {
                 let names: Vec<_> = self.config.names().iter().map(ToString::to_string).collect();
@@ -323,11 +354,32 @@ impl Builder {
         }
     }
 
+    /// Where a member receives: at its address, or at its port on all addresses of its machine.
+    fn own(&self, member: &Member) -> SocketAddr {
+        if self.needs_both_families() {
+            Udp::everywhere(member.address.port())
+        } else {
+            member.address
+        }
+    }
+
+    /// Whether members are found by name, so that their family is not known, or are of both and
+    /// may be reached from any address.
+    fn needs_both_families(&self) -> bool {
+        let is_ipv4 = |member: &Member| member.address.is_ipv4();
+        let members = &self.config.members;
+        let mixed = members.iter().any(is_ipv4) && !members.iter().all(is_ipv4);
+        !self.hosts.is_empty() || (self.keys.is_some() && mixed)
+    }
+
     /// A port of the system's choice, in the address family of the members, and on loopback only
     /// if they are all there: nothing reaches another host from there, and the candidate would
     /// wait for ever.
     fn any_port(&self) -> SocketAddr {
         let members = &self.config.members;
+        if self.needs_both_families() {
+            return Udp::everywhere(0);
+        }
         let near = members.iter().all(|member| member.address.ip().to_canonical().is_loopback());
         let ip: IpAddr = match (members.iter().all(|member| member.address.is_ipv4()), near) {
             (true, true) => Ipv4Addr::LOCALHOST.into(),

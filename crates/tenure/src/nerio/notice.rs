@@ -7,6 +7,7 @@ use std::time::Duration;
 use tenure_core::nerio::{Refusal, Who};
 use tenure_core::{ElectionName, NodeName, Time};
 
+use super::hosts::Host;
 pub use super::key_trouble::KeyTrouble;
 use super::state::{Grants, Memory};
 use super::survey;
@@ -119,6 +120,23 @@ pub enum Notice {
         /// Its address in the list.
         member: SocketAddr,
     },
+    /// The name of a member's host does not resolve, so that nothing can be sent to it unless its
+    /// name resolved before. It is tried again as long as somebody has something for it.
+    Unresolved {
+        /// Which member.
+        member: NodeName,
+        /// Its host.
+        host: Host,
+        /// What the resolver said.
+        why: String,
+    },
+    /// That is over.
+    Resolved {
+        /// Which member.
+        member: NodeName,
+        /// Its host.
+        host: Host,
+    },
     /// This grantor lost its memory and grants nothing until every lease has ended.
     Quarantined {
         /// Until then on `CLOCK_BOOTTIME`.
@@ -222,6 +240,23 @@ pub enum Notice {
     },
 }
 
+impl Notice {
+    /// The same with other addresses, where those of members are what stands for them.
+    pub(super) fn with_addresses(mut self, of: impl Fn(SocketAddr) -> SocketAddr) -> Self {
+        match &mut self {
+            Self::Mismatch { address, .. }
+            | Self::Key { address, .. }
+            | Self::NameShared { other: address, .. } => *address = of(*address),
+            Self::AddressContested { holder, other, .. } => {
+                (*holder, *other) = (of(*holder), of(*other));
+            }
+            Self::NameContested { addresses, .. } => *addresses = addresses.map(of),
+            _ => {}
+        }
+        self
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -249,6 +284,10 @@ impl fmt::Display for Notice {
                  relays that to here, nobody reaches it. Leave --listen out, or correct members \
                  everywhere"
             ),
+            Self::Unresolved { member, host, why } => unresolved(member, host, why, f),
+            Self::Resolved { member, host } => {
+                write!(f, "the name {} of member {member} resolves again", host.name())
+            }
             Self::Quarantined { until, forgot } => quarantined(*until, *forgot, f),
             Self::GrantsDamaged { error } => damaged(error, f),
             Self::Recovering => f.write_str("reading the fences of the others"),
@@ -297,6 +336,20 @@ fn fix(refusal: &Refusal) -> &'static str {
         Refusal::TooLong { .. } => "; give it a larger --lease-max, or this one less",
         _ => "",
     }
+}
+
+fn unresolved(
+    member: &NodeName,
+    host: &Host,
+    why: &str,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    write!(
+        f,
+        "the name {} of member {member} does not resolve: {why}; it is tried again. Correct the \
+         name server, or members everywhere",
+        host.name()
+    )
 }
 
 fn mismatch(

@@ -1,28 +1,25 @@
 //! Asking all grantors at once what they hold, for people and for rolling restarts.
 
+mod asker;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::wire::{Dropped, Envelope, Packer, open};
-use tenure_core::nerio::{
-    Checked, Holder, Inc, List, Message, Query, Raising, Service, State, Who,
-};
-use tenure_core::{ElectionName, NodeName, Time};
-use tokio::net::UdpSocket;
+use tenure_core::nerio::{Checked, Holder, List, Message, Raising, Service, State};
+use tenure_core::{ElectionName, NodeName};
 
+use self::asker::Asker;
+use super::hosts::Hosts;
 use super::keys::Keys;
-use super::seal::{Authority, SEALED_MAX, Seal};
 use crate::clock;
 
 /// How many elections a survey looks at. A member that names more counts as silent.
 const ELECTIONS_MAX: usize = 100_000;
 /// What its questions are signed with.
 pub(super) const NAME: &str = "survey";
-/// How often a question is sent before its grantor counts as silent.
-const TRIES: u32 = 5;
 
 /// What the grantors of a cluster say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,7 +34,20 @@ pub struct Survey {
     pub raising: BTreeMap<NodeName, Raising>,
     /// The members that run with another configuration. They count as silent.
     pub differing: BTreeSet<NodeName>,
+    /// The members whose names do not resolve, and why. They count as silent.
+    pub unresolved: BTreeMap<NodeName, String>,
     config: Checked,
+}
+
+/// How the members of a cluster are asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Way<'a> {
+    /// With what questions are sealed; they must allow to ask them.
+    pub keys: Option<&'a Keys>,
+    /// Members that are found by the names of their hosts, with the system's resolver.
+    pub hosts: &'a Hosts,
+    /// The address that is bound.
+    pub from: SocketAddr,
 }
 
 /// What the grantors of a cluster say of one election.
@@ -47,6 +57,8 @@ pub struct Seen {
     pub states: BTreeMap<NodeName, Option<State>>,
     /// The members that run with another configuration. They count as silent.
     pub differing: BTreeSet<NodeName>,
+    /// The members whose names do not resolve, and why. They count as silent.
+    pub unresolved: BTreeMap<NodeName, String>,
 }
 
 /// Why it is not safe to restart another grantor now.
@@ -57,6 +69,14 @@ pub enum Unsafe {
     Silent {
         /// Which one.
         member: NodeName,
+    },
+    /// A grantor cannot be asked, as the name of its host does not resolve.
+    #[error("{member} cannot be asked: {why}")]
+    Unresolved {
+        /// Which one.
+        member: NodeName,
+        /// Which name, and what the resolver said.
+        why: String,
     },
     /// A grantor runs with another configuration.
     #[error("{member} runs with another configuration")]
@@ -167,6 +187,7 @@ impl Unsafe {
     pub fn fix(&self) -> String {
         match self {
             Self::Silent { member } => format!("start {member}, or look at the way to it"),
+            Self::Unresolved { .. } => "correct the name server, or members everywhere".to_owned(),
             Self::Differs { member } => format!(
                 "give {member} and this command the same cluster, members, quorums and drift"
             ),
@@ -296,7 +317,7 @@ impl Survey {
                 None if self.differing.contains(member) => {
                     return Some(Unsafe::Differs { member: member.clone() });
                 }
-                None => return Some(Unsafe::Silent { member: member.clone() }),
+                None => return Some(self.silence(member)),
                 Some(Service::Serving) => {}
                 Some(service) => {
                     return Some(Unsafe::NotServing { member: member.clone(), service });
@@ -306,6 +327,16 @@ impl Survey {
         self.elections
             .iter()
             .find_map(|(election, grants)| self.unrenewed(election, grants, before))
+    }
+
+    /// Why `member` does not answer, as far as that is known.
+    #[must_use]
+    pub fn silence(&self, member: &NodeName) -> Unsafe {
+        let member = member.clone();
+        match self.unresolved.get(&member) {
+            Some(why) => Unsafe::Unresolved { why: why.clone(), member },
+            None => Unsafe::Silent { member },
+        }
     }
 
     /// Those that lost their memory, if the rest is no quorum: each of them needs one of others.
@@ -377,12 +408,11 @@ fn has_renewed(
     })
 }
 
-/// Asks every member for its elections and what it holds of each, from a socket of its own on
-/// `from`. Takes a few round trips for each election, longer when somebody is silent: who leaves
-/// one question unanswered is asked no more. The keys must allow to ask of all elections. Cancel
-/// safe.
-pub async fn survey(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> io::Result<Survey> {
-    let mut asker = Asker::new(config, keys, from).await?;
+/// Asks every member for its elections and what it holds of each, from a socket of its own.
+/// Takes a few round trips for each election, longer when somebody is silent: who leaves one
+/// question unanswered is asked no more. The keys must allow to ask of all elections. Cancel safe.
+pub async fn survey(config: &Checked, way: Way<'_>) -> io::Result<Survey> {
+    let mut asker = Asker::new(config, way).await?;
     let mut members = BTreeMap::new();
     let mut names = BTreeSet::new();
     for member in &config.members {
@@ -429,164 +459,33 @@ pub async fn survey(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> 
         }
         elections.insert(name, holders);
     }
-    let differing = asker.differing(config);
-    Ok(Survey { members, elections, longest, raising, differing, config: config.clone() })
+    let (differing, config) = (asker.differing(config), config.clone());
+    let unresolved = asker.unresolved;
+    Ok(Survey { members, elections, longest, raising, differing, unresolved, config })
 }
 
-/// Asks every member what it knows of one election, from a socket of its own on `from`. Takes a
-/// few round trips, longer when somebody is silent. One to which the system cannot send is as
+/// Asks every member what it knows of one election, from a socket of its own. Takes a few round
+/// trips, longer when somebody is silent. One to which the system cannot send is as
 /// silent as one that does not answer; an error says that there is no socket. Cancel safe.
-pub async fn ask(
-    config: &Checked,
-    keys: Option<&Keys>,
-    from: SocketAddr,
-    election: &ElectionName,
-) -> io::Result<Seen> {
-    let mut asker = Asker::new(config, keys, from).await?;
+pub async fn ask(config: &Checked, way: Way<'_>, election: &ElectionName) -> io::Result<Seen> {
+    let mut asker = Asker::new(config, way).await?;
     let mut states = BTreeMap::new();
     for member in &config.members {
         let state = asker.state(member.address, election).await.ok().flatten();
         states.insert(member.name.clone(), state);
     }
-    Ok(Seen { states, differing: asker.differing(config) })
-}
-
-struct Asker {
-    socket: UdpSocket,
-    packer: Packer,
-    digest: u64,
-    patience: Duration,
-    /// Who was asked, and answered with another digest.
-    differing: BTreeSet<SocketAddr>,
-    seal: Option<Seal>,
-}
-
-impl Asker {
-    async fn new(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> io::Result<Self> {
-        let seal = keys.map(|keys| Seal::new(keys.clone(), config)).transpose();
-        let seal = seal.map_err(io::Error::other)?;
-        let inc = match &seal {
-            Some(seal) => seal.inc(),
-            None => Inc(crate::entropy::number().map_err(io::Error::other)?),
-        };
-        let name = NodeName::new(NAME).map_err(io::Error::other)?;
-        let who = Who { name, inc };
-        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
-        let patience = (config.round_trip * 4).max(Duration::from_millis(50));
-        let socket = UdpSocket::bind(from).await?;
-        let (digest, differing) = (config.digest(), BTreeSet::new());
-        Ok(Self { socket, packer, digest, patience, differing, seal })
-    }
-
-    /// Sends a question until an answer from that address passes `read`, or gives up.
-    async fn ask<T>(
-        &mut self,
-        to: SocketAddr,
-        question: &Message,
-        read: impl Fn(Message) -> Option<T>,
-    ) -> io::Result<Option<T>> {
-        let mut datagram = self.packer.start();
-        self.packer.push(&mut datagram, question);
-        for _ in 0..TRIES {
-            self.send(to, &datagram).await?;
-            let answer = tokio::time::timeout(self.patience, self.answer(to, &read)).await;
-            if let Ok(answer) = answer {
-                return answer.map(Some);
-            }
-        }
-        Ok(None)
-    }
-
-    /// Sends a datagram, sealed if there are keys.
-    async fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
-        let Some(seal) = &mut self.seal else {
-            return self.socket.send_to(datagram, to).await.map(drop);
-        };
-        let mut sealed = Vec::new();
-        seal.outgoing(clock::now(), to, datagram, |to, bytes| {
-            sealed.push((to, bytes.to_vec()));
-            Ok(())
-        })?;
-        self.send_all(sealed).await
-    }
-
-    async fn send_all(&self, sealed: Vec<(SocketAddr, Vec<u8>)>) -> io::Result<()> {
-        for (to, bytes) in sealed {
-            self.socket.send_to(&bytes, to).await?;
-        }
-        Ok(())
-    }
-
-    async fn answer<T>(
-        &mut self,
-        to: SocketAddr,
-        read: impl Fn(Message) -> Option<T>,
-    ) -> io::Result<T> {
-        let mut buffer = [0; SEALED_MAX + 1];
-        loop {
-            let (length, from) = self.socket.recv_from(&mut buffer).await?;
-            if from != to {
-                continue;
-            }
-            let Some(datagram) = self.unseal(from, &mut buffer[..length]).await? else { continue };
-            let messages = match open(self.digest, 0, datagram) {
-                Ok((_, messages)) => messages,
-                Err(dropped) => {
-                    if let Dropped::Digest(_) = dropped {
-                        self.differing.insert(from);
-                    }
-                    continue;
-                }
-            };
-            if let Some(answer) = messages.filter_map(Result::ok).find_map(&read) {
-                return Ok(answer);
-            }
-        }
-    }
-
-    /// What a member at `from` sent, if it is to be read. What waited for a welcome is sent.
-    async fn unseal<'a>(
-        &mut self,
-        from: SocketAddr,
-        datagram: &'a mut [u8],
-    ) -> io::Result<Option<&'a [u8]>> {
-        let Some(seal) = &mut self.seal else { return Ok(Some(datagram)) };
-        let mut sealed = Vec::new();
-        let opened = seal.incoming(clock::now(), from, datagram, |to, bytes| {
-            sealed.push((to, bytes.to_vec()));
-            Ok(())
-        });
-        let opened = opened.ok().flatten();
-        self.send_all(sealed).await?;
-        Ok(opened.filter(|by| by.authority == Authority::Cluster).map(|opened| opened.plain))
-    }
-
-    async fn state(
-        &mut self,
-        to: SocketAddr,
-        election: &ElectionName,
-    ) -> io::Result<Option<State>> {
-        let start: Time = clock::now();
-        let question = Message::Query(Query { election: election.clone(), start });
-        let state = self.ask(to, &question, |message| match message {
-            Message::State(state) if state.start == start => Some(state),
-            _ => None,
-        });
-        state.await
-    }
-
-    fn differing(&self, config: &Checked) -> BTreeSet<NodeName> {
-        let members = config.members.iter();
-        let differing = members.filter(|member| self.differing.contains(&member.address));
-        differing.map(|member| member.name.clone()).collect()
-    }
+    let differing = asker.differing(config);
+    Ok(Seen { states, differing, unresolved: asker.unresolved })
 }
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::nerio::wire::DATAGRAM_MAX;
-    use tenure_core::nerio::{Config, Listed, Member};
+    use tenure_core::Time;
+    use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
+    use tenure_core::nerio::{Config, Inc, Listed, Member, Who};
+    use tokio::net::UdpSocket;
 
+    use super::asker::TRIES;
     use super::*;
 
     fn holder(who: &str, start: u64) -> Holder {
@@ -623,6 +522,7 @@ mod tests {
             longest: BTreeMap::new(),
             raising: BTreeMap::new(),
             differing: BTreeSet::new(),
+            unresolved: BTreeMap::new(),
             config: config.check().unwrap(),
         }
     }
@@ -634,6 +534,11 @@ mod tests {
         let late = "a has not granted the latest lease of e to p";
         let said = |survey: &Survey| survey.obstacle(None).map(|why| why.to_string());
         assert_eq!(said(&survey).as_deref(), Some(late));
+        let mut unknown = survey.clone();
+        unknown.members.insert(name("b"), None);
+        unknown.unresolved.insert(name("b"), "its name db does not resolve: none".into());
+        let why = "b cannot be asked: its name db does not resolve: none";
+        assert_eq!(said(&unknown).as_deref(), Some(why));
         survey.members.insert(name("c"), Some(Service::Failing));
         assert_eq!(said(&survey).as_deref(), Some("c is unable to write its state directory"));
         survey.members.insert(name("b"), None);
@@ -803,8 +708,10 @@ mod tests {
                 socket.send_to(&datagram, from).await.unwrap();
             }
         };
+        let from = ([127, 0, 0, 1], 0).into();
+        let way = Way { keys: None, hosts: &Hosts::new(), from };
         let seen = tokio::select! {
-            seen = survey(&config, None, ([127, 0, 0, 1], 0).into()) => seen.unwrap(),
+            seen = survey(&config, way) => seen.unwrap(),
             () = member => unreachable!("it answers for ever"),
         };
         (seen, questions)

@@ -1,7 +1,7 @@
 //! Plain UDP.
 
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::task::{Context, Poll};
 
 use socket2::{Domain, Protocol, Socket, Type};
@@ -73,6 +73,10 @@ impl Udp {
             let domain = Domain::for_address(address);
             let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
             socket.set_nonblocking(true)?;
+            if address.is_ipv6() && address.ip().is_unspecified() {
+                // Whatever the system's default is: members may be of both families.
+                socket.set_only_v6(false)?;
+            }
             // Best effort: a smaller buffer loses bursts, and what is lost is sent again.
             let _ = socket.set_recv_buffer_size(BUFFER);
             let _ = socket.set_send_buffer_size(BUFFER);
@@ -82,6 +86,17 @@ impl Udp {
             Ok(Self { socket, watched: None, address })
         };
         open().map_err(refused)
+    }
+
+    /// All addresses of this machine, of both families where it has both.
+    #[must_use]
+    pub fn everywhere(port: u16) -> SocketAddr {
+        let both = Socket::new(Domain::IPV6, Type::DGRAM, Some(Protocol::UDP))
+            .and_then(|socket| socket.set_only_v6(false))
+            .is_ok();
+        let ip: IpAddr =
+            if both { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+        SocketAddr::new(ip, port)
     }
 
     /// Registers with the runtime it is used in, which is not the one it was made in.
@@ -99,6 +114,13 @@ impl Transport for Udp {
     }
 
     fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
+        let to = match to {
+            // A socket of both families takes IPv4 addresses in the form of IPv6.
+            SocketAddr::V4(v4) if self.address.is_ipv6() => {
+                SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port())
+            }
+            to => to,
+        };
         self.socket.send_to(datagram, to).map(drop)
     }
 

@@ -4,8 +4,8 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use tenure::View;
-use tenure::nerio::survey::survey;
-use tenure::nerio::{Checked, Config, Node, Notice};
+use tenure::nerio::survey::{Way, survey};
+use tenure::nerio::{Checked, Config, Hosts, Node, Notice};
 use tenure::state::Opening;
 use tenure_core::nerio::wire::{Envelope, Packer};
 use tenure_core::nerio::{Inc, List, Message, Service, Who};
@@ -139,7 +139,8 @@ async fn a_first_start_that_was_not_said_to_be_one_is_mended() {
     assert!(leadership.is_current());
     soon(async {
         let from = "127.0.0.1:0".parse().unwrap();
-        while survey(&config, None, from).await.unwrap().members[&"c".parse().unwrap()]
+        let way = Way { keys: None, hosts: &Hosts::new(), from };
+        while survey(&config, way).await.unwrap().members[&"c".parse().unwrap()]
             != Some(Service::Serving)
         {}
     })

@@ -5,6 +5,7 @@
 mod agree;
 mod handles;
 mod lead;
+mod names;
 mod overload;
 mod restart;
 mod sealed;

@@ -8,7 +8,8 @@ mod troubles;
 
 use std::time::Duration;
 
-use tenure_core::nerio::Member;
+use tenure::NodeName;
+use tenure::nerio::{Member, Place};
 
 pub use self::cluster::Cluster;
 pub(crate) use self::cluster::timing;
@@ -23,7 +24,7 @@ use crate::settings::table::{self, CLUSTER_WIDE, NETWORK, TIMING, plain, span};
 use crate::settings::{Layers, Spec, parse};
 
 crate::settings! {
-    MEMBERS: Vec<Member> = "members" "LIST" Members, Everywhere, Nothing, CLUSTER_WIDE,
+    MEMBERS: Vec<(NodeName, Place)> = "members" "LIST" Members, Everywhere, Nothing, CLUSTER_WIDE,
         parse::members, members,
         "The nodes and their addresses: a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103";
     QUORUMS: String = "quorums" "SYSTEM" Text, Everywhere, Text("majority"), CLUSTER_WIDE,
@@ -154,8 +155,9 @@ impl Protocol for Nerio {
 }
 
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]
-fn members(value: &Vec<Member>) -> String {
-    list(value)
+fn members(value: &Vec<(NodeName, Place)>) -> String {
+    let pairs: Vec<_> = value.iter().map(|(name, place)| format!("{name}={place}")).collect();
+    pairs.join(",")
 }
 
 /// Members as the setting is written.

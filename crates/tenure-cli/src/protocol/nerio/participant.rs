@@ -1,6 +1,5 @@
 //! A node of Nerio with the settings of a command.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure::nerio::state::MemoryError;
@@ -62,7 +61,7 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
     let seen = ask_all(cluster, origins).await?;
     let (mut all, mut serving) = (Vec::new(), MemberSet::EMPTY);
     for (nth, member) in cluster.config.members.iter().enumerate() {
-        let (name, address) = (member.name.clone(), member.address.to_string());
+        let (name, address) = (member.name.clone(), cluster.place(member));
         let service = seen.members.get(&name).copied().flatten();
         let state = match service {
             Some(Service::Serving) => "serving",
@@ -77,7 +76,7 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
         let what = match service {
             Some(service) => Unsafe::NotServing { member: name.clone(), service },
             None if state == "differs" => Unsafe::Differs { member: name.clone() },
-            None => Unsafe::Silent { member: name.clone() },
+            None => seen.silence(&name),
         };
         if state == "serving" {
             serving = serving.with(nth);
@@ -115,8 +114,9 @@ fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
 
 /// Asks each member of `cluster` how it does, and what it holds.
 pub(crate) async fn ask_all(cluster: &Cluster, origins: &Origins) -> Result<Survey, Failure> {
-    let from = SocketAddr::new(cluster.listen.ip(), 0);
-    survey(&cluster.config, cluster.key(), from).await.map_err(|error| {
+    let way = cluster.way();
+    survey(&cluster.config, way).await.map_err(|error| {
+        let from = way.from;
         let what = format!("the members cannot be asked from {from}: {error}");
         let fix = "give --listen with an address of this machine";
         origins.explain(Failure::new(Exit::System, what, fix), &["listen"])
@@ -232,7 +232,8 @@ pub(crate) fn start(
     origins: &Origins,
 ) -> Result<Node, Failure> {
     // Other addresses than loopback were refused already without keys, unless the user insisted.
-    let mut builder = builder.listen(cluster.listen).insecure_any_address();
+    let hosts = cluster.hosts.clone();
+    let mut builder = builder.listen(cluster.listen).hosts(hosts).insecure_any_address();
     if let Some(keys) = cluster.key() {
         builder = builder.keys(keys.clone());
     }

@@ -61,17 +61,16 @@ pub(super) async fn watch(
 fn tell(notice: &Notice, cluster: &Cluster, differing: &Differing) {
     match notice {
         // Strangers can send that; from a member's address it is worth a warning.
-        Notice::Mismatch { peer, address, .. }
-            if cluster.config.position_at(*address).is_some() =>
-        {
+        Notice::Mismatch { peer, address, .. } if is_of_a_member(peer, *address, cluster) => {
             failure::warn(&notice.to_string());
             let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner);
             differing.insert(peer.clone());
         }
         // The same.
-        Notice::Key { address, .. } if cluster.config.position_at(*address).is_some() => {
+        Notice::Key { peer: Some(peer), .. } if cluster.config.position(peer).is_some() => {
             failure::warn(&notice.to_string());
         }
+        Notice::Unresolved { .. } | Notice::Resolved { .. } => failure::warn(&notice.to_string()),
         Notice::NoQuorumAgrees { .. } => {
             failure::warn(&format!("{notice}; it goes on asking"));
         }
@@ -81,6 +80,14 @@ fn tell(notice: &Notice, cluster: &Cluster, differing: &Differing) {
             failure::warn(&notice.to_string());
         }
         _ => {}
+    }
+}
+
+/// Without keys a member's address says that it is that member; with keys it has shown it.
+fn is_of_a_member(peer: &NodeName, address: SocketAddr, cluster: &Cluster) -> bool {
+    match cluster.keys {
+        Some(_) => cluster.config.position(peer).is_some(),
+        None => cluster.config.position_at(address).is_some(),
     }
 }
 
@@ -120,8 +127,7 @@ pub(super) async fn nobody(
     differing: Differing,
     election: ElectionName,
 ) -> Option<Nobody> {
-    let from = SocketAddr::new(cluster.listen.ip(), 0);
-    let seen = survey::ask(&cluster.config, cluster.key(), from, &election).await.ok()?;
+    let seen = survey::ask(&cluster.config, cluster.way(), &election).await.ok()?;
     let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner).clone();
     differing.extend(seen.differing);
     let (mut able, mut lost, mut failing) = (MemberSet::EMPTY, MemberSet::EMPTY, false);
@@ -132,7 +138,10 @@ pub(super) async fn nobody(
         let Some(state) = seen.states.get(name).and_then(Option::as_ref) else {
             why.push(match differing.contains(name) {
                 true => format!("{name} runs with another configuration"),
-                false => format!("{name} does not answer"),
+                false => match seen.unresolved.get(name) {
+                    Some(reason) => format!("{name} cannot be asked: {reason}"),
+                    None => format!("{name} does not answer"),
+                },
             });
             continue;
         };
@@ -268,7 +277,8 @@ mod tests {
         let address = ([127, 0, 0, 1], 7_101).into();
         let member = Member { name: "a".parse().unwrap(), address };
         let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
-        let cluster = Cluster { config, listen: address, keys: None, exit_on_mismatch: true };
+        let (hosts, keys) = (tenure::nerio::Hosts::new(), None);
+        let cluster = Cluster { config, hosts, listen: address, keys, exit_on_mismatch: true };
         let (notices, heard) = broadcast::channel(1);
         let none = || Notice::NoQuorumAgrees { differing: vec!["a".parse().unwrap()], members: 1 };
         notices.send(none()).unwrap();
