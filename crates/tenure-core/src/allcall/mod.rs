@@ -217,14 +217,13 @@
 //!   whose clocks differ the ruling lets both go on; one of them knows that it has moved, and
 //!   stops.
 //! - *One that resigned is not waited for*: a tombstone ends its presence until it is heard again.
-//! - *With `serve-out` the best rank leads alone within 2L − K + H + 3d* of a heal, and not within
-//!   L + K + 3H: the one that serves out may have renewed just before, and be renewed once more
-//!   before it hears of the better one.
-//! - *Promise (a) on several servers is about participants that do at once what is due*: one that is
-//!   stopped between hearing and acting may be overtaken by what went another way.
-//! - *`vacant` takes L + K of listening*, or the word of a candidate that has listened so long, where
-//!   one round would do for one that could be sure to hear everybody in it: a leader that is stopped
-//!   answers no round, and leads.
+//! - *With `serve-out` the best rank leads alone within 2L − K + H + 3d* of a heal, and not
+//!   within L + K + 3H: the one that serves out may have renewed just before, and renew once
+//!   more before it hears of the better one.
+//! - *Promise (a) on several servers is about participants that do at once what is due*: one that
+//!   is stopped between hearing and acting may be overtaken by what went another way.
+//! - *`vacant` takes L + K of listening*, or the word of a candidate that has listened so long,
+//!   and not one round: a leader that is stopped answers no round, and leads.
 //!
 //! # Invariants
 //!

@@ -130,8 +130,8 @@ impl Heard {
         known.is_none_or(|(_, known)| known != *terms)
     }
 
-    /// How long one that claimed at `since` waits for others of its group with other terms: until
-    /// what they lead by now is over, or, where they make no claims, what they were heard to lead by.
+    /// How long one that claimed at `since` waits for others of its group with other terms: for as
+    /// long as they may lead after that, or, where they make no claims, after they were heard.
     pub(super) fn grace(&self, since: Time, config: &Checked) -> Duration {
         let spans = self.unlike.values().map(|(until, terms)| match terms.mode {
             Mode::AtMostOne => terms.leads_for(config),

@@ -27,8 +27,8 @@
 //!   one replica) forgets a claim, and for up to T two may lead in `at_most_one`. Their fences are
 //!   in order all the same.
 //! - **Anything against participants that lie.** Who may write to the topic takes part.
-//! - **A role whose owner can read its partition, and not write to it.** It stays the owner as long as
-//!   it reports to its coordinator. It says that it cannot write.
+//! - **A role whose owner can read its partition, and not write to it.** It stays the owner as
+//!   long as it reports to its coordinator. It says that it cannot write.
 //! - **A role for which its owner does not stand.** A partition cannot be given back alone. Its
 //!   owner says [which roles are unfilled](OwnEvent::Unfilled).
 //! - **Two groups on one topic** share the fate of each partition: without a leader of its broker
@@ -159,7 +159,7 @@
 //! | seek, and pauses of 50 ms to 2 s | 1 s | an end that was not found is looked for again |
 //! | grace + publish interval | 1.5 s | one that has lost all that it led, and does not stand again, leaves the group; one that resigned leaves at once |
 //! | R after leaving | 6 s | an answer that does not come is not waited for |
-//! | T without a record; T after a claim that was written | 25 s; 5 s | a partition that brings nothing is read anew from its end |
+//! | T without a record, or after a claim | 25 s, 5 s | a partition that brings nothing is read anew |
 //! | [`Config::silence`] | 2.6 s | who is not heard is there no more; if nobody is, the ledger is asked again |
 //! | [`Config::heard_leads`] | 26 s, 6.1 s | who was not heard leads no more |
 //!
@@ -183,8 +183,8 @@
 //! 3. Reading begins at the end that was found after the assignment, and a claim is made after
 //!    that: appended before, it would never be read back. What is older refreshes nothing.
 //! 4. Whether one leads is computed from the clock at every question.
-//! 5. M is part of the group's id, and so is the election. A process that sees another M, at the topic or in a record of
-//!    its group, ends all leaderships for good.
+//! 5. M is part of the group's id, and so is the election. A process that sees another M, at the
+//!    topic or in a record of its group, ends all leaderships for good.
 //! 6. The driver checks the topic ([`Config::retention`]),
 //! 7. and the session timeout against what the broker allows.
 //! 8. An assignment adds to what a process has, and a revocation takes only what it names: who

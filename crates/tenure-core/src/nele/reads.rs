@@ -81,8 +81,8 @@ impl Reads {
         open
     }
 
-    /// When its end is to be looked for: again, or in `at_least_one` because nothing was read for T.
-    /// As every member writes to every partition, a reader that is told nothing may not come beyond
+    /// When its end is to be looked for: again, or in `at_least_one` as nothing was read for T. As
+    /// every member writes to every partition, a reader that is told nothing may not come beyond
     /// something that it cannot read. In `at_most_one` a claim that is not read back shows that.
     pub(super) fn due(&self, config: &Checked) -> Option<Time> {
         match self.place {

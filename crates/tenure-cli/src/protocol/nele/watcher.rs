@@ -75,8 +75,8 @@ impl Watcher {
                 self.warn("name", &(text.to_owned() + ": give each its own --id"));
             }
             OwnEvent::Unlike { .. } => {
-                let advice = ": nothing is promised while they differ; give all of a group the same \
-                              --mode, --takeover, --drift and --fence-base, with all of them stopped";
+                let advice = ": nothing is promised while they differ; give all of a group the \
+                              same --mode, --takeover, --drift and --fence-base, with all stopped";
                 self.warn("terms", &(text.to_owned() + advice));
             }
             _ => {}
