@@ -12,7 +12,7 @@ use rdkafka::producer::{BaseRecord, Producer as _, ProducerContext, ThreadedProd
 use tenure_core::nele::{Entry, EntryNumber, Kind, Partition, Report, Target};
 
 use super::queue::Queue;
-use crate::told::Told;
+use crate::told::{LOG, Told};
 use crate::{explain, wire};
 
 /// Which record something became of.
@@ -123,7 +123,12 @@ impl Writer {
     /// What was refused is written again by those who write again anyway.
     fn begin_anew(&mut self) {
         if let Ok(producer) = producer(&self.config, &self.queue) {
-            self.producer = producer;
+            let before = std::mem::replace(&mut self.producer, producer);
+            // It waits for what it has sent when it is dropped, and nobody else must.
+            let drops = std::thread::Builder::new().name("tenure-producer".into());
+            if let Err(error) = drops.spawn(move || drop(before)) {
+                tracing::debug!(target: LOG, "the producer before is dropped here: {error}");
+            }
         }
     }
 }

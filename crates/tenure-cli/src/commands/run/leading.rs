@@ -87,7 +87,7 @@ pub(super) async fn lead<K: Class>(
         biased;
         order = runner.orders.stop() => return Ok(match order {
             Order::End(signal) => Ended::Signal(signal),
-            Order::StepDown | Order::Go => Ended::GivenUp,
+            Order::StepDown(_) | Order::Go => Ended::GivenUp,
         }),
         settled = leadership.settled() => settled,
     };

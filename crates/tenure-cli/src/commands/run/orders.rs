@@ -7,8 +7,9 @@ use tokio::sync::watch;
 pub(super) enum Order {
     /// Campaign, and run CMD while leading.
     Go,
-    /// Stop CMD, give up, and campaign for nothing until told so.
-    StepDown,
+    /// Stop CMD, give up, and campaign for nothing until told so. Which time that is: who sees only
+    /// the second of two, and not what was between them, has to answer that one, too.
+    StepDown(u64),
     /// The same, and end: with this signal.
     End(u8),
 }

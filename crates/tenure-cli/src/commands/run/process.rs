@@ -102,15 +102,15 @@ struct Process {
     orders: watch::Sender<Order>,
     /// Clients that want everything to be given back.
     to_give_back: mpsc::Receiver<oneshot::Sender<Answer>>,
-    /// Runners that have stepped down.
-    to_park: mpsc::Receiver<()>,
+    /// Runners that have stepped down, by which order.
+    to_park: mpsc::Receiver<u64>,
     runners: JoinSet<Result<Exit, Failure>>,
 }
 
 impl Process {
     /// Ends when all runners have, as the first of them that ended.
     async fn serve(mut self, participant: &dyn Participant) -> Result<Exit, Failure> {
-        let (mut first, mut parked) = (None, 0);
+        let (mut first, mut parked, mut times) = (None, 0, 0_u64);
         let mut client: Option<oneshot::Sender<Answer>> = None;
         loop {
             tokio::select! {
@@ -130,13 +130,14 @@ impl Process {
                     Some(_) => drop(reply.send(already())),
                     None if *self.orders.borrow() != Order::Go => drop(reply),
                     None => {
-                        (client, parked) = (Some(reply), 0);
-                        let _ = self.orders.send(Order::StepDown);
+                        (client, parked, times) = (Some(reply), 0, times + 1);
+                        let _ = self.orders.send(Order::StepDown(times));
                     }
                 },
-                Some(()) = self.to_park.recv() => {
-                    parked += 1;
-                    if parked == self.runners.len() && *self.orders.borrow() == Order::StepDown {
+                Some(time) = self.to_park.recv() => {
+                    parked += usize::from(time == times);
+                    let steps_down = *self.orders.borrow() == Order::StepDown(times);
+                    if parked == self.runners.len() && steps_down {
                         if let Some(give_back) = participant.give_back_all() {
                             give_back.await;
                         }

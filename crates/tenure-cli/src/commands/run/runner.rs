@@ -30,7 +30,7 @@ pub(super) struct Shared {
     /// Takes clients that want everything to be given back.
     pub(super) give_back: mpsc::Sender<oneshot::Sender<Answer>>,
     /// Told when this one has stepped down.
-    pub(super) parked: mpsc::Sender<()>,
+    pub(super) parked: mpsc::Sender<u64>,
 }
 
 /// Everything that outlives one leadership.
@@ -46,7 +46,7 @@ pub(super) struct Runner<K: Class> {
     /// Clients that asked for a hand-over and wait for the next leader.
     pub(super) handing: JoinSet<()>,
     give_back: mpsc::Sender<oneshot::Sender<Answer>>,
-    parked: mpsc::Sender<()>,
+    parked: mpsc::Sender<u64>,
 }
 
 impl<K: Class> Runner<K> {
@@ -82,8 +82,9 @@ impl<K: Class> Runner<K> {
     async fn serve(&mut self) -> Result<Exit, Failure> {
         let mut late = 0_u32;
         loop {
-            if self.orders.now() == Order::StepDown {
-                self.park().await;
+            if let order @ Order::StepDown(time) = self.orders.now() {
+                self.park(order, time).await;
+                continue;
             }
             let leadership = match self.campaign().await? {
                 Campaigned::Won(leadership) => *leadership,
@@ -117,11 +118,11 @@ impl<K: Class> Runner<K> {
         }
     }
 
-    /// Campaigns for nothing until told to.
-    async fn park(&mut self) {
+    /// Campaigns for nothing as long as this order holds.
+    async fn park(&mut self, order: Order, time: u64) {
         // The process waits for all of them.
-        let _ = self.parked.send(()).await;
-        while self.orders.now() == Order::StepDown {
+        let _ = self.parked.send(time).await;
+        while self.orders.now() == order {
             tokio::select! {
                 biased;
                 _ = self.orders.next() => {}
@@ -140,7 +141,7 @@ impl<K: Class> Runner<K> {
                 biased;
                 order = self.orders.stop() => return match order {
                     Order::End(signal) => Some(signal),
-                    Order::StepDown | Order::Go => None,
+                    Order::StepDown(_) | Order::Go => None,
                 },
                 asked = self.control.next() => self.answer(asked, None),
                 Some(_) = self.handing.join_next() => {}
@@ -167,7 +168,7 @@ impl<K: Class> Runner<K> {
                 biased;
                 order = self.orders.stop() => return Ok(match order {
                     Order::End(signal) => Campaigned::Signal(signal),
-                    Order::StepDown | Order::Go => Campaigned::SteppedDown,
+                    Order::StepDown(_) | Order::Go => Campaigned::SteppedDown,
                 }),
                 won = &mut campaign => return match won {
                     Ok(leadership) => Ok(Campaigned::Won(Box::new(leadership))),
