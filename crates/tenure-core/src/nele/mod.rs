@@ -154,7 +154,7 @@
 //! | publish interval | 500 ms | no partition dries up, and evidence is younger than T |
 //! | T after news | 25 s, 5 s | a leader ends: after the last record read, or the send of the last own record that was read back |
 //! | G = ⌈T·(1 + ρ)/(1 − ρ)⌉ | 5.01 s | one whose evidence was sent before the claim was appended has ended |
-//! | T after a claim is sent | 5 s | its outcome is not known: it is made again |
+//! | T after a claim is sent | 5 s | its outcome is not known: it is made again, after a pause |
 //! | publish interval + up to one more | 0.5 to 1 s | a claim is repeated; of two claimants one goes first |
 //! | seek, and pauses of 50 ms to 2 s | 1 s | an end that was not found is looked for again |
 //! | grace + publish interval | 1.5 s | one that has lost all that it led, and does not stand again, leaves the group; one that resigned leaves at once |

@@ -342,7 +342,8 @@ pub(crate) fn a_claim_that_is_not_read_back_is_made_again() {
     stage.assign(0, &[0]);
     stage.pass(ms(3_900));
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 1, "one is under way at most");
-    stage.pass(ms(200));
+    // T, and a pause as after each claim.
+    stage.pass(ms(1_200));
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 2);
 }
 

@@ -96,6 +96,23 @@ fn one_that_resigns_all_leaves_and_joins_again() {
     }
 }
 
+/// It will stand for the role that it has lost as soon as its work has ended.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_has_resigned_one_role_stays_a_while_when_it_loses_the_last() {
+    let mut stage = Stage::led(1, Mode::AtMostOne);
+    stage.campaign(0, "x/1");
+    stage.assign(0, &[1]);
+    stage.pass(ms(6_000));
+    stage.command(0, "x/1", Command::Resign);
+    stage.pass(ms(100));
+    stage.nodes[0].holds_back = true;
+    stage.pass(ms(4_100));
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
+    assert_eq!(leaves(&stage, 0), 0);
+    stage.pass(ms(2_000));
+    assert_eq!(leaves(&stage, 0), 1);
+}
+
 /// Late news of the membership that it has left.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn one_that_has_left_is_assigned_nothing() {

@@ -176,7 +176,8 @@ impl Nele {
     /// The application gives one role up. Its partition stays while there are others.
     fn resign(&mut self, role: Role, out: &mut Out) {
         self.finish(role, None, out);
-        (self.group.quits, self.changed) = (true, true);
+        let none = self.campaigns().next().is_none();
+        (self.group.quits, self.changed) = (none, true);
     }
 
     /// A campaign or a leadership ends. Of one that led others know once the group is left, if it

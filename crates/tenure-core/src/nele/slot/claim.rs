@@ -227,6 +227,8 @@ impl Slot {
             && ruling(Rule::ClaimMissed)
         {
             self.bid = Bid::Idle;
+            // What it was to replace may have become void just now.
+            self.pause(context);
             let open = self.reads.as_ref().filter(|reads| reads.is_open());
             let same = open.is_some_and(|reads| Some(reads.reading) == reading);
             if kept && same && ruling(Rule::SilentReadAnew) {
