@@ -35,6 +35,8 @@ pub struct Read {
     pub claim: Option<Proof>,
     /// When the last claim was voided.
     pub voided: Option<Time>,
+    /// Which that was: what was due then came first.
+    pub was: Option<Proof>,
     /// When something was read of it last.
     pub news: Option<Time>,
     /// Whether that was since it was assigned last.
@@ -64,8 +66,8 @@ impl Read {
     }
 
     fn void(&mut self, at: Time) {
-        if self.claim.take().is_some() {
-            self.voided = Some(at);
+        if let Some(claim) = self.claim.take() {
+            (self.voided, self.was) = (Some(at), Some(claim));
         }
     }
 

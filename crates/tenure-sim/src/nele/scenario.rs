@@ -83,6 +83,13 @@ pub enum Own<'a> {
         /// When, on its clock.
         at: Time,
     },
+    /// A core says that its claim to a partition is void.
+    Voided {
+        /// Which node.
+        node: usize,
+        /// Which partition.
+        partition: u32,
+    },
     /// An application leaves the group.
     Leaves {
         /// Which node.
@@ -289,6 +296,9 @@ impl Scenario for Emergence {
             Effect::Emit { election, event: Told::Core(event) } => {
                 let election = election.as_ref().and_then(|name| run.election(name));
                 run.count(context, (node, election), event);
+                if let Event::Own(OwnEvent::ClaimVoid { partition, .. }) = event {
+                    return run.tell_own(context, Own::Voided { node, partition: partition.0 });
+                }
                 let (partition, at) = match event {
                     Event::Own(OwnEvent::Assigned { partition }) => (partition.0, None),
                     Event::Own(OwnEvent::Unassigned { partition, .. }) => {

@@ -36,10 +36,20 @@ fn proof(check: &Check<'_>, node: usize, election: usize) -> Option<(Config, Opt
     Some(((**config).clone(), proof))
 }
 
+/// What was claimed until this very input.
+fn just_voided(check: &Check<'_>, node: usize, config: &Config, election: usize) -> Option<Proof> {
+    let partition: Partition = config.partition_of(config.role(&check.plan.elections[election])?);
+    let account = check.own.account(node)?;
+    let read = account.partitions.get(&partition).filter(|read| read.assigned)?;
+    read.was.filter(|_| read.voided == Some(account.at))
+}
+
 fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
     let Claimed { node, election, .. } = *claim;
     let (name, of) = (check.name(node), check.election(election));
     let Some((config, proof)) = proof(check, node, election) else { return Ok(()) };
+    // It may have become void by what is heard now, after what was due.
+    let proof = proof.or_else(|| just_voided(check, node, &config, election));
     let Some(proof) = proof else {
         return Err(format!("{name} claims {of}, and has no claim in the log that counts"));
     };

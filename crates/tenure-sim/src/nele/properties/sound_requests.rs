@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::nele::{Change, Kind, Partition, Rebalance, RebalanceId, Report, Request, Target};
 
@@ -12,6 +12,8 @@ use super::{Check, Emergence, Fact, Own, Property};
 pub(in super::super) struct SoundRequests {
     /// What each node is to give back.
     gives: BTreeMap<usize, RebalanceId>,
+    /// Claims that a node has found to be void in the input that it handles now.
+    void: BTreeSet<(usize, Partition)>,
 }
 
 impl Property<Emergence> for SoundRequests {
@@ -30,6 +32,9 @@ impl Property<Emergence> for SoundRequests {
             }) => {
                 self.gives.insert(node, *id);
             }
+            Fact::Own(Own::Voided { node, partition }) => {
+                self.void.insert((node, Partition(partition)));
+            }
             Fact::Own(Own::Asked { node, request, .. }) => {
                 let wrong = match request {
                     Request::GiveBack(id) => self.gives.remove(&node) != Some(*id),
@@ -38,9 +43,10 @@ impl Property<Emergence> for SoundRequests {
                 if wrong {
                     return Err(format!("{}: {request}, which it was not to", check.name(node)));
                 }
-                return judge(check, node, request);
+                return self.judge(check, node, request);
             }
             Fact::Handled { node, .. } => {
+                self.void.retain(|(of, _)| *of != node);
                 if let Some(id) = self.gives.get(&node) {
                     let name = check.name(node);
                     return Err(format!("{name} has not given back what rebalance {id} revokes"));
@@ -52,36 +58,42 @@ impl Property<Emergence> for SoundRequests {
     }
 }
 
-fn judge(check: &Check<'_>, node: usize, request: &Request) -> Result<(), String> {
-    let Request::Publish { to, entry } = request else { return Ok(()) };
-    let wrong = match (to, entry.kind) {
-        (Target::Every, Kind::Beat) => return Ok(()),
-        (Target::One(partition), Kind::Claim) => claims(check, node, *partition),
-        (Target::One(_), Kind::Beat) => Some("others dry up"),
-        (Target::Every, Kind::Claim) => Some("a claim is to one partition"),
-    };
-    match wrong {
-        None => Ok(()),
-        Some(wrong) => Err(format!("{}: {request}: {wrong}", check.name(node))),
+impl SoundRequests {
+    fn judge(&self, check: &Check<'_>, node: usize, request: &Request) -> Result<(), String> {
+        let Request::Publish { to, entry } = request else { return Ok(()) };
+        let wrong = match (to, entry.kind) {
+            (Target::Every, Kind::Beat) => return Ok(()),
+            (Target::One(partition), Kind::Claim) => self.claims(check, node, *partition),
+            (Target::One(_), Kind::Beat) => Some("others dry up"),
+            (Target::Every, Kind::Claim) => Some("a claim is to one partition"),
+        };
+        match wrong {
+            None => Ok(()),
+            Some(wrong) => Err(format!("{}: {request}: {wrong}", check.name(node))),
+        }
     }
-}
 
-/// What is wrong with a claim that is made now.
-fn claims(check: &Check<'_>, node: usize, partition: Partition) -> Option<&'static str> {
-    let account = check.own.account(node)?;
-    let Some(read) = account.partitions.get(&partition) else { return Some("it is unknown") };
-    if read.changed == Some(account.at) {
-        // What was due comes before what is heard.
-        return None;
+    /// What is wrong with a claim that is made now.
+    fn claims(&self, check: &Check<'_>, node: usize, partition: Partition) -> Option<&'static str> {
+        let account = check.own.account(node)?;
+        let Some(read) = account.partitions.get(&partition) else { return Some("it is unknown") };
+        if read.changed == Some(account.at) {
+            // What was due comes before what is heard.
+            return None;
+        }
+        if !read.assigned {
+            return Some("it is not assigned");
+        }
+        if !read.is_open() {
+            return Some("its end is not known");
+        }
+        if read.voided == Some(account.at) && !self.void.contains(&(node, partition)) {
+            // The same: it was due before what made the last one void was heard.
+            return None;
+        }
+        let config = &check.plan.process(node)?.config;
+        let spaced = read.voided.map(|voided| voided.after(config.publish_interval));
+        let now = check.plan.conditions.sites[node].clock.shows(check.now);
+        (spaced > Some(now)).then_some("the last one became void just now")
     }
-    if !read.assigned {
-        return Some("it is not assigned");
-    }
-    if !read.is_open() {
-        return Some("its end is not known");
-    }
-    let config = &check.plan.process(node)?.config;
-    let spaced = read.voided.map(|voided| voided.after(config.publish_interval));
-    let now = check.plan.conditions.sites[node].clock.shows(check.now);
-    (spaced > Some(now)).then_some("the last one became void just now")
 }
