@@ -73,8 +73,8 @@ impl Ends {
 /// So many that nobody answers for are asked in a row.
 const MISSES: usize = 3;
 
-/// One broker that does not answer fails a question about all partitions: each is asked alone, those
-/// last that failed before. Those left out after so many failures in a row are asked again soon.
+/// One broker that does not answer fails a question about all partitions: each is asked alone,
+/// those last that failed before. Who is left out after so many failures in a row asks again soon.
 fn one_by_one<R>(
     failed: &mut BTreeSet<Partition>,
     mut all: Vec<(Partition, R)>,
