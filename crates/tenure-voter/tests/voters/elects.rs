@@ -167,7 +167,7 @@ fn delays_nobody(answers: Option<Vec<String>>, reason: &str) {
         assert!(leadership.is_current());
         let counters = voters[0].counters().await.unwrap();
         let failed = counters.failed.iter().filter(|(why, _)| reason.is_empty() || **why == reason);
-        assert!(failed.map(|(_, times)| times).sum::<u64>() > 5, "{counters:?}");
+        assert!(failed.map(|(_, times)| times).sum::<u64>() > 0, "{counters:?}");
         drop(hung);
     });
 }
