@@ -1,9 +1,10 @@
 //! Elections over HTTP, carried by the loop that all protocols share.
 
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::marker::PhantomData;
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,8 +30,8 @@ const FAREWELL_MAX: Duration = Duration::from_secs(2);
 /// The most requests of others that wait for an answer of the core.
 const EXCHANGES_MAX: usize = 4_096;
 
-/// How many voters that do not answer are remembered, so that each is told once.
-const UNREACHABLE_MAX: usize = 512;
+/// How many voters that cannot be used are remembered, so that each kind of trouble is told once.
+const TROUBLED_MAX: usize = 512;
 
 /// The path of a release.
 const RELEASE: &str = "election/release";
@@ -58,7 +59,8 @@ pub(crate) struct Wired<C> {
     /// Whether it is left to the lookout to try that: a disk that hangs would keep the loop from
     /// heartbeats that a leadership needs.
     pub(crate) waits: bool,
-    pub(crate) unreachable: BTreeSet<VoterUrl>,
+    /// What was told of each voter that cannot be used.
+    pub(crate) troubles: BTreeMap<VoterUrl, Vec<mem::Discriminant<Notice>>>,
     /// Releases that were sent and are not answered.
     pub(crate) releasing: u32,
     pub(crate) notices: broadcast::Sender<Notice>,
@@ -96,27 +98,37 @@ impl<C: SafetyClass> Wired<C> {
             Ok((header, answer)) => {
                 let (election, mode) = (header.election.clone(), header.mode);
                 let ours = (&election, mode) == (&self.config.election, self.config.mode);
-                let news = self.unreachable.len() < UNREACHABLE_MAX;
-                if !ours && news && self.unreachable.insert(to.clone()) {
-                    self.notice(Notice::OtherNetwork { url: to.clone(), election, mode });
-                }
-                if ours && self.unreachable.remove(&to) {
+                if !ours {
+                    let url = to.clone();
+                    self.trouble(&to, Notice::OtherNetwork { url, election, mode });
+                } else if self.troubles.remove(&to).is_some() {
                     self.notice(Notice::Reachable { url: to.clone() });
                 }
                 Message::Answer { call, header, answer }
             }
             Err(failure) => {
                 count(&mut self.counters.failed, failure.label);
-                let room = self.unreachable.len() < UNREACHABLE_MAX;
-                if room && self.unreachable.insert(to.clone()) {
-                    let notice = Notice::of(to.clone(), failure);
-                    tracing::info!(target: LOG, "{notice}");
-                    self.notice(notice);
-                }
+                self.trouble(&to, Notice::of(to.clone(), failure));
                 Message::Failed { call }
             }
         };
         machine.input(Input::Message { from: Peer::At(to), message });
+    }
+
+    /// What keeps a voter from being used: each kind once, until it can be used again. One that was
+    /// not up yet, and then wants a certificate, is told as both.
+    fn trouble(&mut self, with: &VoterUrl, notice: Notice) {
+        let room = self.troubles.len() < TROUBLED_MAX;
+        if !room && !self.troubles.contains_key(with) {
+            return;
+        }
+        let told = self.troubles.entry(with.clone()).or_default();
+        let kind = mem::discriminant(&notice);
+        if !told.contains(&kind) {
+            told.push(kind);
+            tracing::info!(target: LOG, "{notice}");
+            self.notice(notice);
+        }
     }
 
     /// Each reason once in a row: it is tried again every second.

@@ -1,6 +1,6 @@
 //! A process that is one voter of a network.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
@@ -260,7 +260,7 @@ impl<C: Class> Builder<C> {
                 state,
                 failing: None,
                 waits: false,
-                unreachable: BTreeSet::new(),
+                troubles: BTreeMap::new(),
                 releasing: 0,
                 notices: said,
                 counters: Counters::default(),

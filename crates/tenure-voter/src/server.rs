@@ -4,7 +4,7 @@
 //! | bound | | why |
 //! |---|---|---|
 //! | connections | [`Room`] | further ones wait to be accepted; one address has half of it |
-//! | a TLS handshake, a body | [`SLOW_MAX`] | one that is slow or never ends keeps its connection only |
+//! | a TLS handshake, what follows one that failed, a body | [`SLOW_MAX`] | one that is slow or never ends keeps its connection only |
 //! | an answer that is not taken | [`SLOW_MAX`] | the connection ends |
 //! | head of a request | [`HEAD_BYTES_MAX`], [`HEADERS_MAX`], and a time | the same |
 //! | body | [`BODY_BYTES_MAX`] | |
@@ -27,7 +27,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ServerConfig;
 use tenure::clock;
 use tenure_core::voter::{Answer, Caller, Header, Refusal, VoterUrl};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio_rustls::TlsAcceptor;
@@ -102,9 +102,11 @@ impl Server {
         let _ = stream.set_nodelay(true);
         let stream = Stalled::new(stream, SLOW_MAX);
         let Some(tls) = &self.tls else { return self.clone().serve(stream).await };
-        let accepted = TlsAcceptor::from(tls.get()).accept(stream);
-        if let Ok(Ok(stream)) = tokio::time::timeout(SLOW_MAX, accepted).await {
-            self.serve(stream).await;
+        let accepted = TlsAcceptor::from(tls.get()).accept(stream).into_fallible();
+        match tokio::time::timeout(SLOW_MAX, accepted).await {
+            Ok(Ok(stream)) => self.serve(stream).await,
+            Ok(Err((_, stream))) => hear_out(stream).await,
+            Err(_) => {}
         }
     }
 
@@ -253,6 +255,18 @@ impl Server {
             }
         }
     }
+}
+
+/// Lets the other side read why TLS did not come about: what it had sent meanwhile, if nobody reads
+/// it, would have the system reset the connection, and the alert would be lost.
+async fn hear_out(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
+    let rest = async {
+        let _ = stream.shutdown().await;
+        let mut unread = stream.take(HEAD_BYTES_MAX as u64);
+        let _ = tokio::io::copy(&mut unread, &mut tokio::io::sink()).await;
+    };
+    // Whether it reads it is its own affair.
+    let _ = tokio::time::timeout(SLOW_MAX, rest).await;
 }
 
 /// Which request it is.

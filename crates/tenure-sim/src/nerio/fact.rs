@@ -148,6 +148,13 @@ pub enum Own<'a> {
         /// Whether it was told that it is the first start of the cluster.
         founds: bool,
     },
+    /// A grantor begins to write down who it is.
+    Opens {
+        /// The grantor.
+        grantor: usize,
+        /// Whether its directory knows the fences that it has seen.
+        knows_fences: bool,
+    },
     /// What somebody remembers of fences is told to a grantor that has lost its memory.
     Recalls {
         /// The grantor.

@@ -292,7 +292,7 @@ rules! {
     /// A candidate names the fence of its leadership once its claim was raised, and not before.
     Announced: "readings", [OBSERVERS], by hand;
     /// A fence that took a second round is announced at once, not with the next renewal.
-    AnnouncedAtOnce: "readings", [], by hand;
+    AnnouncedAtOnce: "readings", [ASKS], by hand;
     /// Who leads no more, and must not release yet, is told so: nobody takes it for a leader.
     LeavingTold: "readings; erratum 2", [LEAVES], by hand;
     /// What a candidate waits for is what keeps every quorum from it.
@@ -315,5 +315,5 @@ rules! {
     /// A grantor whose flush does not end says so, too.
     HangSaid: "readings; restart 4", [], by hand;
     /// A grantor that starts with its memory does not say that it lost it.
-    StartingSaid: "readings; restart", [], by hand;
+    StartingSaid: "readings; restart", [SAID_STARTING], by hand;
 }

@@ -10,6 +10,8 @@ pub(super) const LASTS: &str = "A grant lasts (1 + ρ)δ from the arrival of its
 pub(super) const QUARANTINES: &str = "A quarantine lasts (1 + ρ) times the longest lease";
 pub(super) const STARTS: &str = "A start waits for what it lacks";
 pub(super) const SAID: &str = "A grantor that cannot write says so";
+pub(super) const SAID_STARTING: &str =
+    "A grantor that starts with its memory does not say that it lost it";
 pub(super) const BOUNDED: &str = "Memory is bounded";
 pub(super) const ASKS: &str = "A candidate asks for what it may";
 pub(super) const NAMES: &str = "A name that two incarnations use at once is reported";

@@ -11,10 +11,13 @@ const KEPT: usize = 80;
 
 /// What a candidate may ask for: a Start names one request; the first lease is short, and proposes
 /// a fence above all it has heard of; nothing overtakes a release; whoever is named as the next
-/// waits; and a claim is (1 − ρ)δ long, to the nanosecond.
+/// waits; a claim is (1 − ρ)δ long, to the nanosecond; and who is elected asks at once with the
+/// fence that it announces, before anything else happens to it.
 #[derive(Debug, Default)]
 pub(super) struct CandidatesAskInOrder {
     asking: Places<Option<Asking>>,
+    /// By node: the election in which it was elected, until it has asked with its fence.
+    unannounced: Vec<Option<usize>>,
 }
 
 #[derive(Debug, Default)]
@@ -41,6 +44,7 @@ impl Property<QuorumLeases> for CandidatesAskInOrder {
 
     fn begin(&mut self, plan: &Plan) {
         self.asking = Places::by_election(plan);
+        self.unannounced = vec![None; plan.nodes.len()];
     }
 
     #[inline(always)]
@@ -48,9 +52,29 @@ impl Property<QuorumLeases> for CandidatesAskInOrder {
         match fact {
             Fact::Started { node, .. } => {
                 self.asking.forget(node);
+                self.unannounced[node] = None;
+                Ok(())
+            }
+            Fact::Elected { node, election, .. } => {
+                self.unannounced[node] = Some(election);
+                Ok(())
+            }
+            Fact::Handled { node, .. } => match self.unannounced[node].take() {
+                None => Ok(()),
+                Some(_) => {
+                    let who = &check.own.who[node];
+                    Err(format!("{who} was elected, and does not say at once with which fence"))
+                }
+            },
+            // What follows a failed write is dropped.
+            Fact::Own(Own::Unwritten { grantor, .. }) => {
+                self.unannounced[grantor] = None;
                 Ok(())
             }
             Fact::Own(Own::Requests { node, election, request }) => {
+                if request.announced.is_some() && self.unannounced[node] == Some(election) {
+                    self.unannounced[node] = None;
+                }
                 let asking = self.asking.at_mut((node, election)).get_or_insert_default();
                 asking.ask(check, node, request).map_err(|why| {
                     let (name, start) = (&check.plan.nodes[node].name, request.start);

@@ -23,6 +23,7 @@ mod quarantines_last;
 mod quorum_timestamps_order;
 mod release_ends_only_its_own;
 mod release_keeps_promises;
+mod starts_are_reported;
 mod starts_in_order;
 mod verification_is_answered;
 mod verification_never_overstates;
@@ -83,6 +84,7 @@ crate::checks! {
         quarantines_last::QuarantinesLast,
         starts_in_order::StartsInOrder,
         failures_are_reported::FailuresAreReported,
+        starts_are_reported::StartsAreReported,
         candidates_ask_in_order::CandidatesAskInOrder,
         names_are_reported::NamesAreReported,
         waiting_in_common_order::WaitingInCommonOrder,

@@ -47,6 +47,10 @@ impl Run<QuorumLeases> {
         record: &Record,
         disk: &Disk,
     ) -> Judged {
+        if matches!(record, Record::Identity { .. }) {
+            let knows_fences = disk.knows_fences();
+            self.tell_own(context, Own::Opens { grantor, knows_fences })?;
+        }
         match record {
             Record::Identity { delta_max, .. } if *delta_max > disk.delta_max() => {
                 let (ever, local) = (disk.delta_max(), context.local());
