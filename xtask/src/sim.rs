@@ -28,7 +28,7 @@ fn tool(task: &str) -> Cmd {
 }
 
 fn planted_tool(task: &str, workspace: &Workspace) -> Cmd {
-    planted("run --quiet --release --package tenure-sim", workspace).arg("--").arg(task)
+    planted("run --quiet --profile planted --package tenure-sim", workspace).arg("--").arg(task)
 }
 
 /// `cargo xtask sweep`. With a rule that only a build with planted bugs can break, in such a one.
@@ -70,10 +70,12 @@ pub(crate) fn ordinary(workspace: &Workspace, built: Cmd) -> Vec<Cmd> {
 }
 
 /// Every planted bug is caught again, each in the worlds that were enough when the table in
-/// docs/simulation.md was made, and then some.
+/// docs/simulation.md was made, and then some: by the program that the planted tests were built
+/// with, as one built alone would be built anew.
 pub(crate) fn ordinary_mutants(workspace: &Workspace) -> Vec<Cmd> {
+    let program = workspace.target.join("planted/planted/tenure-sim").display().to_string();
     let mutants = |protocol: &Protocol| {
-        let mutants = planted_tool("mutants", workspace).arg("--protocol").arg(protocol.name);
+        let mutants = Cmd::new(&program, "mutants --protocol").arg(protocol.name);
         mutants.arg("--directed-events").arg("1")
     };
     with_worlds().map(mutants).collect()

@@ -125,7 +125,9 @@ impl Step {
             Self::Planted => {
                 let checked = "--package tenure-core --package tenure-sim";
                 let clippy = planted(&format!("clippy {checked} --all-targets"), workspace);
-                let test = planted(&format!("test {checked} --tests --release"), workspace);
+                // Unit tests know of no rules.
+                let test = format!("test {checked} --test * --profile planted");
+                let test = planted(&test, workspace);
                 let mut commands = vec![clippy.arg("--").arg("-Dwarnings"), test];
                 commands.extend(sim::ordinary_mutants(workspace));
                 commands

@@ -9,7 +9,7 @@ use crate::protocol::{Registry, VARIABLES};
 use crate::settings::{Reach, Spec, tls};
 
 /// What `tenure run` sets for CMD, and `tenure` does not read.
-const TOLD_TO_COMMAND: [&str; 2] = ["TENURE_FENCE", "TENURE_UNTIL_FILE"];
+const TOLD_TO_COMMAND: [&str; 3] = ["TENURE_FENCE", "TENURE_INSIDE", "TENURE_UNTIL_FILE"];
 
 /// What `tenure run` sets for CMD under the name of a setting. A `tenure run` inside CMD must not
 /// take them for its own: two candidates of one name are one too many.
@@ -47,7 +47,7 @@ impl Environment {
     /// Whether this process was started by a CMD of `tenure run`.
     #[must_use]
     pub fn is_inside_command(&self) -> bool {
-        self.variable("TENURE_UNTIL_FILE").is_some()
+        self.variable("TENURE_INSIDE").is_some()
     }
 
     /// Looks at every `TENURE_*` variable that is no setting.

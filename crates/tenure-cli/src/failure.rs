@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{IsTerminal, Write, stderr};
+use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
 use crate::exit::Exit;
+use crate::stderr;
 
 /// Why the command ends without having done what it was asked: what is wrong, where that came
 /// from, and what to do about it.
@@ -57,7 +58,7 @@ impl std::error::Error for Failure {}
 
 /// Writes `failure` to standard error.
 pub fn report(failure: &Failure) {
-    write(&failure.to_string(), "31");
+    stderr::write(painted(&failure.to_string(), "31"));
 }
 
 static AS_JSON: AtomicBool = AtomicBool::new(false);
@@ -69,19 +70,29 @@ pub fn warn_as_json() {
 
 /// Writes a warning of one line to standard error.
 pub fn warn(warning: &str) {
+    stderr::write(warned(warning));
+}
+
+/// From now on nothing waits for who reads standard error.
+pub(crate) fn warn_aside() {
+    stderr::write_aside(|lost| {
+        warned(&format!(
+            "{lost} messages are lost that would stand here: standard error was not read"
+        ))
+    });
+}
+
+/// In one piece, so that a reader finds whole lines.
+fn warned(warning: &str) -> String {
     if AS_JSON.load(Ordering::Relaxed) {
-        // In one piece, so that a reader finds whole lines.
-        let line = format!("{}\n", json!({"event": "warning", "text": warning}));
-        // When standard error is closed, nobody reads this.
-        let _ = stderr().write_all(line.as_bytes());
-        return;
+        return format!("{}\n", json!({"event": "warning", "text": warning}));
     }
-    write(&format!("warning: {}", one_line(warning)), "33");
+    painted(&format!("warning: {}", one_line(warning)), "33")
 }
 
 /// The label of each line is coloured on a terminal, unless `NO_COLOR` is set.
-fn write(block: &str, color: &str) {
-    let colored = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+fn painted(block: &str, color: &str) -> String {
+    let colored = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let mut text = String::new();
     for line in block.lines() {
         match line.split_once(": ").filter(|_| colored) {
@@ -89,8 +100,7 @@ fn write(block: &str, color: &str) {
             None => text += &format!("{line}\n"),
         }
     }
-    // When standard error is closed, the exit code still says it.
-    let _ = stderr().write_all(text.as_bytes());
+    text
 }
 
 /// `text` without what could move a terminal's cursor: paths and keys may hold anything.

@@ -22,6 +22,7 @@ pub mod output;
 mod program;
 pub mod protocol;
 pub mod settings;
+mod stderr;
 mod usage;
 
 pub use exit::Exit;

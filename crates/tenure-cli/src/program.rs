@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use crate::environment::Environment;
 use crate::invocation::{self, Reading};
 use crate::protocol::{Protocol, Registry};
-use crate::{Exit, commands, failure, output};
+use crate::{Exit, commands, failure, output, stderr};
 
 /// The command `tenure` with these protocols, [`ALL`](crate::protocol::ALL) in the one that is
 /// shipped. To be called first in `main`: the guard of a CMD is the same program.
@@ -28,5 +28,6 @@ pub fn main(protocols: &'static [&'static dyn Protocol]) -> ExitCode {
         failure::report(&failure);
         failure.exit
     });
+    stderr::finish();
     ExitCode::from(exit.code())
 }

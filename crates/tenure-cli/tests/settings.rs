@@ -94,7 +94,7 @@ fn a_run_inside_cmd_has_names_of_its_own() {
         ("TENURE_ELECTION", "outer"),
         ("TENURE_ID", "web-1"),
         ("TENURE_FENCE", "7"),
-        ("TENURE_UNTIL_FILE", "/run/until"),
+        ("TENURE_INSIDE", "1"),
     ];
     let leader = settings(&["leader", "--members", MEMBERS], &inside);
     assert_eq!(of(&leader, "election"), ("outer".into(), "variable TENURE_ELECTION".into()));

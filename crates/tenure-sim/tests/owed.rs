@@ -66,7 +66,7 @@ impl System for Debtor {
     type Disk = ();
     type Wrong = Infallible;
 
-    fn core(&self, _: usize) -> Thrice {
+    fn core(&self, _: usize, _: &Clock) -> Thrice {
         Thrice
     }
 

@@ -18,6 +18,9 @@ use crate::incoming::Incoming;
 
 /// How often.
 const EVERY: Duration = Duration::from_secs(1);
+/// How many looks until it is tried whether something can be written, though nothing has failed: a
+/// disk that is full is told before a write is needed.
+const TRIES_EACH: u32 = 10;
 /// How long its end is waited for, so that the next start finds the directory unlocked.
 const LAST: Duration = Duration::from_secs(1);
 
@@ -70,11 +73,12 @@ fn look(
     end: &mpsc::Receiver<Infallible>,
     to_loop: &UnboundedSender<Incoming>,
 ) {
-    let mut told = Ok(());
+    let (mut told, mut looks) = (Ok(()), 0_u32);
     while end.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
         let mut looked = directory.check(|_| true).map_err(|error| error.to_string());
         let has_failed = failed.load(Ordering::Relaxed);
-        if has_failed && looked.is_ok() {
+        looks = looks.wrapping_add(1);
+        if (has_failed || looks.is_multiple_of(TRIES_EACH)) && looked.is_ok() {
             looked = write_trial(directory)
                 .map_err(|error| format!("write {}: {error}", directory.at(TRIAL).display()));
         }

@@ -223,7 +223,7 @@ impl<C: Class> Builder<C> {
         let server = Server {
             header: header(&config, &who),
             base: server::base(&config.url),
-            guard: Guard::new(options.secrets.clone(), room, clock::wall()),
+            guard: Guard::new(options.secrets.clone(), room, clock::now()),
             tls: server_tls(&options).map_err(|why| StartError::Tls { why })?.map(Arc::new),
             // Later than the client does, so that no request meets a connection that ends.
             idle: 2 * idle,

@@ -1,7 +1,7 @@
 //! How many connections of others there may be: in all, and from one address.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::{Resource, getrlimit};
@@ -53,7 +53,7 @@ impl Room {
 
     /// Gives that to a connection from this address, unless it has its share.
     pub(crate) fn take(&self, permit: OwnedSemaphorePermit, from: IpAddr) -> Option<Place> {
-        let from = from.to_canonical();
+        let from = network(from);
         // What it guards is changed whole.
         let mut held = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
         let of_this = held.entry(from).or_default();
@@ -77,6 +77,16 @@ impl Drop for Place {
     }
 }
 
+/// What one machine may have all of: an address of IPv4, and the 64 bits of a network of IPv6.
+fn network(from: IpAddr) -> IpAddr {
+    match from.to_canonical() {
+        IpAddr::V6(address) => {
+            Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()
+        }
+        v4 => v4,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +96,9 @@ mod tests {
         let room = Room::new(4);
         let (one, other) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
         let mapped = "::ffff:10.0.0.1".parse().unwrap();
+        let two = ["2001:db8::1", "2001:db8::2:1:7"].map(|address| address.parse().unwrap());
+        assert_eq!(network(two[0]), network(two[1]));
+        assert_ne!(network(two[0]), network("2001:db8:0:1::1".parse().unwrap()));
         let take = async |from: IpAddr| {
             let permit = room.one().await.unwrap();
             room.take(permit, from)

@@ -17,6 +17,7 @@ use tenure_sim::scenario::{
 };
 use tenure_sim::sweep::{CountsOf, Found, Source, Sweep};
 use tenure_sim::world::Context;
+use tenure_sim::world::clock::Clock;
 use tenure_sim::world::node::Node;
 use tenure_sim::world::nodes::Nodes;
 use tenure_sim::{explain, scenario};
@@ -88,7 +89,7 @@ impl Scenario for Beacons {
         Self
     }
 
-    fn node(&self, plan: &PlanOf<Self>, node: usize) -> Node<Bent, Infallible> {
+    fn node(&self, plan: &PlanOf<Self>, node: usize, _: &Clock) -> Node<Bent, Infallible> {
         let config = Config { beat: BEAT, lease: LEASE, skew: SKEW };
         Node::Process(Bent::new(plan.own, config, name(plan, node)))
     }

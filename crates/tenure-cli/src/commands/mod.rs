@@ -30,14 +30,18 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::invocation::{Command, Invocation};
 use crate::protocol::{self, Registry};
+use crate::stderr;
 
 /// Carries out one command.
 pub fn dispatch(invocation: Invocation, registry: Registry) -> Result<Exit, Failure> {
     log(invocation.log);
     let context = invocation.context;
+    if matches!(invocation.command, Command::Run(_) | Command::Node(_)) {
+        failure::warn_aside();
+    }
     match invocation.command {
         Command::Run(settings) => block_on(run::run(settings, context)),
         Command::Node(settings) => block_on(node::run(settings, context)),
@@ -80,7 +84,7 @@ fn log(level: LevelFilter) {
     let quiet = protocol::ALL.iter().flat_map(|protocol| protocol.quiet());
     let targets = targets.with_targets(quiet.map(|target| (*target, others.min(events))));
     let targets = targets.with_target(tenure::driver::LOG, events);
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let lines = tracing_subscriber::fmt::layer().with_writer(|| stderr::Lines).with_ansi(false);
     // A second one in the same process, as in tests, changes nothing.
     let _ = tracing_subscriber::registry().with(lines.with_filter(targets)).try_init();
 }

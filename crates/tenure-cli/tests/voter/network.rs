@@ -19,8 +19,9 @@ const TIMES: [&str; 6] = [
 ];
 
 /// Says by what it runs, and for how long, and goes on.
-const WORK: &str = "echo \"fence <${TENURE_FENCE-none}> end <$(sed 's/[0-9][0-9]*/known/' \
-                    \"$TENURE_UNTIL_FILE\")>\"; exec sleep 600";
+const WORK: &str = "end=none; [ -z \"${TENURE_UNTIL_FILE+set}\" ] || end=$(sed \
+                    's/[0-9][0-9]*/known/' \"$TENURE_UNTIL_FILE\"); echo \
+                    \"fence <${TENURE_FENCE-none}> end <$end>\"; exec sleep 600";
 
 /// The names of voters.
 pub(crate) const IDS: [&str; 25] = [

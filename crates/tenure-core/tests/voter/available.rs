@@ -8,8 +8,12 @@ use tenure_core::{End, Input, Loss, Standing, Time, View};
 use crate::stage::{Stage, config, ms, refusal, url};
 
 fn regions(nodes: usize) -> Stage {
-    let config =
-        |node| Config { mode: Mode::Available, founding: Founding::Anybody, ..config(node, nodes) };
+    regions_with(nodes, |config| config)
+}
+
+fn regions_with(nodes: usize, change: impl Fn(Config) -> Config) -> Stage {
+    let of = |node| Config { founding: Founding::Anybody, ..config(node, nodes) };
+    let config = |node| change(Config { mode: Mode::Available, ..of(node) });
     let mut stage = Stage::with((0..nodes).map(config).collect());
     for node in 0..nodes {
         stage.start(node);
@@ -117,6 +121,35 @@ fn the_lesser_of_two_leaders_stops_when_it_hears_the_greater() {
     // Both have counter 1, and n1 is greater.
     stage.until(ms(2_500), |stage| stage.leaders() == [1]);
     assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Superseded)));
+}
+
+/// The greater one cannot call it, and the lesser one is told of it when it calls.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_lesser_of_two_leaders_stops_when_it_is_told_of_the_greater() {
+    let mut stage = regions(2);
+    stage.partition(&[0]);
+    stage.until(ms(10_000), |stage| stage.leaders() == [0, 1]);
+    (stage.cut, stage.uncalled) = (Vec::new(), vec![(1, 0)]);
+    stage.nodes.iter_mut().for_each(|node| node.again = false);
+    stage.until(ms(6_000), |stage| stage.leaders() == [1]);
+    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Superseded)));
+}
+
+/// Long heartbeats, and a cut after which each looks for the other only.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn two_leaders_that_had_dropped_each_other_become_one_within_the_bound() {
+    for phase in 0..10 {
+        let mut stage = regions_with(2, |config| Config { heartbeat: ms(10_000), ..config });
+        stage.pass(ms(60_000));
+        stage.partition(&[0]);
+        stage.until(ms(120_000), |stage| stage.leaders() == [0, 1]);
+        stage.pass(ms(90_000 + 1_000 * phase));
+        assert_eq!(stage.leaders(), [0, 1]);
+        stage.cut.clear();
+        stage.nodes.iter_mut().for_each(|node| node.again = false);
+        stage.pass(stage.nodes[0].config.failover());
+        assert_eq!(stage.leaders().len(), 1, "{phase}");
+    }
 }
 
 #[cfg_attr(not(tenure_planted), test)]

@@ -135,6 +135,21 @@ fn full(stage: &mut Stage, node: usize) {
     stage.hand(node, Input::Failed(Some(Ticket::NONE)));
 }
 
+/// The disk of the leader is full: a write that fails would take the heartbeats along.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_leader_that_cannot_write_changes_nothing() {
+    let mut stage = Stage::led(3);
+    stage.kill(2);
+    full(&mut stage, 0);
+    stage.pass(ms(30_000));
+    assert_eq!(refusal(change(&mut stage, Change::Remove(id(2)))), Refusal::NotWritten);
+    stage.pass(ms(30_000));
+    assert_eq!(stage.leaders(), [0]);
+    stage.nodes[0].full = false;
+    stage.pass(ms(10_000));
+    assert_eq!(change(&mut stage, Change::Remove(id(2))), Some(Answer::Done));
+}
+
 /// One of three is down, and the disk of another is full: that one acknowledges what it has stored,
 /// and could not store another document.
 #[cfg_attr(not(tenure_planted), test)]

@@ -90,6 +90,15 @@ const STORIES: &[Story] = &[
     ),
     (Rule::VacantByTheLatest.row(), vacancy::an_earlier_electorate_makes_no_vacancy),
     (Rule::VacantWhenAsked.row(), vacancy::a_newcomer_asks_before_it_says_that_nobody_leads),
+    (Rule::ChangesWritten.row(), changes::a_leader_that_cannot_write_changes_nothing),
+    (
+        Rule::ToldOfGreater.row(),
+        available::the_lesser_of_two_leaders_stops_when_it_is_told_of_the_greater,
+    ),
+    (
+        Rule::RevivedAreTold.row(),
+        available::two_leaders_that_had_dropped_each_other_become_one_within_the_bound,
+    ),
     (
         Rule::PollsAgainSoon.row(),
         leasing::long_heartbeats_keep_nobody_from_leading_within_the_bound,

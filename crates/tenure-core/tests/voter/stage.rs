@@ -82,6 +82,8 @@ pub(crate) struct Stage {
     pub(crate) alike: bool,
     /// Which way is cut: from, to.
     pub(crate) cut: Vec<(usize, usize)>,
+    /// Who cannot call whom, though it answers when it is called.
+    pub(crate) uncalled: Vec<(usize, usize)>,
     queue: BTreeMap<(Time, u64), Letter>,
     /// Who asked what is answered to this caller.
     exchanges: Vec<(usize, Call)>,
@@ -132,6 +134,7 @@ impl Stage {
             delay: ms(1),
             alike: false,
             cut: Vec::new(),
+            uncalled: Vec::new(),
             queue: BTreeMap::new(),
             exchanges: Vec::new(),
             sent: 0,
@@ -354,12 +357,13 @@ impl Stage {
             }
             _ => unreachable!("neither a request nor an answer"),
         };
-        if to == STORY || self.cut.contains(&(node, to)) {
+        let is_request = matches!(message, Message::Request { .. });
+        let uncalled = is_request && self.uncalled.contains(&(node, to));
+        if to == STORY || uncalled || self.cut.contains(&(node, to)) {
             return;
         }
         let mut delays = vec![self.delay];
         if let Some(rng) = &mut self.chaos {
-            let is_request = matches!(message, Message::Request { .. });
             let copies = match rng.within(0..20) {
                 0 => 0,
                 1 | 2 if is_request => 2,

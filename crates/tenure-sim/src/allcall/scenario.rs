@@ -20,6 +20,7 @@ use crate::scenario::{
     Check, Claimed, Fact, History, Judged, Leadership, Memory, Run, Scenario, Sentences,
 };
 use crate::world::Context;
+use crate::world::clock::Clock;
 use crate::world::conditions::Incident;
 use crate::world::node::Node;
 use crate::world::nodes::Nodes;
@@ -166,7 +167,7 @@ impl Scenario for LeasedLeaders {
         }
     }
 
-    fn node(&self, plan: &Plan, node: usize) -> Node<Client, Station> {
+    fn node(&self, plan: &Plan, node: usize, _: &Clock) -> Node<Client, Station> {
         match &plan.nodes[node] {
             NodePlan::Participant(one) => {
                 Node::Process(Client::new(one.config.clone(), one.manner.clone()))

@@ -24,6 +24,7 @@ use crate::scenario::{
 };
 use crate::timeline::SpanKind;
 use crate::world::Context;
+use crate::world::clock::Clock;
 use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 
@@ -77,7 +78,7 @@ impl Scenario for Elections {
         }
     }
 
-    fn node(&self, plan: &Plan, node: usize) -> Node<Process, Outside> {
+    fn node(&self, plan: &Plan, node: usize, _: &Clock) -> Node<Process, Outside> {
         let store = plan.store_node();
         match &plan.nodes[node].kind {
             Kind::Ours(ours) => Node::Process(Process::new(ours.config.clone(), store)),

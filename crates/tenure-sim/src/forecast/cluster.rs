@@ -122,7 +122,7 @@ impl System for Cluster {
     type Disk = Disk;
     type Wrong = Infallible;
 
-    fn core(&self, node: usize) -> Nerio {
+    fn core(&self, node: usize, _: &Clock) -> Nerio {
         Nerio::new(self.config.clone(), self.config.members[node].name.clone())
     }
 

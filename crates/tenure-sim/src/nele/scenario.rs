@@ -20,6 +20,7 @@ use crate::scenario::{
     Check, Claimed, Fact, History, Judged, Leadership, Memory, Run, Scenario, Sentences,
 };
 use crate::world::Context;
+use crate::world::clock::Clock;
 use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 
@@ -163,7 +164,7 @@ impl Scenario for Emergence {
         Self { nodes: BTreeMap::new(), lost: None, topics: Vec::new(), accounts: BTreeMap::new() }
     }
 
-    fn node(&self, plan: &Plan, node: usize) -> Node<Client, Broker> {
+    fn node(&self, plan: &Plan, node: usize, _: &Clock) -> Node<Client, Broker> {
         match &plan.nodes[node] {
             NodePlan::Client(one) => {
                 Node::Process(Client::new(one.config.clone(), one.manner.clone()))

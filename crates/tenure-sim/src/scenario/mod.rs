@@ -46,6 +46,7 @@ pub use self::spans::{Shape, Spans};
 use crate::rng::Rng;
 use crate::violation::Violation;
 use crate::world::Context;
+use crate::world::clock::Clock;
 use crate::world::conditions::DiskFate;
 use crate::world::node::{Node, Service};
 use crate::world::nodes::Nodes;
@@ -105,8 +106,13 @@ pub trait Scenario: Sized + Debug + 'static {
     /// Before the world begins.
     fn new(plan: &mut PlanOf<Self>) -> Self;
 
-    /// What runs on a node, before it starts.
-    fn node(&self, plan: &PlanOf<Self>, node: usize) -> Node<Self::Process, Self::Service>;
+    /// What runs on a node, before it starts; its machine has this clock since it was switched on.
+    fn node(
+        &self,
+        plan: &PlanOf<Self>,
+        node: usize,
+        clock: &Clock,
+    ) -> Node<Self::Process, Self::Service>;
 
     /// The core of a process.
     fn core(process: &Self::Process) -> &Self::Core;

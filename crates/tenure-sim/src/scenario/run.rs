@@ -13,6 +13,7 @@ use super::{CommandOf, Counts, Judged, Letter, PlanOf, Scenario};
 use crate::rng::Rng;
 use crate::timeline::{Span, SpanKind};
 use crate::violation::Violation;
+use crate::world::clock::Clock;
 use crate::world::conditions::DiskFate;
 use crate::world::node::Node;
 use crate::world::nodes::Nodes;
@@ -260,8 +261,8 @@ impl<S: Scenario> System for Run<S> {
     type Disk = S::Disk;
     type Wrong = Box<Violation>;
 
-    fn core(&self, node: usize) -> Self::Core {
-        self.own.node(&self.plan, node)
+    fn core(&self, node: usize, clock: &Clock) -> Self::Core {
+        self.own.node(&self.plan, node, clock)
     }
 
     fn disk(&self, node: usize) -> S::Disk {

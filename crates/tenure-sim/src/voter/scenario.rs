@@ -23,6 +23,7 @@ use crate::scenario::{
     Sentences,
 };
 use crate::world::Context;
+use crate::world::clock::Clock;
 use crate::world::conditions::{DiskFate, Incident};
 use crate::world::node::Node;
 use crate::world::nodes::Nodes;
@@ -136,10 +137,14 @@ impl Scenario for RegionalVoters {
         }
     }
 
-    fn node(&self, plan: &Plan, node: usize) -> Node<Server, std::convert::Infallible> {
+    fn node(
+        &self,
+        plan: &Plan,
+        node: usize,
+        clock: &Clock,
+    ) -> Node<Server, std::convert::Infallible> {
         let NodePlan { config, manner, .. } = &plan.nodes[node];
-        let conditions = &plan.conditions;
-        let calm = conditions.sites[node].clock.shows(conditions.storm_ends);
+        let calm = clock.shows(plan.conditions.storm_ends);
         Node::Process(Server::new(config.clone(), manner.clone(), calm))
     }
 

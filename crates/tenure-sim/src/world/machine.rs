@@ -33,7 +33,7 @@ impl<G: System> World<G> {
         this.life = life;
         (this.wake, this.woken_for) = (None, None);
         this.stopped_until = self.now;
-        this.core = Some(self.system.core(node));
+        this.core = Some(self.system.core(node, &this.clock));
         if let Some(recorder) = &mut self.recorder {
             recorder.back(node, self.now);
         }

@@ -53,8 +53,8 @@ pub trait System: Sized {
     /// What must not be.
     type Wrong;
 
-    /// What runs on a node, before it starts.
-    fn core(&self, node: usize) -> Self::Core;
+    /// What runs on a node, before it starts; its machine has this clock since it was switched on.
+    fn core(&self, node: usize, clock: &Clock) -> Self::Core;
 
     /// The state directory of a node before its first start.
     fn disk(&self, node: usize) -> Self::Disk;

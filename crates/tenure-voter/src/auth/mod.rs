@@ -87,8 +87,7 @@ pub(crate) struct Refused {
 /// What is kept to check requests.
 pub(crate) struct Guard {
     secrets: Option<Secrets>,
-    /// In seconds since 1970.
-    started: u64,
+    started: Time,
     replays: Mutex<Replays>,
 }
 
@@ -97,8 +96,8 @@ impl Guard {
     ///
     /// With room for so many requests while a nonce is remembered. What was carried out before
     /// `started` is not remembered.
-    pub(crate) fn new(secrets: Option<Secrets>, room: usize, started: WallTime) -> Self {
-        Self { secrets, started: seconds(started), replays: Mutex::new(Replays::new(room)) }
+    pub(crate) fn new(secrets: Option<Secrets>, room: usize, started: Time) -> Self {
+        Self { secrets, started, replays: Mutex::new(Replays::new(room)) }
     }
 
     /// Whether nothing tells who speaks but that they can reach it.
@@ -151,12 +150,15 @@ impl Guard {
             );
             return Err(Problem::new(401, "clock", detail));
         }
-        if stamp.date < self.started {
+        // By the clock as it is now, which may have been set since.
+        let started = wall.as_nanos().saturating_sub(now.since(self.started).as_nanos() as u64);
+        let started = started / 1_000_000_000;
+        if stamp.date < started {
             let detail = format!(
                 "the request is dated {}, and this voter has started at {}: what it carried out \
                  before that it does not know any more; sign it anew, and if it is new set the \
                  clocks",
-                stamp.date, self.started
+                stamp.date, started
             );
             return Err(Problem::new(401, "clock", detail));
         }

@@ -2,7 +2,7 @@ use super::*;
 
 const ONE: &str = "one secret of sixteen bytes and more";
 const TWO: &str = "another secret of sixteen bytes";
-const NOW: Time = Time::from_nanos(1);
+const NOW: Time = Time::from_nanos(1_000_000_000_000_000);
 
 fn wall(seconds: u64) -> WallTime {
     WallTime::from_nanos(seconds * 1_000_000_000)
@@ -13,12 +13,12 @@ fn secrets(lines: &[&str]) -> Secrets {
 }
 
 fn guard(lines: &[&str]) -> Guard {
-    started(lines, 0)
+    started(lines, 2_000)
 }
 
-/// One that has started at this second.
-fn started(lines: &[&str], at: u64) -> Guard {
-    Guard::new(Some(secrets(lines)), 100, wall(at))
+/// One that has started so many seconds ago.
+fn started(lines: &[&str], ago: u64) -> Guard {
+    Guard::new(Some(secrets(lines)), 100, NOW.before(Duration::from_secs(ago)))
 }
 
 /// The headers of a request that was signed at this second with this nonce.
@@ -100,7 +100,7 @@ fn clocks_that_are_apart_are_told_with_the_numbers() {
 /// Who asks knows that it is told so by one that has the secret, and by the same.
 #[test]
 fn what_is_refused_in_spite_of_its_mac_is_refused_by_one() {
-    let guard = Guard::new(Some(secrets(&[ONE])), 1, wall(0));
+    let guard = Guard::new(Some(secrets(&[ONE])), 1, Time::ZERO);
     let refused = |nonce, at| {
         let headers = signed(&[ONE], 1_000, nonce, b"");
         let refused = guard.check(said(&headers, b""), NOW, wall(at)).err()?;
@@ -136,8 +136,20 @@ fn a_nonce_is_remembered_as_long_as_its_date_is_let_pass() {
 fn what_was_said_before_a_start_is_not_taken_again_after_it() {
     let headers = signed(&[ONE], 1_000, 7, b"");
     let check = |guard: Guard| kind(guard.check(said(&headers, b""), NOW, wall(1_001)));
-    assert_eq!(check(started(&[ONE], 1_001)), "urn:tenure:voter:clock");
-    assert!(check(started(&[ONE], 1_000)).starts_with("Secret"));
+    assert_eq!(check(started(&[ONE], 0)), "urn:tenure:voter:clock");
+    assert!(check(started(&[ONE], 1)).starts_with("Secret"));
+}
+
+/// A clock that was hours ahead at the start, or behind, and is right now.
+#[test]
+fn a_clock_that_is_set_after_the_start_neither_locks_out_nor_lets_in() {
+    let guard = started(&[ONE], 10);
+    let check = |nonce, dated: u64| {
+        let headers = signed(&[ONE], dated, nonce, b"");
+        kind(guard.check(said(&headers, b""), NOW, wall(100_000)))
+    };
+    assert!(check(1, 99_995).starts_with("Secret"));
+    assert_eq!(check(2, 99_985), "urn:tenure:voter:clock");
 }
 
 #[test]
@@ -169,7 +181,7 @@ fn without_authorization_nobody_is_known_and_without_secrets_all_are() {
     let headers = HeaderMap::new();
     let check = |guard: Guard| guard.check(said(&headers, b""), NOW, wall(1_000)).ok();
     assert_eq!(check(guard(&[ONE])), Some(Proof::None));
-    assert_eq!(check(Guard::new(None, 0, wall(0))), Some(Proof::Elsewhere));
+    assert_eq!(check(Guard::new(None, 0, NOW)), Some(Proof::Elsewhere));
 }
 
 /// What `openssl dgst -sha256 -hmac` makes of the lines that the documentation shows.

@@ -61,6 +61,7 @@ pub(super) enum RefusalForm {
         able: usize,
         needed: usize,
     },
+    NotWritten,
     NoChange {
         because: UnchangedForm,
     },
@@ -129,6 +130,7 @@ impl Form for RefusalForm {
             Refusal::TooFewAble { able, needed } => {
                 Self::TooFewAble { able: *able, needed: *needed }
             }
+            Refusal::NotWritten => Self::NotWritten,
             Refusal::NoChange(because) => Self::NoChange { because: UnchangedForm::of(*because) },
         }
     }
@@ -163,6 +165,7 @@ impl Form for RefusalForm {
                 Refusal::ChangeRuns { electorate: electorate.read()? }
             }
             Self::TooFewAble { able, needed } => Refusal::TooFewAble { able, needed },
+            Self::NotWritten => Refusal::NotWritten,
             Self::NoChange { because } => Refusal::NoChange(because.read()),
         })
     }
@@ -191,6 +194,7 @@ pub(super) const fn status(refusal: &Refusal) -> u16 {
         | Refusal::NotLeading(_)
         | Refusal::ChangeRuns { .. }
         | Refusal::TooFewAble { .. }
+        | Refusal::NotWritten
         | Refusal::NoChange(_) => 409,
     }
 }

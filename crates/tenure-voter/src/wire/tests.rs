@@ -182,6 +182,7 @@ fn refusal() -> impl Strategy<Value = Refusal> {
         option::of(leader()).prop_map(|leader| Refusal::NotLeading(leader.map(Box::new))),
         electorate_id().prop_map(|electorate| Refusal::ChangeRuns { electorate }),
         (0_usize..64, 0_usize..64).prop_map(|(able, needed)| Refusal::TooFewAble { able, needed }),
+        Just(Refusal::NotWritten),
         Just(Refusal::NoChange(Unchanged::HasVote)),
         Just(Refusal::NoChange(Unchanged::HasNone)),
         Just(Refusal::NoChange(Unchanged::Leads)),

@@ -19,22 +19,28 @@ use super::until_file::UntilFile;
 /// A guard process, and the file that its command reads.
 pub(super) struct Begun {
     pub(super) guard: Pid,
-    pub(super) until_file: UntilFile,
+    pub(super) until_file: Option<UntilFile>,
 }
 
 /// Brings what [`begin`] came to.
 pub(super) type Beginning = oneshot::Receiver<Result<Begun, SuperviseError>>;
 
-/// Writes the until file at `path` and spawns `guard`. Once nobody waits for that any more no guard
+/// Writes the until file at `path`, if there is one, and spawns `guard`. Once nobody waits for that any more no guard
 /// is spawned and the file is removed; a guard that was being spawned already starts nothing,
 /// because its link has ended.
-pub(super) fn begin(mut guard: Command, path: PathBuf, until: Time) -> io::Result<Beginning> {
+pub(super) fn begin(
+    mut guard: Command,
+    path: Option<PathBuf>,
+    until: Time,
+) -> io::Result<Beginning> {
     let (done, beginning) = oneshot::channel();
     let work = move || {
         let wanted = || !done.is_closed();
-        let begun = UntilFile::create(&path, until, &wanted)
-            .map_err(|source| SuperviseError::UntilFile { path, source })
-            .and_then(|until_file| match guards::spawn(&mut guard, &wanted) {
+        let file = path.map(|path| {
+            UntilFile::create(&path, until, &wanted)
+                .map_err(|source| SuperviseError::UntilFile { path, source })
+        });
+        let begun = file.transpose().and_then(|until_file| match guards::spawn(&mut guard, &wanted) {
                 Ok(Some(guard)) => Ok(Begun { guard, until_file }),
                 // Nobody is there to hear that.
                 Ok(None) => Err(SuperviseError::GuardLost),
@@ -62,7 +68,7 @@ mod tests {
         let mut command = Command::new("touch");
         command.arg(&ran);
         let spawning = guards::hold();
-        let beginning = begin(command, path.clone(), Time::from_nanos(7)).unwrap();
+        let beginning = begin(command, Some(path.clone()), Time::from_nanos(7)).unwrap();
         eventually("the file is written", || path.exists());
         drop(beginning);
         drop(spawning);

@@ -17,6 +17,9 @@ use super::error::SuperviseError;
 use super::link::Link;
 use super::{GUARD, MYSELF, descend};
 
+/// What every command has in its environment that is supervised.
+const INSIDE: &str = "TENURE_INSIDE";
+
 /// A command, what it is told, and the times that bound its end.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -40,8 +43,9 @@ pub struct Plan {
     /// password.
     pub withheld: Vec<OsString>,
     /// `TENURE_UNTIL_FILE`: holds the current end of the lease in nanoseconds of
-    /// `CLOCK_BOOTTIME`, or `none` if it has no end, and a newline. Replaced as a whole, so it can
-    /// be read at any time. Removed when the handle is dropped; left behind, soon in the past, when
+    /// `CLOCK_BOOTTIME`, or `none` if from now on it has no end, and a newline. Replaced as a whole,
+    /// so it can be read at any time. Neither there nor in the command's environment if the lease
+    /// has no end when the command is started. Removed when the handle is dropped; left behind, soon in the past, when
     /// the supervisor is killed.
     pub until_file: PathBuf,
     /// How long before the end of the lease the command gets SIGTERM, and how long it has from
@@ -74,7 +78,7 @@ impl Plan {
 
     /// What starts the guard, with `link` as its standard input. The command inherits the
     /// environment, less what is withheld, and the standard streams from it.
-    pub(super) fn guard(&self, link: Link, until_file: &Path) -> io::Result<Command> {
+    pub(super) fn guard(&self, link: Link, until_file: Option<&Path>) -> io::Result<Command> {
         let mut guard = Command::new(MYSELF);
         guard.arg0(env::args_os().next().unwrap_or_default()).arg(GUARD);
         guard.arg(self.grace.as_nanos().to_string()).arg(self.kill_margin.as_nanos().to_string());
@@ -94,7 +98,11 @@ impl Plan {
         if let Some(Output { out, err }) = &self.output {
             guard.stdout(Stdio::from(out.try_clone()?)).stderr(Stdio::from(err.try_clone()?));
         }
-        guard.env("TENURE_UNTIL_FILE", until_file);
+        match until_file {
+            Some(path) => guard.env("TENURE_UNTIL_FILE", path),
+            None => guard.env_remove("TENURE_UNTIL_FILE"),
+        };
+        guard.env(INSIDE, "1");
         guard.stdin(Stdio::from(OwnedFd::from(link)));
         Ok(guard)
     }

@@ -139,16 +139,16 @@ impl Supervised {
             |doing: &'static str| move |error: io::Error| SuperviseError::setup(doing, error);
         set_child_subreaper(Some(getpid()))
             .map_err(|error| SuperviseError::setup("becoming a subreaper", error))?;
-        let path =
-            path::absolute(&plan.until_file).map_err(step("finding out the current folder"))?;
+        let file = (until != Time::MAX).then(|| path::absolute(&plan.until_file)).transpose();
+        let file = file.map_err(step("finding out the current folder"))?;
         let deadline = Deadline::create(until).map_err(step("sharing the deadline"))?;
         let alarm = Alarm::new().and_then(Watched::new).map_err(step("creating a timer"))?;
         let (ours, theirs) = Link::pair().map_err(step("creating a socket"))?;
         ours.send_with(&Order::Look, &[io::stdin().as_fd(), deadline.as_fd()])
             .map_err(step("handing on standard input"))?;
         let link = Watched::new(ours).map_err(step("watching a socket"))?;
-        let guard = plan.guard(theirs, &path).map_err(step("handing on its output"))?;
-        let beginning = begin(guard, path, until).map_err(step("starting a thread"))?;
+        let guard = plan.guard(theirs, file.as_deref()).map_err(step("handing on its output"))?;
+        let beginning = begin(guard, file, until).map_err(step("starting a thread"))?;
         let supervised = Self {
             link,
             alarm,
@@ -345,8 +345,10 @@ impl Supervised {
         match begun {
             Ok(Begun { guard, until_file }) => {
                 self.guard = Some(guard);
-                until_file.set(self.until);
-                self.until_file = Some(until_file);
+                if let Some(file) = &until_file {
+                    file.set(self.until);
+                }
+                self.until_file = until_file;
             }
             Err(error) => {
                 self.failure = Some(error);

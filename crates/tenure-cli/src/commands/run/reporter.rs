@@ -1,7 +1,6 @@
 //! What a runner says of itself. Standard output is CMD's; this goes to standard error.
 
 use serde_json::{Value, json};
-use std::io::Write;
 
 use tenure::{Fence, Leadership, Loss, Time, Waiting};
 
@@ -12,6 +11,7 @@ use crate::control::Answer;
 use crate::failure::{one_line, warn};
 use crate::protocol::{Class, Rank, Realm};
 use crate::settings::run::{RunRole, RunSettings};
+use crate::stderr;
 
 /// Reports what one runner does, for people or for programs.
 #[derive(Clone)]
@@ -125,8 +125,7 @@ impl Reporter {
         } else {
             format!("tenure: {}{}", self.prefix, one_line(text))
         };
-        // When standard error is closed, nobody reads this.
-        let _ = writeln!(std::io::stderr(), "{line}");
+        stderr::write(line + "\n");
     }
 
     /// What names it among other runners.

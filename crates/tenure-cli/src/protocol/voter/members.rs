@@ -359,6 +359,7 @@ fn advice(refusal: &Refusal) -> &'static str {
         Refusal::TooFewAble { .. } => {
             "start those that are down, or make room on their disks, and try again"
         }
+        Refusal::NotWritten => "make room on the leader's disk, or have it resign",
         Refusal::UnknownVoter => "see that it runs, and is listed by tenure members",
         Refusal::NoChange(Unchanged::HasVote | Unchanged::HasNone) => "nothing is to be done",
         Refusal::NoChange(Unchanged::Leads) => {

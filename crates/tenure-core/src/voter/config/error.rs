@@ -52,11 +52,13 @@ pub enum ConfigError {
         /// H.
         heartbeat: Duration,
     },
-    /// A wait of zero.
-    #[error("{what} is zero: it must be more than {request_timeout:?}, the request timeout")]
+    /// A wait that ends before an answer may come.
+    #[error("{what} is {time:?}; it must be at least {request_timeout:?}, the request timeout")]
     NoTime {
         /// Which.
         what: &'static str,
+        /// How long.
+        time: Duration,
         /// t.
         request_timeout: Duration,
     },
@@ -190,8 +192,8 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
         return Err(ConfigError::Timeout { timeout: request_timeout, heartbeat });
     }
     let times = [("cast timeout", config.cast_timeout), ("result timeout", config.result_timeout)];
-    if let Some((what, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
-        return Err(ConfigError::NoTime { what, request_timeout });
+    if let Some((what, time)) = times.into_iter().find(|(_, time)| *time < request_timeout) {
+        return Err(ConfigError::NoTime { what, time, request_timeout });
     }
     if config.kill_margin > config.grace {
         let Config { kill_margin, grace, .. } = *config;

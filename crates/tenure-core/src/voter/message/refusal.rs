@@ -83,6 +83,8 @@ pub enum Refusal {
         /// How many it takes.
         needed: usize,
     },
+    /// The leader cannot write its directory.
+    NotWritten,
     /// It would change nothing, or take the leader out.
     NoChange(Unchanged),
 }
@@ -126,6 +128,7 @@ impl Refusal {
             Self::NotLeading(_) => "not-leading",
             Self::ChangeRuns { .. } => "change-runs",
             Self::TooFewAble { .. } => "too-few-able",
+            Self::NotWritten => "not-written",
             Self::NoChange(_) => "no-change",
         }
     }
@@ -170,6 +173,7 @@ impl fmt::Display for Refusal {
                 "of those that would have a vote {able} are there and can write, and a quorum of \
                  them is {needed}"
             ),
+            Self::NotWritten => f.write_str("the leader cannot write its state directory"),
             Self::NoChange(Unchanged::HasVote) => f.write_str("it has a vote already"),
             Self::NoChange(Unchanged::HasNone) => f.write_str("it has no vote"),
             Self::NoChange(Unchanged::Leads) => f.write_str("it leads, and is not removed"),

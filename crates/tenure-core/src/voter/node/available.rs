@@ -7,6 +7,7 @@ use crate::event::Loss;
 use crate::name::NodeName;
 use crate::voter::identity::Leadership;
 use crate::voter::message::{Header, LeaseDto, Refusal};
+use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
 
 /// Of two leaderships the greater goes on.
@@ -44,6 +45,18 @@ impl Voter {
             self.suspect_later();
         }
         Ok(())
+    }
+
+    /// One that was asked leads, and says so: also one that cannot be asked by others learns so that
+    /// it is the lesser of two.
+    pub(super) fn hear_greater(&mut self, leadership: &Leadership, out: &mut Out) {
+        let own = self.own_leader_dto().filter(|_| !self.is_majority());
+        let lesser = own.is_some_and(|own| greatness(&own.leadership) < greatness(leadership));
+        let released = self.promise.is_released(leadership);
+        if lesser && !released && ruling(Rule::ToldOfGreater) {
+            self.hear_counter(leadership.counter());
+            self.end(Loss::Superseded, out);
+        }
     }
 
     fn let_all_draw(&mut self) {

@@ -139,6 +139,7 @@ impl Voter {
         }
         match &beaten.leader {
             Some(leader) if leader.leadership.leader == header.sender => {
+                self.hear_greater(&leader.leadership, out);
                 self.follow_told(leader, sent);
             }
             _ => {}

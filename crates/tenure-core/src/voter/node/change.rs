@@ -37,6 +37,9 @@ impl Voter {
         // A leader whose voters fail goes on by the document that they have stored: they could not
         // store another one.
         let (able, needed) = (self.able(&next), next.quorum());
+        if !self.can_write() && ruling(Rule::ChangesWritten) {
+            return Err(Refusal::NotWritten);
+        }
         match able < needed && ruling(Rule::ChangesCarried) {
             true => Err(Refusal::TooFewAble { able, needed }),
             false => Ok(next),
@@ -145,6 +148,10 @@ impl Voter {
     /// Gives a vote to one of those that have registered, where the leader may.
     pub(super) fn admit_known(&mut self, out: &mut Out) {
         if self.config.admission != Admission::Auto || !self.leads() {
+            return;
+        }
+        // A write that fails would take the heartbeats with it.
+        if !self.can_write() && ruling(Rule::ChangesWritten) {
             return;
         }
         let Some(electorate) = &self.memory.electorate else { return };

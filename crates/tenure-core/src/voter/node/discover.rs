@@ -184,6 +184,10 @@ impl Voter {
         if known.dropped.take().is_some() {
             let who = known.who().clone();
             self.tell_own(OwnEvent::Known { who }, out);
+            // Two leaders that had dropped each other meet with this, and not a heartbeat later.
+            if self.leads() && !self.is_majority() && ruling(Rule::RevivedAreTold) {
+                self.send_heartbeats(&[id.clone()], out);
+            }
         }
     }
 }

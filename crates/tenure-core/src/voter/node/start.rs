@@ -53,7 +53,8 @@ impl Voter {
     /// Nothing came of it: again, after a pause that grows with the failures.
     pub(super) fn start_again(&mut self, least: Duration) {
         let doubled = 1_u32 << self.starter.failures.min(4);
-        let longest = self.config.spread.saturating_mul(doubled).max(Duration::from_millis(1));
+        let longest = self.config.spread.saturating_mul(doubled).min(self.config.lease());
+        let longest = longest.max(Duration::from_millis(1));
         let pause = self.random(longest).max(Duration::from_millis(1));
         self.starter.at = Some(self.now.after(least).after(pause));
     }

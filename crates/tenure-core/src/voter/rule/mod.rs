@@ -136,6 +136,12 @@ rules! {
     VacantByTheLatest: "V9", [SHOWN], by hand;
     /// With `available` nobody is told of a vacancy before others were asked.
     VacantWhenAsked: "V12", [SHOWN], by hand;
+    /// Nobody who cannot write changes the electorate: the write that fails takes heartbeats along.
+    ChangesWritten: "V9", [], by hand;
+    /// With `available` a leader that is told of a greater one in an answer leads no more.
+    ToldOfGreater: "V12", [], by hand;
+    /// With `available` a leader says at once to who answers again that it leads.
+    RevivedAreTold: "V12", [], by hand;
     /// Others that are not free yet are asked again after a request's time, however long
     /// heartbeats are.
     PollsAgainSoon: "V12", [LEADER], by hand;

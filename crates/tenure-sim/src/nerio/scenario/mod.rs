@@ -28,6 +28,7 @@ use crate::scenario::{
     Check, Claimed, Fact, History, Judged, Leadership, Memory, Run, Scenario, Sentences,
 };
 use crate::world::Context;
+use crate::world::clock::Clock;
 use crate::world::conditions::DiskFate;
 use crate::world::node::Node;
 use crate::world::nodes::Nodes;
@@ -85,7 +86,7 @@ impl Scenario for QuorumLeases {
         }
     }
 
-    fn node(&self, plan: &Plan, node: usize) -> Node<Nerio, Infallible> {
+    fn node(&self, plan: &Plan, node: usize, _: &Clock) -> Node<Nerio, Infallible> {
         let this = &plan.nodes[node];
         let later = this.later.as_ref().filter(|_| self.who[node].inc != Inc(0));
         Node::Process(Nerio::new(later.unwrap_or(&this.config).clone(), this.name.clone()))

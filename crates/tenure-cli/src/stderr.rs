@@ -1,0 +1,148 @@
+//! Standard error. Once a leadership may depend on this process, a thread of its own writes there:
+//! whoever reads it may have stopped reading, and a full pipe keeps a writer for ever.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+/// How much waits for a reader at most; what comes after that is lost, and counted.
+const WAITING_MAX: usize = 1_024;
+/// How long the end of the process waits for what is not written.
+const LAST: Duration = Duration::from_secs(1);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+static ASIDE: OnceLock<Aside> = OnceLock::new();
+
+struct Aside {
+    texts: SyncSender<String>,
+    count: Arc<Count>,
+}
+
+#[derive(Default)]
+struct Count {
+    waiting: AtomicUsize,
+    lost: AtomicU64,
+}
+
+/// From now on nothing that is written here is waited for. `lost` says what follows a gap of so
+/// many texts.
+pub(crate) fn write_aside(lost: fn(u64) -> String) {
+    let (texts, to_write) = sync_channel(WAITING_MAX);
+    let count = Arc::<Count>::default();
+    let counted = Arc::clone(&count);
+    let work = move || write_all(&to_write, &counted, lost, || io::stderr().lock());
+    // Without a thread it is written as before.
+    if thread::Builder::new().name("tenure-stderr".to_owned()).spawn(work).is_ok() {
+        let _ = ASIDE.set(Aside { texts, count });
+    }
+}
+
+/// Writes whole lines. When standard error is closed, nobody reads them.
+pub(crate) fn write(text: String) {
+    match ASIDE.get() {
+        Some(aside) => aside.put(text),
+        None => drop(io::stderr().write_all(text.as_bytes())),
+    }
+}
+
+/// Waits for a moment until everything is written.
+pub(crate) fn finish() {
+    let Some(Aside { count, .. }) = ASIDE.get() else { return };
+    let until = tenure::clock::now().after(LAST);
+    while count.waiting.load(Ordering::Acquire) > 0 && tenure::clock::now() < until {
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// What libraries log, a whole line in each call.
+pub(crate) struct Lines;
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        write(String::from_utf8_lossy(bytes).into_owned());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Aside {
+    fn put(&self, text: String) {
+        self.count.waiting.fetch_add(1, Ordering::AcqRel);
+        if self.texts.try_send(text).is_err() {
+            self.count.waiting.fetch_sub(1, Ordering::AcqRel);
+            self.count.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The lock is held for one text only, as others write there, too.
+fn write_all<W: Write>(
+    texts: &Receiver<String>,
+    count: &Count,
+    said: fn(u64) -> String,
+    mut to: impl FnMut() -> W,
+) {
+    while let Ok(text) = texts.recv() {
+        let _ = to().write_all(text.as_bytes());
+        // What was lost came after all that waits.
+        if count.waiting.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let lost = count.lost.swap(0, Ordering::Relaxed);
+            if lost > 0 {
+                let _ = to().write_all(said(lost).as_bytes());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// A reader that takes one text whenever it is told to.
+    struct Slow(Receiver<()>, mpsc::Sender<String>);
+
+    impl Write for &Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.0.recv();
+            self.1.send(String::from_utf8_lossy(bytes).into_owned()).unwrap();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn who_writes_never_waits_and_what_is_lost_is_counted() {
+        let (texts, to_write) = sync_channel(WAITING_MAX);
+        let count = Arc::<Count>::default();
+        let aside = Aside { texts, count: Arc::clone(&count) };
+        let ((go, may_go), (read, lines)) = (mpsc::channel(), mpsc::channel());
+        let said = |lost| format!("{lost} lost");
+        let work = thread::spawn(move || {
+            let slow = Slow(may_go, read);
+            write_all(&to_write, &count, said, || &slow);
+        });
+        let total = 3 * WAITING_MAX;
+        for number in 0..total {
+            aside.put(number.to_string());
+        }
+        drop((go, aside));
+        work.join().unwrap();
+        let lines: Vec<_> = lines.iter().collect();
+        let (last, kept) = lines.split_last().unwrap();
+        // One more is with the thread if that was fast.
+        assert!((WAITING_MAX..=WAITING_MAX + 1).contains(&kept.len()), "{}", kept.len());
+        assert_eq!(*last, format!("{} lost", total - kept.len()));
+        assert_eq!(kept.last().unwrap(), &(kept.len() - 1).to_string());
+    }
+}
