@@ -90,7 +90,9 @@ impl Step {
             Self::Readme => "the README's code is compiled and run, and it names this command",
             Self::Test => "unit, process and property tests",
             Self::Long => "tests in crates/*/tests/*_long.rs: minutes, or root",
-            Self::Sweep => "twice twenty million events in made-up worlds, others for each commit",
+            Self::Sweep => {
+                "twenty million events of each protocol in made-up worlds, others for each commit"
+            }
             Self::Planted => "every rule that is broken on purpose is noticed",
             Self::Loom => "every interleaving of the claim's cell",
             Self::Doctest => "every example in the documentation runs",

@@ -88,8 +88,9 @@ fn run(registry: Registry) -> Command {
 const RUN: &str = "\
 CMD is given TENURE_ELECTION, TENURE_ID, TENURE_FENCE (a number larger than that of every earlier \
 leader; not where several may lead at once) and TENURE_UNTIL_FILE (a file that holds the end of \
-the lease; not where it has none); where an election has roles also TENURE_ROLE, and in its arguments {role} is the \
-number of its role. A `tenure run` inside CMD takes neither election, id nor role for its own.
+the lease; not where it has none); where an election has roles also TENURE_ROLE, and in its \
+arguments {role} is the number of its role. A `tenure run` inside CMD takes \
+neither election, id nor role for its own.
 
 Ends with CMD's own code; 5 when the leadership is lost under --once; 126 and 127 when CMD cannot \
 be executed or does not exist.

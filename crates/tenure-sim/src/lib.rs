@@ -32,6 +32,8 @@
 //! [`System`]: world::System
 
 pub mod allcall;
+#[cfg(not(test))]
+mod compiled;
 pub mod etcd;
 pub mod explain;
 pub mod forecast;
@@ -61,23 +63,3 @@ macro_rules! protocols {
         }
     };
 }
-
-/// Compiles the worlds of all protocols into this crate: programs and tests that play them link to
-/// that, in builds that share what is generic (`opt-level` 0 and 1), instead of compiling them again.
-/// Unit tests play few.
-#[cfg(not(test))]
-macro_rules! compile {
-    ($($module:ident $name:ident $about:literal;)+) => {
-        $(const _: () = {
-            use $module::Worlds;
-            #[used]
-            static RUN: fn(&sweep::Sweep<Worlds>) -> sweep::Found<sweep::CountsOf<Worlds>> =
-                sweep::Sweep::run;
-            #[used]
-            static SHRINK: fn(&Worlds, u64, violation::Violation, u64) -> shrink::Shrunk =
-                shrink::shrink;
-        };)+
-    };
-}
-#[cfg(not(test))]
-protocols!(compile);

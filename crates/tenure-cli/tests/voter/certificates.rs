@@ -1,7 +1,7 @@
 //! Voters that show certificates of one authority.
 
-use tenure_testkit::processes::{Machine, Running};
 use tenure_testkit::processes::wait::eventually;
+use tenure_testkit::processes::{Machine, Running};
 
 use crate::authority::Authority;
 use crate::network::{IDS, Network, end};

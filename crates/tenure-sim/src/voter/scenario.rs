@@ -1,6 +1,7 @@
 //! Regional voters as a scenario: what runs on a node, and what checks look things up in.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::time::Duration;
 
 use tenure_core::voter::{
@@ -108,7 +109,7 @@ impl Scenario for RegionalVoters {
     type Words = Words;
     type Process = Server;
     type Core = Voter;
-    type Service = std::convert::Infallible;
+    type Service = Infallible;
     type Disk = Memory;
     type NodePlan = NodePlan;
     type Settings = Settings;
@@ -137,12 +138,7 @@ impl Scenario for RegionalVoters {
         }
     }
 
-    fn node(
-        &self,
-        plan: &Plan,
-        node: usize,
-        clock: &Clock,
-    ) -> Node<Server, std::convert::Infallible> {
+    fn node(&self, plan: &Plan, node: usize, clock: &Clock) -> Node<Server, Infallible> {
         let NodePlan { config, manner, .. } = &plan.nodes[node];
         let calm = clock.shows(plan.conditions.storm_ends);
         Node::Process(Server::new(config.clone(), manner.clone(), calm))

@@ -25,9 +25,9 @@ pub(super) struct Begun {
 /// Brings what [`begin`] came to.
 pub(super) type Beginning = oneshot::Receiver<Result<Begun, SuperviseError>>;
 
-/// Writes the until file at `path`, if there is one, and spawns `guard`. Once nobody waits for that any more no guard
-/// is spawned and the file is removed; a guard that was being spawned already starts nothing,
-/// because its link has ended.
+/// Writes the until file at `path`, if there is one, and spawns `guard`. Once nobody waits for that
+/// any more no guard is spawned and the file is removed; a guard that was being spawned already
+/// starts nothing, because its link has ended.
 pub(super) fn begin(
     mut guard: Command,
     path: Option<PathBuf>,
@@ -40,7 +40,8 @@ pub(super) fn begin(
             UntilFile::create(&path, until, &wanted)
                 .map_err(|source| SuperviseError::UntilFile { path, source })
         });
-        let begun = file.transpose().and_then(|until_file| match guards::spawn(&mut guard, &wanted) {
+        let begun =
+            file.transpose().and_then(|until_file| match guards::spawn(&mut guard, &wanted) {
                 Ok(Some(guard)) => Ok(Begun { guard, until_file }),
                 // Nobody is there to hear that.
                 Ok(None) => Err(SuperviseError::GuardLost),

@@ -43,10 +43,10 @@ pub struct Plan {
     /// password.
     pub withheld: Vec<OsString>,
     /// `TENURE_UNTIL_FILE`: holds the current end of the lease in nanoseconds of
-    /// `CLOCK_BOOTTIME`, or `none` if from now on it has no end, and a newline. Replaced as a whole,
-    /// so it can be read at any time. Neither there nor in the command's environment if the lease
-    /// has no end when the command is started. Removed when the handle is dropped; left behind, soon in the past, when
-    /// the supervisor is killed.
+    /// `CLOCK_BOOTTIME`, or `none` if from now on it has no end, and a newline. Replaced as a
+    /// whole, so it can be read at any time. Neither there nor in the command's environment if the
+    /// lease has no end when the command is started. Removed when the handle is dropped; left
+    /// behind, soon in the past, when the supervisor is killed.
     pub until_file: PathBuf,
     /// How long before the end of the lease the command gets SIGTERM, and how long it has from
     /// then on when it is stopped. Not below `kill_margin`; equal means that it is killed

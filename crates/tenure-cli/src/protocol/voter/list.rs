@@ -47,10 +47,42 @@ fn url(text: &str) -> Result<VoterUrl, Refusal> {
         return Err(Refusal::of_secret("a voter's URL holds no user and no password", fix));
     }
     let url = VoterUrl::new(text).map_err(|error| Refusal::new(error.to_string(), fix))?;
-    match text.contains(['?', '#']) {
-        true => Err(Refusal::new("a voter's URL has no query and no fragment", fix)),
-        false => Ok(url),
+    if text.contains(['?', '#']) {
+        return Err(Refusal::new("a voter's URL has no query and no fragment", fix));
     }
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    // Of a list with another separator the first entry would be the whole list.
+    if let Some(c) = rest.chars().find(|c| "=,;|&<>\"\\".contains(*c)) {
+        let fix = "write a comma between two voters, and nothing else";
+        return Err(Refusal::new(format!("a voter's URL holds no {c:?}"), fix));
+    }
+    if !is_authority(authority) || path.contains("//") {
+        let what = format!("{authority:?} is no host with a port from 1 to 65535");
+        return Err(Refusal::new(what, fix));
+    }
+    Ok(url)
+}
+
+/// A host by name or address, and a port if there is one.
+fn is_authority(text: &str) -> bool {
+    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, "")) => (address, None),
+        Some((address, rest)) => (address, Some(rest.strip_prefix(':').unwrap_or("none"))),
+        None => match text.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (text, None),
+        },
+    };
+    let is_name = |name: &str| {
+        let is_right = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        !name.is_empty() && name.chars().all(is_right)
+    };
+    let is_host = match text.starts_with('[') {
+        true => host.parse::<std::net::Ipv6Addr>().is_ok(),
+        false => is_name(host),
+    };
+    is_host && port.is_none_or(|port| port.parse::<std::num::NonZeroU16>().is_ok())
 }
 
 /// `west=http://10.0.0.1:7001,east=…`, or what the text calls a list of JSON objects.
@@ -63,12 +95,21 @@ pub(super) fn voters(text: &str) -> Result<Vec<Listed>, Refusal> {
         true => json(text)?,
         false => text.split(',').map(one).collect::<Result<_, _>>()?,
     };
+    list.iter().try_for_each(|listed| url(listed.url.as_str()).map(drop))?;
     let mut ids: Vec<_> = list.iter().map(|listed| &listed.id).collect();
     ids.sort();
-    match ids.windows(2).find(|pair| pair[0] == pair[1]) {
+    if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        let what = format!("voter {} is in it twice", pair[0]);
+        return Err(Refusal::new(what, "give each voter a name of its own, once"));
+    }
+    let called = |listed: &Listed| listed.url.as_str().trim_end_matches('/').to_ascii_lowercase();
+    let mut by_url: Vec<_> = list.iter().map(|listed| (called(listed), &listed.id)).collect();
+    by_url.sort();
+    match by_url.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         Some(pair) => {
-            let what = format!("voter {} is in it twice", pair[0]);
-            Err(Refusal::new(what, "give each voter a name of its own, once"))
+            let what =
+                format!("{} and {} are called by one URL, {}", pair[0].1, pair[1].1, pair[0].0);
+            Err(Refusal::new(what, "give each voter a URL of its own"))
         }
         None => Ok(list),
     }
@@ -135,6 +176,13 @@ mod tests {
             ("west=http://a?b", "no query"),
             ("west=http://u:p@a", "no password"),
             ("west=http://a,west=http://b", "twice"),
+            ("west=http://a;east=http://b", "holds no"),
+            ("west=http://a/east=http://b", "holds no"),
+            ("west=http://a|east", "holds no"),
+            ("west=http://a:70000", "1 to 65535"),
+            ("west=http://a:0", "1 to 65535"),
+            ("west=http://[::1", "1 to 65535"),
+            ("west=http://a:1,east=http://A:1/", "by one URL"),
         ] {
             let told = voters(list).unwrap_err();
             assert!(told.what.contains(part), "{list}: {}", told.what);
@@ -146,6 +194,7 @@ mod tests {
     fn a_url_is_whole_or_a_path() {
         assert_eq!(called("/voter"), Ok(Called::Path("/voter".into())));
         assert!(matches!(called("https://a:1/voter"), Ok(Called::Url(_))));
+        assert!(matches!(called("https://[2001:db8::1]:7001/voter"), Ok(Called::Url(_))));
         for wrong in ["", "voter", "ftp://a", "/a b", "/a?b", "http://u@a"] {
             assert!(called(wrong).is_err(), "{wrong}");
         }

@@ -47,8 +47,8 @@ impl Voter {
         Ok(())
     }
 
-    /// One that was asked leads, and says so: also one that cannot be asked by others learns so that
-    /// it is the lesser of two.
+    /// One that was asked leads, and says so: by that, one that others cannot call learns that it
+    /// is the lesser of two.
     pub(super) fn hear_greater(&mut self, leadership: &Leadership, out: &mut Out) {
         let own = self.own_leader_dto().filter(|_| !self.is_majority());
         let lesser = own.is_some_and(|own| greatness(&own.leadership) < greatness(leadership));

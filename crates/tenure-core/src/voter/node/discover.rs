@@ -186,7 +186,7 @@ impl Voter {
             self.tell_own(OwnEvent::Known { who }, out);
             // Two leaders that had dropped each other meet with this, and not a heartbeat later.
             if self.leads() && !self.is_majority() && ruling(Rule::RevivedAreTold) {
-                self.send_heartbeats(&[id.clone()], out);
+                self.send_heartbeats(core::slice::from_ref(id), out);
             }
         }
     }

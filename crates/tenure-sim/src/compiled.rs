@@ -1,0 +1,20 @@
+//! The worlds of all protocols, compiled into this crate: programs and tests that play them link to
+//! that, in builds that share what is generic (`opt-level` 0 and 1), instead of compiling them
+//! again. Unit tests play few.
+
+use crate::shrink::{Shrunk, shrink};
+use crate::sweep::{CountsOf, Found, Sweep};
+use crate::violation::Violation;
+
+macro_rules! compile {
+    ($($module:ident $name:ident $about:literal;)+) => {
+        $(const _: () = {
+            use crate::$module::Worlds;
+            #[used]
+            static RUN: fn(&Sweep<Worlds>) -> Found<CountsOf<Worlds>> = Sweep::run;
+            #[used]
+            static SHRINK: fn(&Worlds, u64, Violation, u64) -> Shrunk = shrink;
+        };)+
+    };
+}
+crate::protocols!(compile);
