@@ -165,7 +165,12 @@ fn available() {
 }
 
 fn main() -> ExitCode {
-    let trial = |name, run: fn()| Trial::test(name, move || Ok(run()));
+    let trial = |name, run: fn()| {
+        Trial::test(name, move || {
+            run();
+            Ok(())
+        })
+    };
     let trials = vec![
         trial("of_two_halves_neither_elects", majority),
         trial("each_half_has_a_leader_where_leaders_may_overlap", available),
