@@ -55,9 +55,9 @@ impl<C: SafetyClass> Election<C> {
     /// **End.** When `shutdown` resolves, the work is dropped, then the leadership is resigned,
     /// and that is waited for as by [`Leadership::resign`](crate::Leadership::resign); a campaign
     /// is withdrawn; if it is resolved already, nothing begins. What `shutdown` resolves to does
-    /// not matter. Work that needs time to shut down hears of its own, and `shutdown` resolves
-    /// later. Every other [`CampaignError`] ends it with that error: another campaign would meet
-    /// it, too.
+    /// not matter. Work that needs time to shut down waits for a signal of its own, and `shutdown`
+    /// resolves after it. Every other [`CampaignError`] ends it with that error: another campaign
+    /// would meet it, too.
     ///
     /// Dropping the future drops the work and then gives the leadership up in the background, or
     /// withdraws the campaign; so does work that panics. What is waited for while it campaigns is

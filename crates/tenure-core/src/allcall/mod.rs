@@ -49,8 +49,8 @@
 //!   that of the new one may err in opposite ways, and an election takes a round.)
 //! - **(d)** Whatever is lost, late, repeated or reordered: no handle holds beyond E − K − H by the
 //!   clock that granted it, no claim is believed beyond the E that its leader published, and memory
-//!   stays within [`Limits`]. No vacancy is told to anybody who was told within 2.5 H that somebody
-//!   leads, or has stood, unless that was taken back since, or that lease is known to be over.
+//!   stays within [`Limits`]. A participant that has heard within 2.5 H that somebody leads, or has
+//!   stood, reports no vacancy, unless that was taken back since or that lease is known to be over.
 //!
 //! # Model
 //!

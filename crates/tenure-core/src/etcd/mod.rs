@@ -2,7 +2,7 @@
 //!
 //! Every candidate puts a key under the election's name, tied to its process's lease. etcd gives
 //! each key a *create revision*; the candidate with the lowest one leads, and every other waits
-//! for the key just before its own to go. The lease takes the keys of a process along that died.
+//! for the key just before its own to go. When a process dies, its lease ends, and its keys go too.
 //!
 //! Sources: the JayBeams notes on etcd's election recipe, and the behaviour of `etcdctl elect`
 //! and of Go's `clientv3/concurrency`, with which this shares its keys: candidates of all three

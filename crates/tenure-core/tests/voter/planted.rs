@@ -4,7 +4,8 @@ use tenure_core::voter::planted::{RULES, Rule};
 use tenure_testkit::planted::{Story, by_hand_has_its_story, stories_notice};
 
 use crate::{
-    apart, changes, condition, drawing, founding, hostile, leasing, restart, strangers, vacancy,
+    apart, available, changes, condition, drawing, founding, hostile, leasing, restart, strangers,
+    vacancy,
 };
 
 /// Which story notices which rule.

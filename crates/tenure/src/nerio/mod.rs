@@ -49,7 +49,6 @@ use crate::election::Election;
 use crate::error::StartError;
 use crate::safety::AtMostOne;
 use crate::transport::{Transport, Udp};
-// What observers are told, in place of what the core tells its driver.
 
 /// One participant of a Nerio cluster. Clones are the same participant.
 ///

@@ -1,4 +1,4 @@
-//! PendingRelease grants up: after every promise, and again until it arrived or no longer matters.
+//! Releasing grants: after every promise, and again until it arrived or no longer matters.
 
 use super::super::message::{Leaving, Release, Released};
 use super::*;
