@@ -102,8 +102,11 @@ impl Context<'_> {
         self.now.boot.after(self.config.drift.shrink(wall.since(self.now.wall)))
     }
 
-    /// When the wall clock shows `wall` at the latest.
+    /// When the wall clock shows `wall` at the latest: it has shown what it was read at.
     pub(super) fn later(&self, wall: WallTime) -> Time {
+        if wall <= self.now.wall {
+            return self.now.boot;
+        }
         let span = wall.since(self.now.wall).saturating_add(self.now.apart);
         self.now.boot.after(self.config.drift.stretch(span))
     }
@@ -143,6 +146,18 @@ mod tests {
             out: &mut out,
             resigned: &mut resigned,
         })
+    }
+
+    /// However far the readings are apart: a claim that is over is not known for a moment more.
+    #[test]
+    fn what_is_past_is_past() {
+        let config = Config::new("c".parse().unwrap(), "n".parse().unwrap());
+        let boot = Time::from_nanos(100 * SECOND);
+        let now = BothClocks { boot, wall: shifted(0), apart: Duration::from_micros(50) };
+        for past in [0, -1, -1_000_000_000] {
+            assert_eq!(at(now, &config, |context| context.later(shifted(past))), boot);
+        }
+        assert!(at(now, &config, |context| context.later(shifted(1))) > boot.after(now.apart));
     }
 
     proptest! {

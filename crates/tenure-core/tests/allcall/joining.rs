@@ -83,6 +83,20 @@ pub(crate) fn a_newcomer_with_other_times_refuses_to_start() {
     assert_eq!(stage.told(0, other), 0, "the one that was there first goes on");
 }
 
+/// Both start at once, and one has listened a second before the other.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn of_two_newcomers_that_differ_the_first_is_joined() {
+    let lease = Duration::from_secs(11);
+    let mut stage = Stage::with(vec![config(0), Config { lease, ..config(1) }]);
+    for node in 0..2 {
+        stage.join(node);
+        stage.campaign(node, X);
+    }
+    stage.pass(3 * LISTENS);
+    assert!(matches!(stage.ended(1), Some(End::Refused { .. })), "{:?}", stage.ended(1));
+    assert_eq!(stage.leaders(X), [0]);
+}
+
 /// One with a lease of 10 s that was there for long, and others with one of 12 s.
 fn of_other_times(others: usize) -> Stage {
     let other = |node| Config { lease: Duration::from_secs(12), ..config(node) };

@@ -17,16 +17,28 @@ use crate::time::Time;
 pub(super) struct TimesInUse {
     /// One of them goes by the times of this process.
     ours: bool,
-    /// One of them goes by others, and until when one is waited for that does not.
-    other: Option<(Participant, Times, Time)>,
+    /// One of them goes by others.
+    other: Option<Other>,
     /// That others do was told, or this process has refused to start.
     told: bool,
+}
+
+/// One that goes by other times.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Other {
+    who: Participant,
+    times: Times,
+    /// Until when one is waited for that goes by those of this process.
+    due: Time,
+    /// Whether this process had not listened long enough when it heard that one: until it has
+    /// decided, it cannot have come to lead.
+    newcomer: bool,
 }
 
 impl TimesInUse {
     /// When it is decided whether this process takes part.
     pub(super) fn due(&self) -> Option<Time> {
-        self.other.as_ref().map(|(.., due)| *due)
+        self.other.as_ref().map(|other| other.due)
     }
 }
 
@@ -66,7 +78,8 @@ impl Allcall {
         let waits = self.config.heartbeat.saturating_mul(3) / 2;
         let newcomer = !self.is_established() && !self.times.ours;
         let due = if newcomer { self.now.boot.after(waits) } else { self.now.boot };
-        self.times.other.get_or_insert((header.sender.clone(), header.times, due));
+        let (who, times) = (header.sender.clone(), header.times);
+        self.times.other.get_or_insert(Other { who, times, due, newcomer });
         self.judge_times(out);
     }
 
@@ -75,9 +88,13 @@ impl Allcall {
         if self.times.due().is_none_or(|due| due > self.now.boot && !self.times.ours) {
             return;
         }
-        let Some((who, theirs, _)) = self.times.other.take() else { return };
+        let Some(Other { who, times: theirs, newcomer, .. }) = self.times.other.take() else {
+            return;
+        };
         self.times.told = true;
-        let refuses = !self.is_established() && !self.times.ours;
+        // By now it may have listened long enough.
+        let joins = if ruling(Rule::NewcomerWhenHeard) { newcomer } else { !self.is_established() };
+        let refuses = joins && !self.times.ours;
         let ours = self.config.times();
         let why: Arc<str> = format!(
             "{who} takes part in this cluster with {theirs}; this process is set to {ours}: all \

@@ -113,6 +113,8 @@ rules! {
     FreshTimes: "ruling 6", [], by hand;
     /// It takes part where one that was there before goes by its own times.
     TimesOfOurs: "ruling 6", [], by hand;
+    /// Who was a newcomer when it heard of other times is one when it decides.
+    NewcomerWhenHeard: "ruling 6", [], by hand;
     /// Who only asks makes no call late, and no newcomer refuse.
     AskersJudgeNobody: "A6", [CALM], by hand;
     /// One listens only while it is connected.

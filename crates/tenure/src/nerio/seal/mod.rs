@@ -295,7 +295,10 @@ impl Seal {
             self.sessions.forget(address);
         }
         let accepted = self.keys.ids();
-        self.sessions.retain(|session| accepted.contains(&session.key));
+        if self.sessions.has(|session| !accepted.contains(&session.key)) {
+            // If that key comes back, what was read by it must not be read again.
+            self.start_over();
+        }
     }
 
     /// What tells its keys apart, the one that it uses first.

@@ -119,12 +119,9 @@ impl Sessions {
         self.addresses.remove(&address);
     }
 
-    /// Forgets those that `keep` does not name.
-    pub(super) fn retain(&mut self, keep: impl Fn(&Session) -> bool) {
-        let gone = self.all.iter().filter(|(_, session)| !keep(session)).map(|(id, _)| *id);
-        for id in gone.collect::<Vec<_>>() {
-            self.remove(id);
-        }
+    /// Whether there is one like this.
+    pub(super) fn has(&self, like: impl Fn(&Session) -> bool) -> bool {
+        self.all.values().any(like)
     }
 
     fn remove(&mut self, id: u64) {

@@ -43,6 +43,31 @@ fn what_was_sent_once_is_read_once() {
     is_unharmed(&mut net, &before);
 }
 
+/// Its key was taken out, and put back.
+#[test]
+fn a_key_that_comes_back_brings_nothing_old_with_it() {
+    let (mut net, sent) = talk();
+    let other = crate::nerio::keys::ClusterKey::generate("prod".parse().unwrap()).unwrap();
+    let other = Keys::parse(&other.to_line()).unwrap();
+    let node = net.nodes.get_mut(&at(A)).unwrap();
+    node.rekey(other);
+    node.rekey(member());
+    net.wait(1_000);
+    for packet in sent.iter().filter(|packet| packet.to == at(A)) {
+        let read = net.give(packet);
+        assert!(!matches!(read, Ok(Some(_))), "{packet:?}: {read:?}");
+    }
+    net.queue.clear();
+    // As one that was started anew it is greeted when it is silent.
+    net.say(P, A, "two");
+    assert_eq!(net.settle(), [""; 0]);
+    net.wait(60);
+    net.say(P, A, "three");
+    net.settle();
+    net.say(P, A, "four");
+    assert_eq!(net.settle(), ["four"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
