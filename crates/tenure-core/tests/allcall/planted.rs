@@ -89,8 +89,8 @@ const STORIES: &[Story] = &[
     (Rule::WaitsForEach.row(), joining::of_two_that_have_listened_one_leads),
     (Rule::SameTimes.row(), joining::a_newcomer_with_other_times_refuses_to_start),
     (Rule::FreshTimes.row(), joining::a_newcomer_does_not_refuse_for_what_is_old),
-    (Rule::NewcomerWhenHeard.row(), joining::of_two_newcomers_that_differ_the_first_is_joined),
     (Rule::TimesOfOurs.row(), joining::a_newcomer_takes_part_with_those_that_go_by_its_times),
+    (Rule::NewcomerWhenHeard.row(), joining::of_two_newcomers_that_differ_the_first_is_joined),
     (Rule::AskersJudgeNobody.row(), asking::one_that_may_only_ask_makes_no_call_late),
     (
         Rule::ListensConnected.row(),
