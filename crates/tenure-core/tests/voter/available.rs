@@ -139,14 +139,13 @@ pub(crate) fn the_lesser_of_two_leaders_stops_when_it_is_told_of_the_greater() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn two_leaders_that_had_dropped_each_other_become_one_within_the_bound() {
     for phase in 0..10 {
-        let mut stage = regions_with(2, |config| Config { heartbeat: ms(10_000), ..config });
+        let mut stage = regions_with(4, |config| Config { heartbeat: ms(10_000), ..config });
         stage.pass(ms(60_000));
-        stage.partition(&[0]);
-        stage.until(ms(120_000), |stage| stage.leaders() == [0, 1]);
+        stage.partition(&[0, 1]);
+        stage.until(ms(120_000), |stage| stage.leaders().len() == 2);
         stage.pass(ms(90_000 + 1_000 * phase));
-        assert_eq!(stage.leaders(), [0, 1]);
+        assert_eq!(stage.leaders().len(), 2);
         stage.cut.clear();
-        stage.nodes.iter_mut().for_each(|node| node.again = false);
         stage.pass(stage.nodes[0].config.failover());
         assert_eq!(stage.leaders().len(), 1, "{phase}");
     }
