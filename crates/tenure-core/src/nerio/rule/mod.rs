@@ -292,7 +292,7 @@ rules! {
     /// A candidate names the fence of its leadership once its claim was raised, and not before.
     Announced: "readings", [OBSERVERS], by hand;
     /// A fence that took a second round is announced at once, not with the next renewal.
-    AnnouncedAtOnce: "readings", [ASKS], by hand;
+    AnnouncedAtOnce: "readings", [], by hand;
     /// Who leads no more, and must not release yet, is told so: nobody takes it for a leader.
     LeavingTold: "readings; erratum 2", [LEAVES], by hand;
     /// What a candidate waits for is what keeps every quorum from it.

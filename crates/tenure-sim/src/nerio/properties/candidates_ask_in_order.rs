@@ -11,14 +11,10 @@ const KEPT: usize = 80;
 
 /// What a candidate may ask for: a Start names one request; the first lease is short, and proposes
 /// a fence above all it has heard of; nothing overtakes a release; whoever is named as the next
-/// waits; a claim is (1 − ρ)δ long, to the nanosecond; and who is elected asks at once with the
-/// fence that it announces: as soon as its clock has moved on, which names the request.
+/// waits; and a claim is (1 − ρ)δ long, to the nanosecond.
 #[derive(Debug, Default)]
 pub(super) struct CandidatesAskInOrder {
     asking: Places<Option<Asking>>,
-    /// By node: the election in which it was elected, until it has asked with its fence, and how
-    /// often its timers found it so.
-    unannounced: Vec<Option<(usize, u8)>>,
 }
 
 #[derive(Debug, Default)]
@@ -45,7 +41,6 @@ impl Property<QuorumLeases> for CandidatesAskInOrder {
 
     fn begin(&mut self, plan: &Plan) {
         self.asking = Places::by_election(plan);
-        self.unannounced = vec![None; plan.nodes.len()];
     }
 
     #[inline(always)]
@@ -53,23 +48,9 @@ impl Property<QuorumLeases> for CandidatesAskInOrder {
         match fact {
             Fact::Started { node, .. } => {
                 self.asking.forget(node);
-                self.unannounced[node] = None;
-                Ok(())
-            }
-            Fact::Elected { node, election, .. } => {
-                self.unannounced[node] = Some((election, 0));
-                Ok(())
-            }
-            Fact::Handled { node, timer: Some(local), .. } => self.judge(check, node, local),
-            // What follows a failed write is dropped.
-            Fact::Own(Own::Unwritten { grantor, .. }) => {
-                self.unannounced[grantor] = None;
                 Ok(())
             }
             Fact::Own(Own::Requests { node, election, request }) => {
-                if request.announced.is_some() {
-                    self.unannounced[node].take_if(|(elected, _)| *elected == election);
-                }
                 let asking = self.asking.at_mut((node, election)).get_or_insert_default();
                 asking.ask(check, node, request).map_err(|why| {
                     let (name, start) = (&check.plan.nodes[node].name, request.start);
@@ -117,21 +98,6 @@ impl Property<QuorumLeases> for CandidatesAskInOrder {
             }
             _ => Ok(()),
         }
-    }
-}
-
-impl CandidatesAskInOrder {
-    /// A timer comes before what it has the node do.
-    fn judge(&mut self, check: &Check<'_>, node: usize, local: Time) -> Result<(), String> {
-        let Some((election, timers)) = &mut self.unannounced[node] else { return Ok(()) };
-        let asking = self.asking.at((node, *election)).as_ref();
-        let last = asking.and_then(|asking| asking.last.as_ref());
-        *timers += u8::from(last.is_none_or(|last| local > last.start));
-        if *timers < 2 {
-            return Ok(());
-        }
-        let who = &check.own.who[node];
-        Err(format!("{who} was elected, and does not say at once with which fence"))
     }
 }
 
