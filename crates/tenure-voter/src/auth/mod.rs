@@ -151,8 +151,7 @@ impl Guard {
             return Err(Problem::new(401, "clock", detail));
         }
         // By the clock as it is now, which may have been set since.
-        let started = wall.as_nanos().saturating_sub(now.since(self.started).as_nanos() as u64);
-        let started = started / 1_000_000_000;
+        let started = self::seconds(wall.before(now.since(self.started)));
         if stamp.date < started {
             let detail = format!(
                 "the request is dated {}, and this voter has started at {}: what it carried out \

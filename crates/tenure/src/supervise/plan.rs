@@ -17,9 +17,6 @@ use super::error::SuperviseError;
 use super::link::Link;
 use super::{GUARD, MYSELF, descend};
 
-/// What every command has in its environment that is supervised.
-const INSIDE: &str = "TENURE_INSIDE";
-
 /// A command, what it is told, and the times that bound its end.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -102,7 +99,7 @@ impl Plan {
             Some(path) => guard.env("TENURE_UNTIL_FILE", path),
             None => guard.env_remove("TENURE_UNTIL_FILE"),
         };
-        guard.env(INSIDE, "1");
+        guard.env("TENURE_INSIDE", "1");
         guard.stdin(Stdio::from(OwnedFd::from(link)));
         Ok(guard)
     }

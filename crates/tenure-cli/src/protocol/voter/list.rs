@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use tenure::driver::host_and_port;
 use tenure_core::voter::{Listed, VoterUrl};
 
 use crate::settings::{Refusal, parse};
@@ -57,7 +58,10 @@ fn url(text: &str) -> Result<VoterUrl, Refusal> {
         let fix = "write a comma between two voters, and nothing else";
         return Err(Refusal::new(format!("a voter's URL holds no {c:?}"), fix));
     }
-    if !is_authority(authority) || path.contains("//") {
+    if path.contains("//") {
+        return Err(Refusal::new("a voter's URL has no empty part in its path", fix));
+    }
+    if !is_authority(authority) {
         let what = format!("{authority:?} is no host with a port from 1 to 65535");
         return Err(Refusal::new(what, fix));
     }
@@ -66,23 +70,8 @@ fn url(text: &str) -> Result<VoterUrl, Refusal> {
 
 /// A host by name or address, and a port if there is one.
 fn is_authority(text: &str) -> bool {
-    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, "")) => (address, None),
-        Some((address, rest)) => (address, Some(rest.strip_prefix(':').unwrap_or("none"))),
-        None => match text.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (text, None),
-        },
-    };
-    let is_name = |name: &str| {
-        let is_right = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
-        !name.is_empty() && name.chars().all(is_right)
-    };
-    let is_host = match text.starts_with('[') {
-        true => host.parse::<std::net::Ipv6Addr>().is_ok(),
-        false => is_name(host),
-    };
-    is_host && port.is_none_or(|port| port.parse::<std::num::NonZeroU16>().is_ok())
+    // Any port does for one that is not given.
+    host_and_port(text).is_some() || host_and_port(&format!("{text}:1")).is_some()
 }
 
 /// `west=http://10.0.0.1:7001,east=…`, or what the text calls a list of JSON objects.
@@ -182,6 +171,9 @@ mod tests {
             ("west=http://a:70000", "1 to 65535"),
             ("west=http://a:0", "1 to 65535"),
             ("west=http://[::1", "1 to 65535"),
+            ("west=http://a:", "1 to 65535"),
+            ("west=http://::1:7001", "1 to 65535"),
+            ("west=http://a//b", "no empty part"),
             ("west=http://a:1,east=http://A:1/", "by one URL"),
         ] {
             let told = voters(list).unwrap_err();

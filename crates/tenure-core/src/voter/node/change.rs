@@ -34,12 +34,13 @@ impl Voter {
     /// The next document, if that may be made now.
     fn changed(&self, change: &Change) -> Result<Electorate, Refusal> {
         let next = self.next_document(change)?;
-        // A leader whose voters fail goes on by the document that they have stored: they could not
-        // store another one.
-        let (able, needed) = (self.able(&next), next.quorum());
+        // A write that fails would take the heartbeats with it.
         if !self.can_write() && ruling(Rule::ChangesWritten) {
             return Err(Refusal::NotWritten);
         }
+        // A leader whose voters fail goes on by the document that they have stored: they could not
+        // store another one.
+        let (able, needed) = (self.able(&next), next.quorum());
         match able < needed && ruling(Rule::ChangesCarried) {
             true => Err(Refusal::TooFewAble { able, needed }),
             false => Ok(next),
@@ -148,10 +149,6 @@ impl Voter {
     /// Gives a vote to one of those that have registered, where the leader may.
     pub(super) fn admit_known(&mut self, out: &mut Out) {
         if self.config.admission != Admission::Auto || !self.leads() {
-            return;
-        }
-        // A write that fails would take the heartbeats with it.
-        if !self.can_write() && ruling(Rule::ChangesWritten) {
             return;
         }
         let Some(electorate) = &self.memory.electorate else { return };

@@ -47,12 +47,13 @@ impl Run<QuorumLeases> {
         record: &Record,
         disk: &Disk,
     ) -> Judged {
-        if matches!(record, Record::Identity { .. }) {
-            let knows_fences = disk.knows_fences();
-            self.tell_own(context, Own::Opens { grantor, knows_fences })?;
-        }
         match record {
-            Record::Identity { delta_max, .. } if *delta_max > disk.delta_max() => {
+            Record::Identity { delta_max, .. } => {
+                let knows_fences = disk.knows_fences();
+                self.tell_own(context, Own::Opens { grantor, knows_fences })?;
+                if *delta_max <= disk.delta_max() {
+                    return Ok(());
+                }
                 let (ever, local) = (disk.delta_max(), context.local());
                 let allows = Own::Allows { grantor, delta_max: *delta_max, ever, local };
                 if disk.remembers_all() { self.tell_own(context, allows) } else { Ok(()) }
