@@ -62,6 +62,7 @@ pub async fn a_campaign_that_is_dropped_is_withdrawn<G: Group>(group: &mut G) {
     let mut observer = three.observe();
     soon(observer.next()).await.unwrap();
     drop(dropped);
+    stands_behind(&mut last, first.id()).await;
     drop(first);
     let won = soon(last).await.unwrap();
     assert!(won.is_current());

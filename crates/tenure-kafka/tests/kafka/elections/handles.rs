@@ -28,20 +28,20 @@ struct Processes<C: Class> {
 impl<C: Class> Processes<C> {
     /// On a broker that others use as well.
     fn beside_others() -> Self {
-        Self::on(cluster(), Duration::from_secs(1))
+        Self::on(cluster())
     }
 
     /// On a broker of their own.
     fn alone() -> Self {
+        Self::on(Arc::new(quick(Version::V41).start().unwrap()))
+    }
+
+    fn on(cluster: Arc<Cluster>) -> Self {
         // In `at_most_one` a session that is lost ends a leadership before it expires.
         let session = match C::MODE {
             Mode::AtMostOne => Duration::from_secs(6),
             Mode::AtLeastOne => Duration::from_secs(1),
         };
-        Self::on(Arc::new(quick(Version::V41).start().unwrap()), session)
-    }
-
-    fn on(cluster: Arc<Cluster>, session: Duration) -> Self {
         let prefix = format!("h{:x}", tenure::driver::seed().unwrap());
         Self { cluster, prefix, session, nodes: BTreeMap::new(), observers: Vec::new() }
     }

@@ -9,6 +9,7 @@ use rdkafka::client::DefaultClientContext;
 use tenure::{AtMostOne, Leadership, Loss};
 use tenure_core::nele::{Mode, OwnEvent};
 use tenure_kafka::{Node, Notice};
+use tokio::sync::broadcast::Receiver;
 
 use crate::common::{cluster, tests};
 use crate::elections::node::{options, short, start};
@@ -28,16 +29,19 @@ fn admin(addresses: &str) -> AdminClient<DefaultClientContext> {
 
 fn config(name: &str, id: &str) -> tenure_kafka::Config {
     let (election, group) = (name.parse().unwrap(), name.parse().unwrap());
-    short(election, group, id.parse().unwrap(), 1, Mode::AtMostOne)
+    let mut config = short(election, group, id.parse().unwrap(), 1, Mode::AtMostOne);
+    // A session that is lost ends a leadership as well, and lets the other one in.
+    config.session_timeout = Duration::from_secs(6);
+    config.max_poll_interval = config.session_timeout;
+    config
 }
 
 async fn lead(node: &Node<AtMostOne>) -> Leadership<AtMostOne> {
     tokio::time::timeout(SOON, node.role(0).campaign("here")).await.unwrap().unwrap()
 }
 
-/// Waits until nothing is led for good; says why.
-async fn halted(node: &Node<AtMostOne>) -> String {
-    let mut notices = node.notices();
+/// Waits until nothing is led for good; says why. `notices` are from before the reason for it.
+async fn halted(node: &Node<AtMostOne>, mut notices: Receiver<Notice>) -> String {
     let told = async {
         loop {
             if let Notice::Protocol { event: OwnEvent::Halted { why }, .. } =
@@ -57,13 +61,14 @@ async fn a_topic_that_is_given_partitions_is_led_no_more() {
     let (cluster, name) = (cluster(), "widened");
     let addresses = cluster.addresses();
     let node = start(&addresses, name, config(name, "one")).await;
+    let notices = node.notices();
     let led = lead(&node).await;
     let more = NewPartitions::new(name, 2);
     let made = admin(&addresses).create_partitions([&more], &AdminOptions::new()).await.unwrap();
     made.into_iter().next().unwrap().unwrap();
     let loss = tokio::time::timeout(SOON, led.leader().lost()).await.unwrap();
     assert_eq!(loss, Loss::Reset);
-    let why = halted(&node).await;
+    let why = halted(&node, notices).await;
     assert!(why.contains("has 2 partitions, and had 1"), "{why}");
     assert!(why.contains("with all processes stopped, and start them with 2"), "{why}");
     node.close().await;
@@ -73,6 +78,7 @@ async fn a_topic_that_is_made_anew_is_led_no_more() {
     let (cluster, name) = (cluster(), "anew");
     let addresses = cluster.addresses();
     let node = start(&addresses, name, config(name, "one")).await;
+    let notices = node.notices();
     let led = lead(&node).await;
     let (admin, options) = (admin(&addresses), AdminOptions::new());
     admin.delete_topics(&[name], &options).await.unwrap().remove(0).unwrap();
@@ -83,7 +89,7 @@ async fn a_topic_that_is_made_anew_is_led_no_more() {
     }
     tokio::time::timeout(SOON, led.leader().lost()).await.unwrap();
     drop(led);
-    let why = halted(&node).await;
+    let why = halted(&node, notices).await;
     assert!(why.contains("Start again with a higher fence base"), "{why}");
     node.close().await;
 }
@@ -97,11 +103,12 @@ async fn of_two_members_with_one_static_id_the_first_leads_no_more() {
         Node::<AtMostOne>::builder(config(name, id).check().unwrap(), options.clone()).start()
     };
     let (first, second) = (start("one").await.unwrap(), start("two").await.unwrap());
+    let notices = first.notices();
     let led = lead(&first).await;
     let other = lead(&second).await;
     // Only what is ordered by fences can have been led by both.
     assert!(!led.leader().is_current() && other.fence() > led.fence());
-    let why = halted(&first).await;
+    let why = halted(&first, notices).await;
     assert!(why.contains("each needs one of its own"), "{why}");
     first.close().await;
     second.close().await;
