@@ -1,4 +1,4 @@
-//! The made-up world: `sweep`, `replay` and `mutants` of `tenure-sim`.
+//! The made-up world: `sweep`, `replay` and `mutants` of `tenure-sweep`.
 
 use clap::Args;
 
@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 /// How much the ordinary test run sweeps of each.
 const ORDINARY_EVENTS: &str = "2e7";
 
-/// What goes on to `tenure-sim` as it is; its `--help` says what there is.
+/// What goes on to `tenure-sweep` as it is; its `--help` says what there is.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Rest {
@@ -24,11 +24,11 @@ fn with(command: Cmd, rest: &Rest) -> Cmd {
 }
 
 fn tool(task: &str) -> Cmd {
-    Cmd::cargo(&format!("run --quiet --profile sim --package tenure-sim -- {task}"))
+    Cmd::cargo(&format!("run --quiet --profile sim --package tenure-sweep -- {task}"))
 }
 
 fn planted_tool(task: &str, workspace: &Workspace) -> Cmd {
-    planted("run --quiet --profile planted --package tenure-sim", workspace).arg("--").arg(task)
+    planted("run --quiet --profile planted --package tenure-sweep", workspace).arg("--").arg(task)
 }
 
 /// `cargo xtask sweep`. With a rule that only a build with planted bugs can break, in such a one.
@@ -59,7 +59,7 @@ fn with_worlds() -> impl Iterator<Item = &'static Protocol> {
 /// that the tests are `built` with. It takes a third longer than one made for sweeps, which takes
 /// two minutes to build, and it has the assertions.
 pub(crate) fn ordinary(workspace: &Workspace, built: Cmd) -> Vec<Cmd> {
-    let program = workspace.target.join("debug/tenure-sim").display().to_string();
+    let program = workspace.target.join("debug/tenure-sweep").display().to_string();
     let commit = Cmd::new("git", "rev-parse HEAD").ask(workspace);
     let seed = commit.unwrap_or_else(|| "no commit".to_owned());
     let sweep = |protocol: &Protocol| {
@@ -73,7 +73,7 @@ pub(crate) fn ordinary(workspace: &Workspace, built: Cmd) -> Vec<Cmd> {
 /// docs/simulation.md was made, and then some: by the program that the planted tests were built
 /// with, as one built alone would be built anew.
 pub(crate) fn ordinary_mutants(workspace: &Workspace) -> Vec<Cmd> {
-    let program = workspace.target.join("planted/planted/tenure-sim").display().to_string();
+    let program = workspace.target.join("planted/planted/tenure-sweep").display().to_string();
     let mutants = |protocol: &Protocol| {
         let mutants = Cmd::new(&program, "mutants --protocol").arg(protocol.name);
         mutants.arg("--directed-events").arg("1")

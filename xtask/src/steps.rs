@@ -125,7 +125,7 @@ impl Step {
             Self::Long => long(workspace)?,
             Self::Sweep => sim::ordinary(workspace, Cmd::cargo(TESTS).arg(FULL).arg("--no-run")),
             Self::Planted => {
-                let checked = "--package tenure-core --package tenure-sim";
+                let checked = "--package tenure-core --package tenure-sim --package tenure-sweep";
                 let clippy = planted(&format!("clippy {checked} --all-targets"), workspace);
                 // Unit tests know of no rules.
                 let test = format!("test {checked} --test * --profile planted");

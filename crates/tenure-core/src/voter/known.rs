@@ -21,6 +21,8 @@ pub(super) struct Neighbour {
     pub(super) heard: Time,
     /// The last heartbeat of this run.
     pub(super) seq: u64,
+    /// Since when it answers this voter, and has not called it.
+    pub(super) uncalled: Time,
     /// How many requests in a row it has not answered.
     pub(super) misses: u32,
     /// When another voter has said that it does not answer.
@@ -131,6 +133,7 @@ impl Neighbour {
             role: Role::None,
             heard: now,
             seq: 0,
+            uncalled: now,
             misses: 0,
             doubted: None,
             dropped: None,
@@ -153,6 +156,11 @@ impl Neighbour {
     /// Whether it has answered one of the last so many requests.
     pub(super) const fn is_on_line(&self, tolerance: u32) -> bool {
         self.misses <= tolerance
+    }
+
+    /// Whether it calls this voter, or has not answered for so long that it should have.
+    pub(super) fn calls(&self, now: Time, silence: Duration) -> bool {
+        now.since(self.uncalled) <= silence
     }
 
     /// Whether it answers.

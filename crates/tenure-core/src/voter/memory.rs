@@ -21,7 +21,8 @@ pub struct Memory {
     pub lease_max: Duration,
     /// The leadership of the highest counter that was endorsed or acknowledged.
     pub endorsed: Option<Leadership>,
-    /// The electorate; before the founding the one set of voters that was accepted, for ever.
+    /// The electorate; before the founding the one set of voters that was accepted. After that only
+    /// an electorate of a network that one of these has founded.
     pub electorate: Option<Electorate>,
     /// Whether all of that set have accepted it.
     pub founded: bool,

@@ -115,7 +115,8 @@
 //!   itself included.
 //! - **V2. Founding.** A voter accepts one set of N identities, ever, durably: those of its list,
 //!   or the N that it knows. The network is founded when all N have accepted the same. Its
-//!   [`Fingerprint`] is in each header; a mismatch is refused and reported by both.
+//!   [`Fingerprint`] is in each header; a mismatch is refused and reported by both. A set of which
+//!   one has founded another network binds nobody any more, as it can never be founded.
 //! - **V3. Casting.** One cast a ballot, ballots in increasing order, none joined again that was
 //!   left. A cast promises nothing.
 //! - **V4. Endorsing** is sending the result: after the quarantine, without a running promise,
@@ -145,7 +146,8 @@
 //! - **V12. Bounds.** Suspicion after max(m misses, the end of the promise) + spread. The poll
 //!   permits nothing by itself. A voter is dropped after this one has failed to reach it and
 //!   another one agrees. One that cannot write its directory says so, is not free, draws no number
-//!   and tries again every second; what is written it goes on to acknowledge.
+//!   and tries again every second; what is written it goes on to acknowledge. One that a quorum
+//!   does not answer draws no number: it would lead for one lease without acknowledgements.
 //!
 //! # The sentences of the text
 //!
@@ -183,7 +185,7 @@
 //!   cost a lease; a release names the ballot for that.
 //! - *A leader that is asked to let others draw leads to the end of its lease*: its work must have
 //!   ended before others are free, and only the end of the lease says so.
-//! - More in `docs/decisions/voter.md` and `docs/decisions/voter-who-is-there.md`.
+//! - More in `docs/decisions/voter.md`, `voter-who-can-lead.md` and `voter-who-is-there.md`.
 //!
 //! # Invariants
 //!

@@ -1,10 +1,12 @@
 //! Foundings that do not come about, and what is said of them (V2).
 
 use tenure_core::Input;
-use tenure_core::voter::{Config, Founding, Identity, Memory, Message, Peer};
+use tenure_core::voter::{
+    Answer, Ask, Caller, Change, Config, Founding, Identity, Memory, Message, OwnEvent, Peer,
+};
 
 use crate::condition::{founding, list, waits};
-use crate::stage::{Stage, config, ms, url};
+use crate::stage::{Stage, config, id, ms, url};
 
 /// All look at all.
 fn find(stage: &mut Stage, node: usize) {
@@ -96,4 +98,29 @@ pub(crate) fn a_voter_outside_of_the_set_blocks_no_founding() {
     }
     assert!((0..3).all(|node| stage.nodes[node].core.memory().founded));
     assert_eq!(stage.leaders().len(), 1);
+}
+
+/// Two begin without the third one, which has accepted all three by then: no other set can be
+/// founded any more, so it waits to be added, and is.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_two_have_begun_without_can_be_added() {
+    let mut stage = founding(vec![list(&[0, 1]), list(&[0, 1]), list(&[0, 1, 2])]);
+    stage.until(ms(10_000), |stage| stage.leaders().len() == 1);
+    stage.pass(ms(5_000));
+    let add = "its network was founded without n2: add n2 to the members";
+    assert!(waits(&stage, 2).contains(add), "{}", waits(&stage, 2));
+    let breaches = |stage: &Stage| {
+        let of = |node| stage.told_own(node, |event| matches!(event, OwnEvent::Breach(_)));
+        (0..3).map(of).sum::<usize>()
+    };
+    let told = breaches(&stage);
+    stage.pass(ms(20_000));
+    assert_eq!(breaches(&stage), told);
+    let leader = stage.leaders()[0];
+    let asked = stage.ask(leader, Caller::Operator, Ask::Change(Change::Add(id(2))));
+    assert_eq!(asked, Some(Answer::Done));
+    stage.pass(ms(3_000));
+    let electorate = stage.electorate(leader);
+    assert_eq!(electorate.members.len(), 3);
+    assert_eq!(stage.memory(2).electorate, Some(electorate));
 }

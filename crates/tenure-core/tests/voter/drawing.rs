@@ -1,7 +1,10 @@
 //! Casting and endorsing (V3, V4, V5).
 
-use tenure_core::voter::{Answer, Ask, Breach, Electorate, ElectorateId, OwnEvent, Refusal};
+use tenure_core::voter::{
+    Answer, Ask, Breach, Command, Electorate, ElectorateId, OwnEvent, Refusal,
+};
 
+use crate::condition::waits;
 use crate::stage::{Stage, ballot, cast, ms, refusal, result};
 
 #[cfg_attr(not(tenure_planted), test)]
@@ -197,11 +200,50 @@ fn the_draw_is_fair() {
         let leader = stage.leaders()[0];
         wins[leader] += 1;
         stage.log.clear();
-        stage.command(leader, tenure_core::voter::Command::Resign);
+        stage.command(leader, Command::Resign);
     }
     let expected = f64::from(elections) / 5.0;
     let chi_square: f64 =
         wins.iter().map(|wins| (f64::from(*wins) - expected).powi(2) / expected).sum();
     assert!(chi_square < 18.47, "{wins:?}: {chi_square}");
     assert!(!stage.overlap);
+}
+
+/// n0 answers, and calls nobody: whoever wins there would lead for one lease without an
+/// acknowledgement. The other two lead in turn.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn who_calls_nobody_draws_no_number() {
+    let mut stage = Stage::founded(3);
+    stage.uncalled = vec![(0, 1), (0, 2)];
+    (0..3).for_each(|node| stage.campaign(node));
+    // What it heard before is over then.
+    stage.pass(ms(10_000));
+    stage.nodes[0].raises.clear();
+    for _ in 0..12 {
+        stage.until(ms(12_000), |stage| !stage.leaders().is_empty());
+        let leader = stage.leaders()[0];
+        stage.command(leader, Command::Resign);
+        stage.pass(ms(10));
+        stage.campaign(leader);
+    }
+    assert!(stage.nodes[0].raises.is_empty(), "it leads on the votes of others");
+    stage.uncalled.clear();
+    stage.until(ms(10_000), |stage| !stage.leaders().is_empty());
+}
+
+/// n1 and n2 cannot call the only one that campaigns: it says what to look at.
+#[cfg_attr(not(tenure_planted), test)]
+fn who_is_called_by_nobody_says_so() {
+    let mut stage = Stage::founded(3);
+    stage.uncalled = vec![(1, 0), (2, 0)];
+    stage.pass(ms(10_000));
+    stage.campaign(0);
+    stage.pass(ms(30_000));
+    assert!(stage.leaders().is_empty());
+    let why = "it answers, and has not called for 4s: either http://n0 cannot be reached from \
+               there, or is not what the certificate is for, or its requests are refused here, \
+               which the log says";
+    assert_eq!(waits(&stage, 0), format!("refused by n1: {why}; n2: {why}"));
+    stage.uncalled.clear();
+    stage.until(ms(10_000), |stage| stage.leaders() == [0]);
 }

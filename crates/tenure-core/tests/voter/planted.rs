@@ -91,6 +91,8 @@ const STORIES: &[Story] = &[
     ),
     (Rule::VacantByTheLatest.row(), vacancy::an_earlier_electorate_makes_no_vacancy),
     (Rule::VacantWhenAsked.row(), vacancy::a_newcomer_asks_before_it_says_that_nobody_leads),
+    (Rule::StandsWhereItReaches.row(), drawing::who_calls_nobody_draws_no_number),
+    (Rule::FoundedOtherwise.row(), apart::one_that_two_have_begun_without_can_be_added),
     (Rule::ChangesWritten.row(), changes::a_leader_that_cannot_write_changes_nothing),
     (
         Rule::ToldOfGreater.row(),

@@ -25,6 +25,8 @@ pub struct Account {
     pub released: BTreeSet<Leadership>,
     /// What each node has written last.
     pub written: Vec<Option<Memory>>,
+    /// Which network each has founded.
+    pub founded: BTreeMap<Identity, Fingerprint>,
     /// Every electorate that anybody has written.
     pub documents: BTreeMap<(Fingerprint, ElectorateId), Electorate>,
 }
@@ -87,6 +89,9 @@ impl Account {
         if let Some(document) = &memory.electorate {
             let key = (document.founding, document.id);
             self.documents.entry(key).or_insert_with(|| document.clone());
+            if memory.founded {
+                self.founded.insert(memory.identity, document.founding);
+            }
         }
         self.written[node] = Some(memory.clone());
     }

@@ -131,7 +131,7 @@ pub struct ModeError;
      what must fit",
     to_ms(*.counted),
     to_ms(*.lease),
-    to_ms(*.limit),
+    below(*.needed, *.limit),
     Enough(*.enough)
 )]
 pub struct TooShort {
@@ -161,6 +161,12 @@ pub struct TooShort {
 fn to_ms(span: Duration) -> Duration {
     let ms = span.saturating_add(Duration::from_micros(500)).as_millis();
     Duration::from_millis(u64::try_from(ms).unwrap_or(u64::MAX))
+}
+
+/// A limit as people read it, and less than what does not fit if it is.
+fn below(needed: Duration, limit: Duration) -> Duration {
+    let shown = to_ms(limit);
+    if shown >= needed && limit < needed { limit } else { shown }
 }
 
 /// What to raise.

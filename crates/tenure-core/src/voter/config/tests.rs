@@ -61,6 +61,11 @@ fn what_must_fit_into_a_lease_is_refused_with_the_numbers() {
     );
     assert!(refused.contains("may count on 4s of its lease of 4.008s"), "{refused}");
     assert!(refused.contains("raise the tolerance to 4, or"), "{refused}");
+    let refused = check(|config| config.cast_timeout = 1_100 * MS).unwrap_err();
+    assert!(
+        refused.contains("request timeout = 2s must be at most half of that, 1.99"),
+        "{refused}"
+    );
     check(|config| config.grace = 2_599 * MS).unwrap();
     let refused = check(|config| config.grace = 2_601 * MS).unwrap_err();
     assert!(refused.contains("grace + kill margin"), "{refused}");

@@ -73,7 +73,7 @@ impl Voter {
         electorate: &crate::voter::Electorate,
         out: &mut Out,
     ) -> Result<(), Refusal> {
-        match &self.memory.electorate {
+        match self.accepted() {
             None if !electorate.has(&self.me) => {
                 self.lose(electorate, out);
                 return Err(Refusal::NotAMember { who: self.me.id.clone() });

@@ -43,6 +43,9 @@ impl Voter {
             }
         }
         if let Some(known) = self.known.get_mut(&header.sender.id) {
+            if !known.is_on_line(self.config.tolerance) {
+                known.uncalled = self.now;
+            }
             (known.misses, known.doubted, known.answers) = (0, None, true);
         }
         self.revive(&header.sender.id, out);
@@ -55,8 +58,7 @@ impl Voter {
             Refusal::OldElectorate(electorate) => self.adopt_of(header, electorate, out),
             Refusal::Endorsed { counter } => self.hear_endorsed(header, *counter),
             Refusal::NotAMember { who }
-                if (*who == self.me.id && self.is_majority())
-                    && self.memory.electorate.is_none() =>
+                if (*who == self.me.id && self.is_majority()) && self.accepted().is_none() =>
             {
                 self.lost_directory(out);
             }

@@ -56,8 +56,7 @@ impl Voter {
 
     /// By its own word.
     pub(super) fn condition(&self) -> Condition {
-        let unfounded = self.is_majority() && !self.memory.founded;
-        let first = unfounded.then(|| self.first_voters()).flatten();
+        let first = self.is_unfounded().then(|| self.first_voters()).flatten();
         Condition { failing: self.failing.is_some(), first }
     }
 
@@ -142,7 +141,7 @@ impl Voter {
     pub(super) fn note_apart(&mut self, id: &NodeName, begins: Option<FirstVoters>) {
         let (now, lately) = (self.now, self.config.silence());
         self.apart.retain(|_, (at, _)| now.since(*at) <= lately);
-        let electorate = self.memory.electorate.as_ref().filter(|_| !self.memory.founded);
+        let electorate = self.accepted().filter(|_| !self.memory.founded);
         if electorate.is_some_and(|electorate| electorate.member(id).is_some()) {
             let known = self.apart.remove(id).and_then(|(_, known)| known);
             self.apart.insert(id.clone(), (now, begins.or(known)));

@@ -89,8 +89,9 @@ impl Voter {
         let tie = if ballot.attempt > 0 { self.me.id.as_str() } else { "" };
         let subject = [self.config.election.as_str(), tie].concat();
         let number = self.draw.number(&subject, "vote", self.draws);
-        // One that cannot write could not lead.
-        let stands = self.campaign.as_ref().filter(|_| self.can_write());
+        // Others could not lead.
+        let able = self.can_write() && self.reaches_quorum(&electorate);
+        let stands = self.campaign.as_ref().filter(|_| able);
         let vote = stands.map(|_| i64::from_ne_bytes(number.to_ne_bytes()));
         let (cast, me) = (self.now, self.me.clone());
         let own = Cast { who: me.clone(), vote, lease: self.config.lease() };
@@ -115,6 +116,19 @@ impl Voter {
             }
         }
         self.count_if_complete(out);
+    }
+
+    /// Whether a quorum answers it: others could endorse it by requests of their own, and nobody
+    /// would acknowledge what it leads by.
+    fn reaches_quorum(&self, electorate: &Electorate) -> bool {
+        let most = self.config.tolerance;
+        let reached = |id: &NodeName| {
+            *id == self.me.id || self.known.get(id).is_some_and(|known| known.is_on_line(most))
+        };
+        let reached = electorate.members.iter().filter(|member| reached(&member.id)).count();
+        !self.is_majority()
+            || reached >= self.quorum(electorate)
+            || !ruling(Rule::StandsWhereItReaches)
     }
 
     /// The other members of the ballot.

@@ -63,6 +63,27 @@ impl Voter {
         }
     }
 
+    /// One of the accepted set has founded another network. All of a set must accept it, and that
+    /// one accepts no other any more: so the own set is never founded. It stays accepted, so that
+    /// this voter founds nothing else, and binds it no more.
+    pub(super) fn look_whether_superseded(&mut self, header: &Header) {
+        let Some((theirs, true)) = header.founding else { return };
+        let ours = self.accepted().filter(|_| self.is_unfounded());
+        if ours.is_some_and(|ours| ours.founding != theirs && ours.has(&header.sender))
+            && ruling(Rule::FoundedOtherwise)
+        {
+            self.superseded = true;
+            self.apart.clear();
+            self.strangers.clear();
+        }
+    }
+
+    /// The electorate that this voter has accepted, if it is founded or can be.
+    pub(super) fn accepted(&self) -> Option<&Electorate> {
+        let open = !self.superseded || self.memory.founded;
+        self.memory.electorate.as_ref().filter(|_| open)
+    }
+
     /// Whether one id of the set was heard lately with two identities: which of them has come to
     /// stay is not known yet, and what is accepted stays accepted.
     fn is_mixed(&self, set: &Electorate) -> bool {
@@ -102,7 +123,7 @@ impl Voter {
 
     /// Takes a document from another voter that is not below the own one.
     pub(super) fn adopt(&mut self, electorate: &Electorate, out: &mut Out) {
-        let own = self.memory.electorate.as_ref();
+        let own = self.accepted();
         let other = own.is_some_and(|own| own.founding != electorate.founding);
         let later = own.is_none_or(|own| own.id < electorate.id);
         let formed = electorate.is_formed() && electorate.id.counter <= Ballot::COUNTER_MAX;

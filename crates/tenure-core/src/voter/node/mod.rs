@@ -66,6 +66,8 @@ pub struct Voter {
     tried: bool,
     /// Its id stands in the electorate with another identity.
     lost: bool,
+    /// One of the accepted set has founded another network: the own one will never be founded.
+    superseded: bool,
     /// When another voter of its id was heard last.
     mixed: Option<Time>,
     /// Another process of its id: where, and when it was heard last.
@@ -129,6 +131,7 @@ impl Voter {
             failing: None,
             tried: false,
             lost: false,
+            superseded: false,
             mixed: None,
             twin: None,
             told_over: None,
@@ -324,8 +327,7 @@ impl Voter {
     }
 
     fn header(&self) -> Header {
-        let memory = &self.memory;
-        let founding = memory.electorate.as_ref().map(|e| (e.founding, memory.founded));
+        let founding = self.accepted().map(|own| (own.founding, self.memory.founded));
         Header {
             election: self.config.election.clone(),
             mode: self.config.mode,

@@ -32,12 +32,19 @@ impl Voter {
                 missing: Vec::new(),
             });
         }
+        let obstacles = self.founded_otherwise();
+        if self.followed.is_some() && self.is_unfounded() && !obstacles.is_empty() {
+            return Some(Waiting::Refused { obstacles, missing: Vec::new() });
+        }
         if let Some(followed) = &self.followed {
             let who = followed.leadership.leader.id.clone().into();
             return Some(Waiting::Behind { who, leading: true });
         }
-        if self.is_majority() && !self.memory.founded && ruling(Rule::FoundingIsTold) {
-            return Some(self.waits_for_founding());
+        if self.is_unfounded() && ruling(Rule::FoundingIsTold) {
+            return Some(match obstacles.is_empty() {
+                true => self.waits_for_founding(),
+                false => Waiting::Refused { obstacles, missing: Vec::new() },
+            });
         }
         Some(match self.memory.electorate.as_ref().filter(|_| self.is_majority()) {
             Some(electorate) => self.waits_for_quorum(electorate),
@@ -74,17 +81,29 @@ impl Voter {
 
     /// Why a member that is there cannot vote.
     fn cannot_vote(&self, id: &NodeName) -> Option<Obstacle> {
-        let known = self.known.get(id);
+        let (known, silence) = (self.known.get(id), self.config.silence());
         let (label, why) = if self.is_stranger(id) {
             let why = "it answers with another identity: its state directory was lost, or another \
                        process has its id";
-            ("other-identity", why)
+            ("other-identity", why.into())
         } else if known.is_some_and(|known| known.misses == 0 && known.condition.failing) {
-            ("failing", "it cannot write its state directory")
+            ("failing", "it cannot write its state directory".into())
+        } else if known.is_some_and(|known| known.misses == 0 && !known.calls(self.now, silence)) {
+            let url = &self.config.url;
+            let why = format!(
+                "it answers, and has not called for {silence:?}: either {url} cannot be reached \
+                 from there, or is not what the certificate is for, or its requests are refused \
+                 here, which the log says"
+            );
+            ("unreached", why)
         } else {
             return None;
         };
         Some(Obstacle { by: id.clone().into(), label, why: why.into() })
+    }
+
+    pub(super) fn is_unfounded(&self) -> bool {
+        self.is_majority() && !self.memory.founded
     }
 
     /// Whether that member was heard with another identity lately, and does not answer with the one
@@ -96,7 +115,7 @@ impl Voter {
     }
 
     fn answers_as_accepted(&self, id: &NodeName) -> bool {
-        let Some(electorate) = &self.memory.electorate else { return false };
+        let Some(electorate) = self.accepted() else { return false };
         let known = self.known.get(id).filter(|known| known.is_on_line(self.config.tolerance));
         known.is_some_and(|known| electorate.has(known.who()))
     }
@@ -104,10 +123,6 @@ impl Voter {
     /// All of the first voters must be there, able to write, and accept each other.
     fn waits_for_founding(&self) -> Waiting {
         let founding = |by: Arc<str>, why: Arc<str>| Obstacle { by, label: "founding", why };
-        let obstacles = self.founded_otherwise();
-        if !obstacles.is_empty() {
-            return Waiting::Refused { obstacles, missing: Vec::new() };
-        }
         let ids: Vec<_> = match (&self.memory.electorate, &self.config.founding) {
             (Some(electorate), _) => electorate.members.iter().map(|one| &one.id).collect(),
             (None, Founding::List(listed)) => listed.iter().map(|one| &one.id).collect(),
@@ -144,7 +159,7 @@ impl Voter {
         let (me, apart) = (&self.me.id, self.accepted_others(&ours));
         let begins = |known: &Neighbour| {
             let why = match (&known.condition.first, known.header.founding) {
-                (_, Some((_, true))) if self.memory.electorate.is_none() => format!(
+                (_, Some((_, true))) if self.accepted().is_none() => format!(
                     "its network was founded without {me}: add {me} to the members, or, where \
                      {} should not have begun without it, end that one, and remove its state \
                      directory",
@@ -222,7 +237,7 @@ impl Voter {
     /// It has no vote, or no majority can have one.
     fn of_its_vote(&self) -> Option<(&'static str, alloc::string::String)> {
         let by = &self.me.id;
-        let unfounded = self.is_majority() && !self.memory.founded;
+        let unfounded = self.is_unfounded();
         let founded = |known: &Neighbour| known.header.founding.is_some_and(|(_, is)| is);
         // Without a leader nobody is removed and added.
         let begin_anew = "before the network was founded. End all voters, remove the state \

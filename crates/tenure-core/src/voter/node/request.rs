@@ -78,8 +78,9 @@ impl Voter {
             self.meet_twin(header, out);
             return Err(Refusal::NotAMember { who: sender.id.clone() });
         }
+        self.look_whether_superseded(header);
         let majority = self.is_majority();
-        let ours = self.memory.electorate.as_ref().filter(|_| majority);
+        let ours = self.accepted().filter(|_| majority);
         let another = |electorate: &Electorate| {
             electorate.member(&sender.id).is_some() && !electorate.has(sender)
         };
@@ -87,7 +88,7 @@ impl Voter {
         if is_other {
             self.note_stranger(&sender.id);
         }
-        let ours = self.memory.electorate.as_ref().filter(|_| majority);
+        let ours = self.accepted().filter(|_| majority);
         if let (Some(ours), Some((theirs, _))) = (ours, founding)
             && ours.founding != *theirs
             && ruling(Rule::FoundingChecked)
@@ -111,7 +112,12 @@ impl Voter {
             return (!asks).then_some(Refusal::Malformed("a voter asks itself"));
         }
         match self.meet(header, out) {
-            Met::Known | Met::New => None,
+            Met::Known | Met::New => {
+                if let Some(known) = self.known.get_mut(&header.sender.id) {
+                    known.uncalled = self.now;
+                }
+                None
+            }
             Met::Full => Some(Refusal::Full),
             Met::Twice => {
                 self.look_again(header, out);
@@ -204,7 +210,7 @@ impl Voter {
             known_voters: self.known_voters(),
             sender: self.own_dto(),
             leader: self.leader_dto(),
-            electorate: self.memory.electorate.clone().filter(|_| self.is_majority()),
+            electorate: self.accepted().filter(|_| self.is_majority()).cloned(),
             endorsed: self.memory.counter(),
             free: self.is_free(),
             reached,

@@ -136,6 +136,10 @@ rules! {
     VacantByTheLatest: "V9", [SHOWN], by hand;
     /// With `available` nobody is told of a vacancy before others were asked.
     VacantWhenAsked: "V12", [SHOWN], by hand;
+    /// One that a quorum does not answer draws no number.
+    StandsWhereItReaches: "V12", [], by hand;
+    /// A set of which one has founded another network binds nobody: it is never founded.
+    FoundedOtherwise: "V2", [], by hand;
     /// Nobody who cannot write changes the electorate: the write that fails takes heartbeats along.
     ChangesWritten: "V9", [], by hand;
     /// With `available` a leader that is told of a greater one in an answer leads no more.

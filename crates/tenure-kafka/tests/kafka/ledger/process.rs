@@ -96,16 +96,24 @@ impl Hand {
         self.until(|report| rebalance(report, wanted, count)).await
     }
 
-    /// Reads a partition that a rebalance assigned; says where it begins.
+    /// Reads a partition that a rebalance assigned; says where it begins. A broker on a busy
+    /// machine is asked again.
     pub(crate) async fn read(&mut self, partition: Partition, by: RebalanceId) -> (Reading, u64) {
-        self.attempts += 1;
-        let reading = Reading { rebalance: by, attempt: self.attempts };
-        self.ledger.request(&Request::Read { partition, reading });
-        let end = self.until(|report| match report {
-            Report::Position { reading: of, end, .. } if *of == reading => Some(end.clone()),
-            _ => None,
-        });
-        (reading, end.await.unwrap())
+        let mut failed = Vec::new();
+        while failed.len() < 5 {
+            self.attempts += 1;
+            let reading = Reading { rebalance: by, attempt: self.attempts };
+            self.ledger.request(&Request::Read { partition, reading });
+            let end = self.until(|report| match report {
+                Report::Position { reading: of, end, .. } if *of == reading => Some(end.clone()),
+                _ => None,
+            });
+            match end.await {
+                Ok(end) => return (reading, end),
+                Err(why) => failed.push(why),
+            }
+        }
+        panic!("{}: {failed:#?}", self.config.id)
     }
 
     /// Publishes; says which number the entry has.

@@ -100,7 +100,8 @@ fn not_in<'a>(one: &'a Electorate, other: &Electorate) -> Vec<&'a Member> {
     one.members.iter().filter(|member| !other.members.contains(member)).collect()
 }
 
-/// V2: a memory accepts one founding, ever, and takes no electorate of another.
+/// V2: a memory accepts one founding, and takes no electorate of another but of one that a voter of
+/// its own has founded: then its own can never be.
 #[derive(Debug, Default)]
 pub(in super::super) struct OneFounding;
 
@@ -111,17 +112,21 @@ impl Property<RegionalVoters> for OneFounding {
 
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Own(Own::Wrote { node, memory }) = fact else { return Ok(()) };
+        let name = check.name(node);
         let before = check.own.memory(node).filter(|it| it.identity == memory.identity);
-        let before = before.and_then(|before| before.electorate.as_ref());
-        match (before, &memory.electorate) {
-            (Some(before), None) => Err(format!("{} forgets {before}", check.name(node))),
-            (Some(before), Some(now)) if before.founding != now.founding => Err(format!(
-                "{} was founded as {} with {before}, and takes {now} of {}",
-                check.name(node),
-                before.founding,
-                now.founding
+        let Some((before, own)) = before.and_then(|it| Some((it, it.electorate.as_ref()?))) else {
+            return Ok(());
+        };
+        let Some(now) = &memory.electorate else { return Err(format!("{name} forgets {own}")) };
+        let mut founded =
+            own.members.iter().map(|one| check.own.account.founded.get(&one.identity));
+        let instead = !before.founded && founded.any(|by| by == Some(&now.founding));
+        match own.founding == now.founding || instead {
+            true => Ok(()),
+            false => Err(format!(
+                "{name} was founded as {} with {own}, and takes {now} of {}",
+                own.founding, now.founding
             )),
-            _ => Ok(()),
         }
     }
 }

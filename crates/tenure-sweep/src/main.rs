@@ -1,4 +1,4 @@
-//! `tenure-sim`: sweeps, replays and mutants, for the developers of Tenure. They call it as
+//! `tenure-sweep`: sweeps, replays and mutants, for the developers of Tenure. They call it as
 //! `cargo xtask sweep`, `replay` and `mutants`.
 //!
 //! Exit codes: 0 when nothing was violated (or every planted bug was caught), 1 when something
@@ -11,6 +11,10 @@ mod command;
 use std::process::ExitCode;
 
 use clap::Parser;
+
+/// Worlds allocate all the time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     command::Cli::parse().run()

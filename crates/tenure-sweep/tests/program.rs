@@ -1,0 +1,71 @@
+//! The program from outside: what it ends with, and what it prints.
+
+#![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
+
+use std::process::{Command, Output};
+
+macro_rules! names {
+    ($($module:ident $name:ident $about:literal;)+) => {
+        const PROTOCOLS: &[&str] = &[$(stringify!($module)),+];
+    };
+}
+tenure_sim::protocols!(names);
+
+fn sweep(arguments: &str) -> Output {
+    let program = env!("CARGO_BIN_EXE_tenure-sweep");
+    Command::new(program).args(arguments.split_whitespace()).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// What it prints, but for how long that took.
+fn findings(arguments: &str) -> String {
+    let output = sweep(arguments);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    text(&output).lines().filter(|line| !line.starts_with("speed")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn worlds_of_each_protocol_are_the_same_on_any_number_of_threads() {
+    for protocol in PROTOCOLS {
+        let worlds = format!("sweep --protocol {protocol} --seed 7 --worlds 4 --threads");
+        let found = findings(&format!("{worlds} 1"));
+        assert!(found.contains("worlds        4, seeds 7 to 10"), "{found}");
+        assert!(found.ends_with("violations    none"), "{found}");
+        assert_eq!(found, findings(&format!("{worlds} 2")));
+    }
+}
+
+#[test]
+fn a_world_that_violates_something_ends_with_1_and_says_what() {
+    let replay = |seed| format!("replay --seed {seed} --lines 5");
+    let broken = |seed| sweep(&format!("{} --rule ClockAtTheQuestion", replay(seed)));
+    let shown = (1..200).find_map(|seed| {
+        let output = broken(seed);
+        (output.status.code() == Some(1)).then_some((seed, output))
+    });
+    let (seed, output) = shown.unwrap();
+    assert!(text(&output).contains("\nviolated: "), "{output:?}");
+    let sound = sweep(&replay(seed));
+    assert_eq!(sound.status.code(), Some(0), "{sound:?}");
+    assert!(text(&sound).contains("nothing is violated in it"), "{sound:?}");
+}
+
+#[test]
+fn what_cannot_be_done_ends_with_2_and_says_what_can() {
+    let cases = [
+        ("sweep --events 0", "0 is not between 1 and 1e18"),
+        ("sweep --protocol raft", "possible values: nerio"),
+        ("replay", "--seed <SEED>"),
+        ("sweep --rule Nothing", "no rule \"Nothing\" can be broken in this build"),
+        ("replay --seed 1 --lines 0 --trace /nowhere/trace", "cannot write /nowhere/trace"),
+    ];
+    for (arguments, said) in cases {
+        let output = sweep(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
+        let told = [text(&output), String::from_utf8(output.stderr).unwrap()].concat();
+        assert!(told.contains(said), "{arguments}: {told}");
+    }
+}
