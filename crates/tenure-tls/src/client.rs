@@ -78,3 +78,37 @@ pub fn reason<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + '
     }
     None
 }
+
+/// This [`reason`] in words: the library knows some only by the names of its types.
+#[must_use]
+pub fn words(reason: &(dyn Error + 'static)) -> String {
+    let said = reason.to_string();
+    if said.contains("CaUsedAsEndEntity") {
+        return "the certificate of the other side is one of an authority: make one for the \
+                server, with basicConstraints=CA:FALSE"
+            .to_owned();
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rustls::{CertificateError, Error, OtherError};
+
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("never shown")]
+    struct CaUsedAsEndEntity;
+
+    #[test]
+    fn names_of_types_are_put_into_words() {
+        let other = OtherError(Arc::new(CaUsedAsEndEntity));
+        let error = Error::InvalidCertificate(CertificateError::Other(other));
+        assert!(words(&error).contains("basicConstraints=CA:FALSE"), "{}", words(&error));
+        let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
+        assert_eq!(words(&unknown), unknown.to_string());
+    }
+}

@@ -289,7 +289,7 @@ fn no_tls(reason: &(dyn std::error::Error + 'static)) -> String {
     let alert = match reason.downcast_ref() {
         Some(rustls::Error::AlertReceived(alert)) => *alert,
         _ if tenure_tls::is_no_tls(reason) => return "what answers there speaks no TLS".to_owned(),
-        _ => return reason.to_string(),
+        _ => return tenure_tls::words(reason),
     };
     let what = match alert {
         Alert::CertificateRequired => "it wants to see a certificate, and none was shown",

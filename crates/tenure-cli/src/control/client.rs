@@ -227,7 +227,9 @@ async fn search(
             {
                 other
             }
-            None if silent.is_empty() && asked == 0 => nobody(settings, &running(directory).await),
+            None if silent.is_empty() && asked == 0 => {
+                nobody(settings, &running(directory, election).await)
+            }
             None if silent.is_empty() => nobody_leads(election, asked),
             None => {
                 let what = format!(
@@ -279,7 +281,10 @@ fn nobody(settings: &TellSettings, running: &[String]) -> Failure {
         [] => Failure::new(Exit::Unreachable, what, ELSEWHERE),
         running => {
             let what = format!("{what}; what runs here: {}", running.join("; "));
-            let fix = format!("name the one that is meant, as with --protocol; or {ELSEWHERE}");
+            let fix = format!(
+                "name the one that is meant, by --protocol and by --cluster, --namespace or \
+                 --group; or {ELSEWHERE}"
+            );
             Failure::new(Exit::Unreachable, what, fix)
         }
     }
@@ -292,17 +297,21 @@ fn nobody_leads(election: &str, asked: usize) -> Failure {
 
 /// So many runners are named at most.
 const NAMED_MAX: usize = 4;
+/// So many are asked at most.
+const ASKED_MAX: usize = 64;
 
-/// The runners of this user that answer, of whatever election, in words.
-async fn running(directory: &Path) -> Vec<String> {
+/// The runners of this user that answer, in words, those of this election first.
+async fn running(directory: &Path, election: &str) -> Vec<String> {
     let mut found = Vec::new();
     // What has ended has left a socket at which nobody answers, and takes no time.
-    for socket in sockets(directory, "run-") {
-        if found.len() >= NAMED_MAX {
-            break;
-        }
+    for socket in sockets(directory, "run-").take(ASKED_MAX) {
         let asked = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
-        found.extend(asked.ok().and_then(|status| named::runner(&status)));
+        let named =
+            asked.ok().and_then(|it| Some((it["election"] != election, named::runner(&it)?)));
+        found.extend(named);
     }
-    found
+    found.sort_by_key(|(other, _)| *other);
+    let more = found.len().saturating_sub(NAMED_MAX);
+    let named = found.into_iter().take(NAMED_MAX).map(|(_, named)| named);
+    named.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }

@@ -159,7 +159,7 @@ fn why(error: &async_nats::ConnectError, options: &CheckedOptions) -> ConnectErr
         if tenure_tls::is_no_tls(tls) {
             return ConnectError::NoTls;
         }
-        return ConnectError::Tls { why: tls.to_string().into() };
+        return ConnectError::Tls { why: tenure_tls::words(tls).into() };
     }
     let said: Arc<str> = said.into();
     match error.kind() {

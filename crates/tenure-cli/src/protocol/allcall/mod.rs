@@ -44,7 +44,7 @@ crate::settings! {
     RANK: u64 = "rank" "N" Number, Everywhere, Follows("drawn"), NATS,
         rank, plain,
         "The candidate with the lower rank leads, and each has its own, which `tenure run` says as \
-         it starts: 0 to 4294967295";
+         it starts: 0 to 4294967295. One that is drawn is higher than any that is given";
     HEARTBEAT: Duration = "heartbeat" "DURATION" Text, Everywhere, Text("1s"), table::TIMING,
         parse::duration, span,
         "How often candidates call each other; the same for all. A message must take less than \

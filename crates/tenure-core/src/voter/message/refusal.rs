@@ -174,7 +174,9 @@ impl fmt::Display for Refusal {
                  them is {needed}"
             ),
             Self::NotWritten => f.write_str("the leader cannot write its state directory"),
-            Self::NoChange(Unchanged::HasVote) => f.write_str("it has a vote already"),
+            Self::NoChange(Unchanged::HasVote) => f.write_str(
+                "it has a vote already: where its state directory was lost, remove it first",
+            ),
             Self::NoChange(Unchanged::HasNone) => f.write_str("it has no vote"),
             Self::NoChange(Unchanged::Leads) => f.write_str("it leads, and is not removed"),
             Self::NoChange(Unchanged::Returns) => f.write_str(
