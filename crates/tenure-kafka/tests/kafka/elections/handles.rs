@@ -51,6 +51,8 @@ impl<C: Class> Processes<C> {
         let (id, group) = (participant.parse().unwrap(), name.parse().unwrap());
         let mut config = short(name.parse().unwrap(), group, id, 1, C::MODE);
         (config.session_timeout, config.max_poll_interval) = (self.session, self.session);
+        // A busy machine stops a process for a second or two, and a leader would lose its lease.
+        config.takeover = config.takeover.max(Duration::from_secs(4));
         let addresses = self.cluster.addresses();
         // Where this is called from nothing can be waited for.
         let start = move || {
