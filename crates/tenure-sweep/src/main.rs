@@ -12,10 +12,6 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// Worlds allocate all the time.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     command::Cli::parse().run()
 }
