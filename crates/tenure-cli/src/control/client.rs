@@ -228,7 +228,7 @@ async fn search(
                 other
             }
             None if silent.is_empty() && asked == 0 => {
-                nobody(settings, &running(directory, election).await)
+                nobody(settings, &running(directory, settings).await)
             }
             None if silent.is_empty() => nobody_leads(election, asked),
             None => {
@@ -301,13 +301,12 @@ const NAMED_MAX: usize = 4;
 const ASKED_MAX: usize = 64;
 
 /// The runners of this user that answer, in words, those of this election first.
-async fn running(directory: &Path, election: &str) -> Vec<String> {
+async fn running(directory: &Path, settings: &TellSettings) -> Vec<String> {
     let mut found = Vec::new();
     // What has ended has left a socket at which nobody answers, and takes no time.
     for socket in sockets(directory, "run-").take(ASKED_MAX) {
         let asked = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
-        let named =
-            asked.ok().and_then(|it| Some((it["election"] != election, named::runner(&it)?)));
+        let named = asked.ok().and_then(|it| Some((!is_of(settings, &it), named::runner(&it)?)));
         found.extend(named);
     }
     found.sort_by_key(|(other, _)| *other);

@@ -32,19 +32,18 @@ impl Voter {
                 missing: Vec::new(),
             });
         }
-        let obstacles = self.founded_otherwise();
-        if self.followed.is_some() && self.is_unfounded() && !obstacles.is_empty() {
-            return Some(Waiting::Refused { obstacles, missing: Vec::new() });
+        if self.is_unfounded() {
+            let obstacles = self.founded_otherwise();
+            if !obstacles.is_empty() {
+                return Some(Waiting::Refused { obstacles, missing: Vec::new() });
+            }
         }
         if let Some(followed) = &self.followed {
             let who = followed.leadership.leader.id.clone().into();
             return Some(Waiting::Behind { who, leading: true });
         }
         if self.is_unfounded() && ruling(Rule::FoundingIsTold) {
-            return Some(match obstacles.is_empty() {
-                true => self.waits_for_founding(),
-                false => Waiting::Refused { obstacles, missing: Vec::new() },
-            });
+            return Some(self.waits_for_founding());
         }
         Some(match self.memory.electorate.as_ref().filter(|_| self.is_majority()) {
             Some(electorate) => self.waits_for_quorum(electorate),

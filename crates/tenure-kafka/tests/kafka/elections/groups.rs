@@ -187,6 +187,8 @@ async fn a_group_is_restarted_and_the_other_one_leads_every_role_throughout() {
     group_leads(["blue-1", "blue-2"]).await;
     let lookout = Lookout::begin(&handles);
     blue.remove("blue-1").unwrap().close().await;
+    leads(&handles, "blue-2").await;
+    until("the other one leads all", async || handles.led(Some("blue-2")).len() == 8).await;
     blue.remove("blue-2").unwrap().close().await;
     let seen = lookout.end();
     assert!(seen.vacant.is_some(), "{seen:?}");
