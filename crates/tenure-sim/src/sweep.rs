@@ -113,17 +113,23 @@ impl<S: Source> Sweep<S> {
     /// Runs the worlds until they are done, or one of them shows a violation.
     #[must_use]
     pub fn run(&self) -> Found<CountsOf<S>> {
+        self.run_telling(|_| {})
+    }
+
+    /// The same, and tells after each world what was found so far.
+    #[must_use]
+    pub fn run_telling(&self, tell: impl Fn(&Found<CountsOf<S>>) + Sync) -> Found<CountsOf<S>> {
         let found = Mutex::new(Found { next: self.first, ..Found::default() });
         std::thread::scope(|scope| {
             for _ in 0..self.threads.max(1) {
-                scope.spawn(|| while self.next(&found) {});
+                scope.spawn(|| while self.next(&found, &tell) {});
             }
         });
         found.into_inner().unwrap_or_default()
     }
 
     /// Runs one more world; false if none is wanted any more.
-    fn next(&self, found: &Mutex<Found<CountsOf<S>>>) -> bool {
+    fn next(&self, found: &Mutex<Found<CountsOf<S>>>, tell: &impl Fn(&Found<CountsOf<S>>)) -> bool {
         let seed = {
             let Ok(mut found) = found.lock() else { return false };
             let done = found.next - self.first >= self.worlds || found.events >= self.events;
@@ -147,6 +153,7 @@ impl<S: Source> Sweep<S> {
         {
             found.violation = Some((seed, violation));
         }
+        tell(&found);
         true
     }
 }

@@ -118,7 +118,9 @@
 //!   [`Fingerprint`] is in each header; a mismatch is refused and reported by both. A set of which
 //!   one has founded another network binds nobody any more, as it can never be founded.
 //! - **V3. Casting.** One cast a ballot, ballots in increasing order, none joined again that was
-//!   left. A cast promises nothing.
+//!   left. A cast promises nothing. With `available`, whoever refuses a number because it draws in
+//!   another ballot is waited for, and a leader that is heard ends ballots of its counter: both
+//!   ballots would have a winner.
 //! - **V4. Endorsing** is sending the result: after the quarantine, without a running promise,
 //!   with a counter above `endorsed` and an electorate not below the own one; durable before it
 //!   leaves; once for each counter. A tie endorses nobody.

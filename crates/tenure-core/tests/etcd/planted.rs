@@ -19,6 +19,7 @@ const STORIES: &[Story] = &[
     (Rule::DeletionsOnly.row(), campaign::of_the_one_before_only_its_deletion_is_told),
     (Rule::ProofWakes.row(), campaign::who_lacks_only_the_proof_leads_with_it),
     (Rule::MissedAsked.row(), troubles::a_leader_whose_watch_broke_looks_at_its_key),
+    (Rule::ProofEndsWithKeys.row(), session::a_lease_without_keys_lasts_as_long_as_it_is_renewed),
     (Rule::MissingTtlIsEnd.row(), session::a_lost_lease_is_revoked_after_its_claims_are_lowered),
     (Rule::NoRevival.row(), session::what_comes_after_the_end_revives_nothing),
     (Rule::AliveConfirmed.row(), session::a_keep_alive_alone_is_no_proof),

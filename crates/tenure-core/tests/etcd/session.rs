@@ -89,6 +89,40 @@ pub(crate) fn a_lease_that_ended_while_it_was_asked_about_is_not_joined() {
     }
 }
 
+/// A candidate whose key cannot be made for longer than a lease: keep-alives are answered, and no key
+/// is there to confirm any of them. Nobody claims anything by the lease, and it is not lost.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_lease_without_keys_lasts_as_long_as_it_is_renewed() {
+    let mut s = Stage::new();
+    s.elect("db");
+    s.command("db", Command::Resign);
+    s.campaign("db");
+    s.write("if create(db/");
+    let lease = s.lease();
+    s.done.clear();
+    for _ in 0..100 {
+        s.pass(ms(200));
+        if s.asks("keep") {
+            s.answer("keep", Reply::Alive { ttl: Some(10) });
+        }
+        if s.asks("if create(db/") {
+            let said = "etcdserver: mvcc: database space exceeded".into();
+            s.answer("if create(db/", Reply::Refused(Refusal::NoSpace { said }));
+        }
+    }
+    assert!(!s.has_told("closed lease"), "{:#?}", s.told());
+    assert_eq!(s.lease(), lease);
+
+    // The lease is proven anew before anybody leads by it.
+    s.pass(ms(5_000));
+    let created = s.write("if create(db/");
+    s.is_first("db", created);
+    assert!(!s.leads("db"), "{:#?}", s.told());
+    s.renew("db", created);
+    s.is_first("db", created);
+    assert!(s.leads("db"), "{:#?}", s.told());
+}
+
 /// One key that is as it should be shows that the lease is (ruling 4); the leadership whose key is
 /// not there ends, and is not claimed again with the rest.
 #[cfg_attr(not(tenure_planted), test)]

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use tenure_core::voter::{Command, Config, Event, Founding, Message, Mode, Peer, Refusal};
+use tenure_core::voter::{
+    Answer, Ask, Command, Config, Event, Founding, Message, Mode, Peer, Refusal, VoteDto,
+};
 use tenure_core::{End, Input, Loss, Standing, Time, View};
 
-use crate::stage::{Stage, config, ms, refusal, url};
+use crate::stage::{Stage, ballot, config, id, leads, ms, refusal, url};
 
 fn regions(nodes: usize) -> Stage {
     regions_with(nodes, |config| config)
@@ -135,6 +137,49 @@ pub(crate) fn the_lesser_of_two_leaders_stops_when_it_is_told_of_the_greater() {
     assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Superseded)));
 }
 
+/// n0 has cast its number, and is cut off. What it has asked of n1 and n2, and under what.
+fn drawing() -> (Stage, VoteDto) {
+    let mut stage = regions(3);
+    stage.delay = ms(100);
+    let casts = |stage: &Stage| stage.asked(0, |ask| matches!(ask, Ask::Cast(_)));
+    stage.until(ms(8_000), |stage| casts(stage).len() == 2);
+    stage.partition(&[0]);
+    let Some((.., Ask::Cast(own))) = casts(&stage).pop() else { panic!("no number was cast") };
+    (stage, own)
+}
+
+/// n1 refuses the number of n0, as it takes part in a greater ballot of the same counter. It would
+/// win that alone, if n0 went on without it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn who_draws_in_another_ballot_is_not_taken_for_gone() {
+    let (mut stage, own) = drawing();
+    let counted = |stage: &Stage| stage.asked(0, |ask| matches!(ask, Ask::Result(_))).len();
+    for (_, by, call, ask) in stage.asked(0, |ask| matches!(ask, Ask::Cast(_))) {
+        let Ask::Cast(vote) = ask else { continue };
+        let answer = match by {
+            1 => Answer::Refused(Refusal::Left),
+            _ => Answer::Cast(VoteDto { voter_id: id(by), vote: None, ..vote }),
+        };
+        stage.reply(0, (by, call), stage.header(by), answer);
+    }
+    assert_eq!(counted(&stage), 0, "n1 is there");
+    let greater = VoteDto { voter_id: id(1), ballot: ballot(own.ballot.counter, 1), ..own };
+    let caller = stage.voter(1);
+    assert!(matches!(stage.ask(0, caller, Ask::Cast(greater)), Some(Answer::Cast(_))));
+}
+
+/// While n0 draws, n1 has won with a lower ballot of the same counter.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn who_hears_a_leader_leaves_its_ballot() {
+    let (mut stage, own) = drawing();
+    let won = ballot(own.ballot.counter, 1);
+    let (caller, heartbeat) = (stage.voter(1), leads(&stage, 1, 9, &won, own.electorate));
+    assert!(matches!(stage.ask(0, caller, heartbeat), Some(Answer::Heartbeat(_))));
+    let Config { cast_timeout, result_timeout, .. } = stage.nodes[0].config;
+    stage.pass(cast_timeout + result_timeout);
+    assert!(!stage.leaders().contains(&0));
+}
+
 /// Long heartbeats, and a cut after which each looks for the other only.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn two_leaders_that_had_dropped_each_other_become_one_within_the_bound() {
@@ -155,7 +200,7 @@ pub(crate) fn two_leaders_that_had_dropped_each_other_become_one_within_the_boun
 fn there_is_no_electorate_to_change() {
     use tenure_core::voter::{Ask, Caller, Change};
     let (mut stage, leader) = led(2);
-    let change = Ask::Change(Change::Remove(crate::stage::id(1 - leader)));
+    let change = Ask::Change(Change::Remove(id(1 - leader)));
     let refused = refusal(stage.ask(leader, Caller::Operator, change));
     assert!(matches!(refused, Refusal::NotLeading(_)));
     assert!(stage.status(leader).electorate.is_none());

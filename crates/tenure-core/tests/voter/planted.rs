@@ -98,6 +98,8 @@ const STORIES: &[Story] = &[
         Rule::ToldOfGreater.row(),
         available::the_lesser_of_two_leaders_stops_when_it_is_told_of_the_greater,
     ),
+    (Rule::OtherBallotsAwaited.row(), available::who_draws_in_another_ballot_is_not_taken_for_gone),
+    (Rule::FollowedEndsBallots.row(), available::who_hears_a_leader_leaves_its_ballot),
     (
         Rule::RevivedAreTold.row(),
         available::two_leaders_that_had_dropped_each_other_become_one_within_the_bound,

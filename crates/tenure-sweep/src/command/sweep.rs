@@ -1,5 +1,6 @@
 //! Many worlds.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use clap::Args;
@@ -14,6 +15,8 @@ use super::{Job, World};
 
 /// How many events are spent on making a failure small.
 const SHRINKING: u64 = 30_000_000;
+/// After so many events a line says how far it is.
+const TELLS: u64 = 100_000_000;
 /// How many lines of a trace are printed.
 const LINES: usize = 200;
 
@@ -67,7 +70,13 @@ impl Job for Sweeping {
         println!("seed {}, tenure {}", self.seed, env!("CARGO_PKG_VERSION"));
         std::panic::set_hook(Box::new(|_| {}));
         let began = Instant::now();
-        let found = sweep.run();
+        let told = AtomicU64::new(0);
+        let found = sweep.run_telling(|found| {
+            let tells = found.events / TELLS;
+            if told.fetch_max(tells, Ordering::Relaxed) < tells {
+                eprintln!("{} worlds, {} events so far", found.worlds, found.events);
+            }
+        });
         let took = began.elapsed().as_secs_f64();
         print(&found, &sweep, took);
         let Some((seed, violation)) = found.violation else { return Ok(true) };

@@ -82,7 +82,7 @@ pub(super) struct Lease {
     /// a lease that it has never heard of (ruling 14, E3b).
     term: u64,
     /// E: it lasts until then, by a grant or by a keep-alive that a linearizable read of a key
-    /// of ours confirmed. `None` before there was either.
+    /// of ours confirmed. `None` before there was either, and when no key is left to claim by it.
     pub(super) proven: Option<Time>,
     /// What the last keep-alive promised, without confirmation: nobody leads by this.
     promised: Time,

@@ -54,7 +54,8 @@ impl Session {
     /// Reads keys of ours: only that shows that the member which answered a keep-alive was not
     /// one that is cut off or stuck (ruling 4, E3).
     pub(in crate::etcd) fn confirm(&mut self, own: Vec<Own>, context: &mut Context<'_>) {
-        let Phase::Open(Lease { proven, promised, renewal, .. }) = &mut self.phase else { return };
+        let Self { phase, old, .. } = self;
+        let Phase::Open(Lease { proven, promised, renewal, .. }) = phase else { return };
         let Renewal::Confirming { alive, .. } = *renewal else { return };
         let end = alive.sent.after(context.config.proven(alive.ttl));
         if !ruling(Rule::AliveConfirmed) {
@@ -63,8 +64,12 @@ impl Session {
         if !own.is_empty() {
             return self.read(alive, own, context);
         }
-        // Nobody can lead by it, but keys can be made.
+        // Nobody can lead by it, but keys can be made. What was proven before bears no claim any
+        // more: the first key proves the lease anew.
         *promised = end.max(*promised);
+        if old.is_empty() && ruling(Rule::ProofEndsWithKeys) {
+            *proven = None;
+        }
         self.rest(false, context);
         if let Phase::Open(Lease { renewal: Renewal::Idle { bare, .. }, .. }) = &mut self.phase {
             *bare = Some(alive);

@@ -101,6 +101,7 @@ impl Voter {
                 // It has said the same as a request.
                 let _ = self.count_vote(header, vote, out);
             }
+            (Purpose::Cast(_), Answer::Refused(refusal)) if self.draws_elsewhere(&refusal) => {}
             (Purpose::Cast(ballot), _) => self.on_not_cast(id, &ballot, out),
             (Purpose::Result(leadership), Answer::Counted { open: false }) => {
                 if header.sender == leadership.leader {

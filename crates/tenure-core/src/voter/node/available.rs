@@ -40,6 +40,11 @@ impl Voter {
         let greater =
             known.is_none_or(|known| greatness(&known.leadership) <= greatness(&lease.leadership));
         if greater {
+            let counter = lease.leadership.counter();
+            let drawn = self.round.as_ref().is_some_and(|round| round.ballot.counter <= counter);
+            if drawn && ruling(Rule::FollowedEndsBallots) {
+                self.leave_round(out);
+            }
             let url = &header.url;
             self.followed = Some(Followed::of(lease, url, self.now, self.followed.take()));
             self.suspect_later();
@@ -57,6 +62,14 @@ impl Voter {
             self.hear_counter(leadership.counter());
             self.end(Loss::Superseded, out);
         }
+    }
+
+    /// Whether this is said by one that is there, and takes part in another ballot: it may still
+    /// come to this one, or ask for a number in its own.
+    pub(super) fn draws_elsewhere(&self, refusal: &Refusal) -> bool {
+        !self.is_majority()
+            && matches!(refusal, Refusal::Left | Refusal::Endorsed { .. })
+            && ruling(Rule::OtherBallotsAwaited)
     }
 
     fn let_all_draw(&mut self) {

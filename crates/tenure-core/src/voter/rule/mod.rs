@@ -144,6 +144,11 @@ rules! {
     ChangesWritten: "V9", [], by hand;
     /// With `available` a leader that is told of a greater one in an answer leads no more.
     ToldOfGreater: "V12", [], by hand;
+    /// With `available` one that refuses a number, as it draws in another ballot, is not gone: who
+    /// went on without it could win one ballot while it wins the other.
+    OtherBallotsAwaited: "V3", [STABLE], by hand;
+    /// With `available` who hears a leader leaves its ballot of the same counter.
+    FollowedEndsBallots: "V5", [STABLE], by hand;
     /// With `available` a leader says at once to who answers again that it leads.
     RevivedAreTold: "V12", [], by hand;
     /// Others that are not free yet are asked again after a request's time, however long

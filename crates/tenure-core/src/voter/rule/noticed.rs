@@ -16,3 +16,4 @@ pub(super) const RETURN: &str = "A claim that has lapsed does not return";
 pub(super) const AGREE: &str = "Handle and core agree";
 pub(super) const TWICE: &str = "No heartbeat counts twice";
 pub(super) const BREACH: &str = "Two foundings are told apart";
+pub(super) const STABLE: &str = "A leader stays when nothing goes wrong";

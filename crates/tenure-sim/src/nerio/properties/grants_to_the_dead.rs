@@ -65,11 +65,13 @@ impl Property<QuorumLeases> for GrantsToTheDead {
                 asked.push(Asked { start: request.start, at: local, parked: false });
                 Ok(())
             }
-            Fact::Own(Own::Sent { node, message: Message::Refused(refused), .. }) => {
+            Fact::Own(Own::Sent { node, to, message: Message::Refused(refused), .. }) => {
                 if let Refusal::Held { parked: true, .. } = refused.refusal {
                     let place = (node, check.number(&refused.election).unwrap_or(0));
-                    // An earlier life of its name may still ask.
-                    return self.is_parked(check, place, refused.asker, refused.start);
+                    // An earlier life of its name may still ask; and what lapsed did so for the
+                    // address that it was granted to.
+                    let strange = to.is_none();
+                    return self.is_parked(check, place, refused.asker, refused.start, strange);
                 }
                 Ok(())
             }
@@ -190,8 +192,10 @@ impl GrantsToTheDead {
         place: Place,
         inc: Inc,
         start: Time,
+        strange: bool,
     ) -> Result<(), String> {
         if let Some((up_to, at)) = self.lapsed.at(place).get(inc)
+            && !strange
             && self.decided == Some((place.0, *at))
             && start <= *up_to
         {
