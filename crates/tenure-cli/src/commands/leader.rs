@@ -52,7 +52,13 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             if let Ok(failure) = tokio::time::timeout(REFUSED, permanent_failure).await {
                 return Err(failure);
             }
-            participant.unknown(&election).await
+            let why = participant.unknown(&election).await;
+            let hurried =
+                wait.is_some_and(|wait| wait.is_zero()) && participant.trouble().is_none();
+            Some(why.unwrap_or_else(|| match hurried {
+                true => "--wait 0s gave nobody the time to answer".to_owned(),
+                false => protocol.unknown().to_owned(),
+            }))
         }
         View::Leader(_) | View::Leaders { .. } => None,
     };
@@ -63,7 +69,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         }
         told.to_string()
     } else {
-        line(&view, protocol, why.as_deref())
+        line(&view, why.as_deref())
     };
     output::print(&format!("{text}\n"))?;
     match view {

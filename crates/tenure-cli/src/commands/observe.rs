@@ -10,7 +10,7 @@ use super::table::{self, Asked};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-use crate::protocol::{Asks, Protocol};
+use crate::protocol::{Asks, Participant, Protocol};
 use crate::settings::Context;
 use crate::settings::ask::AskSettings;
 
@@ -65,7 +65,10 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
                 () = tokio::task::yield_now() => {}
             }
         }
-        let why = if unknown { participant.unknown(&election).await } else { None };
+        let why = match unknown {
+            true => Some(why_unknown(&*participant, protocol, &election).await),
+            false => None,
+        };
         let Some(change) = change else {
             // It was refused, and why is known in a moment.
             let why = tokio::time::timeout(SETTLING, permanent_failure).await;
@@ -73,18 +76,12 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             let bug = |_| Failure::new(Exit::Bug, what, "report it with the log");
             return Err(why.unwrap_or_else(bug));
         };
-        let text = told(&election, &change, protocol, why, as_json);
+        let text = told(&election, &change, why, as_json);
         output::print(&format!("{text}\n"))?;
     }
 }
 
-fn told(
-    election: &ElectionName,
-    change: &Change,
-    protocol: &dyn Protocol,
-    why: Option<String>,
-    as_json: bool,
-) -> String {
+fn told(election: &ElectionName, change: &Change, why: Option<String>, as_json: bool) -> String {
     match change {
         Change::View(view) if as_json => {
             let mut told = json(election, view);
@@ -93,7 +90,7 @@ fn told(
             }
             told.to_string()
         }
-        Change::View(view) => line(view, protocol, why.as_deref()),
+        Change::View(view) => line(view, why.as_deref()),
         Change::Reset if as_json => {
             object!({"election": election.as_str(), "state": "reset"}).to_string()
         }
@@ -106,8 +103,19 @@ fn told(
     }
 }
 
-/// A state on one line for people, with what is known of why nobody is known to lead.
-pub(super) fn line(view: &View, protocol: &dyn Protocol, why: Option<&str>) -> String {
+/// Why it is not known who leads, as far as that is known.
+async fn why_unknown(
+    participant: &dyn Participant,
+    protocol: &dyn Protocol,
+    election: &ElectionName,
+) -> String {
+    let why = participant.unknown(election).await.or_else(|| participant.trouble());
+    why.unwrap_or_else(|| protocol.unknown().to_owned())
+}
+
+/// A state on one line for people, with what is known of why nobody leads, or is known to.
+pub(super) fn line(view: &View, why: Option<&str>) -> String {
+    let why = why.map_or_else(String::new, |why| format!(": {why}"));
     match view {
         View::Leader(LeaderView { id, leaving: Some(leaving), .. }) => {
             let left = leaving.since(clock::now());
@@ -121,11 +129,8 @@ pub(super) fn line(view: &View, protocol: &dyn Protocol, why: Option<&str>) -> S
             let others: Vec<_> = others.iter().map(of_leader).collect();
             format!("leader {}; also leading: {}", of_leader(followed), others.join("; "))
         }
-        View::Vacant => {
-            let why = why.map_or_else(String::new, |why| format!(": {why}"));
-            format!("vacant: nobody leads{why}")
-        }
-        View::Unknown { .. } => format!("unknown: {}", why.unwrap_or(protocol.unknown())),
+        View::Vacant => format!("vacant: nobody leads{why}"),
+        View::Unknown { .. } => format!("unknown{why}"),
     }
 }
 

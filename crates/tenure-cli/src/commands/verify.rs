@@ -23,13 +23,14 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         failure = failure => return Err(failure),
     };
     let Some(leader) = view.leader().filter(|leader| leader.leaving.is_none()) else {
+        let unknown = matches!(view, View::Unknown { .. });
         let told = if context.json {
             state(&election, &view).to_string()
         } else {
-            line(&view, protocol, None)
+            line(&view, unknown.then_some(protocol.unknown()))
         };
         output::print(&format!("{told}\n"))?;
-        if !matches!(view, View::Unknown { .. }) {
+        if !unknown {
             return Ok(Exit::Vacant);
         }
         return asker.why_unknown(&election).await.map_or(Ok(Exit::Unknown), Err);

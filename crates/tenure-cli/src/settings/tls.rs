@@ -201,11 +201,24 @@ fn contents(path: &Path) -> Result<(Vec<u8>, u32), String> {
     }
 }
 
-/// Warns if others can read a file that shows who this user is, or put another in its place.
-pub fn warn_if_for_others(layers: &mut Layers<'_>, what: &str, path: &Path) {
-    // One that cannot be read is refused where it is read.
-    if let Ok(about) = path.metadata() {
-        warn_of_mode(layers, what, path, about.permissions().mode() & 0o7777);
+/// Refuses a file that shows who this user is and cannot be read, also where nothing but settings
+/// is asked for; warns if others can read it, or put another in its place.
+pub fn look_at(
+    layers: &mut Layers<'_>,
+    setting: &str,
+    what: &str,
+    path: &Path,
+) -> Result<(), Failure> {
+    match File::open(path).and_then(|file| file.metadata()) {
+        Ok(about) => {
+            warn_of_mode(layers, what, path, about.permissions().mode() & 0o7777);
+            Ok(())
+        }
+        Err(error) => {
+            let what = format!("cannot read {}: {error}", path.display());
+            let failure = Failure::usage(what, "name a file that this user may read");
+            Err(layers.origins.explain(failure, &[setting]))
+        }
     }
 }
 

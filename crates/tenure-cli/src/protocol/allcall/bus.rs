@@ -87,9 +87,13 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
     let login = tls::login(layers)?.map(Proof::User);
     let credentials = layers.optional(&CREDS)?;
     let nkey = layers.optional(&NKEY)?;
-    for (what, file) in [("file of credentials", &credentials), ("file of the seed", &nkey)] {
+    let files = [
+        (&CREDS.spec, "file of credentials", &credentials),
+        (&NKEY.spec, "file of the seed", &nkey),
+    ];
+    for (spec, what, file) in files {
         if let Some(file) = file {
-            tls::warn_if_for_others(layers, what, file);
+            tls::look_at(layers, spec.name, what, file)?;
         }
     }
     let (credentials, nkey) = (credentials.map(Proof::Credentials), nkey.map(Proof::NKey));
@@ -112,18 +116,18 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
         ConfigError::Skew { .. } => (&["max-clock-skew"], "change --max-clock-skew".into()),
         ConfigError::Drift { .. } => (&["drift"], "change --drift".into()),
         ConfigError::LeaseTooLong { .. } => (&["lease"], "change --lease".into()),
-        ConfigError::LeaseTooShort { lease, max_clock_skew, needed, .. } => (
-            &["lease", "heartbeat", "max-clock-skew"],
-            // No heartbeat is short enough where 2·2K alone are more.
-            match max_clock_skew.saturating_mul(4) < *lease {
-                true => format!(
-                    "give --lease {needed:?} or more, or a shorter --heartbeat, on all of them"
-                ),
-                false => format!(
-                    "give --lease {needed:?} or more, or a smaller --max-clock-skew, on all of them"
-                ),
-            },
-        ),
+        ConfigError::LeaseTooShort { lease, heartbeat, max_clock_skew, needed } => {
+            // How short the one must be says nothing where the other alone is too long.
+            let long_skew = max_clock_skew.saturating_mul(4) >= *lease;
+            let long_heartbeat = heartbeat.saturating_mul(6) >= *lease;
+            let instead = match (long_skew, long_heartbeat) {
+                (true, true) => "a smaller --max-clock-skew and a shorter --heartbeat",
+                (true, false) => "a smaller --max-clock-skew",
+                (false, _) => "a shorter --heartbeat",
+            };
+            let fix = format!("give --lease {needed:?} or more, or {instead}, on all of them");
+            (&["lease", "heartbeat", "max-clock-skew"], fix)
+        }
         ConfigError::KillMargin { .. } => {
             (&["kill-margin", "grace"], "change --kill-margin, or --grace".into())
         }
