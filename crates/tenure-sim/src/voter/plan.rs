@@ -18,6 +18,8 @@ pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
 /// What the draws of these worlds are for.
 const OWN: u64 = 0x766f_7465;
+/// And of who has another heartbeat interval.
+const INTERVALS: u64 = 0x6861_7374;
 const SECOND: u64 = 1_000 * MS;
 
 /// What a world concentrates on.
@@ -210,15 +212,16 @@ pub fn draw(seed: u64) -> Plan {
         2 * longest + own.slow((config.spread * 16 + own.ballot() + config.heartbeat) * 6);
     let trip = timeout / 4 / rng.choose(&[1, 1, 4, 30]);
     let drift = u64::from(config.drift.parts_per_billion()) / 1_000;
-    let nodes = nodes(&mut rng, &own, &config);
+    let nodes = nodes(&mut rng, seed, &own, &config);
     let outline = Outline { unit: lease, trip: trip.max(16), drift, settles };
     let mut plan = Plan::draw(seed, nodes, outline, own);
     plan.bend(&mut rng);
     plan
 }
 
-fn nodes(rng: &mut Rng, own: &Settings, config: &Config) -> Vec<(String, NodePlan)> {
+fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(String, NodePlan)> {
     let count = own.voters + usize::from(own.pod.is_some());
+    let hasty = hasty(seed, own.voters);
     // A second pod has the name and the route of the first.
     let number = |node: usize| own.number(node);
     let url = |node: usize| known::<VoterUrl>(&format!("http://n{}", number(node)));
@@ -259,6 +262,12 @@ fn nodes(rng: &mut Rng, own: &Settings, config: &Config) -> Vec<(String, NodePla
                 config = other;
             }
         }
+        if hasty == Some(number(node)) {
+            let other = Config { heartbeat: config.heartbeat * 6 / 10, ..config.clone() };
+            if other.clone().check().is_ok() {
+                config = other;
+            }
+        }
         let seeds = match &config.founding {
             // The first knows of nobody, and all others of it.
             Founding::List(_) if !own.two => Vec::new(),
@@ -276,6 +285,13 @@ fn nodes(rng: &mut Rng, own: &Settings, config: &Config) -> Vec<(String, NodePla
         (name, NodePlan { config, manner, campaigns, observes })
     };
     (0..count).map(node).collect()
+}
+
+/// In one world of four, whose heartbeats are more frequent than those of the others: its leases are
+/// shorter, and it suspects others sooner.
+fn hasty(seed: u64, voters: usize) -> Option<usize> {
+    let mut rng = Rng::new(seed, INTERVALS);
+    rng.once_in(4).then(|| rng.below(voters))
 }
 
 impl Plan {
@@ -340,9 +356,13 @@ impl Plan {
     pub(super) fn describe(&self) -> String {
         let Settings { kind, mode, config, founders, voters, two, pod, away, strays, alike } =
             &self.own;
+        let hasty = self.nodes.iter().filter(|node| node.config.heartbeat != config.heartbeat);
+        let hasty =
+            hasty.map(|node| format!(" ({:?} at {})", node.config.heartbeat, node.config.id));
+        let hasty = hasty.collect::<String>();
         let seconds = |span: u64| span as f64 / 1e9;
         format!(
-            "{kind:?}, {mode}, {voters} voters, {founders} found{}; H {:?}, m {}, t {:?}, L {:?}, \
+            "{kind:?}, {mode}, {voters} voters, {founders} found{}; H {:?}{hasty}, m {}, t {:?}, L {:?}, \
              rho {}, away {:?}, second pod {}, strays {strays}, alike {alike}; {} incidents \
              planned; storm \
              {:.3} s, content after {:.3} s, end {:.3} s",
