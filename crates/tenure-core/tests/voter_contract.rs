@@ -173,7 +173,7 @@ fn status(rng: &mut Rng) -> StatusDto {
         leader: rng.once_in(2).then(|| leader(rng)),
         electorate: rng.once_in(2).then(|| electorate(rng)),
         endorsed: rng.within(0..40),
-        free: rng.once_in(2),
+        free: rng.once_in(2).then(|| Duration::from_nanos(rng.number())),
         reached: rng.once_in(2).then(|| rng.once_in(2)),
         condition: condition(rng),
     }
@@ -215,7 +215,7 @@ fn answer(rng: &mut Rng) -> Answer {
             }),
             refused: rng.once_in(4).then(|| Refusal::OldElectorate(electorate(rng))),
             leader: rng.once_in(2).then(|| leader(rng)),
-            free: rng.once_in(2),
+            free: rng.once_in(2).then(|| Duration::from_nanos(rng.number())),
             electorate: rng
                 .once_in(2)
                 .then(|| ElectorateId { counter: rng.within(0..4), change: 0 }),

@@ -14,6 +14,7 @@ use core::time::Duration;
 use super::config::Mode;
 use super::electorate::Electorate;
 use super::event::{Event, Ignored, OwnEvent};
+use super::free::{self, Free};
 use super::identity::{Participant, VoterUrl};
 use super::message::{Answer, Ask, Call, Caller, Header, KNOWN_MAX, LeaderDto, Message, StatusDto};
 use super::words::{Command, Effect, Out, Peer, Words, emit};
@@ -81,7 +82,7 @@ struct Heard {
     leader: Option<LeaderDto>,
     /// Until when that one leads at least.
     until: Option<Time>,
-    free: bool,
+    free: Option<Free>,
     electorate: Option<Electorate>,
 }
 
@@ -173,13 +174,14 @@ impl Asker {
     fn hear(&mut self, question: Question, header: &Header, status: StatusDto, out: &mut Out) {
         let Question { to, sent, .. } = question;
         let counted = |left| self.config.drift.shrink(self.config.drift.real_at_least(left));
+        let free = |span| Free::told(span, (sent, self.now), self.config.drift);
         let left = status.leader.as_ref().and_then(|leader| leader.remaining);
         let heard = Heard {
             who: header.sender.clone(),
             at: self.now,
             until: left.map(|left| sent.after(counted(left))),
             leader: status.leader,
-            free: status.free,
+            free: status.free.map(free),
             electorate: status.electorate.filter(Electorate::is_formed),
         };
         if let Some(misses) = self.learned.get_mut(&to) {
@@ -204,7 +206,7 @@ impl Asker {
             *misses = misses.saturating_add(1);
         }
         match self.heard.get_mut(url).filter(|_| self.config.mode == Mode::Majority) {
-            Some(heard) => heard.free = false,
+            Some(heard) => heard.free = None,
             None => drop(self.heard.remove(url)),
         }
     }
@@ -287,9 +289,11 @@ impl Asker {
         let Some(electorate) = electorates.max_by_key(|electorate| electorate.id) else {
             return false;
         };
-        let free = self.heard.values().filter(|heard| heard.free && electorate.has(&heard.who));
-        let free: BTreeSet<_> = free.map(|heard| &heard.who.id).collect();
-        free.len() >= electorate.quorum()
+        let voting = self.heard.values().filter(|heard| electorate.has(&heard.who));
+        let free = voting.filter_map(|heard| Some((&heard.who.id, heard.free?)));
+        // One voter may be asked at two addresses.
+        let free: BTreeMap<_, _> = free.collect();
+        free::at_once(&free.into_values().collect::<Vec<_>>(), electorate.quorum())
     }
 
     fn on_command(&mut self, election: &ElectionName, command: &Command, out: &mut Out) {

@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::free::Free;
 use super::identity::{Participant, VoterUrl};
 use super::message::{Condition, Header, Role, VoterDto};
 use crate::name::NodeName;
@@ -36,7 +37,7 @@ pub(super) struct Neighbour {
     /// What keeps it from voting, as it said last.
     pub(super) condition: Condition,
     /// When it last said that it could endorse somebody, and had no later electorate.
-    pub(super) free: Option<Time>,
+    pub(super) free: Option<Free>,
     /// Runs of it that are over, with the last heartbeat of each.
     over: Vec<(u128, u64)>,
 }

@@ -204,6 +204,7 @@ mod calls;
 mod config;
 mod electorate;
 mod event;
+mod free;
 mod identity;
 mod known;
 mod memory;

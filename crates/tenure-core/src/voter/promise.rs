@@ -16,6 +16,8 @@ pub(super) struct Promise {
     /// Until when nothing is promised, because an earlier run may have promised something.
     pub(super) quarantine: Time,
     given: Option<(Leadership, Time)>,
+    /// When a promise that ran was last cleared by a release.
+    cleared: Time,
     released: Vec<Leadership>,
 }
 
@@ -36,6 +38,12 @@ impl Promise {
         !self.is_quarantined(now) && self.running(now).is_none()
     }
 
+    /// Since when that is so without a break, if it is so now.
+    pub(super) fn free_since(&self, now: Time) -> Time {
+        let lapsed = self.given.as_ref().map_or(Time::ZERO, |(_, until)| *until);
+        self.quarantine.max(lapsed).max(self.cleared).min(now)
+    }
+
     /// A promise to the same leadership moves later only.
     pub(super) fn give(&mut self, to: Leadership, until: Time) {
         let before = self.given.take().filter(|(given, _)| given.is_as(&to));
@@ -44,7 +52,7 @@ impl Promise {
     }
 
     /// This leadership is over, or will never be. Whether a promise to it ran.
-    pub(super) fn release(&mut self, leadership: &Leadership) -> bool {
+    pub(super) fn release(&mut self, leadership: &Leadership, now: Time) -> bool {
         if !self.released.contains(leadership) {
             self.released.truncate(RELEASED_MAX - 1);
             self.released.insert(0, leadership.clone());
@@ -53,7 +61,9 @@ impl Promise {
             true => given == leadership,
             false => given.leader.id == leadership.leader.id,
         };
-        self.given.take_if(|(given, _)| is(given)).is_some()
+        let Some((_, until)) = self.given.take_if(|(given, _)| is(given)) else { return false };
+        self.cleared = until.min(now);
+        true
     }
 
     pub(super) fn is_released(&self, leadership: &Leadership) -> bool {

@@ -31,7 +31,7 @@ pub(crate) fn one_that_cannot_write_is_not_free_and_says_so() {
     assert!(counter <= 2, "{counter} ballots that nobody could win");
     assert!(stage.leaders().is_empty());
     let status = stage.status(1);
-    assert!(status.condition.failing && !status.free);
+    assert!(status.condition.failing && status.free.is_none());
     assert_eq!(
         waits(&stage, 0),
         "refused by n1: it cannot write its state directory; nothing heard of n2"

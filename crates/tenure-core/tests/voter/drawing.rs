@@ -178,10 +178,10 @@ fn a_quorum_that_agrees_is_enough() {
 fn one_that_is_endorsed_in_vain_says_so() {
     let mut stage = Stage::founded(3);
     endorse(&mut stage, 9);
-    assert!(!stage.status(0).free);
+    assert!(stage.status(0).free.is_none());
     // n1 wants nothing, and its ballot is over after casts and results.
     stage.pass(ms(1_250));
-    assert!(stage.status(0).free);
+    assert!(stage.status(0).free.is_some());
 }
 
 /// Of five voters, with four degrees of freedom: a fair draw exceeds 18.47 once in a thousand.

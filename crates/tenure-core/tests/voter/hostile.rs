@@ -428,7 +428,7 @@ pub(crate) fn a_withdrawal_does_not_say_that_the_leadership_before_is_released()
     stage.campaign(0);
     stage.command(0, Command::Resign);
     stage.pass(ms(100));
-    assert!(!stage.status(2).free, "n2 is bound");
+    assert!(stage.status(2).free.is_none(), "n2 is bound");
     assert_eq!(stage.told(0, |event| matches!(event, Event::Released)), 0);
     stage.pass(ms(5_000));
     assert!(stage.told(0, |event| matches!(event, Event::Released)) > 0);
@@ -701,7 +701,7 @@ pub(crate) fn one_that_was_taken_out_while_it_asks_starts_no_ballot() {
     };
     for by in [1, 2] {
         let status = StatusDto { electorate: Some(out.clone()), ..stage.status(by) };
-        assert!(status.free);
+        assert!(status.free.is_some());
         let (asked, header) = (open(&stage, by, is_poll), stage.header(by));
         stage.reply(0, asked, header, Answer::Status(status));
     }

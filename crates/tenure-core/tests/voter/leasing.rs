@@ -69,9 +69,9 @@ pub(crate) fn an_answer_carries_what_is_held() {
     };
     assert_eq!(ack.promise.span, ms(2_000));
     stage.pass(ms(1_990));
-    assert!(!stage.status(1).free);
+    assert!(stage.status(1).free.is_none());
     stage.pass(ms(20));
-    assert!(stage.status(1).free);
+    assert!(stage.status(1).free.is_some());
 }
 
 #[cfg_attr(not(tenure_planted), test)]
@@ -97,9 +97,9 @@ pub(crate) fn a_promise_counts_from_when_its_request_arrived() {
     }
     let lease = stage.nodes[0].config.lease();
     stage.pass(lease - ms(50));
-    assert!(!stage.status(0).free);
+    assert!(stage.status(0).free.is_none());
     stage.pass(ms(51));
-    assert!(stage.status(0).free);
+    assert!(stage.status(0).free.is_some());
 }
 
 /// The leader, cut off, and a heartbeat of it that waits for its answer.

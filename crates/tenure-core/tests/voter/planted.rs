@@ -90,6 +90,7 @@ const STORIES: &[Story] = &[
         changes::a_change_ends_no_leadership_that_one_that_fails_carries,
     ),
     (Rule::VacantByTheLatest.row(), vacancy::an_earlier_electorate_makes_no_vacancy),
+    (Rule::VacantAtOnce.row(), vacancy::free_one_after_the_other_makes_no_vacancy),
     (Rule::VacantWhenAsked.row(), vacancy::a_newcomer_asks_before_it_says_that_nobody_leads),
     (Rule::StandsWhereItReaches.row(), drawing::who_calls_nobody_draws_no_number),
     (Rule::FoundedOtherwise.row(), apart::one_that_two_have_begun_without_can_be_added),

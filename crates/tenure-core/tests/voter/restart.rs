@@ -20,9 +20,9 @@ pub(crate) fn one_that_restarts_keeps_silent_for_its_longest_promise() {
     let vote = cast(&stage, 2, &ballot(99, 2), 1);
     assert!(matches!(refusal(stage.ask(1, caller, vote)), Refusal::Quarantined { .. }));
     stage.pass(lease - ms(1));
-    assert!(!stage.status(1).free);
+    assert!(stage.status(1).free.is_none());
     stage.pass(ms(2));
-    assert!(stage.clock(1) > promised && stage.status(1).free);
+    assert!(stage.clock(1) > promised && stage.status(1).free.is_some());
 }
 
 /// Not even the sitting leader is acknowledged; then it is, because it is the one that was.
@@ -72,11 +72,11 @@ pub(crate) fn a_release_frees_from_its_leadership_alone() {
     stage.ask(1, caller.clone(), beat).unwrap();
     let release = Ask::Release(led(&stage, 5));
     assert_eq!(stage.ask(1, caller.clone(), release.clone()), Some(Answer::Done));
-    assert!(stage.status(1).free);
+    assert!(stage.status(1).free.is_some());
     let beat = leads(&stage, 0, 9_001, &ballot(9, 0), electorate.clone());
     stage.ask(1, caller.clone(), beat).unwrap();
     stage.ask(1, caller.clone(), release).unwrap();
-    assert!(!stage.status(1).free);
+    assert!(stage.status(1).free.is_none());
     // A heartbeat of the released leadership comes late.
     let beat = leads(&stage, 0, 9_002, &ballot(5, 0), electorate);
     refusal(stage.ask(1, caller, beat));
@@ -88,7 +88,7 @@ fn nobody_releases_for_another_one() {
     let leadership = stage.memory(1).endorsed.clone().unwrap();
     let caller = stage.voter(2);
     assert_eq!(refusal(stage.ask(1, caller, Ask::Release(leadership))), Refusal::NotAllowed);
-    assert!(!stage.status(1).free);
+    assert!(stage.status(1).free.is_none());
 }
 
 #[cfg_attr(not(tenure_planted), test)]

@@ -46,6 +46,32 @@ pub(crate) fn an_earlier_electorate_makes_no_vacancy() {
     }
 }
 
+/// n0 leads by n2, and then by n1 instead: n1 was free before n2 was, and not when n2 is.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn free_one_after_the_other_makes_no_vacancy() {
+    for phase in 0..10 {
+        let mut stage = Stage::new(3);
+        stage.start(2);
+        stage.pass(ms(100 * phase));
+        (0..2).for_each(|node| stage.start(node));
+        stage.pass(ms(5_000));
+        stage.campaign(0);
+        stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+        stage.cut = vec![(0, 1)];
+        stage.pass(ms(10_000));
+        observe(&mut stage, 2);
+        stage.nodes[0].stopped = true;
+        stage.pass(ms(3_500));
+        stage.cut = vec![(0, 2)];
+        stage.go_on(0);
+        for _ in 0..200 {
+            stage.pass(ms(10));
+            let leads = stage.leaders() == [0];
+            assert!(!leads || stage.view(2) != Some(&View::Vacant), "{phase}");
+        }
+    }
+}
+
 /// Two lead and follow; a third one starts, and observes before it has asked anybody.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_newcomer_asks_before_it_says_that_nobody_leads() {

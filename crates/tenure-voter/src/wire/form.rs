@@ -400,7 +400,7 @@ pub(super) struct StatusForm {
     leader: Option<LeaderForm>,
     electorate: Option<ElectorateForm>,
     endorsed: u64,
-    free: bool,
+    free_ns: Option<u64>,
     reached: Option<bool>,
     #[serde(flatten)]
     condition: ConditionForm,
@@ -416,7 +416,7 @@ impl Form for StatusForm {
             leader: of.leader.as_ref().map(Form::of),
             electorate: of.electorate.as_ref().map(Form::of),
             endorsed: of.endorsed,
-            free: of.free,
+            free_ns: of.free.map(nanos::whole),
             reached: of.reached,
             condition: Form::of(&of.condition),
         }
@@ -429,7 +429,7 @@ impl Form for StatusForm {
             leader: maybe(self.leader)?,
             electorate: maybe(self.electorate)?,
             endorsed: counted(self.endorsed, 0)?,
-            free: self.free,
+            free: self.free_ns.map(Duration::from_nanos),
             reached: self.reached,
             condition: self.condition.read()?,
         })

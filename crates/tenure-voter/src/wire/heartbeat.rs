@@ -86,12 +86,13 @@ impl Form for LeaseForm {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct BeatenForm {
     seq: u64,
     promise: Option<AckForm>,
     refused: Option<RefusalForm>,
     leader: Option<LeaderForm>,
-    free: bool,
+    free_ns: Option<u64>,
     electorate: Option<ElectorateIdForm>,
 }
 
@@ -104,7 +105,7 @@ impl Form for BeatenForm {
             promise: of.promise.as_ref().map(Form::of),
             refused: of.refused.as_ref().map(Form::of),
             leader: of.leader.as_ref().map(Form::of),
-            free: of.free,
+            free_ns: of.free.map(nanos::whole),
             electorate: of.electorate.as_ref().map(Form::of),
         }
     }
@@ -115,7 +116,7 @@ impl Form for BeatenForm {
             promise: maybe(self.promise)?,
             refused: maybe(self.refused)?,
             leader: maybe(self.leader)?,
-            free: self.free,
+            free: self.free_ns.map(Duration::from_nanos),
             electorate: maybe(self.electorate)?,
         })
     }

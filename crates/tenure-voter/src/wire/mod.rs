@@ -5,7 +5,7 @@
 //! | `POST /register` | VoterDto | 200 StatusDto |
 //! | `POST /remove` | `{voterId, reason}` | 204 |
 //! | `GET /status`, `GET /status?suspect=ID` | | 200 StatusDto |
-//! | `POST /heartbeat` | `{seq, sender, knownVoters, lease, certificate: null}` | 200 `{seq, promise, refused, leader, free}` |
+//! | `POST /heartbeat` | `{seq, sender, knownVoters, lease, certificate: null}` | 200 `{seq, promise, refused, leader, freeNs}` |
 //! | `POST /reconcile` | `{knownVoters}` | 204 |
 //! | `POST /election/start` | | 202 `{ballot}` |
 //! | `POST /election/cast` | VoteDto | 200 VoteDto |

@@ -195,7 +195,7 @@ fn beaten() -> impl Strategy<Value = BeatenDto> {
         .prop_map(|(leadership, promise, stored)| AckDto { leadership, promise, stored });
     let (ack, refused, leader) = (option::of(ack), option::of(refusal()), option::of(leader()));
     let electorate = option::of(electorate_id());
-    (any::<u64>(), ack, refused, leader, any::<bool>(), electorate).prop_map(
+    (any::<u64>(), ack, refused, leader, option::of(span()), electorate).prop_map(
         |(seq, promise, refused, leader, free, electorate)| BeatenDto {
             seq,
             promise,
@@ -210,7 +210,7 @@ fn beaten() -> impl Strategy<Value = BeatenDto> {
 fn status() -> impl Strategy<Value = StatusDto> {
     let (leader, electorate) = (option::of(leader()), option::of(electorate()));
     let endorsed = 0..=Ballot::COUNTER_MAX;
-    let says = (any::<bool>(), option::of(any::<bool>()), condition());
+    let says = (option::of(span()), option::of(any::<bool>()), condition());
     (vec(voter(), 0..5), voter(), leader, electorate, endorsed, says).prop_map(
         |(known_voters, sender, leader, electorate, endorsed, says)| StatusDto {
             known_voters,

@@ -112,7 +112,7 @@ mod tests {
             leader: None,
             electorate: electorate.cloned(),
             endorsed: 0,
-            free: true,
+            free: Some(std::time::Duration::ZERO),
             reached: None,
             condition: Condition::default(),
         };

@@ -194,8 +194,8 @@ pub struct StatusDto {
     pub electorate: Option<Electorate>,
     /// The highest counter that the sender has endorsed or acknowledged.
     pub endorsed: u64,
-    /// Whether it could endorse somebody now.
-    pub free: bool,
+    /// For how long it could have endorsed somebody all the time; `None`: it could not now.
+    pub free: Option<Duration>,
     /// Whether the suspect that was asked about has answered the sender.
     pub reached: Option<bool>,
     /// What keeps it from voting.
@@ -330,8 +330,8 @@ pub struct BeatenDto {
     pub refused: Option<Refusal>,
     /// Of a leader: that it leads, and for how long.
     pub leader: Option<LeaderDto>,
-    /// Whether it could endorse somebody now.
-    pub free: bool,
+    /// For how long it could have endorsed somebody all the time; `None`: it could not now.
+    pub free: Option<Duration>,
     /// Which document the sender has, once it is founded.
     pub electorate: Option<ElectorateId>,
 }

@@ -106,7 +106,7 @@ impl fmt::Display for BeatenDto {
         if let Some(leader) = &self.leader {
             write!(f, " {leader} leads")?;
         }
-        if self.free { f.write_str(" free") } else { Ok(()) }
+        if self.free.is_some() { f.write_str(" free") } else { Ok(()) }
     }
 }
 
@@ -125,7 +125,7 @@ impl fmt::Display for StatusDto {
             Some(false) => f.write_str(" not reached")?,
             None => {}
         }
-        if self.free { f.write_str(" free") } else { Ok(()) }
+        if self.free.is_some() { f.write_str(" free") } else { Ok(()) }
     }
 }
 

@@ -154,7 +154,7 @@ impl Voter {
 
     /// The same, or by its answer to a result.
     pub(super) fn released(&mut self, leadership: &Leadership) {
-        let ran = self.promise.release(leadership);
+        let ran = self.promise.release(leadership, self.now);
         let followed = self.followed.take_if(|followed| followed.leadership == *leadership);
         if ran || followed.is_some() {
             self.starter.at = Some(self.now);

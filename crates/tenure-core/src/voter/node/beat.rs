@@ -8,6 +8,7 @@ use crate::name::NodeName;
 use crate::time::Time;
 use crate::voter::calls::Purpose;
 use crate::voter::event::Ignored;
+use crate::voter::free::Free;
 use crate::voter::identity::Leadership;
 use crate::voter::message::{
     Answer, Ask, BeatenDto, Header, HeartbeatDto, LeaseDto, Refusal, VoterDto,
@@ -107,7 +108,7 @@ impl Voter {
             }
         }
         beaten.leader = self.own_leader_dto();
-        beaten.free = self.is_free();
+        beaten.free = self.free_for();
         // One that is accepted and not founded yet binds nobody.
         let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded);
         beaten.electorate = electorate.map(|electorate| electorate.id);
@@ -129,7 +130,8 @@ impl Voter {
         let ours = self.memory.electorate.as_ref().map(|electorate| electorate.id);
         let later = beaten.electorate > ours && ruling(Rule::VacantByTheLatest);
         if let Some(known) = self.known.get_mut(&header.sender.id) {
-            known.free = (beaten.free && !later).then_some(self.now);
+            let told = |span| Free::told(span, (sent, self.now), self.config.drift);
+            known.free = beaten.free.filter(|_| !later).map(told);
         }
         // All others were asked when this one was.
         self.informed_at = self.informed_at.min(self.now.after(self.config.request_timeout));

@@ -393,7 +393,7 @@ impl Voter {
         if !self.is_majority() || endorsed.is_empty() {
             return;
         }
-        self.promise.release(&leadership);
+        self.promise.release(&leadership, self.now);
         for id in endorsed {
             // Not itself, which it does not know.
             let ask = Ask::Release(leadership.clone());

@@ -147,7 +147,7 @@ impl Voter {
         let Some(lease) = self.campaign.as_mut().and_then(|campaign| campaign.lease.take()) else {
             return;
         };
-        self.promise.release(&lease.leadership);
+        self.promise.release(&lease.leadership, self.now);
         for by in lease.certificate.endorsed_by {
             let ask = Ask::Release(lease.leadership.clone());
             self.ask_voter(&by.id, Purpose::Tell, ask, out);
@@ -359,7 +359,7 @@ impl Voter {
         self.campaign = None;
         out.push(Effect::Lower { election: self.config.election.clone() });
         self.tell(Event::Ended(End::Lost(loss)), out);
-        self.promise.release(&lease.leadership);
+        self.promise.release(&lease.leadership, self.now);
         self.starter.at = Some(self.now);
         self.starter.forced = lease.gives_way;
         if !lease.gives_way {

@@ -212,7 +212,7 @@ impl Voter {
             leader: self.leader_dto(),
             electorate: self.accepted().filter(|_| self.is_majority()).cloned(),
             endorsed: self.memory.counter(),
-            free: self.is_free(),
+            free: self.free_for(),
             reached,
             condition: self.condition(),
         }

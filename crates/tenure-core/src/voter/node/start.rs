@@ -131,7 +131,7 @@ impl Voter {
             return;
         }
         poll.answered.insert(id.clone());
-        if status.free {
+        if status.free.is_some() {
             poll.free.insert(id.clone());
         }
         let suspect = self.starter.suspect.as_ref();
@@ -277,6 +277,12 @@ impl Voter {
         let has_none = electorate.is_none_or(|electorate| !electorate.has(&self.me));
         let votes = has_none && ruling(Rule::NewcomerIsFree) || self.is_member();
         free && (!self.is_majority() || votes && self.can_write())
+    }
+
+    /// For how long that has been so all the time, if it is so now.
+    pub(super) fn free_for(&self) -> Option<Duration> {
+        let since = self.promise.free_since(self.now);
+        self.is_free().then(|| self.now.since(since))
     }
 
     pub(super) fn quorum(&self, electorate: &Electorate) -> usize {

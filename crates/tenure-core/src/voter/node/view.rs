@@ -1,10 +1,13 @@
 //! What is known of the leader, and what the application is told of it.
 
+use alloc::vec::Vec;
+
 use super::Voter;
 use crate::name::{NodeName, Value};
 use crate::time::Time;
 use crate::view::{LeaderView, View};
 use crate::voter::event::Event;
+use crate::voter::free::{self, Free};
 use crate::voter::identity::{Leadership, VoterUrl};
 use crate::voter::message::{LeaderDto, LeaseDto};
 use crate::voter::rule::{Rule, ruling};
@@ -148,8 +151,8 @@ impl Voter {
         })
     }
 
-    /// Whether a quorum without a later electorate has said lately that it is free, so that nobody
-    /// can lead; with `available`, whether others have had the time to say who does.
+    /// Whether a quorum without a later electorate was free at one instant, lately, so that nobody
+    /// could lead; with `available`, whether others have had the time to say who does.
     fn is_vacant(&self) -> bool {
         let Some(electorate) = self.memory.electorate.as_ref().filter(|_| self.is_majority())
         else {
@@ -161,12 +164,13 @@ impl Voter {
             true => self.config.heartbeat.saturating_add(self.config.request_timeout),
             false => self.config.silence(),
         };
-        let lately = |at| self.now.since(at) < lately;
+        let own = Free { since: self.promise.free_since(self.now), until: self.now };
         let free = |id: &NodeName| match *id == self.me.id {
-            true => self.is_free(),
-            false => self.known.get(id).and_then(|known| known.free).is_some_and(lately),
+            true => Some(own).filter(|_| self.is_free()),
+            false => self.known.get(id)?.free.filter(|free| self.now.since(free.until) < lately),
         };
-        let members = electorate.members.iter().map(|member| &member.id);
-        members.filter(|id| free(id)).count() >= electorate.quorum()
+        let free: Vec<_> =
+            electorate.members.iter().filter_map(|member| free(&member.id)).collect();
+        free::at_once(&free, electorate.quorum())
     }
 }
