@@ -7,8 +7,8 @@ use super::rule::{Rule, ruling};
 use crate::drift::Drift;
 use crate::time::Time;
 
-/// A span, by the own clock, in which a voter could have endorsed somebody all the time: it was bound
-/// by no promise. It is empty where `until` is before `since`.
+/// A span, by the own clock, in which a voter could have endorsed somebody all the time: it was
+/// bound by no promise. It is empty where `until` is before `since`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Free {
     pub(super) since: Time,
@@ -16,8 +16,8 @@ pub(super) struct Free {
 }
 
 impl Free {
-    /// A voter that was asked at `sent` has said, heard at `now`, that it has been free for so long.
-    /// When between the two it said so is not known, nor how fast its clock may be.
+    /// A voter that was asked at `sent` has said, heard at `now`, that it has been free for so
+    /// long. When between the two it said so is not known, nor how fast its clock may be.
     pub(super) fn told(free_for: Duration, (sent, now): (Time, Time), own: Drift) -> Self {
         let span = own.shrink(Config::DRIFT_MAX.real_at_least(free_for));
         Self { since: now.before(span), until: sent }

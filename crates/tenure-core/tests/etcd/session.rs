@@ -89,8 +89,8 @@ pub(crate) fn a_lease_that_ended_while_it_was_asked_about_is_not_joined() {
     }
 }
 
-/// A candidate whose key cannot be made for longer than a lease: keep-alives are answered, and no key
-/// is there to confirm any of them. Nobody claims anything by the lease, and it is not lost.
+/// A candidate whose key cannot be made for longer than a lease: keep-alives are answered, and no
+/// key is there to confirm any of them. Nobody claims anything by the lease, and it is not lost.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_lease_without_keys_lasts_as_long_as_it_is_renewed() {
     let mut s = Stage::new();

@@ -287,8 +287,8 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
     (0..count).map(node).collect()
 }
 
-/// In one world of four, whose heartbeats are more frequent than those of the others: its leases are
-/// shorter, and it suspects others sooner.
+/// In one world of four, whose heartbeats are more frequent than those of the others: its leases
+/// are shorter, and it suspects others sooner.
 fn hasty(seed: u64, voters: usize) -> Option<usize> {
     let mut rng = Rng::new(seed, INTERVALS);
     rng.once_in(4).then(|| rng.below(voters))
@@ -362,10 +362,9 @@ impl Plan {
         let hasty = hasty.collect::<String>();
         let seconds = |span: u64| span as f64 / 1e9;
         format!(
-            "{kind:?}, {mode}, {voters} voters, {founders} found{}; H {:?}{hasty}, m {}, t {:?}, L {:?}, \
-             rho {}, away {:?}, second pod {}, strays {strays}, alike {alike}; {} incidents \
-             planned; storm \
-             {:.3} s, content after {:.3} s, end {:.3} s",
+            "{kind:?}, {mode}, {voters} voters, {founders} found{}; H {:?}{hasty}, m {}, t {:?}, \
+             L {:?}, rho {}, away {:?}, second pod {}, strays {strays}, alike {alike}; {} \
+             incidents planned; storm {:.3} s, content after {:.3} s, end {:.3} s",
             if *two { " each of two networks" } else { "" },
             config.heartbeat,
             config.tolerance,

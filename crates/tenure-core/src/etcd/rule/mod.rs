@@ -52,8 +52,8 @@ rules! {
     DeadlineMargin: "ruling 3 (E2)", [PROVEN, LEASE, KEY, ONE_LEADER];
     /// A lease is renewed at a third of its length.
     RenewedEarly: "ruling 3 (E2)", [STABLE];
-    /// Where no key is left, renewals that nothing can confirm keep the lease: E, which none of them
-    /// moves, ends nothing.
+    /// Where no key is left, renewals that nothing can confirm keep the lease: E, which none of
+    /// them moves, ends nothing.
     ProofEndsWithKeys: "ruling 3 (E2)", [STABLE], by hand;
     /// An answer without a TTL means that the lease is gone.
     MissingTtlIsEnd: "ruling 3 (E2)", [GONE], by hand;

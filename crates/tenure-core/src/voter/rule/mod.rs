@@ -134,7 +134,7 @@ rules! {
     FailingCarriesNone: "V9", [LEADER], by hand;
     /// One that has a later electorate makes no vacancy under an earlier one.
     VacantByTheLatest: "V9", [SHOWN], by hand;
-    /// Those that make a vacancy were free at one instant: one that was free first may be bound since.
+    /// Those that make a vacancy were free at one instant: who was free first may be bound since.
     VacantAtOnce: "V12", [SHOWN], by hand;
     /// With `available` nobody is told of a vacancy before others were asked.
     VacantWhenAsked: "V12", [SHOWN], by hand;
