@@ -209,7 +209,12 @@ pub fn look_at(
     what: &str,
     path: &Path,
 ) -> Result<(), Failure> {
-    match File::open(path).and_then(|file| file.metadata()) {
+    // What is no file, as a pipe, is read once, where it is used.
+    let opened = path.metadata().and_then(|about| match about.is_file() {
+        true => File::open(path).map(|_| about),
+        false => Ok(about),
+    });
+    match opened {
         Ok(about) => {
             warn_of_mode(layers, what, path, about.permissions().mode() & 0o7777);
             Ok(())

@@ -113,6 +113,13 @@ pub(crate) fn a_lease_without_keys_lasts_as_long_as_it_is_renewed() {
     assert!(!s.has_told("closed lease"), "{:#?}", s.told());
     assert_eq!(s.lease(), lease);
 
+    // A member that is cut off answers keep-alives all the same: one that writes says what is so.
+    let mut gone = s.clone();
+    gone.pass(ms(5_000));
+    gone.answer("if create(db/", Reply::LeaseGone);
+    gone.pass(ms(1_000));
+    assert!(gone.has_told("closed lease"), "{:#?}", gone.told());
+
     // The lease is proven anew before anybody leads by it.
     s.pass(ms(5_000));
     let created = s.write("if create(db/");

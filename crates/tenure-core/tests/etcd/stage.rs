@@ -12,6 +12,7 @@ use tenure_core::{Effect, ElectionName, Input, Protocol, Standing, Time, Value};
 pub(crate) const OBSERVE: Command = Command::Observe { every: Duration::ZERO };
 
 /// A core and what it is waiting for.
+#[derive(Clone)]
 pub(crate) struct Stage {
     pub(crate) core: Etcd,
     pub(crate) now: Time,

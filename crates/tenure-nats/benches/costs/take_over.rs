@@ -1,10 +1,12 @@
 //! How long there is no leader.
 
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 use tenure::clock;
-use tenure_nats::Callers;
+use tenure_nats::{Callers, Config};
 use tenure_services::relay::Relay;
+use tokio::task::JoinSet;
 
 use crate::Result;
 use crate::stage::{self, ELECTION, seconds};
@@ -12,66 +14,94 @@ use crate::target::Targets;
 
 /// With the defaults: L = 10 s, K = 1 s, H = 1 s.
 pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
-    let rounds = if quick { 1 } else { 5 };
-    println!("takeover: three participants, lease 10 s, {rounds} rounds");
-    let (mut first, mut next, mut after_loss) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut begins, mut bound) = (Duration::ZERO, Duration::ZERO);
-    for _ in 0..rounds {
-        let cluster = stage::start()?;
-        // The first two have a way to the server that can be cut.
-        let relay = Relay::start(cluster.server(0).address())?;
-        let through = format!("nats://{}", relay.address());
-        let urls = [cluster.server(0).url(), &through, cluster.server(0).url()];
-        let began = clock::now();
-        let nodes: Result<Vec<_>> = (0_u64..)
-            .zip(urls)
-            .map(|(rank, url)| stage::node(stage::config(rank, Callers::All)?, url))
-            .collect();
-        let nodes = nodes?;
-        let config = nodes[0].config();
-        // The initial wait, and at most three heartbeats: to call, to announce, to elect.
-        begins = config.lease + config.max_clock_skew + 3 * config.heartbeat;
-        // In true time.
-        bound = config.lease + 3 * config.max_clock_skew + 2 * config.heartbeat;
-        let campaigns: std::result::Result<Vec<_>, _> =
-            nodes.iter().map(|node| node.election(ELECTION)).collect();
-        let campaigns = campaigns?;
-        let (mut second, mut third) = (campaigns[1].campaign("v"), campaigns[2].campaign("v"));
-        let leadership = tokio::select! {
-            won = campaigns[0].campaign("v") => won?,
-            _ = &mut second => return Err("the second best leads".into()),
-            _ = &mut third => return Err("the third best leads".into()),
-        };
-        first.push(clock::now().since(began));
-        // At no particular moment of a round.
-        tokio::time::sleep(Duration::from_millis(4_321)).await;
-        let stopped = clock::now();
-        leadership.resign().await;
-        let leadership = tokio::select! {
-            won = &mut second => won?,
-            _ = &mut third => return Err("the third best leads".into()),
-        };
-        next.push(clock::now().since(stopped));
-        tokio::time::sleep(Duration::from_millis(6_543)).await;
-        let lost = clock::now();
-        relay.cut();
-        let _leads = third.await?;
-        after_loss.push(clock::now().since(lost));
-        if leadership.is_current() {
-            return Err("two leaders".into());
+    let rounds = if quick { 1 } else { 3 };
+    let few = Callers::Few(NonZeroU16::MIN.saturating_add(2));
+    for (count, callers) in [(3, Callers::All), (50, Callers::All), (500, few)] {
+        println!("takeover: {count} participants, {callers}, lease 10 s, {rounds} rounds");
+        let mut took = Took::default();
+        for _ in 0..rounds {
+            round(count, callers, &mut took).await?;
         }
+        took.judge(&stage::config(0, callers)?, &format!("{count} participants"), targets);
     }
-    let most = |all: &[Duration]| all.iter().max().copied().unwrap_or_default();
-    let all = |all: &[Duration]| all.iter().copied().map(seconds).collect::<Vec<_>>().join(", ");
-    println!("  the first leader after {}", all(&first));
-    println!("  the next one after a clean stop after {}", all(&next));
-    println!("  the next one after a loss after {}", all(&after_loss));
-    let began = most(&first).as_secs_f64();
-    targets.at_most("the first leader", began, begins.as_secs_f64(), " s");
-    // Two round trips of a busy machine.
-    let clean = most(&next).as_secs_f64();
-    targets.at_most("after a clean stop: a heartbeat and two round trips", clean, 1.05, " s");
-    let lost = most(&after_loss).as_secs_f64();
-    targets.at_most("after a loss", lost, bound.as_secs_f64(), " s");
+    Ok(())
+}
+
+/// How long it took, in each round.
+#[derive(Default)]
+struct Took {
+    first: Vec<Duration>,
+    after_stop: Vec<Duration>,
+    after_loss: Vec<Duration>,
+}
+
+impl Took {
+    fn judge(&self, config: &Config, who: &str, targets: &mut Targets) {
+        let Self { first, after_stop, after_loss } = self;
+        // The initial wait, and at most three heartbeats: to call, to announce, to elect.
+        let begins = config.lease + config.max_clock_skew + 3 * config.heartbeat;
+        // In true time.
+        let bound = config.lease + 3 * config.max_clock_skew + 2 * config.heartbeat;
+        let all =
+            |all: &[Duration]| all.iter().copied().map(seconds).collect::<Vec<_>>().join(", ");
+        println!("  the first leader after {}", all(first));
+        println!("  the next one after a clean stop after {}", all(after_stop));
+        println!("  the next one after a loss after {}", all(after_loss));
+        let most = |all: &[Duration]| all.iter().max().copied().unwrap_or_default().as_secs_f64();
+        let mut within = |what: &str, all: &[Duration], bound: f64| {
+            targets.at_most(&format!("{who}: {what}"), most(all), bound, " s");
+        };
+        within("the first leader", first, begins.as_secs_f64());
+        // Two round trips of a busy machine.
+        within("after a clean stop: a heartbeat and two round trips", after_stop, 1.05);
+        within("after a loss", after_loss, bound.as_secs_f64());
+    }
+}
+
+/// The first leader stops, and the second one is cut off. All others wait.
+async fn round(count: usize, callers: Callers, took: &mut Took) -> Result<()> {
+    let cluster = stage::start()?;
+    // The second has a way to the server that can be cut.
+    let relay = Relay::start(cluster.server(0).address())?;
+    let through = format!("nats://{}", relay.address());
+    let began = clock::now();
+    let nodes: Result<Vec<_>> = (0..count)
+        .map(|rank| {
+            let url = if rank == 1 { &through } else { cluster.server(0).url() };
+            stage::node(stage::config(rank as u64, callers)?, url)
+        })
+        .collect();
+    let elections: std::result::Result<Vec<_>, _> =
+        nodes?.iter().map(|node| node.election(ELECTION)).collect();
+    let elections = elections?;
+    let mut others = JoinSet::new();
+    for election in elections.iter().skip(3) {
+        let campaign = election.campaign("v");
+        others.spawn(async move { campaign.await.is_ok() });
+    }
+    let (mut second, mut third) = (elections[1].campaign("v"), elections[2].campaign("v"));
+    let leadership = tokio::select! {
+        won = elections[0].campaign("v") => won?,
+        _ = &mut second => return Err("the second best leads".into()),
+        _ = &mut third => return Err("the third best leads".into()),
+    };
+    took.first.push(clock::now().since(began));
+    // At no particular moment of a round.
+    tokio::time::sleep(Duration::from_millis(4_321)).await;
+    let stopped = clock::now();
+    leadership.resign().await;
+    let leadership = tokio::select! {
+        won = &mut second => won?,
+        _ = &mut third => return Err("the third best leads".into()),
+    };
+    took.after_stop.push(clock::now().since(stopped));
+    tokio::time::sleep(Duration::from_millis(6_543)).await;
+    let lost = clock::now();
+    relay.cut();
+    let _leads = third.await?;
+    took.after_loss.push(clock::now().since(lost));
+    if leadership.is_current() || others.try_join_next().is_some() {
+        return Err("two leaders".into());
+    }
     Ok(())
 }

@@ -39,9 +39,8 @@ impl Candidate {
                     self.pause(context);
                 }
             }
-            // The session has to hear of it from etcd itself.
             (Reply::LeaseGone, _) => {
-                context.session.hurry(context.now);
+                context.session.doubt(self.home, context.now);
                 self.pause(context);
             }
             (Reply::Refused(refusal), _) => self.on_refused(doing, refusal, context),

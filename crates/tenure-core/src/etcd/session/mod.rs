@@ -274,6 +274,18 @@ impl Session {
         }
     }
 
+    /// etcd says of a key of ours that this lease is gone. A renewal has to show it; where none of
+    /// them counts, as no key is there, nothing else would.
+    pub(super) fn doubt(&mut self, lease: Option<LeaseId>, now: Time) {
+        self.hurry(now);
+        if let Phase::Open(open) = &mut self.phase
+            && lease == Some(open.id)
+            && open.proven.is_none()
+        {
+            open.promised = now;
+        }
+    }
+
     /// Takes the lease for over: what a careless core does when one election is lost.
     pub(super) fn give_up(&mut self, now: Time) {
         if let Phase::Open(lease) = &mut self.phase {

@@ -40,11 +40,7 @@ impl Voter {
         let greater =
             known.is_none_or(|known| greatness(&known.leadership) <= greatness(&lease.leadership));
         if greater {
-            let counter = lease.leadership.counter();
-            let drawn = self.round.as_ref().is_some_and(|round| round.ballot.counter <= counter);
-            if drawn && ruling(Rule::FollowedEndsBallots) {
-                self.leave_round(out);
-            }
+            self.leave_lesser_round(&lease.leadership, out);
             let url = &header.url;
             self.followed = Some(Followed::of(lease, url, self.now, self.followed.take()));
             self.suspect_later();
@@ -64,8 +60,17 @@ impl Voter {
         }
     }
 
-    /// Whether this is said by one that is there, and takes part in another ballot: it may still
-    /// come to this one, or ask for a number in its own.
+    /// Another one leads: it has won a ballot of this counter, and so will nobody else.
+    pub(super) fn leave_lesser_round(&mut self, leadership: &Leadership, out: &mut Out) {
+        let counter = leadership.counter();
+        let lesser = self.round.as_ref().is_some_and(|round| round.ballot.counter <= counter);
+        if lesser && !self.is_majority() && ruling(Rule::FollowedEndsBallots) {
+            self.leave_round(out);
+        }
+    }
+
+    /// Whether this is said by one that is there, and takes part in another ballot: it may ask for
+    /// a number in its own.
     pub(super) fn draws_elsewhere(&self, refusal: &Refusal) -> bool {
         !self.is_majority()
             && matches!(refusal, Refusal::Left | Refusal::Endorsed { .. })

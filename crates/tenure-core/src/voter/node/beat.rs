@@ -142,7 +142,7 @@ impl Voter {
         match &beaten.leader {
             Some(leader) if leader.leadership.leader == header.sender => {
                 self.hear_greater(&leader.leadership, out);
-                self.follow_told(leader, sent);
+                self.follow_told(leader, sent, out);
             }
             _ => {}
         }

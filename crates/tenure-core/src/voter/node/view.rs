@@ -43,10 +43,11 @@ impl Followed {
 
 impl Voter {
     /// A leader has answered, and said how much longer it leads; that counts from the question.
-    pub(super) fn follow_told(&mut self, leader: &LeaderDto, sent: Time) {
+    pub(super) fn follow_told(&mut self, leader: &LeaderDto, sent: Time, out: &mut Out) {
         if self.leads() || self.promise.is_released(&leader.leadership) {
             return;
         }
+        self.leave_lesser_round(&leader.leadership, out);
         let left = leader.remaining.map(|left| left.min(self.config.lease()));
         let certain = left.map(|left| sent.after(self.config.counted(left)));
         match &mut self.followed {
