@@ -24,9 +24,13 @@ impl Property<RegionalVoters> for PromisesAreKept {
         let given = account.promises.get(&who.identity).into_iter().flatten();
         // Of what this run leads by itself nobody else needs to know that it is over.
         let given = given.filter(|one| one.to.leader != *who);
-        let mut others = given.filter(|one| {
-            !same(&one.to, to) && one.until > from && !account.released.contains(&one.to)
-        });
+        // Who leads by a ballot has left those before it.
+        let is_released = |of: &Leadership| {
+            let mut released = account.released.iter();
+            released.any(|one| same(one, of) && one.ballot >= of.ballot)
+        };
+        let mut others =
+            given.filter(|one| !same(&one.to, to) && one.until > from && !is_released(&one.to));
         if let Some(other) = others.next() {
             return Err(format!(
                 "{who} promises to {to} at {} until {}, and has promised to {} until {}",
