@@ -13,7 +13,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::task::JoinSet;
 
 use crate::common::{cluster, tests};
-use crate::elections::node::{short, start};
+use crate::elections::node::{patient, short, start};
 
 tests!(
     a_group_is_restarted_and_the_other_one_leads_every_role_throughout,
@@ -37,7 +37,7 @@ const PACE: Duration = Duration::from_millis(2);
 
 fn config(name: &str, group: &str, id: &str, partitions: u32) -> Config {
     let group = format!("{name}-{group}").parse().unwrap();
-    short(name.parse().unwrap(), group, id.parse().unwrap(), partitions, Mode::AtLeastOne)
+    patient(short(name.parse().unwrap(), group, id.parse().unwrap(), partitions, Mode::AtLeastOne))
 }
 
 async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {

@@ -11,14 +11,13 @@ use tenure_services::kafka::{Cluster, Version};
 use tenure_testkit::handles::Group;
 
 use crate::common::{cluster, quick};
-use crate::elections::node::{MARGIN, short, start};
+use crate::elections::node::{MARGIN, patient, short, start};
 
 /// Processes on one broker. Each election has a topic and a group of its own, and so each
 /// participant is a process in each.
 struct Processes<C: Class> {
     cluster: Arc<Cluster>,
     prefix: String,
-    session: Duration,
     nodes: BTreeMap<(&'static str, String), Node<C>>,
     /// Who owns no partition reads nothing of its own accord, and knows who leads only if it
     /// observes.
@@ -37,20 +36,18 @@ impl<C: Class> Processes<C> {
     }
 
     fn on(cluster: Arc<Cluster>) -> Self {
-        // In `at_most_one` a session that is lost ends a leadership before it expires.
-        let session = match C::MODE {
-            Mode::AtMostOne => Duration::from_secs(6),
-            Mode::AtLeastOne => Duration::from_secs(1),
-        };
         let prefix = format!("h{:x}", tenure::driver::seed().unwrap());
-        Self { cluster, prefix, session, nodes: BTreeMap::new(), observers: Vec::new() }
+        Self { cluster, prefix, nodes: BTreeMap::new(), observers: Vec::new() }
     }
 
     fn begin(&self, participant: &str, election: &str) -> Node<C> {
         let name = format!("{}-{election}", self.prefix);
         let (id, group) = (participant.parse().unwrap(), name.parse().unwrap());
         let mut config = short(name.parse().unwrap(), group, id, 1, C::MODE);
-        (config.session_timeout, config.max_poll_interval) = (self.session, self.session);
+        // In `at_most_one` a session that is lost ends a leadership before it expires.
+        if C::MODE == Mode::AtMostOne {
+            config = patient(config);
+        }
         // A busy machine stops a process for a second or two, and a leader would lose its lease.
         config.takeover = config.takeover.max(Duration::from_secs(4));
         let addresses = self.cluster.addresses();

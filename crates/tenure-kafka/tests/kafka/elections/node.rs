@@ -33,6 +33,13 @@ pub(crate) fn short(
     config
 }
 
+/// The same with a session that outlasts a busy machine: one that is lost ends leaderships, and lets
+/// others in.
+pub(crate) fn patient(config: Config) -> Config {
+    let session = Duration::from_secs(6);
+    Config { session_timeout: session, max_poll_interval: session, ..config }
+}
+
 /// A process with these settings, and its topic, made with one copy if need be.
 pub(crate) async fn start<C: Class>(addresses: &str, topic: &str, config: Config) -> Node<C> {
     let options = options(addresses, topic).check().unwrap();

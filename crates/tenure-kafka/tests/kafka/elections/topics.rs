@@ -12,7 +12,7 @@ use tenure_kafka::{Node, Notice};
 use tokio::sync::broadcast::Receiver;
 
 use crate::common::{cluster, tests};
-use crate::elections::node::{options, short, start};
+use crate::elections::node::{options, patient, short, start};
 
 tests!(
     a_topic_that_is_given_partitions_is_led_no_more,
@@ -29,11 +29,7 @@ fn admin(addresses: &str) -> AdminClient<DefaultClientContext> {
 
 fn config(name: &str, id: &str) -> tenure_kafka::Config {
     let (election, group) = (name.parse().unwrap(), name.parse().unwrap());
-    let mut config = short(election, group, id.parse().unwrap(), 1, Mode::AtMostOne);
-    // A session that is lost ends a leadership as well, and lets the other one in.
-    config.session_timeout = Duration::from_secs(6);
-    config.max_poll_interval = config.session_timeout;
-    config
+    patient(short(election, group, id.parse().unwrap(), 1, Mode::AtMostOne))
 }
 
 async fn lead(node: &Node<AtMostOne>) -> Leadership<AtMostOne> {
