@@ -37,7 +37,8 @@ const PACE: Duration = Duration::from_millis(2);
 
 fn config(name: &str, group: &str, id: &str, partitions: u32) -> Config {
     let group = format!("{name}-{group}").parse().unwrap();
-    patient(short(name.parse().unwrap(), group, id.parse().unwrap(), partitions, Mode::AtLeastOne))
+    let id = id.parse().unwrap();
+    patient(short(name.parse().unwrap(), group, id, partitions, Mode::AtLeastOne))
 }
 
 async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {

@@ -34,10 +34,13 @@ pub(crate) fn short(
 }
 
 /// The same with a session that outlasts a busy machine: one that is lost ends leaderships, and lets
-/// others in.
+/// others in. In `at_least_one` all of it has to fit into the time of a take-over.
 pub(crate) fn patient(config: Config) -> Config {
-    let session = Duration::from_secs(6);
-    Config { session_timeout: session, max_poll_interval: session, ..config }
+    let (session, takeover) = match config.mode {
+        Mode::AtMostOne => (Duration::from_secs(6), config.takeover),
+        Mode::AtLeastOne => (Duration::from_secs(3), Duration::from_secs(9)),
+    };
+    Config { session_timeout: session, max_poll_interval: session, takeover, ..config }
 }
 
 /// A process with these settings, and its topic, made with one copy if need be.
