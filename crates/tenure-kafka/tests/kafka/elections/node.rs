@@ -33,8 +33,8 @@ pub(crate) fn short(
     config
 }
 
-/// The same with a session that outlasts a busy machine: one that is lost ends leaderships, and lets
-/// others in. In `at_least_one` all of it has to fit into the time of a take-over.
+/// The same with a session that outlasts a busy machine: one that is lost ends leaderships, and
+/// lets others in. In `at_least_one` all of it has to fit into the time of a take-over.
 pub(crate) fn patient(config: Config) -> Config {
     let (session, takeover) = match config.mode {
         Mode::AtMostOne => (Duration::from_secs(6), config.takeover),
