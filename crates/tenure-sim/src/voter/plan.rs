@@ -258,15 +258,11 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
                 drift: Drift::from_parts_per_billion(drift).unwrap_or(config.drift),
                 ..config.clone()
             };
-            if other.clone().check().is_ok() {
-                config = other;
-            }
+            config = if_it_works(other, config);
         }
         if hasty == Some(number(node)) {
             let other = Config { heartbeat: config.heartbeat * 6 / 10, ..config.clone() };
-            if other.clone().check().is_ok() {
-                config = other;
-            }
+            config = if_it_works(other, config);
         }
         let seeds = match &config.founding {
             // The first knows of nobody, and all others of it.
@@ -285,6 +281,11 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
         (name, NodePlan { config, manner, campaigns, observes })
     };
     (0..count).map(node).collect()
+}
+
+/// The first, if its settings work together, else the second.
+fn if_it_works(other: Config, config: Config) -> Config {
+    if other.clone().check().is_ok() { other } else { config }
 }
 
 /// In one world of four, whose heartbeats are more frequent than those of the others: its leases
