@@ -197,6 +197,48 @@ pub(crate) fn a_leadership_counts_from_the_lease_of_its_key() {
     assert!(!s.has_told("b: ended") && !s.asks("revoke"), "{:#?}", s.told());
 }
 
+/// No key was on the new lease when that was renewed. One that is made there confirms the renewal
+/// together with those that have moved since: a leadership whose key is gone ends.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_late_confirmation_reads_the_keys_that_have_moved() {
+    let mut s = Stage::new();
+    let created = s.elect("a");
+    enter_the_next_term(&mut s, "a", created);
+    get_the_next_lease(&mut s);
+    s.keep_alive();
+    s.write("if create(a/");
+    let until = s.until("a");
+    let b = s.create("b");
+    let own = s.own("b", b);
+    let read = s.asked("read b/").op.to_string();
+    assert!(read.contains(&format!("read {}", s.key("a"))), "{read}");
+    s.answer("read b/", so(vec![Some(own), None]));
+    assert!(!s.leads("a") && s.has_told("a: ended"), "until {until:?}: {:#?}", s.told());
+    s.is_first("b", b);
+    assert!(s.leads("b") && s.until("b") > until, "{:#?}", s.told());
+}
+
+/// The key of one who waits may not be moved, and so the new lease carries none: it lasts all the
+/// same once the one before has run out, when nobody can come from there and lead by it.
+#[test]
+fn a_lease_lasts_beside_a_key_that_may_not_be_moved() {
+    let mut s = Stage::new();
+    let (created, _) = s.queue("a");
+    enter_the_next_term(&mut s, "a", created);
+    get_the_next_lease(&mut s);
+    let lease = s.lease();
+    for _ in 0..100 {
+        s.pass(ms(200));
+        if s.asks("keep") {
+            s.answer("keep", Reply::Alive { ttl: Some(10) });
+        }
+        if moved_keys(&s) > 0 {
+            s.answer("if create(a/", denied());
+        }
+    }
+    assert!(!s.has_told("closed lease") && s.lease() == lease, "{:#?}", s.told());
+}
+
 /// A move whose answer was lost may be carried out, now or later. What it did is read; a key that
 /// is where it was is moved from there only, so that no late move takes it back.
 #[cfg_attr(not(tenure_planted), test)]

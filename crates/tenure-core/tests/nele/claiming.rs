@@ -304,7 +304,7 @@ pub(crate) fn one_that_has_lost_its_partition_claims_nothing() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_claim_is_made_after_the_end_was_found() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
-    stage.nodes[0].no_end = true;
+    stage.nodes[0].no_end = vec![0, 1];
     stage.campaign(0, X);
     stage.assign(0, &[0]);
     stage.pass(ms(20_000));
@@ -313,7 +313,7 @@ pub(crate) fn a_claim_is_made_after_the_end_was_found() {
     // It asks again, with pauses.
     let reads = stage.asked(0, |request| matches!(request, Request::Read { .. }));
     assert!((3..30).contains(&reads), "{reads}");
-    stage.nodes[0].no_end = false;
+    stage.nodes[0].no_end.clear();
     stage.pass(ms(40_000));
     assert_eq!(stage.leaders(X), [0]);
     assert_eq!(stage.claims(0, begin), 1);
@@ -429,12 +429,12 @@ fn a_campaign_says_what_it_waits_for() {
         Waiting::Connecting { obstacles } => obstacles.first().map_or("-", |first| first.label),
         other => other.label(),
     };
-    stage.nodes[0].no_end = true;
+    stage.nodes[0].no_end = vec![0, 1];
     stage.campaign(0, X);
     assert_eq!(label(waits(&stage, 0)), "-");
     stage.assign(0, &[0]);
     assert_eq!(label(waits(&stage, 0)), "position");
-    stage.nodes[0].no_end = false;
+    stage.nodes[0].no_end.clear();
     stage.until(ms(3_000), |stage| stage.claims(0, tenure_core::Time::ZERO) == 1);
     assert_eq!(label(waits(&stage, 0)), "claim");
     stage.pass(ms(100));

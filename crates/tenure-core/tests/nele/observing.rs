@@ -122,6 +122,29 @@ fn each_that_is_silent_is_shown_so_in_its_time() {
     assert!(stage.nodes[2].core.seen().all(|seen| seen.silent));
 }
 
+/// The partition that decides on a role cannot be read, and every member writes to the others, too.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_cannot_read_a_partition_reads_the_next() {
+    let mut stage = looked_at(Mode::AtMostOne);
+    stage.nodes[2].no_end = vec![0];
+    stage.observe(2, X);
+    stage.pass(ms(2_000));
+    assert_eq!(&*leader(&stage, 2).id, "n0");
+    assert!(stage.plain(2).is_some_and(|(partition, _)| partition.0 == 1));
+}
+
+/// It need not be silent first, for as long as one that is stopped may lead.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_leaves_is_shown_no_more() {
+    let mut stage = looked_at(Mode::AtMostOne);
+    stage.observe(2, X);
+    stage.pass(ms(7_000));
+    assert_eq!(&*leader(&stage, 2).id, "n0");
+    stage.leave(0, false, false);
+    stage.pass(ms(200));
+    assert!(vacant(&stage, 2), "{:?}", stage.view(2, X));
+}
+
 /// Who looks again is shown who was heard lately, and no longer than that one may lead.
 #[cfg_attr(not(tenure_planted), test)]
 fn one_that_looks_again_is_not_shown_for_longer_who_was_heard_before() {

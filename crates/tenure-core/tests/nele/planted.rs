@@ -64,6 +64,8 @@ const STORIES: &[Story] = &[
     (Rule::SameHostTold.row(), observing::two_groups_on_one_host_are_told),
     (Rule::VacantKnown.row(), observing::vacant_is_said_when_nobody_can_lead_who_was_not_heard),
     (Rule::MissedUnknown.row(), observing::one_whose_reading_breaks_does_not_know_a_vacancy),
+    (Rule::SeekElsewhere.row(), observing::one_that_cannot_read_a_partition_reads_the_next),
+    (Rule::LeaverSaysSo.row(), observing::one_that_leaves_is_shown_no_more),
     (Rule::SilentGone.row(), observing::one_that_is_heard_no_more_is_shown_no_more),
     (Rule::OtherElections.row(), observing::of_groups_that_share_only_the_topic_nothing_is_shown),
     (Rule::DeafUnknown.row(), observing::one_that_hears_nothing_knows_nothing),

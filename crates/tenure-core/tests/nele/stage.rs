@@ -36,8 +36,8 @@ pub(crate) struct Node {
     held_back: Vec<(Target, Entry)>,
     /// What it publishes is not acknowledged, and not appended.
     pub(crate) cannot_write: bool,
-    /// The ledger does not answer where partitions end.
-    pub(crate) no_end: bool,
+    /// Of which partitions the ledger does not answer where they end.
+    pub(crate) no_end: Vec<u32>,
     /// Nobody answers when it leaves.
     pub(crate) leaves_alone: bool,
     /// It campaigns again after each loss.
@@ -322,7 +322,7 @@ impl Stage {
                     RebalanceId::NONE => of.plain = None,
                     _ => drop(of.reads.remove(&partition)),
                 }
-                if !self.nodes[node].no_end {
+                if !self.nodes[node].no_end.contains(&partition) {
                     self.later(self.delay, Happens::Position(node, partition, reading));
                 }
             }
@@ -691,7 +691,7 @@ impl Node {
             holds_back: false,
             held_back: Vec::new(),
             cannot_write: false,
-            no_end: false,
+            no_end: Vec::new(),
             leaves_alone: false,
             again: false,
             stuck: Vec::new(),

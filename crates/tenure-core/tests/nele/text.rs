@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use tenure_core::nele::{Config, Mode, Target};
+use tenure_core::nele::{Config, Mode, Report, Target};
 
-use crate::stage::{Stage, X, config, ms};
+use crate::stage::{self, Stage, X, config, ms};
 
 const NOTHING: Duration = Duration::ZERO;
 
@@ -137,6 +137,47 @@ fn s10_with_more_partitions_than_roles_some_lead_nothing() {
     let stage = dealt(3, 3, 2, Mode::AtLeastOne);
     let led: Vec<_> = (0..3).map(|node| led_roles(&stage, node, 2).len()).collect();
     assert_eq!(led, [1, 1, 0]);
+}
+
+/// Who is told of another M ends what it leads, for good.
+#[cfg_attr(not(tenure_planted), test)]
+fn s11_m_does_not_change_while_a_group_is_in_operation() {
+    for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
+        let mut stage = Stage::led(1, mode);
+        let topic = Report::Topic { id: stage::topic(), partitions: 3 };
+        stage.nodes[0].again = true;
+        stage.report(0, topic);
+        stage.assign(0, &[0]);
+        stage.pass(ms(60_000));
+        assert_eq!(stage.leaders(X), [0_usize; 0], "{mode}");
+    }
+}
+
+/// And by how much it has to be greater is told.
+#[cfg_attr(not(tenure_planted), test)]
+fn s12_t_is_greater_than_the_session_timeout_for_at_least_one() {
+    let least = config(0, Mode::AtLeastOne);
+    let handover = least.handover();
+    assert!(handover > least.session_timeout, "the session timeout alone is too short");
+    let short = Config { takeover: handover, ..least };
+    let said = short.check().unwrap_err().to_string();
+    assert!(said.contains("session timeout"), "{said}");
+}
+
+/// A smaller T is not what makes one leader at most: its owner is stopped beyond the session and
+/// T, another one leads, and the first reads on when it resumes, with records of just now.
+#[cfg_attr(not(tenure_planted), test)]
+fn s13_with_a_smaller_t_one_that_resumes_does_not_lead_beside_the_next() {
+    let mut stage = Stage::led(2, Mode::AtMostOne);
+    assert!(config(0, Mode::AtMostOne).takeover < config(0, Mode::AtMostOne).session_timeout);
+    stage.nodes[0].stopped = true;
+    stage.pass(ms(12_000));
+    stage.assign(1, &[0]);
+    stage.pass(ms(6_000));
+    assert_eq!(stage.leaders(X), [1]);
+    stage.go_on(0);
+    stage.pass(ms(30_000));
+    assert_eq!((stage.leaders(X), stage.overlap), (vec![1], NOTHING));
 }
 
 /// Two groups with the same processes' roles: one whole group is taken down, and comes back.

@@ -114,6 +114,13 @@ impl Needs {
                 why: "many records must not push out a claim",
             },
             Setting {
+                name: "message.timestamp.type",
+                needed: "LogAppendTime".to_owned(),
+                is_right: |found, needed| found == needed,
+                why: "retention counts from it, and the clock of one process must not delete what \
+                      others claimed",
+            },
+            Setting {
                 name: "compression.type",
                 needed: "producer".to_owned(),
                 is_right: |found, _| !matches!(found, "gzip" | "zstd"),
@@ -280,6 +287,7 @@ mod tests {
         let found = found(&[
             ("cleanup.policy", "compact,delete"),
             ("retention.ms", "60000"),
+            ("message.timestamp.type", "CreateTime"),
             ("min.insync.replicas", "1"),
             ("unclean.leader.election.enable", "false"),
         ]);
@@ -290,13 +298,16 @@ mod tests {
              compaction leaves gaps\n  \
              - retention.ms is 60000, it must be at least 600000: what was claimed must not be \
              deleted while somebody could read it\n  \
+             - message.timestamp.type is CreateTime, it must be LogAppendTime: retention counts \
+             from it, and the clock of one process must not delete what others claimed\n  \
              - min.insync.replicas is 1, it must be at least 2: what is acknowledged must be in \
              more than one copy\n\
              This mends it:\n    \
              kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
-             prices --add-config cleanup.policy=delete,retention.ms=600000,min.insync.replicas=2"
+             prices --add-config cleanup.policy=delete,retention.ms=600000,\
+             message.timestamp.type=LogAppendTime,min.insync.replicas=2"
         );
-        assert_eq!(needs(false).check(&found, "b:1").unwrap_err().wrong.len(), 2);
+        assert_eq!(needs(false).check(&found, "b:1").unwrap_err().wrong.len(), 3);
     }
 
     #[test]

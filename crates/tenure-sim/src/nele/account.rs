@@ -33,7 +33,7 @@ pub struct Read {
     asked: Option<EntryNumber>,
     /// A claim that was read back, and that nothing has voided.
     pub claim: Option<Proof>,
-    /// When the last claim was voided.
+    /// When the last claim was voided, until another one is read back.
     pub voided: Option<Time>,
     /// Which that was: what was due then came first.
     pub was: Option<Proof>,
@@ -209,6 +209,7 @@ impl Read {
             let since = before.map_or(at, |claim| claim.since);
             let evidence = before.and_then(|claim| claim.evidence);
             self.claim = Some(Proof { since, offset, epoch, evidence, stale: false });
+            self.voided = None;
         } else if let Some(claim) = &mut self.claim {
             claim.evidence = claim.evidence.max(sent);
         }

@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use super::super::context::Context as SessionContext;
 use super::super::event::{Event, Ignored, Objection, OwnEvent};
 use super::super::key::{self, Bytes, LeaseId};
 use super::super::message::{CallId, Change, Header, KeyValue, Refusal, Reply, Revision};
@@ -188,12 +187,6 @@ impl Candidate {
             // As if nobody else could have been there.
             let header = Header { cluster: 0, member: 0, revision, term: 0 };
             return self.win(header, context);
-        }
-        let own = (self.election.clone(), self.key(context), revision);
-        let is_current = self.home == context.lease();
-        let Context { now, config, draw, calls, session, out } = context;
-        if is_current {
-            session.on_key(own, &mut SessionContext { now: *now, config, draw: *draw, calls, out });
         }
         self.look(context);
     }

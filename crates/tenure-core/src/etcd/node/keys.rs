@@ -34,6 +34,21 @@ impl Etcd {
         own.take(self.session.operations()).collect()
     }
 
+    /// If there was no key to confirm the last keep-alive, and this election has one now, all do:
+    /// others may have been moved to the lease since, and one that is lost would be claimed again.
+    pub(super) fn confirm_late(&mut self, election: &ElectionName, out: &mut Out) {
+        let home = self.candidates.get(election).and_then(Candidate::home);
+        if !self.session.is_unconfirmed() || home.is_none() || home != self.lease() {
+            return;
+        }
+        let mut own = self.own_keys();
+        if !ruling(Rule::AllConfirmLate) {
+            own.retain(|(name, ..)| name == election);
+        }
+        let (session, mut context) = self.context(out);
+        session.confirm_late(own, &mut context);
+    }
+
     /// What a confirmation found: one key that is as it was shows that the lease is, even if its
     /// candidate leaves now.
     pub(super) fn on_found(&mut self, found: Vec<Found>, out: &mut Out) {

@@ -213,6 +213,7 @@ impl Etcd {
                 self.with_candidate(&election, out, |candidate, context| {
                     candidate.on_answer(answer, context);
                 });
+                self.confirm_late(&election, out);
             }
             Asker::Observer(election) => {
                 self.with_observer(&election, out, |observer, scene| {

@@ -65,9 +65,10 @@ impl Session {
             return self.read(alive, own, context);
         }
         // Nobody can lead by it, but keys can be made. What was proven before bears no claim any
-        // more: the first key proves the lease anew.
+        // more, unless a leader comes from the lease before: the first key proves the lease anew.
         *promised = end.max(*promised);
-        if old.is_empty() && ruling(Rule::ProofEndsWithKeys) {
+        let leads_elsewhere = old.iter().any(|old| old.proven.is_some());
+        if !leads_elsewhere && ruling(Rule::ProofEndsWithKeys) {
             *proven = None;
         }
         self.rest(false, context);
@@ -76,11 +77,19 @@ impl Session {
         }
     }
 
-    /// A key is made. If there was none to confirm the last keep-alive, this one does.
-    pub(in crate::etcd) fn on_key(&mut self, own: Own, context: &mut Context<'_>) {
+    /// Whether there was no key to confirm the last keep-alive.
+    pub(in crate::etcd) const fn is_unconfirmed(&self) -> bool {
+        matches!(
+            self.phase,
+            Phase::Open(Lease { renewal: Renewal::Idle { bare: Some(_), .. }, .. })
+        )
+    }
+
+    /// There are keys that confirm it now.
+    pub(in crate::etcd) fn confirm_late(&mut self, own: Vec<Own>, context: &mut Context<'_>) {
         let Phase::Open(Lease { renewal, .. }) = &self.phase else { return };
         if let Renewal::Idle { bare: Some(alive), .. } = *renewal {
-            self.read(alive, [own].into(), context);
+            self.read(alive, own, context);
         }
     }
 

@@ -112,6 +112,9 @@ impl Nele {
         if ruling(Rule::LeftIsLeft) {
             self.each_slot(out, |slot, context| slot.unassign(false, context));
         }
+        if ruling(Rule::LeaverSaysSo) {
+            self.beat = Some(self.now);
+        }
         let until = self.now.after(self.config.max_poll_interval);
         self.group.phase = Phase::Leaving { until };
         if ruling(Rule::StopsThenLeaves) {

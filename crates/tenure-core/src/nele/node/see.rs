@@ -129,6 +129,11 @@ impl Nele {
                 Some(Reads::begin(partition, RebalanceId::NONE, &mut context))
             }
             Some(mut plain) => {
+                // Its end was not found, and every member writes to the next one, too.
+                let due = plain.due(&self.config).is_some_and(|due| due <= self.now);
+                if due && !plain.is_open() && ruling(Rule::SeekElsewhere) {
+                    plain.partition = self.next_to_read(plain.partition);
+                }
                 plain.work(&mut self.context(out).1);
                 Some(plain)
             }
@@ -152,9 +157,13 @@ impl Nele {
     fn ask_again(&mut self, out: &mut Out) {
         self.sight.asked = self.now;
         let Some(mut plain) = self.sight.reads.take().filter(Reads::is_open) else { return };
-        plain.partition = Partition((plain.partition.0 + 1) % self.config.partitions);
+        plain.partition = self.next_to_read(plain.partition);
         plain.seek(&mut self.context(out).1);
         self.sight.reads = Some(plain);
+    }
+
+    fn next_to_read(&self, partition: Partition) -> Partition {
+        Partition((partition.0 + 1) % self.config.partitions)
     }
 
     pub(super) fn sight_position(

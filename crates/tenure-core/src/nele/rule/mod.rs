@@ -106,6 +106,10 @@ rules! {
     VacantKnown: "observers", [SHOWN], by hand;
     /// What was missed may have been a leader.
     MissedUnknown: "observers", [SHOWN], by hand;
+    /// Where a partition cannot be read the next one is.
+    SeekElsewhere: "observers", [SHOWN], by hand;
+    /// Who leaves says at once that it leads no more, unless it leads on.
+    LeaverSaysSo: "observers", [SHOWN], by hand;
     /// Who is heard no more is shown no more.
     SilentGone: "observers", [SHOWN], by hand;
     /// Of groups that share only a topic nothing is shown.

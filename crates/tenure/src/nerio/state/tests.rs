@@ -477,7 +477,7 @@ fn a_process_of_the_release_before_still_has_its_directory() {
     let MemoryError::State(StateError::InUse { owner, .. }) = refused else { panic!("{refused}") };
     assert_eq!(owner, Some(sleep.id()));
     // One of that release that is started later finds the directory locked.
-    drop(before);
+    give_up(before);
     let state = world.open("boot 1", Opening::Existing).unwrap();
     let later = File::open(world.path()).unwrap();
     let locked = rustix::fs::flock(&later, FlockOperation::NonBlockingLockExclusive);
@@ -502,8 +502,13 @@ fn a_process_of_the_release_before_in_another_pid_namespace_has_it_too() {
             "{refused}"
         );
     }
-    drop(before);
+    give_up(before);
     drop(world.open("boot 1", Opening::Existing).unwrap());
+}
+
+/// A process that another test starts has a copy of the file until it has begun.
+fn give_up(locked: File) {
+    rustix::fs::flock(&locked, FlockOperation::Unlock).unwrap();
 }
 
 #[test]
