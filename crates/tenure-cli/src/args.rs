@@ -90,7 +90,10 @@ CMD is given TENURE_ELECTION, TENURE_ID, TENURE_FENCE (a number larger than that
 leader; not where several may lead at once) and TENURE_UNTIL_FILE (a file that holds the end of \
 the lease; not where it has none); where an election has roles also TENURE_ROLE, and in its \
 arguments {role} is the number of its role. A `tenure run` inside CMD takes \
-neither election, id nor role for its own.
+neither election, id, role nor the name of a member for its own.
+
+With --name and --state it is a member of Nerio as well: one process a machine, without a \
+tenure node.
 
 Ends with CMD's own code; 5 when the leadership is lost under --once; 126 and 127 when CMD cannot \
 be executed or does not exist.

@@ -11,9 +11,10 @@ use crate::settings::{Reach, Spec, tls};
 /// What `tenure run` sets for CMD, and `tenure` does not read.
 const TOLD_TO_COMMAND: [&str; 3] = ["TENURE_FENCE", "TENURE_INSIDE", "TENURE_UNTIL_FILE"];
 
-/// What `tenure run` sets for CMD under the name of a setting. A `tenure run` inside CMD must not
-/// take them for its own: two candidates of one name are one too many.
-pub(crate) const HANDED_DOWN: [&str; 3] = ["election", "id", "role"];
+/// What CMD has from its `tenure run` under the name of a setting: set by that, or the name of a
+/// member, which is one process. A `tenure run` inside CMD must not take them for its own: two
+/// candidates of one name are one too many.
+pub(crate) const HANDED_DOWN: [&str; 4] = ["election", "id", "role", "name"];
 
 /// The `TENURE_*` variables, and where sockets of this user go.
 #[derive(Clone, Debug, Default)]

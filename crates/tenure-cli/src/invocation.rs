@@ -124,7 +124,7 @@ pub fn read(
         return Ok(Reading::Text(text));
     }
     if let Command::Node(settings) = &command {
-        settings.storage.warning().iter().for_each(|warning| warn(warning));
+        settings.seat.storage.warning().iter().for_each(|warning| warn(warning));
     }
     Ok(Reading::Invocation(Box::new(Invocation { command, context, log })))
 }

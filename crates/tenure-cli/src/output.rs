@@ -1,6 +1,7 @@
 //! Standard output.
 
 use std::io::{ErrorKind, Write, stdout};
+use std::time::Duration;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -23,4 +24,9 @@ pub fn reaches(text: &str) -> Result<bool, Failure> {
             "send it to a file or a program that takes it",
         )),
     }
+}
+
+/// A span as programs are told it: whole milliseconds.
+pub(crate) fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,39 +1,27 @@
-//! `tenure node`: a grantor.
-
-use std::time::Duration;
+//! `tenure node`: a member that grants leases, and no more.
 
 use serde_json::{Value, json};
-use tenure::Time;
-use tenure::clock;
-use tenure::nerio::{self, Counters, Forgot, Node, Notice};
-use tenure::state::Opening;
+use tenure::nerio::Node;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::keys;
-use super::observe::millis;
 use super::signals::Signals;
-use crate::control::{Answer, Asked, Request, Server};
+use crate::control::Server;
 use crate::exit::Exit;
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::output;
-use crate::protocol::nerio::{list, start};
+use crate::protocol::nerio::{Service, Told, start};
 use crate::settings::Context;
-use crate::settings::node::{NodeSettings, Storage};
+use crate::settings::node::NodeSettings;
 
 /// Grants leases until a signal ends it.
 pub(super) async fn run(settings: NodeSettings, context: Context) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
-    let control = Server::bind(&settings.control).await;
+    let NodeSettings { cluster, seat } = settings;
+    let control = Server::bind(&seat.control).await;
     let mut control = control.map_err(|failure| context.origins.explain(failure, &["control"]))?;
-    let opening = |new: bool| if new { Opening::New } else { Opening::Existing };
-    let storage = match &settings.storage {
-        Storage::Directory { path, new } => {
-            nerio::Storage::Directory { path: path.clone(), opening: opening(*new) }
-        }
-        Storage::Memory { new } => nerio::Storage::Memory { opening: opening(*new) },
-    };
-    let builder = Node::builder(settings.cluster.config.clone(), settings.name.clone());
-    let node = start(builder.grantor(storage), &settings.cluster, &context.origins)?;
+    let builder = Node::builder(cluster.config.clone(), seat.name.clone());
+    let builder = builder.grantor(seat.storage.of_library());
+    let node = start(builder, &cluster, &context.origins)?;
     let mut notices = node.notices();
     let mut service = Service::default();
     say(&context, &format!("node {} on {}", node.name(), node.address()), || {
@@ -50,9 +38,16 @@ pub(super) async fn run(settings: NodeSettings, context: Context) -> Result<Exit
                 tokio::join!(node.close(), control.close());
                 return Ok(Exit::Signal(signal));
             }
-            asked = control.next() => answer(&node, &mut service, asked).await,
+            asked = control.next() => service.answer(&node, asked).await,
             notice = notices.recv() => match notice {
-                Ok(notice) => tell(&context, &notice, &mut service)?,
+                Ok(notice) => match service.hear(&notice) {
+                    Told::Changed { warned } if context.json || !warned => {
+                        say(&context, &notice.to_string(), || {
+                            json!({"event": service.word(), "text": notice.to_string()})
+                        })?;
+                    }
+                    Told::Changed { .. } | Told::Warned | Told::Noted => {}
+                },
                 // The status says what it is now.
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => {
@@ -64,219 +59,7 @@ pub(super) async fn run(settings: NodeSettings, context: Context) -> Result<Exit
     }
 }
 
-/// For how long at least a datagram of another configuration is worth a warning.
-const MISMATCH_MIN: Duration = Duration::from_secs(60);
-
-/// What a node does, by its latest notice.
-struct Service {
-    stage: &'static str,
-    /// While it recovers, whose answers it waits for; in a quarantine, what it has forgotten.
-    waits: Option<String>,
-    /// Until when a larger lease-max does not count, and the notice of it: that says how much is
-    /// left whenever it is printed.
-    raise: Option<(Time, Notice)>,
-    /// Whether it cannot write its state directory, in whatever stage it is.
-    failing: bool,
-    /// What is worth a look as long as it runs.
-    warning: Option<String>,
-}
-
-impl Default for Service {
-    fn default() -> Self {
-        Self { stage: "starting", waits: None, raise: None, failing: false, warning: None }
-    }
-}
-
-impl Service {
-    fn word(&self) -> &'static str {
-        if self.failing { "failing" } else { self.stage }
-    }
-
-    fn enter(&mut self, stage: &'static str) {
-        (self.stage, self.waits, self.raise) = (stage, None, None);
-    }
-
-    /// What it waits for, and how much longer that takes if it is known.
-    fn waits(&self, now: Option<nerio::Service>) -> (Option<String>, Option<Duration>) {
-        match (&self.raise, now) {
-            (Some((until, notice)), _) => {
-                (Some(notice.to_string()), Some(until.since(clock::now())))
-            }
-            (None, Some(nerio::Service::Quarantine { remaining })) => {
-                (self.waits.clone(), Some(remaining))
-            }
-            (None, _) => (self.waits.clone(), None),
-        }
-    }
-
-    /// What is worth a look now. Another configuration is shown for as long
-    /// as a leader may take to be heard again.
-    fn warning(&self, node: &Node, counters: &Counters) -> Option<String> {
-        let lately = node.config().delta_max.max(MISMATCH_MIN);
-        let mismatch = counters.mismatch.as_ref();
-        let mismatch = mismatch.filter(|(at, _)| clock::now().since(*at) <= lately);
-        let mismatch = mismatch.map(|(_, mismatch)| mismatch.to_string());
-        let warnings: Vec<_> = self.warning.clone().into_iter().chain(mismatch).collect();
-        (!warnings.is_empty()).then(|| warnings.join("; "))
-    }
-
-    /// Notices may have been missed: the node knows better.
-    fn correct(&mut self, now: Option<nerio::Service>, write_error: bool) {
-        let stage = match now {
-            Some(nerio::Service::Serving) => "serving",
-            Some(nerio::Service::Quarantine { .. }) => "quarantine",
-            Some(nerio::Service::Recovering { .. } | nerio::Service::Founding) => "recovering",
-            // What it writes down before it serves belongs to the stage before.
-            Some(nerio::Service::Starting | nerio::Service::Failing) | None => self.stage,
-        };
-        self.failing = write_error || now == Some(nerio::Service::Failing);
-        if stage != self.stage {
-            self.enter(stage);
-        }
-        if now == Some(nerio::Service::Starting) && self.waits.is_none() {
-            self.waits = Some("what it must know before it grants is being written".to_owned());
-        }
-    }
-}
-
-fn tell(context: &Context, notice: &Notice, service: &mut Service) -> Result<(), Failure> {
-    match notice {
-        Notice::Serving => service.enter("serving"),
-        Notice::Quarantined { forgot, .. } => {
-            service.enter("quarantine");
-            let longer = match forgot {
-                Forgot::OtherBoot | Forgot::OtherMemory | Forgot::NoTable | Forgot::Damaged => "",
-                Forgot::Everything => ", and longer ones of nodes with a larger lease-max",
-            };
-            service.waits =
-                Some(format!("every lease that it may have given must end{longer}: {forgot}"));
-        }
-        Notice::Recovering => service.enter("recovering"),
-        Notice::RaiseWaits { until, .. } => service.raise = Some((*until, notice.clone())),
-        Notice::Raised { .. } => service.raise = None,
-        Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
-            service.failing = true;
-            failure::warn(&notice.to_string());
-            if !context.json {
-                return Ok(());
-            }
-        }
-        Notice::DiskMended => service.failing = false,
-        Notice::ListensElsewhere { .. } => {
-            failure::warn(&notice.to_string());
-            service.warning = Some(notice.to_string());
-            return Ok(());
-        }
-        Notice::Mismatch { .. }
-        | Notice::Key { .. }
-        | Notice::Founding { .. }
-        | Notice::GrantsDamaged { .. }
-        | Notice::RecoveryWaits { .. }
-        | Notice::NotFounded { .. }
-        | Notice::NameContested { .. }
-        | Notice::AddressContested { .. } => {
-            failure::warn(&notice.to_string());
-            if matches!(notice, Notice::RecoveryWaits { .. }) {
-                service.waits = Some(notice.to_string());
-            }
-            return Ok(());
-        }
-        _ => {
-            tracing::info!("{notice}");
-            return Ok(());
-        }
-    }
-    let service = service.word();
-    say(context, &notice.to_string(), || json!({"event": service, "text": notice.to_string()}))
-}
-
 fn say(context: &Context, text: &str, object: impl FnOnce() -> Value) -> Result<(), Failure> {
     let line = if context.json { object().to_string() } else { text.to_owned() };
     output::print(&format!("{line}\n"))
-}
-
-async fn answer(node: &Node, service: &mut Service, asked: Asked) {
-    let answer = match asked.request {
-        Request::Status => {
-            let counters = node.counters().await.unwrap_or_default();
-            let now = node.service().await;
-            service.correct(now, counters.write_error.is_some());
-            let (waits, remaining) = service.waits(now);
-            Answer::Done(json!({
-                "node": node.name().as_str(),
-                "address": node.address().to_string(),
-                "cluster": node.config().cluster.as_str(),
-                "members": list(&node.config().members),
-                "service": service.word(),
-                "remaining_ms": remaining.map(millis),
-                "waits": waits,
-                "warning": service.warning(node, &counters),
-                "received": counters.received,
-                "sent": counters.sent,
-                "messages": counters.messages,
-                "dropped": counters.dropped,
-                "ignored": counters.ignored,
-                "write_failures": counters.write_failures,
-                "write_error": counters.write_error,
-            }))
-        }
-        Request::Keys => keys::of(node).await,
-        Request::Resign | Request::ResignAll | Request::Transfer { .. } => Answer::Refused {
-            what: format!("node {} only grants leases and leads nothing", node.name()),
-            fix: "ask the runner that leads".to_owned(),
-        },
-    };
-    // The client may have left.
-    let _ = asked.reply.send(answer);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn notices_that_were_missed_change_nothing_in_the_status() {
-        let waits = Some("b does not answer".to_owned());
-        let mut service =
-            Service { stage: "recovering", waits, failing: true, ..Service::default() };
-        service.correct(Some(nerio::Service::Recovering { led: false }), false);
-        assert!(service.word() == "recovering" && service.waits.is_some());
-        service.correct(Some(nerio::Service::Serving), false);
-        assert!(service.word() == "serving" && service.waits.is_none());
-        service.correct(Some(nerio::Service::Failing), true);
-        assert_eq!(service.word(), "failing");
-        service.correct(None, false);
-        assert_eq!(service.word(), "serving");
-    }
-
-    /// The notice came once, and the status is asked for later.
-    #[test]
-    fn what_is_left_of_a_wait_for_longer_leases_runs_down() {
-        let mut service = Service { stage: "serving", ..Service::default() };
-        let waits = |service: &mut Service, left: Duration| {
-            let (before, delta_max) = (Duration::from_secs(4), Duration::from_secs(90));
-            let until = clock::now().after(left);
-            service.raise = Some((until, Notice::RaiseWaits { before, delta_max, until }));
-            service.waits(Some(nerio::Service::Serving))
-        };
-        let (text, left) = waits(&mut service, Duration::from_secs(80));
-        assert!(text.unwrap().starts_with("lease-max was raised from 4s to 90s"));
-        assert!(left.unwrap() > Duration::from_secs(40));
-        let (text, left) = waits(&mut service, Duration::ZERO);
-        assert!(text.unwrap().contains("for 0.0ns") && left == Some(Duration::ZERO));
-        service.enter("serving");
-        assert_eq!(service.waits(Some(nerio::Service::Serving)), (None, None));
-    }
-
-    /// It has its memory, and waits for its disk: nothing was lost.
-    #[test]
-    fn a_node_that_starts_with_its_memory_does_not_recover() {
-        let mut service = Service::default();
-        service.correct(Some(nerio::Service::Starting), false);
-        assert!(service.word() == "starting" && service.waits.is_some());
-        service.correct(Some(nerio::Service::Failing), true);
-        assert_eq!(service.word(), "failing", "a flush takes too long");
-        service.correct(Some(nerio::Service::Serving), false);
-        assert!(service.word() == "serving" && service.waits.is_none());
-    }
 }

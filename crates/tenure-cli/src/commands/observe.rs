@@ -9,7 +9,7 @@ use super::signals::Signals;
 use super::table::{self, Asked};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, millis};
 use crate::protocol::{Asks, Participant, Protocol};
 use crate::settings::Context;
 use crate::settings::ask::AskSettings;
@@ -201,10 +201,6 @@ fn add_leader(told: &mut Value, leader: &LeaderView) {
     if let Some(heard) = leader.heard {
         told["heard_ms"] = millis(clock::now().since(heard)).into();
     }
-}
-
-pub(super) fn millis(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde_json::{Value, json as object};
 use tenure::{ElectionName, Fence, clock};
 
-use super::observe::millis;
 use super::signals::Signals;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::output::millis;
 use crate::protocol::{Owner, Participant, Protocol, Row, Table};
 
 /// How often it is looked at.

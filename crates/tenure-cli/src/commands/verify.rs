@@ -3,10 +3,10 @@
 use serde_json::json;
 use tenure::{View, clock};
 
-use super::observe::{json as state, line, millis};
+use super::observe::{json as state, line};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, millis};
 use crate::protocol::Asks;
 use crate::settings::Context;
 use crate::settings::ask::AskSettings;

@@ -117,8 +117,7 @@ pub trait Protocol: Debug + Sync {
         "let the leader step down instead: tenure resign"
     }
 
-    /// The setting that names a candidate as well as `id` does, where its name must be given: it
-    /// keeps it after a restart.
+    /// The setting that names a candidate as well as `id` does.
     fn own_id(&self) -> Option<&'static Setting<NodeName>> {
         None
     }

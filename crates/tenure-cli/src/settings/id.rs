@@ -18,8 +18,11 @@ const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 /// Thirty bits: of 100 containers two are alike once in 200,000 starts, and that is noticed.
 const TAG_LETTERS: u32 = 6;
 
-/// The name of one that keeps it after a restart: that of `own`, which says the same as `id`.
-pub(crate) fn own(layers: &mut Layers<'_>, own: &Setting<NodeName>) -> Result<NodeName, Failure> {
+/// The name of a candidate by `own`, which says the same as `id`, or by that; if either is set.
+pub(crate) fn own(
+    layers: &mut Layers<'_>,
+    own: &Setting<NodeName>,
+) -> Result<Option<NodeName>, Failure> {
     let (name, id) = (layers.optional(own)?, layers.optional(&table::ID)?);
     match (name, id) {
         (Some(name), Some(id)) if name != id => {
@@ -27,8 +30,7 @@ pub(crate) fn own(layers: &mut Layers<'_>, own: &Setting<NodeName>) -> Result<No
             let failure = Failure::usage(what, "leave one of them out");
             Err(layers.origins.explain(failure, &[own.spec.name, "id"]))
         }
-        (Some(name), _) | (None, Some(name)) => Ok(name),
-        (None, None) => Err(layers.missing(&table::ID.spec)),
+        (name, id) => Ok(name.or(id)),
     }
 }
 

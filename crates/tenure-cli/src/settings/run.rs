@@ -65,8 +65,9 @@ impl RunSettings {
         layers.ignore_handed_down();
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
-        let id = match protocol.own_id() {
-            Some(own) => id::own(layers, own)?,
+        let own = protocol.own_id().map(|own| id::own(layers, own)).transpose()?;
+        let id = match own.flatten() {
+            Some(id) => id,
             None => layers.or_follows(&table::ID, id_of_this_process)?,
         };
         let value = layers.or_follows(&table::VALUE, || value(protocol.value(&id)))?;

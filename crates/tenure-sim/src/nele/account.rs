@@ -37,6 +37,8 @@ pub struct Read {
     pub voided: Option<Time>,
     /// Which that was: what was due then came first.
     pub was: Option<Proof>,
+    /// What stood when it was assigned or taken away last, and when that was: the same.
+    pub left: Option<(Time, Proof)>,
     /// When something was read of it last.
     pub news: Option<Time>,
     /// Whether that was since it was assigned last.
@@ -113,6 +115,7 @@ impl Account {
                     let read = self.of(*partition);
                     (read.assigned, read.fresh) = (*change == Change::Assigned, false);
                     read.changed = Some(at);
+                    read.left = read.claim.map(|claim| (at, claim));
                     read.close();
                 }
             }

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use tenure::{Fence, Leadership, Loss, Time, Waiting};
 
-use super::super::observe::millis;
 use super::handing::Next;
 use super::waiting;
 use crate::control::Answer;
 use crate::failure::{one_line, warn};
+use crate::output::millis;
 use crate::protocol::{Class, Rank, Realm};
 use crate::settings::run::{RunRole, RunSettings};
 use crate::stderr;

@@ -13,10 +13,11 @@ use tokio::task::JoinSet;
 use super::leading::{Ended, lead};
 use super::orders::{Order, Orders};
 use super::reporter::Reporter;
-use crate::commands::observe;
+
 use crate::control::{Answer, Asked, Request, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
+use crate::output::millis;
 use crate::protocol::{Class, Later, Participant};
 use crate::settings::run::{RunRole, RunSettings};
 
@@ -261,7 +262,7 @@ impl<K: Class> Runner<K> {
         });
         // Not where it has no end.
         if let Some(remaining) = leadership.remaining() {
-            leading["remaining_ms"] = observe::millis(remaining).into();
+            leading["remaining_ms"] = millis(remaining).into();
         }
         let status = self.reporter.status(Some(leading));
         status.warned(self.participant.trouble())

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::output::millis;
 use serde_json::{Value, json};
 use tenure::{Obstacle, Time, Waiting};
 
@@ -16,7 +17,7 @@ pub(super) fn object(waiting: &Waiting, now: Time) -> Value {
         Waiting::NoQuorum { missing } => object["missing"] = names(missing),
         Waiting::OldLeases { at, until, missing } => {
             object["at"] = names(at);
-            object["remaining_ms"] = crate::commands::observe::millis(until.since(now)).into();
+            object["remaining_ms"] = millis(until.since(now)).into();
             object["missing"] = names(missing);
         }
         Waiting::Fences { at, led: _, missing } => {
@@ -33,14 +34,14 @@ pub(super) fn object(waiting: &Waiting, now: Time) -> Value {
         }
         Waiting::Promised { who, until } => {
             object["behind"] = who.as_ref().into();
-            object["remaining_ms"] = crate::commands::observe::millis(until.since(now)).into();
+            object["remaining_ms"] = millis(until.since(now)).into();
         }
         Waiting::GivingUp { missing, until } => {
-            object["remaining_ms"] = crate::commands::observe::millis(until.since(now)).into();
+            object["remaining_ms"] = millis(until.since(now)).into();
             object["missing"] = names(missing);
         }
         Waiting::Listening { until } => {
-            object["remaining_ms"] = crate::commands::observe::millis(until.since(now)).into();
+            object["remaining_ms"] = millis(until.since(now)).into();
         }
         Waiting::NameInUse { by, other } => {
             object["by"] = names(by);

@@ -2,25 +2,32 @@
 
 pub mod cluster;
 mod combination;
+mod key_status;
 pub mod keys;
+mod member;
 mod participant;
+mod service;
 mod troubles;
 
 use std::time::Duration;
 
+use tenure_core::NodeName;
 use tenure_core::nerio::Member;
 
 pub use self::cluster::Cluster;
 pub(crate) use self::cluster::timing;
 pub(crate) use self::combination::check;
+pub use self::member::{Seat, Storage};
+use self::participant::Grantors;
 pub(crate) use self::participant::{ask_all, start};
+pub(crate) use self::service::{Service, Told};
 pub(crate) use self::troubles::ends_for;
 use super::{About, Backend, Capabilities, Protocol, Purpose};
 use crate::failure::Failure;
 use crate::settings::Default::{Follows, Nothing, Text};
 use crate::settings::Reach::Everywhere;
 use crate::settings::table::{self, CLUSTER_WIDE, NETWORK, TIMING, plain, span};
-use crate::settings::{Layers, Spec, parse};
+use crate::settings::{Layers, Setting, Spec, parse};
 
 crate::settings! {
     MEMBERS: Vec<Member> = "members" "LIST" Members, Everywhere, Nothing, CLUSTER_WIDE,
@@ -104,7 +111,19 @@ impl Protocol for Nerio {
     }
 
     fn of_candidates(&self) -> &'static [&'static Spec] {
-        const { &[&table::PRIORITY.spec] }
+        const {
+            &[
+                &table::PRIORITY.spec,
+                &table::NAME.spec,
+                &table::STATE.spec,
+                &table::NEW.spec,
+                &table::MEMORY.spec,
+            ]
+        }
+    }
+
+    fn own_id(&self) -> Option<&'static Setting<NodeName>> {
+        Some(&table::NAME)
     }
 
     fn says(&self) -> &'static [About] {
@@ -147,9 +166,19 @@ impl Protocol for Nerio {
         layers: &mut Layers<'_>,
         purpose: Purpose<'_>,
     ) -> Result<Box<dyn Backend>, Failure> {
-        let cluster = Cluster::read(layers, None)?;
+        let seat = match purpose {
+            Purpose::Campaign(_) => Seat::of_candidate(layers)?,
+            Purpose::Ask(_) | Purpose::Members(_) => None,
+        };
+        let (cluster, seat) = match seat {
+            Some((cluster, seat)) => {
+                seat.storage.warning().into_iter().for_each(|warning| layers.warn(warning));
+                (cluster, Some(seat))
+            }
+            None => (Cluster::read(layers, None)?, None),
+        };
         keys::check_rights(cluster.keys.as_ref(), purpose.election(), &layers.origins)?;
-        Ok(Box::new(cluster))
+        Ok(Box::new(Grantors { cluster, seat }))
     }
 }
 

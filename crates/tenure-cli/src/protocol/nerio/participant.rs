@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use tenure::nerio::state::MemoryError;
 use tenure::nerio::survey::{Survey, Unsafe, survey};
-use tenure::nerio::{Builder, Node, VerifyError};
+use tenure::nerio::{Builder, Node, Notice, VerifyError};
 use tenure::transport::UdpError;
 use tenure::{ElectionName, LeaderView, NodeName, StartError};
-use tenure_core::nerio::{MemberSet, Service};
+use tenure_core::nerio::{self, MemberSet};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinSet;
 
-use super::Cluster;
 use super::keys::{NAMES, follow};
 use super::troubles::{self, Differing, Nobody};
+use super::{Cluster, Seat, Service, Told};
+use crate::control::Server;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::{
@@ -20,18 +23,25 @@ use crate::protocol::{
 };
 use crate::settings::Origins;
 
-impl Backend for Cluster {
+/// A cluster, and the place in it of a candidate that is a member, too.
+#[derive(Debug)]
+pub(crate) struct Grantors {
+    pub(super) cluster: Cluster,
+    pub(super) seat: Option<Seat>,
+}
+
+impl Backend for Grantors {
     fn grace(&self) -> Duration {
-        self.config.grace
+        self.cluster.config.grace
     }
 
     fn kill_margin(&self) -> Duration {
-        self.config.kill_margin
+        self.cluster.config.kill_margin
     }
 
     /// Several questions to each grantor.
     fn patience(&self) -> Duration {
-        self.config.round_trip * 20 + Duration::from_secs(1)
+        self.cluster.config.round_trip * 20 + Duration::from_secs(1)
     }
 
     fn candidate<'a>(
@@ -40,7 +50,18 @@ impl Backend for Cluster {
         _: &'a ElectionName,
         origins: &'a Origins,
     ) -> Started<'a> {
-        Box::pin(async move { Grantors::meet(id.clone(), self, Asks::On, origins) })
+        Box::pin(async move {
+            let (cluster, asks) = (&self.cluster, Asks::On);
+            let builder = Node::builder(cluster.config.clone(), id.clone());
+            let Some(seat) = &self.seat else {
+                return Asker::meet(builder, cluster, asks, origins).map(Asker::boxed);
+            };
+            let control = Server::bind(&seat.control).await?;
+            let builder = builder.grantor(seat.storage.of_library());
+            let mut asker = Asker::meet(builder, cluster, asks, origins)?;
+            asker.member.spawn(serve(asker.node.clone(), control));
+            Ok(asker.boxed())
+        })
     }
 
     fn asker<'a>(&'a self, _: &'a ElectionName, asks: Asks, origins: &'a Origins) -> Started<'a> {
@@ -49,12 +70,13 @@ impl Backend for Cluster {
             let name = NodeName::new(&random).map_err(|error| {
                 Failure::new(Exit::Bug, format!("{random} is no name: {error}"), "report it")
             })?;
-            Grantors::meet(name, self, asks, origins)
+            let builder = Node::builder(self.cluster.config.clone(), name);
+            Asker::meet(builder, &self.cluster, asks, origins).map(Asker::boxed)
         })
     }
 
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
-        Box::pin(members(self, origins))
+        Box::pin(members(&self.cluster, origins))
     }
 }
 
@@ -65,12 +87,12 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
         let (name, address) = (member.name.clone(), member.address.to_string());
         let service = seen.members.get(&name).copied().flatten();
         let state = match service {
-            Some(Service::Serving) => "serving",
-            Some(Service::Quarantine { .. }) => "quarantine",
-            Some(Service::Recovering { .. }) => "recovering",
-            Some(Service::Failing) => "failing",
-            Some(Service::Starting) => "starting",
-            Some(Service::Founding) => "founding",
+            Some(nerio::Service::Serving) => "serving",
+            Some(nerio::Service::Quarantine { .. }) => "quarantine",
+            Some(nerio::Service::Recovering { .. }) => "recovering",
+            Some(nerio::Service::Failing) => "failing",
+            Some(nerio::Service::Starting) => "starting",
+            Some(nerio::Service::Founding) => "founding",
             None if seen.differing.contains(&name) => "differs",
             None => "silent",
         };
@@ -98,7 +120,8 @@ fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
     }
     let what = "fewer members serve than an election needs";
     let silent = seen.members.iter().any(|(name, service)| {
-        service.is_none_or(|service| service != Service::Serving) && !seen.differing.contains(name)
+        service.is_none_or(|service| service != nerio::Service::Serving)
+            && !seen.differing.contains(name)
     });
     match (seen.differing.is_empty(), silent) {
         (true, _) => {
@@ -123,25 +146,57 @@ pub(crate) async fn ask_all(cluster: &Cluster, origins: &Origins) -> Result<Surv
     })
 }
 
+/// Grants leases beside campaigning, and answers those that ask how that goes.
+async fn serve(node: Node, mut control: Server) {
+    let mut notices = node.notices();
+    let mut service = Service::default();
+    loop {
+        tokio::select! {
+            asked = control.next() => service.answer(&node, asked).await,
+            notice = notices.recv() => match notice {
+                // The candidate's side warns of these.
+                Ok(
+                    Notice::Mismatch { .. } | Notice::Key { .. } | Notice::AddressContested { .. },
+                ) => {}
+                Ok(notice) => {
+                    if let Told::Changed { warned: false } = service.hear(&notice) {
+                        tracing::info!("{notice}");
+                    }
+                }
+                // The status says what it is now.
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+}
+
 /// One that asks the grantors of a cluster.
-struct Grantors {
+struct Asker {
     node: Node,
+    /// Ends when it is dropped.
+    member: JoinSet<()>,
     cluster: Cluster,
     asks: Asks,
     origins: Origins,
     differing: Differing,
 }
 
-impl Grantors {
+impl Asker {
     fn meet(
-        name: NodeName,
+        builder: Builder,
         cluster: &Cluster,
         asks: Asks,
         origins: &Origins,
-    ) -> Result<Box<dyn Participant>, Failure> {
-        let node = start(Node::builder(cluster.config.clone(), name), cluster, origins)?;
+    ) -> Result<Self, Failure> {
+        let node = start(builder, cluster, origins)?;
         let (cluster, origins) = (cluster.clone(), origins.clone());
-        Ok(Box::new(Self { node, cluster, asks, origins, differing: Differing::default() }))
+        let (member, differing) = (JoinSet::new(), Differing::default());
+        Ok(Self { node, member, cluster, asks, origins, differing })
+    }
+
+    fn boxed(self) -> Box<dyn Participant> {
+        Box::new(self)
     }
 
     /// Why no member names a leader.
@@ -151,7 +206,7 @@ impl Grantors {
     }
 }
 
-impl Participant for Grantors {
+impl Participant for Asker {
     fn election(&self, name: &ElectionName) -> AnyElection {
         AnyElection::AtMostOne(self.node.election_named(name.clone()))
     }
@@ -244,14 +299,16 @@ pub(crate) fn start(
 fn explain(error: &StartError, origins: &Origins) -> Failure {
     let (fix, names): (&str, &[&str]) = match error {
         StartError::Transport(UdpError::InUse { .. }) => (
-            "end the process that has it (ss -ulpn shows which), or give another address",
+            "end the process that has it (ss -ulpn shows which), or give another address; a member \
+             is one process: tenure node, or tenure run --name",
             &["listen", "members"],
         ),
         StartError::Transport(_) => ("give an address of this machine", &["listen", "members"]),
         StartError::State(error) => return state(error, origins),
-        StartError::IsAMember { .. } => {
-            ("give another --id; members run as tenure node", &["id", "members"])
-        }
+        StartError::IsAMember { .. } => (
+            "give another --id; or give --name and --state, to be that member and contend",
+            &["id", "members"],
+        ),
         StartError::NotAMember { .. } => ("give the name of a member", &["name", "members"]),
         StartError::OtherCluster { .. } | StartError::NotAMembersKey { .. } => {
             ("give another key", &NAMES)

@@ -81,6 +81,8 @@ impl Settings {
             options.state = state(layers, mode)?;
             options.unprotected = layers.required(&nerio::INSECURE_ANY_ADDRESS)?;
             let own = id::own(layers, &VOTER_ID)?;
+            // It keeps its name after a restart.
+            let own = own.ok_or_else(|| layers.missing(&table::ID.spec))?;
             let config = Config {
                 mode,
                 founding: founding(layers, list.clone())?,

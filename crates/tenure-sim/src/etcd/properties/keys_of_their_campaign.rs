@@ -41,9 +41,10 @@ impl Life {
         }
     }
 
+    /// All that is told of a watch that is over, its end among that.
     fn drops(&self, answer: &Answer) -> bool {
-        let of_watch = matches!(answer.reply, Reply::Watching | Reply::Changed(_));
-        of_watch && !self.watches.contains(&answer.call)
+        let is_request = self.floors.contains_key(&answer.call);
+        !is_request && !self.watches.contains(&answer.call)
     }
 }
 

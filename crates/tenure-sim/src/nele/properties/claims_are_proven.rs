@@ -40,15 +40,18 @@ fn proof(check: &Check<'_>, node: usize, election: usize) -> Option<(Config, Opt
 fn just_voided(check: &Check<'_>, node: usize, config: &Config, election: usize) -> Option<Proof> {
     let partition: Partition = config.partition_of(config.role(&check.plan.elections[election])?);
     let account = check.own.account(node)?;
-    let read = account.partitions.get(&partition).filter(|read| read.assigned)?;
-    read.was.filter(|_| read.voided == Some(account.at))
+    let read = account.partitions.get(&partition)?;
+    let voided = read.was.filter(|_| read.assigned && read.voided == Some(account.at));
+    let left = read.left.filter(|(at, _)| *at == account.at);
+    voided.or(left.map(|(_, claim)| claim))
 }
 
 fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
     let Claimed { node, election, .. } = *claim;
     let (name, of) = (check.name(node), check.election(election));
     let Some((config, proof)) = proof(check, node, election) else { return Ok(()) };
-    // It may have become void by what is heard now, after what was due.
+    // It may have become void, or its partition another one's, by what is heard now: what was due
+    // comes first.
     let proof = proof.or_else(|| just_voided(check, node, &config, election));
     let Some(proof) = proof else {
         return Err(format!("{name} claims {of}, and has no claim in the log that counts"));

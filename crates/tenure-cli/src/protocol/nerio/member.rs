@@ -1,0 +1,144 @@
+//! A member of the cluster, as a process fills its place: `tenure node`, or `tenure run --name`.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use clap::parser::ValueSource;
+use tenure::nerio;
+use tenure::state::Opening;
+use tenure_core::NodeName;
+
+use super::Cluster;
+use crate::control;
+use crate::failure::{Failure, shell_word};
+use crate::settings::{Layers, table};
+
+/// The place of one member.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seat {
+    /// Which member it is.
+    pub name: NodeName,
+    /// Where it remembers.
+    pub storage: Storage,
+    /// Its control socket.
+    pub control: PathBuf,
+}
+
+impl Seat {
+    /// Reads that of the member `name`, and its cluster. Its control socket is where
+    /// `tenure node status --name` looks for it.
+    pub(crate) fn read(
+        layers: &mut Layers<'_>,
+        name: NodeName,
+    ) -> Result<(Cluster, Self), Failure> {
+        let storage = storage(layers)?;
+        let cluster = Cluster::read(layers, Some(&name))?;
+        let file = control::node(&cluster.config.cluster, &name);
+        let control = control::directory(layers.environment()).join(file);
+        Ok((cluster, Self { name, storage, control }))
+    }
+
+    /// The same for one that campaigns, too, if it is a member.
+    pub(super) fn of_candidate(
+        layers: &mut Layers<'_>,
+    ) -> Result<Option<(Cluster, Self)>, Failure> {
+        if let Some(name) = layers.optional(&table::NAME)? {
+            return Self::read(layers, name).map(Some);
+        }
+        for spec in [&table::STATE.spec, &table::NEW.spec, &table::MEMORY.spec] {
+            if layers.flags().value_source(spec.name) == Some(ValueSource::CommandLine) {
+                let what = format!("--{} is for a member, and --name says of none", spec.name);
+                let fix = "give --name too, to be a member that contends; or leave it out";
+                return Err(layers.origins.explain(Failure::usage(what, fix), &[spec.name]));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Where a member remembers what it must not forget.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Storage {
+    /// In a directory.
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Whether the user says that this is the very first start, so that an empty directory
+        /// is not a lost one.
+        new: bool,
+    },
+    /// Nowhere.
+    Memory {
+        /// Whether the user says that this is the cluster's very first start.
+        new: bool,
+    },
+}
+
+impl Storage {
+    /// The same for the library.
+    pub(crate) fn of_library(&self) -> nerio::Storage {
+        let opening = |new: bool| if new { Opening::New } else { Opening::Existing };
+        match self {
+            Self::Directory { path, new } => {
+                nerio::Storage::Directory { path: path.clone(), opening: opening(*new) }
+            }
+            Self::Memory { new } => nerio::Storage::Memory { opening: opening(*new) },
+        }
+    }
+
+    /// What is lost without a directory, for people who chose that; or who could take it away.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        match self {
+            Self::Directory { path, .. } => open_above(path).map(|(above, mode)| {
+                let cure = format!("chmod o-w {}", shell_word(&above.display().to_string()));
+                format!(
+                    "everybody can put another directory in the place of the state directory {}: \
+                     {} has the mode {mode:03o}. Take that away: {cure}",
+                    path.display(),
+                    above.display(),
+                )
+            }),
+            Self::Memory { .. } => Some(
+                "this node keeps nothing (--memory): each restart waits out the longest lease \
+                 before it grants, then must learn the fences from a quorum of the others; two \
+                 such restarts at once stop all elections until an operator steps in. Give \
+                 --state DIR for anything that matters"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+/// The nearest directory above `path` in which every user can rename what is there, with its mode:
+/// where names are sticky only their owners can.
+fn open_above(path: &Path) -> Option<(PathBuf, u32)> {
+    let real = path.canonicalize().or_else(|_| std::path::absolute(path)).ok()?;
+    real.ancestors().skip(1).find_map(|above| {
+        let mode = above.metadata().ok()?.mode() & 0o7777;
+        (mode & 0o002 != 0 && mode & 0o1000 == 0).then(|| (above.to_owned(), mode))
+    })
+}
+
+fn storage(layers: &mut Layers<'_>) -> Result<Storage, Failure> {
+    let state = layers.optional(&table::STATE)?;
+    let new = layers.required(&table::NEW)?;
+    let memory = layers.required(&table::MEMORY)?;
+    let exclude = |what: &str, fix: &str, names: [&str; 2]| {
+        Err(layers.origins.explain(Failure::usage(what, fix), &names))
+    };
+    match (state, memory) {
+        (Some(_), true) => exclude(
+            "a node keeps its state either in a directory or nowhere, not both",
+            "leave out --memory, or --state with its variable and key",
+            ["state", "memory"],
+        ),
+        (Some(path), false) => Ok(Storage::Directory { path, new }),
+        (None, true) => Ok(Storage::Memory { new }),
+        (None, false) => {
+            let mut failure = layers.missing(&table::STATE.spec);
+            failure.fix += "; or give --memory to keep nothing";
+            Err(failure)
+        }
+    }
+}

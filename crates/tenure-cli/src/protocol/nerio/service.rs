@@ -1,0 +1,243 @@
+//! What a member says of itself: by its notices, and when it is asked.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tenure::Time;
+use tenure::clock;
+use tenure::nerio::{self, Counters, Forgot, Node, Notice};
+
+use super::{key_status, list};
+use crate::control::{Answer, Asked, Request};
+use crate::failure;
+use crate::output::millis;
+
+/// For how long at least a datagram of another configuration is worth a warning.
+const MISMATCH_MIN: Duration = Duration::from_secs(60);
+
+/// What to do with a notice.
+pub(crate) enum Told {
+    /// It was a warning, and people have read it.
+    Warned,
+    /// It says what the node does now, in [`Service::word`], and is to be told; maybe as a warning
+    /// already.
+    Changed {
+        /// Whether people have read it.
+        warned: bool,
+    },
+    /// It is for the log.
+    Noted,
+}
+
+/// What a node does, by its latest notice.
+pub(crate) struct Service {
+    stage: &'static str,
+    /// While it recovers, whose answers it waits for; in a quarantine, what it has forgotten.
+    waits: Option<String>,
+    /// Until when a larger lease-max does not count, and the notice of it: that says how much is
+    /// left whenever it is printed.
+    raise: Option<(Time, Notice)>,
+    /// Whether it cannot write its state directory, in whatever stage it is.
+    failing: bool,
+    /// What is worth a look as long as it runs.
+    warning: Option<String>,
+}
+
+impl Default for Service {
+    fn default() -> Self {
+        Self { stage: "starting", waits: None, raise: None, failing: false, warning: None }
+    }
+}
+
+impl Service {
+    pub(crate) fn word(&self) -> &'static str {
+        if self.failing { "failing" } else { self.stage }
+    }
+
+    fn enter(&mut self, stage: &'static str) {
+        (self.stage, self.waits, self.raise) = (stage, None, None);
+    }
+
+    /// What it waits for, and how much longer that takes if it is known.
+    fn waits(&self, now: Option<nerio::Service>) -> (Option<String>, Option<Duration>) {
+        match (&self.raise, now) {
+            (Some((until, notice)), _) => {
+                (Some(notice.to_string()), Some(until.since(clock::now())))
+            }
+            (None, Some(nerio::Service::Quarantine { remaining })) => {
+                (self.waits.clone(), Some(remaining))
+            }
+            (None, _) => (self.waits.clone(), None),
+        }
+    }
+
+    /// What is worth a look now. Another configuration is shown for as long
+    /// as a leader may take to be heard again.
+    fn warning(&self, node: &Node, counters: &Counters) -> Option<String> {
+        let lately = node.config().delta_max.max(MISMATCH_MIN);
+        let mismatch = counters.mismatch.as_ref();
+        let mismatch = mismatch.filter(|(at, _)| clock::now().since(*at) <= lately);
+        let mismatch = mismatch.map(|(_, mismatch)| mismatch.to_string());
+        let warnings: Vec<_> = self.warning.clone().into_iter().chain(mismatch).collect();
+        (!warnings.is_empty()).then(|| warnings.join("; "))
+    }
+
+    /// Notices may have been missed: the node knows better.
+    fn correct(&mut self, now: Option<nerio::Service>, write_error: bool) {
+        let stage = match now {
+            Some(nerio::Service::Serving) => "serving",
+            Some(nerio::Service::Quarantine { .. }) => "quarantine",
+            Some(nerio::Service::Recovering { .. } | nerio::Service::Founding) => "recovering",
+            // What it writes down before it serves belongs to the stage before.
+            Some(nerio::Service::Starting | nerio::Service::Failing) | None => self.stage,
+        };
+        self.failing = write_error || now == Some(nerio::Service::Failing);
+        if stage != self.stage {
+            self.enter(stage);
+        }
+        if now == Some(nerio::Service::Starting) && self.waits.is_none() {
+            self.waits = Some("what it must know before it grants is being written".to_owned());
+        }
+    }
+
+    /// Takes a notice, and warns of what people must know.
+    pub(crate) fn hear(&mut self, notice: &Notice) -> Told {
+        match notice {
+            Notice::Serving => self.enter("serving"),
+            Notice::Quarantined { forgot, .. } => {
+                self.enter("quarantine");
+                let longer = match forgot {
+                    Forgot::OtherBoot | Forgot::OtherMemory | Forgot::NoTable | Forgot::Damaged => {
+                        ""
+                    }
+                    Forgot::Everything => ", and longer ones of nodes with a larger lease-max",
+                };
+                self.waits =
+                    Some(format!("every lease that it may have given must end{longer}: {forgot}"));
+            }
+            Notice::Recovering => self.enter("recovering"),
+            Notice::RaiseWaits { until, .. } => self.raise = Some((*until, notice.clone())),
+            Notice::Raised { .. } => self.raise = None,
+            Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
+                self.failing = true;
+                failure::warn(&notice.to_string());
+                return Told::Changed { warned: true };
+            }
+            Notice::DiskMended => self.failing = false,
+            Notice::ListensElsewhere { .. } => {
+                failure::warn(&notice.to_string());
+                self.warning = Some(notice.to_string());
+                return Told::Warned;
+            }
+            Notice::Mismatch { .. }
+            | Notice::Key { .. }
+            | Notice::Founding { .. }
+            | Notice::GrantsDamaged { .. }
+            | Notice::RecoveryWaits { .. }
+            | Notice::NotFounded { .. }
+            | Notice::NameContested { .. }
+            | Notice::AddressContested { .. } => {
+                failure::warn(&notice.to_string());
+                if matches!(notice, Notice::RecoveryWaits { .. }) {
+                    self.waits = Some(notice.to_string());
+                }
+                return Told::Warned;
+            }
+            _ => {
+                tracing::info!("{notice}");
+                return Told::Noted;
+            }
+        }
+        Told::Changed { warned: false }
+    }
+
+    /// Answers one that asks.
+    pub(crate) async fn answer(&mut self, node: &Node, asked: Asked) {
+        let answer = match asked.request {
+            Request::Status => {
+                let counters = node.counters().await.unwrap_or_default();
+                let now = node.service().await;
+                self.correct(now, counters.write_error.is_some());
+                let (waits, remaining) = self.waits(now);
+                Answer::Done(json!({
+                    "node": node.name().as_str(),
+                    "address": node.address().to_string(),
+                    "cluster": node.config().cluster.as_str(),
+                    "members": list(&node.config().members),
+                    "service": self.word(),
+                    "remaining_ms": remaining.map(millis),
+                    "waits": waits,
+                    "warning": self.warning(node, &counters),
+                    "received": counters.received,
+                    "sent": counters.sent,
+                    "messages": counters.messages,
+                    "dropped": counters.dropped,
+                    "ignored": counters.ignored,
+                    "write_failures": counters.write_failures,
+                    "write_error": counters.write_error,
+                }))
+            }
+            Request::Keys => key_status::of(node).await,
+            Request::Resign | Request::ResignAll | Request::Transfer { .. } => Answer::Refused {
+                what: format!(
+                    "this socket is that of the member {}, which leads nothing",
+                    node.name()
+                ),
+                fix: "ask the runner that leads".to_owned(),
+            },
+        };
+        // The client may have left.
+        let _ = asked.reply.send(answer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_that_were_missed_change_nothing_in_the_status() {
+        let waits = Some("b does not answer".to_owned());
+        let mut service =
+            Service { stage: "recovering", waits, failing: true, ..Service::default() };
+        service.correct(Some(nerio::Service::Recovering { led: false }), false);
+        assert!(service.word() == "recovering" && service.waits.is_some());
+        service.correct(Some(nerio::Service::Serving), false);
+        assert!(service.word() == "serving" && service.waits.is_none());
+        service.correct(Some(nerio::Service::Failing), true);
+        assert_eq!(service.word(), "failing");
+        service.correct(None, false);
+        assert_eq!(service.word(), "serving");
+    }
+
+    /// The notice came once, and the status is asked for later.
+    #[test]
+    fn what_is_left_of_a_wait_for_longer_leases_runs_down() {
+        let mut service = Service { stage: "serving", ..Service::default() };
+        let waits = |service: &mut Service, left: Duration| {
+            let (before, delta_max) = (Duration::from_secs(4), Duration::from_secs(90));
+            let until = clock::now().after(left);
+            service.raise = Some((until, Notice::RaiseWaits { before, delta_max, until }));
+            service.waits(Some(nerio::Service::Serving))
+        };
+        let (text, left) = waits(&mut service, Duration::from_secs(80));
+        assert!(text.unwrap().starts_with("lease-max was raised from 4s to 90s"));
+        assert!(left.unwrap() > Duration::from_secs(40));
+        let (text, left) = waits(&mut service, Duration::ZERO);
+        assert!(text.unwrap().contains("for 0.0ns") && left == Some(Duration::ZERO));
+        service.enter("serving");
+        assert_eq!(service.waits(Some(nerio::Service::Serving)), (None, None));
+    }
+
+    /// It has its memory, and waits for its disk: nothing was lost.
+    #[test]
+    fn a_node_that_starts_with_its_memory_does_not_recover() {
+        let mut service = Service::default();
+        service.correct(Some(nerio::Service::Starting), false);
+        assert!(service.word() == "starting" && service.waits.is_some());
+        service.correct(Some(nerio::Service::Failing), true);
+        assert_eq!(service.word(), "failing", "a flush takes too long");
+        service.correct(Some(nerio::Service::Serving), false);
+        assert!(service.word() == "serving" && service.waits.is_none());
+    }
+}

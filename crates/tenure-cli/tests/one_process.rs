@@ -1,0 +1,114 @@
+//! One process a machine: `tenure run --name` is a member of the cluster, and contends. Three of
+//! them need nothing else.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+use std::collections::BTreeMap;
+use std::net::UdpSocket;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tenure_testkit::processes::{Answer, Machine, Running, wait};
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+/// Three machines in one, and what runs there.
+struct Three {
+    machine: Machine,
+    running: BTreeMap<&'static str, Running>,
+}
+
+impl Three {
+    /// All three, for the first time.
+    fn new() -> Self {
+        let sockets = NAMES.map(|name| (name, UdpSocket::bind("127.0.0.1:0").unwrap()));
+        let of = |(name, socket): &(&str, UdpSocket)| {
+            format!("{name}={}", socket.local_addr().unwrap())
+        };
+        let members: Vec<_> = sockets.iter().map(of).collect();
+        let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"))
+            .with("TENURE_MEMBERS", &members.join(","))
+            .with("TENURE_ELECTION", "billing")
+            .with("TENURE_LEASE", "2s")
+            .with("TENURE_GRACE", "500ms");
+        drop(sockets);
+        let mut three = Self { machine, running: BTreeMap::new() };
+        NAMES.iter().for_each(|name| three.start(name, &["--new"]));
+        three
+    }
+
+    fn start(&mut self, name: &'static str, more: &[&str]) {
+        let state = self.machine.path(&format!("state-{name}"));
+        let own = ["run", "--name", name, "--state", state.to_str().unwrap()];
+        let work = ["--", "sh", "-c", "echo works with $TENURE_FENCE; exec sleep 600"];
+        let words = [&own, more, &work].concat();
+        self.running.insert(name, self.machine.start(name, &words));
+    }
+
+    /// Who leads, once somebody who is not `other` does.
+    fn leader(&self, other: Option<&str>) -> (&'static str, u64) {
+        wait::eventually("somebody leads", || {
+            let answer = self.machine.ask(&["leader", "--json"]);
+            let told: Value = serde_json::from_str(&answer.out).ok()?;
+            let id = NAMES.into_iter().find(|name| told["id"] == **name)?;
+            (Some(id) != other).then_some((id, told["fence"].as_u64()?))
+        })
+    }
+
+    /// What the member says to those that ask for it by its name.
+    fn serves(&self, name: &str) {
+        wait::eventually(&format!("{name} serves"), || {
+            let answer = self.machine.ask(&["node", "status", "--name", name, "--json"]);
+            let told: Value = serde_json::from_str(&answer.out).ok()?;
+            (told["service"] == "serving").then_some(())
+        });
+    }
+}
+
+#[test]
+fn three_processes_elect_among_themselves() {
+    let mut three = Three::new();
+    let (first, fence) = three.leader(None);
+    NAMES.iter().for_each(|name| three.serves(name));
+    three.running[first].line("works with", 1);
+
+    // Its machine is gone, and comes back with the same command line.
+    let lost = three.running.remove(first).unwrap();
+    lost.signal(Signal::KILL);
+    drop(lost);
+    let (second, next) = three.leader(Some(first));
+    assert!(next > fence, "{first} {fence}, {second} {next}");
+    three.start(first, &[]);
+    three.serves(first);
+
+    // A rolling restart: each is stopped when the one before is safe.
+    for name in NAMES {
+        let (leader, _) = three.leader(None);
+        let stopped = three.running.remove(name).unwrap();
+        stopped.signal(Signal::TERM);
+        assert_eq!(stopped.ended(), Some(143), "{}", three.machine.log(name));
+        three.start(name, &[]);
+        if leader == name {
+            three.leader(Some(name));
+        }
+        let Answer { code, out, err } =
+            three.machine.ask(&["node", "wait-safe", "--name", name, "--wait", "1m"]);
+        assert_eq!(code, Some(0), "{name}: {out}{err}");
+    }
+    assert!(three.leader(None).1 > next);
+}
+
+#[test]
+fn a_member_is_one_process() {
+    let three = Three::new();
+    let (leader, _) = three.leader(None);
+    let state = three.machine.path("another");
+    let words = ["run", "--name", leader, "--state", state.to_str().unwrap(), "--", "true"];
+    let answer = three.machine.ask(&words);
+    assert_eq!(answer.code, Some(74), "{}", answer.err);
+    assert!(answer.err.contains("tenure resign"), "{}", answer.err);
+
+    // Of one that has no place in the cluster the candidate's name is taken all the same.
+    let answer = three.machine.ask(&["run", "--id", leader, "--control", "x.sock", "--", "true"]);
+    assert!(answer.err.contains("--name and --state, to be that member"), "{}", answer.err);
+}
