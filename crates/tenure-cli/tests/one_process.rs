@@ -22,9 +22,8 @@ impl Three {
     /// All three, for the first time.
     fn new() -> Self {
         let sockets = NAMES.map(|name| (name, UdpSocket::bind("127.0.0.1:0").unwrap()));
-        let of = |(name, socket): &(&str, UdpSocket)| {
-            format!("{name}={}", socket.local_addr().unwrap())
-        };
+        let of =
+            |(name, socket): &(&str, UdpSocket)| format!("{name}={}", socket.local_addr().unwrap());
         let members: Vec<_> = sockets.iter().map(of).collect();
         let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"))
             .with("TENURE_MEMBERS", &members.join(","))
@@ -102,13 +101,42 @@ fn three_processes_elect_among_themselves() {
 fn a_member_is_one_process() {
     let three = Three::new();
     let (leader, _) = three.leader(None);
-    let state = three.machine.path("another");
-    let words = ["run", "--name", leader, "--state", state.to_str().unwrap(), "--", "true"];
-    let answer = three.machine.ask(&words);
-    assert_eq!(answer.code, Some(74), "{}", answer.err);
-    assert!(answer.err.contains("tenure resign"), "{}", answer.err);
+    let refused = |words: &[&str], code: i32, parts: &[&str]| {
+        let state = three.machine.path("another");
+        let own = ["run", "--name", leader, "--state", state.to_str().unwrap()];
+        let answer = three.machine.ask(&[&own, words, &["--", "true"]].concat());
+        assert_eq!(answer.code, Some(code), "{}", answer.err);
+        for part in parts {
+            assert!(answer.err.contains(part), "{part}: {}", answer.err);
+        }
+    };
+    refused(&[], 74, &["another process has the control socket"]);
+    let of_member = format!("that of the member {leader}, which is one process");
+    refused(&["--election", "other"], 74, &[&of_member]);
+    let elsewhere = three.machine.path("x.sock");
+    let elsewhere = ["--control", elsewhere.to_str().unwrap()];
+    refused(&elsewhere, 74, &["is in use by another socket", "tenure node, or tenure run --name"]);
 
     // Of one that has no place in the cluster the candidate's name is taken all the same.
-    let answer = three.machine.ask(&["run", "--id", leader, "--control", "x.sock", "--", "true"]);
+    let own = ["run", "--id", leader];
+    let answer = three.machine.ask(&[&own, &elsewhere[..], &["--", "true"]].concat());
     assert!(answer.err.contains("--name and --state, to be that member"), "{}", answer.err);
+}
+
+/// What is said at the start is heard, and the socket is beside that of the runner.
+#[test]
+fn a_member_tells_what_is_wrong_with_it() {
+    let mut three = Three::new();
+    three.leader(None);
+    drop(three.running.remove("a").unwrap());
+    let control = three.machine.path("a.sock");
+    let control = control.to_str().unwrap();
+    three.start("a", &["--control", control, "--listen", "127.0.0.1:0"]);
+    three.running["a"].line("warning: ", 1);
+    let member = format!("{control}.member");
+    let status = wait::eventually("the member answers", || {
+        let answer = three.machine.ask(&["node", "status", "--control", &member, "--json"]);
+        serde_json::from_str::<Value>(&answer.out).ok()
+    });
+    assert!(status["warning"].as_str().is_some_and(|said| said.contains("receives on")), "{status}");
 }

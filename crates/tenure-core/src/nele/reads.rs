@@ -32,7 +32,11 @@ pub(super) struct Reads {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Place {
     /// The end is looked for, or will be at this time again.
-    Seeking { again: Time },
+    Seeking {
+        again: Time,
+        /// It was looked for, and not found: it may be that nobody can.
+        missed: bool,
+    },
     /// It is read.
     At {
         /// Where the end was when it was found.
@@ -54,7 +58,7 @@ impl Reads {
         context: &mut Context<'_>,
     ) -> Self {
         let reading = Reading { rebalance, attempt: 0 };
-        let place = Place::Seeking { again: Time::MAX };
+        let place = Place::Seeking { again: Time::MAX, missed: false };
         let mut reads = Self { partition, reading, place, failures: 0 };
         reads.seek(context);
         reads
@@ -65,7 +69,8 @@ impl Reads {
         self.reading.attempt = context.attempt();
         // Longer each time, so that a slow answer is not late for ever.
         let patience = context.config.seek.saturating_mul(1 << self.failures.min(5));
-        self.place = Place::Seeking { again: context.now.after(patience) };
+        // It is not found if that is over.
+        self.place = Place::Seeking { again: context.now.after(patience), missed: true };
         let (partition, reading) = (self.partition, self.reading);
         context.request(Request::Read { partition, reading });
     }
@@ -86,7 +91,7 @@ impl Reads {
     /// something that it cannot read. In `at_most_one` a claim that is not read back shows that.
     pub(super) fn due(&self, config: &Checked) -> Option<Time> {
         match self.place {
-            Place::Seeking { again } => Some(again),
+            Place::Seeking { again, .. } => Some(again),
             Place::At { heard, .. } => {
                 let silent = config.mode == Mode::AtLeastOne && ruling(Rule::SilentReadAnew);
                 silent.then(|| heard.after(config.takeover))
@@ -113,6 +118,11 @@ impl Reads {
         }
     }
 
+    /// Whether its end was looked for, and not found in time.
+    pub(super) fn is_missed(&self, now: Time) -> bool {
+        matches!(self.place, Place::Seeking { again, missed: true } if again <= now)
+    }
+
     /// The end was found. Says whether that was waited for.
     pub(super) fn found(&mut self, reading: Reading, end: u64, now: Time) -> bool {
         let waited = reading == self.reading && !self.is_open();
@@ -137,7 +147,8 @@ impl Reads {
         self.failures = self.failures.saturating_add(1);
         let draw = |bound| context.draw.span(bound, "", "seek", self.reading.attempt);
         let again = context.now.after(BACKOFF.pause(self.failures, draw));
-        self.place = Place::Seeking { again };
+        let missed = !self.is_open();
+        self.place = Place::Seeking { again, missed };
     }
 
     /// Whether just this was read last.

@@ -41,7 +41,7 @@ const STORIES: &[Story] = &[
     (Rule::OldLeftEmpty.row(), terms::the_lease_before_goes_when_it_is_empty),
     (Rule::GivenEndsAll.row(), terms::a_lease_that_was_handed_in_ends_all_when_it_goes),
     (Rule::KeyAsItWas.row(), session::a_restored_store_that_has_caught_up_lacks_the_key),
-    (Rule::AllConfirmLate.row(), terms::a_late_confirmation_reads_the_keys_that_have_moved),
+    (Rule::AllConfirmLate.row(), terms::a_late_confirmation_reads_all_keys_that_have_moved),
     (Rule::LeaveRepeated.row(), leave::a_resignation_is_repeated_until_the_key_is_gone),
     (Rule::DeniedNotGone.row(), troubles::a_key_that_may_not_be_deleted),
     (Rule::LateKeySwept.row(), leave::a_key_that_comes_after_its_candidate_has_left_is_deleted),

@@ -56,8 +56,8 @@ pub struct Proof {
     pub epoch: Option<u32>,
     /// When the last own record was sent that was read back after it.
     pub evidence: Option<Time>,
-    /// Whether something of another leader epoch was read after it.
-    pub stale: bool,
+    /// When something of another leader epoch was read after it.
+    pub stale: Option<Time>,
 }
 
 impl Read {
@@ -171,7 +171,9 @@ impl Account {
             read.void(at);
         }
         if let Some(claim) = &mut read.claim {
-            claim.stale |= claim.epoch != record.epoch;
+            if claim.epoch != record.epoch {
+                claim.stale.get_or_insert(at);
+            }
         }
         match &record.said {
             Said::Entry(entry) if entry.sender == *me => {
@@ -211,7 +213,7 @@ impl Read {
             let before = self.claim;
             let since = before.map_or(at, |claim| claim.since);
             let evidence = before.and_then(|claim| claim.evidence);
-            self.claim = Some(Proof { since, offset, epoch, evidence, stale: false });
+            self.claim = Some(Proof { since, offset, epoch, evidence, stale: None });
             self.voided = None;
         } else if let Some(claim) = &mut self.claim {
             claim.evidence = claim.evidence.max(sent);

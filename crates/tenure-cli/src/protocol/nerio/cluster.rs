@@ -37,7 +37,7 @@ impl Cluster {
             node.map(|name| address_of(name, &config.members, &layers.origins)).transpose()?;
         let listen = layers
             .or_follows(&table::LISTEN, || Ok(own.unwrap_or_else(|| any_port(&config.members))))?;
-        // A node goes on whoever differs, and does not have it.
+        // A member goes on whoever differs, unless it contends.
         let exit_on_mismatch = node.is_none() && layers.required(&EXIT_ON_MISMATCH)?;
         let any_address = layers.required(&INSECURE_ANY_ADDRESS)?;
         let keys = keys::read(layers)?;

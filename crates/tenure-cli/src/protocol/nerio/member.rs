@@ -8,7 +8,7 @@ use tenure::nerio;
 use tenure::state::Opening;
 use tenure_core::NodeName;
 
-use super::Cluster;
+use super::{Cluster, EXIT_ON_MISMATCH};
 use crate::control;
 use crate::failure::{Failure, shell_word};
 use crate::settings::{Layers, table};
@@ -43,13 +43,23 @@ impl Seat {
         layers: &mut Layers<'_>,
     ) -> Result<Option<(Cluster, Self)>, Failure> {
         if let Some(name) = layers.optional(&table::NAME)? {
-            return Self::read(layers, name).map(Some);
+            let (mut cluster, mut seat) = Self::read(layers, name)?;
+            // It contends, too, and may be told to end.
+            cluster.exit_on_mismatch = layers.required(&EXIT_ON_MISMATCH)?;
+            // That of the runner is where `--control` says.
+            if let Some(control) = layers.optional(&table::CONTROL)? {
+                let mut control = control.into_os_string();
+                control.push(".member");
+                seat.control = control.into();
+            }
+            return Ok(Some((cluster, seat)));
         }
         for spec in [&table::STATE.spec, &table::NEW.spec, &table::MEMORY.spec] {
             if layers.flags().value_source(spec.name) == Some(ValueSource::CommandLine) {
                 let what = format!("--{} is for a member, and --name says of none", spec.name);
                 let fix = "give --name too, to be a member that contends; or leave it out";
-                return Err(layers.origins.explain(Failure::usage(what, fix), &[spec.name]));
+                let flag = format!("flag --{}", spec.name);
+                return Err(Failure::usage(what, fix).origin(flag));
             }
         }
         Ok(None)

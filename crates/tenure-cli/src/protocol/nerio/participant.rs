@@ -9,6 +9,7 @@ use tenure::nerio::{Builder, Node, Notice, VerifyError};
 use tenure::transport::UdpError;
 use tenure::{ElectionName, LeaderView, NodeName, StartError};
 use tenure_core::nerio::{self, MemberSet};
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
 
@@ -56,10 +57,19 @@ impl Backend for Grantors {
             let Some(seat) = &self.seat else {
                 return Asker::meet(builder, cluster, asks, origins).map(Asker::boxed);
             };
-            let control = Server::bind(&seat.control).await?;
+            let control = Server::bind(&seat.control).await.map_err(|mut failure| {
+                failure.fix += &format!(
+                    ". It is that of the member {}, which is one process: tenure node, or tenure \
+                     run --name",
+                    seat.name
+                );
+                origins.explain(failure, &["name"])
+            })?;
             let builder = builder.grantor(seat.storage.of_library());
             let mut asker = Asker::meet(builder, cluster, asks, origins)?;
-            asker.member.spawn(serve(asker.node.clone(), control));
+            // Before anybody else listens: the first who does hears what was said at the start.
+            let notices = asker.node.notices();
+            asker.member.spawn(serve(asker.node.clone(), notices, control));
             Ok(asker.boxed())
         })
     }
@@ -147,17 +157,21 @@ pub(crate) async fn ask_all(cluster: &Cluster, origins: &Origins) -> Result<Surv
 }
 
 /// Grants leases beside campaigning, and answers those that ask how that goes.
-async fn serve(node: Node, mut control: Server) {
-    let mut notices = node.notices();
+async fn serve(node: Node, mut notices: Receiver<Notice>, mut control: Server) {
     let mut service = Service::default();
+    // The candidate's side warns of what comes from members.
+    let is_told = |notice: &Notice| match notice {
+        Notice::Mismatch { address, .. } | Notice::Key { address, .. } => {
+            node.config().position_at(*address).is_some()
+        }
+        Notice::AddressContested { .. } => true,
+        _ => false,
+    };
     loop {
         tokio::select! {
             asked = control.next() => service.answer(&node, asked).await,
             notice = notices.recv() => match notice {
-                // The candidate's side warns of these.
-                Ok(
-                    Notice::Mismatch { .. } | Notice::Key { .. } | Notice::AddressContested { .. },
-                ) => {}
+                Ok(notice) if is_told(&notice) => {}
                 Ok(notice) => {
                     if let Told::Changed { warned: false } = service.hear(&notice) {
                         tracing::info!("{notice}");

@@ -34,8 +34,8 @@ impl Etcd {
         own.take(self.session.operations()).collect()
     }
 
-    /// If there was no key to confirm the last keep-alive, and this election has one now, all do:
-    /// others may have been moved to the lease since, and one that is lost would be claimed again.
+    /// If there was no key to confirm the last keep-alive, and this election has one now, made or
+    /// moved, all do: one that is lost would be claimed again with the rest.
     pub(super) fn confirm_late(&mut self, election: &ElectionName, out: &mut Out) {
         let home = self.candidates.get(election).and_then(Candidate::home);
         if !self.session.is_unconfirmed() || home.is_none() || home != self.lease() {
@@ -191,15 +191,16 @@ impl Etcd {
                 found.into_iter().map(home).collect()
             }
         };
-        for (election, asked, home) in all {
-            if !self.still_has(&election, asked) {
+        for (election, asked, home) in &all {
+            if !self.still_has(election, *asked) {
                 continue;
             }
-            self.with_candidate(&election, out, |candidate, context| match home {
-                Some(home) => candidate.moved(home, context),
+            self.with_candidate(election, out, |candidate, context| match home {
+                Some(home) => candidate.moved(*home, context),
                 None => candidate.on_key_lost(context),
             });
         }
+        all.iter().for_each(|(election, ..)| self.confirm_late(election, out));
     }
 
     /// Whether its candidate still has that key. It may have got a newer one, or given it up, while

@@ -107,7 +107,7 @@ rules! {
     /// A key proves the lease that it is on, and no other.
     ProofOnOwnLease: "ruling 4 (E3)", [PROVEN, LEASE, KEY, ONE_LEADER];
     /// A keep-alive that no key could confirm when it was answered is confirmed by all that are
-    /// there when one is made: a leadership whose key is lost is not claimed again with the rest.
+    /// there when one comes: a leadership whose key is lost is not claimed again with the rest.
     AllConfirmLate: "ruling 4 (E3)", [LEASE], by hand;
     /// Resigning is repeated until the key is gone or the lease has ended.
     LeaveRepeated: "ruling 5 (E4)", [RELEASED, LEFT, LEADER, LAPSE], by hand;

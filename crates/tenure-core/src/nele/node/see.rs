@@ -129,9 +129,8 @@ impl Nele {
                 Some(Reads::begin(partition, RebalanceId::NONE, &mut context))
             }
             Some(mut plain) => {
-                // Its end was not found, and every member writes to the next one, too.
-                let due = plain.due(&self.config).is_some_and(|due| due <= self.now);
-                if due && !plain.is_open() && ruling(Rule::SeekElsewhere) {
+                // Every member writes to the next one, too.
+                if plain.is_missed(self.now) && ruling(Rule::SeekElsewhere) {
                     plain.partition = self.next_to_read(plain.partition);
                 }
                 plain.work(&mut self.context(out).1);
@@ -156,9 +155,11 @@ impl Nele {
     /// Nothing was heard for so long that somebody would have been: the next partition is asked.
     fn ask_again(&mut self, out: &mut Out) {
         self.sight.asked = self.now;
-        let Some(mut plain) = self.sight.reads.take().filter(Reads::is_open) else { return };
-        plain.partition = self.next_to_read(plain.partition);
-        plain.seek(&mut self.context(out).1);
+        let Some(mut plain) = self.sight.reads.take() else { return };
+        if plain.is_open() {
+            plain.partition = self.next_to_read(plain.partition);
+            plain.seek(&mut self.context(out).1);
+        }
         self.sight.reads = Some(plain);
     }
 

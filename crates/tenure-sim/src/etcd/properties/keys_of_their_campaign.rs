@@ -75,10 +75,10 @@ impl Property<Elections> for KeysOfTheirCampaign {
             }
             Fact::Own(Own::Heard { node, answer, .. }) => {
                 let life = &mut self.lives[node];
+                (life.before, life.voided) = (life.seen, None);
                 if life.drops(answer) {
                     return Ok(());
                 }
-                (life.before, life.voided) = (life.seen, None);
                 let floor = life.floors.remove(&answer.call);
                 let Some(header) = answer.header else { return Ok(()) };
                 let is_txn = matches!(answer.reply, Reply::Txn { .. });

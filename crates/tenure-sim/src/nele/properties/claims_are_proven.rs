@@ -67,7 +67,9 @@ fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
     }
     // A leadership that goes on has its own fence, and the claim may be a later one.
     let goes_on = check.own(claim).is_some();
-    if proof.stale && !goes_on {
+    // It was due before this was read.
+    let at = check.own.account(node).map(|account| account.at);
+    if proof.stale.is_some_and(|stale| Some(stale) != at) && !goes_on {
         return Err(format!("{name} takes office in {of} by a claim of an earlier leader epoch"));
     }
     let fence = fence(&config, &proof);
