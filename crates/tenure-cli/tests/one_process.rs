@@ -138,5 +138,8 @@ fn a_member_tells_what_is_wrong_with_it() {
         let answer = three.machine.ask(&["node", "status", "--control", &member, "--json"]);
         serde_json::from_str::<Value>(&answer.out).ok()
     });
-    assert!(status["warning"].as_str().is_some_and(|said| said.contains("receives on")), "{status}");
+    assert!(
+        status["warning"].as_str().is_some_and(|said| said.contains("receives on")),
+        "{status}"
+    );
 }

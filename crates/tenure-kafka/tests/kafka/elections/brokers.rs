@@ -70,7 +70,8 @@ async fn fences_grow_across_a_truncated_log() {
     let replicas: &[&[i32]] = &[&[0, 1]];
     let topic = NewTopic::new("cut", 1, TopicReplication::Variable(replicas))
         .set("unclean.leader.election.enable", "true")
-        .set("min.insync.replicas", "1");
+        .set("min.insync.replicas", "1")
+        .set("message.timestamp.type", "LogAppendTime");
     let options = AdminOptions::new().operation_timeout(Some(SOON));
     admin.create_topics([&topic], &options).await.unwrap()[0].as_ref().unwrap();
     until(&cluster, "cut", 0, &[0, 1]).await;

@@ -14,6 +14,9 @@ const RESTORE: u64 = 53;
 const PUT_BACK: u64 = 54;
 /// So many grants of a node in a row go unanswered at most: whoever waits for one looks again.
 const IN_A_ROW: u32 = 6;
+/// After so many the lease that is answered for is given up, as it may have ended: the next one is
+/// answered for, too.
+const GIVEN_UP: u32 = 2;
 /// How long after a create somebody puts all keys back, at most.
 const SOON: u64 = 400 * MS;
 /// How long etcd is down for a restore, at least, and three times that at most.
@@ -33,7 +36,12 @@ impl Cluster {
             (Bent::Grants | Bent::Terms, Op::Grant { .. }) => {
                 let unanswered = self.unanswered.get(&ask.node).copied().unwrap_or(0);
                 let answers = unanswered >= IN_A_ROW || !rarely(UNANSWERED, 2);
-                self.unanswered.insert(ask.node, if answers { 0 } else { unanswered + 1 });
+                let next = match unanswered {
+                    _ if !answers => unanswered + 1,
+                    GIVEN_UP..=IN_A_ROW => u32::MAX,
+                    _ => 0,
+                };
+                self.unanswered.insert(ask.node, next);
                 ask.awaited &= answers;
             }
             (Bent::Twins, Op::Txn(txn)) if rarely(PUT_BACK, 3) => {

@@ -1,21 +1,37 @@
+use std::collections::BTreeSet;
+
 use tenure_core::nele::Mode;
 use tenure_core::{End, Loss};
 
-use super::{Check, Emergence, Fact, Property};
+use super::{Check, Emergence, Fact, Own, Property};
 
 /// Guarantee (c): in `at_least_one`, where nothing goes wrong and nobody has come or gone for as
 /// long as a partition takes to change hands, a leader that ends because its partition is somebody
-/// else's is not the last.
+/// else's is not the last; unless it left, and nobody else stands for it.
 #[derive(Debug, Default)]
-pub(in super::super) struct NoGap;
+pub(in super::super) struct NoGap {
+    /// Who has left its group, and was assigned nothing since.
+    left: BTreeSet<usize>,
+}
 
 impl Property<Emergence> for NoGap {
     const NAME: &'static str = "A role that has had a leader keeps one";
     const SOURCE: &'static str = "guarantee (c)";
 
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
-        let Fact::Ended { node, election, end: End::Lost(Loss::Reassigned), .. } = fact else {
-            return Ok(());
+        let (node, election) = match fact {
+            Fact::Ended { node, election, end: End::Lost(Loss::Reassigned), .. } => {
+                (node, election)
+            }
+            Fact::Own(Own::Leaves { node }) => {
+                self.left.insert(node);
+                return Ok(());
+            }
+            Fact::Started { node, .. } | Fact::Own(Own::Assigned { node, at: None, .. }) => {
+                self.left.remove(&node);
+                return Ok(());
+            }
+            _ => return Ok(()),
         };
         let (plan, now) = (check.plan, check.now);
         if plan.own.mode != Mode::AtLeastOne || !plan.calm || now >= plan.retired {
@@ -38,6 +54,11 @@ impl Property<Emergence> for NoGap {
                     || app[election].campaigning
                     || app.iter().all(|role| !role.campaigning)
             });
+        let mut others = check.apps.iter().enumerate().filter(|(other, _)| *other != node);
+        let stands = others.any(|(other, app)| same(other) && app[election].campaigning);
+        if self.left.contains(&node) && !stands {
+            return Ok(());
+        }
         let mut led = check.past(election).leaderships.iter();
         let next = led.any(|led| led.node != node && same(led.node) && led.holds(now));
         match next || !steady || !wanted {

@@ -11,6 +11,8 @@ use super::{Check, Emergence, Fact, Own, Property};
 pub(in super::super) struct Vacancies {
     /// When a process of each group began, ended, or its application wanted something else, last.
     disturbed: BTreeMap<usize, u64>,
+    /// When the broker began: before that nobody can lead.
+    broker: Option<u64>,
 }
 
 impl Property<Emergence> for Vacancies {
@@ -27,8 +29,11 @@ impl Property<Emergence> for Vacancies {
             | Fact::Campaigns { node, .. }
             | Fact::Ended { node, .. }
             | Fact::Own(Own::Leaves { node }) => {
-                if let Some(process) = check.plan.process(node) {
-                    self.disturbed.insert(process.manner.group, check.now);
+                match check.plan.process(node) {
+                    Some(process) => {
+                        self.disturbed.insert(process.manner.group, check.now);
+                    }
+                    None => self.broker = Some(check.now),
                 }
                 Ok(())
             }
@@ -41,7 +46,9 @@ impl Property<Emergence> for Vacancies {
 impl Vacancies {
     fn judge(&self, check: &Check<'_>) -> Result<(), String> {
         let (plan, now) = (check.plan, check.now);
+        let Some(broker) = self.broker else { return Ok(()) };
         for (group, disturbed) in &self.disturbed {
+            let disturbed = broker.max(*disturbed);
             if now >= plan.retired || now < disturbed + plan.own.vacant {
                 continue;
             }

@@ -1,0 +1,60 @@
+//! One of three copies of a service: member, candidate and service in one process. Start it three
+//! times, with a name, a state directory and a port each, FIRST_START once in the cluster's life:
+//!
+//! ```sh
+//! tenure keys new --cluster copies --out copies.key
+//! export KEY_FILE=copies.key MEMBERS=a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103
+//! NAME=a STATE=/tmp/copies-a HTTP=127.0.0.1:8001 FIRST_START=yes cargo run --example three_copies
+//! ```
+#![allow(clippy::print_stdout, reason = "its work is to print")]
+
+use std::error::Error;
+use std::time::Duration;
+
+use axum::{Router, routing::get};
+use tenure::nerio::{Config, Member, Node, Storage, keys::Keys};
+use tenure::{AtMostOne, Leader, state::Opening};
+use tokio::signal::unix::{SignalKind, signal};
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+#[tokio::main(flavor = "current_thread")]
+pub async fn main() -> Result<(), Failure> {
+    let set = |name| std::env::var(name).map_err(|_| format!("set {name}"));
+    let member = |member: &str| {
+        let (name, address) = member.split_once('=').ok_or("write NAME=ADDRESS,…")?;
+        Ok(Member { name: name.parse()?, address: address.parse()? })
+    };
+    let members = set("MEMBERS")?.split(',').map(member).collect::<Result<_, Failure>>()?;
+    let mut config = Config::new("copies".parse()?, members).with_lease(Duration::from_secs(2));
+    config.grace = Duration::from_millis(500);
+    let opening = if set("FIRST_START").is_ok() { Opening::New } else { Opening::Existing };
+    let node = Node::builder(config.check()?, set("NAME")?.parse()?)
+        .keys(Keys::parse(&std::fs::read_to_string(set("KEY_FILE")?)?)?)
+        .grantor(Storage::Directory { path: set("STATE")?.into(), opening })
+        .start()?;
+    let election = node.election("service")?;
+
+    // Any copy says who leads.
+    let asked = election.clone();
+    let leader = async move || match asked.leader(Duration::from_secs(1)).await.leader() {
+        Some(leader) => leader.id.to_string(),
+        None => "nobody".to_owned(),
+    };
+    let app = Router::new().route("/leader", get(leader)).route("/health", get(async || "up"));
+    let server = axum::serve(tokio::net::TcpListener::bind(set("HTTP")?).await?, app);
+
+    let mut terminate = signal(SignalKind::terminate())?;
+    let work = |leader: Leader<AtMostOne>| async move {
+        while leader.is_current() {
+            println!("one act with fence {}", leader.fence());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::select! {
+        led = election.lead("", async { drop(terminate.recv().await) }, work) => led?,
+        served = server.into_future() => served?,
+    }
+    node.close().await;
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! `examples/three_copies.rs` as it stands: three of it, killed, stopped and started again.
+#![allow(clippy::unwrap_used, reason = "a test, though without #[test]")]
+
+#[path = "../examples/three_copies.rs"]
+mod example;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode};
+
+use libtest_mimic::{Arguments, Trial};
+use rustix::process::{Pid, Signal, kill_process};
+use tenure::nerio::keys::ClusterKey;
+use tenure_testkit::processes::wait;
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+fn main() -> ExitCode {
+    // One of the copies.
+    if std::env::var_os("KEY_FILE").is_some() {
+        return match example::main() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => panic!("{failure}"),
+        };
+    }
+    let trial = || {
+        somebody_leads_whoever_is_killed_or_stopped();
+        Ok(())
+    };
+    let trials = vec![Trial::test("somebody_leads_whoever_is_killed_or_stopped", trial)];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// Dropping it ends the copies.
+struct Copies {
+    folder: tempfile::TempDir,
+    members: String,
+    http: BTreeMap<&'static str, SocketAddr>,
+    /// What all of them write, in the order in which they do.
+    acts: File,
+    running: BTreeMap<&'static str, Child>,
+}
+
+impl Copies {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let sockets = NAMES.map(|name| (name, UdpSocket::bind("127.0.0.1:0").unwrap()));
+        let member =
+            |(name, socket): &(&str, UdpSocket)| format!("{name}={}", socket.local_addr().unwrap());
+        let members = sockets.iter().map(member).collect::<Vec<_>>().join(",");
+        let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let http = NAMES.map(|name| (name, free())).into();
+        let key = ClusterKey::generate("copies".parse().unwrap()).unwrap();
+        fs::write(folder.path().join("copies.key"), key.to_line()).unwrap();
+        let acts = File::options().create(true).append(true).open(folder.path().join("acts"));
+        Self { folder, members, http, acts: acts.unwrap(), running: BTreeMap::new() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn start(&mut self, name: &'static str, first: bool) {
+        let mut copy = Command::new(std::env::current_exe().unwrap());
+        copy.env("NAME", name)
+            .env("MEMBERS", &self.members)
+            .env("KEY_FILE", self.path("copies.key"))
+            .env("STATE", self.path(name))
+            .env("HTTP", self.http[name].to_string())
+            .stdout(self.acts.try_clone().unwrap());
+        if first {
+            copy.env("FIRST_START", "yes");
+        }
+        self.running.insert(name, copy.spawn().unwrap());
+    }
+
+    fn signal(&self, name: &str, signal: Signal) {
+        kill_process(Pid::from_child(&self.running[name]), signal).unwrap();
+    }
+
+    /// What a copy answers.
+    fn get(&self, name: &str, path: &str) -> Option<String> {
+        let mut stream = TcpStream::connect(self.http[name]).ok()?;
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {name}\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned())
+    }
+
+    /// Who leads by all of these copies, once that is not `other`.
+    fn leader(&self, asked: &[&str], other: Option<&str>) -> &'static str {
+        wait::eventually("all say who leads", || {
+            let told: Vec<_> = asked.iter().map(|name| self.get(name, "/leader")).collect();
+            let leader = NAMES.into_iter().find(|name| told[0].as_deref() == Some(*name))?;
+            let all = told.iter().all(|told| told.as_deref() == Some(leader));
+            (all && Some(leader) != other).then_some(leader)
+        })
+    }
+
+    /// The fences of what was done, in that order.
+    fn fences(&self) -> Vec<u64> {
+        let acts = fs::read_to_string(self.path("acts")).unwrap();
+        acts.lines().filter_map(|line| line.rsplit(' ').next()?.parse().ok()).collect()
+    }
+
+    fn acts(&self, more_than: usize) {
+        wait::eventually("work is done", || (self.fences().len() > more_than).then_some(()));
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        for copy in self.running.values_mut() {
+            let _ = copy.kill();
+            let _ = copy.wait();
+        }
+    }
+}
+
+fn others(of: &str) -> Vec<&'static str> {
+    NAMES.into_iter().filter(|name| *name != of).collect()
+}
+
+fn somebody_leads_whoever_is_killed_or_stopped() {
+    let mut copies = Copies::new();
+    NAMES.iter().for_each(|name| copies.start(name, true));
+    let first = copies.leader(&NAMES, None);
+    copies.acts(0);
+
+    copies.signal(first, Signal::KILL);
+    copies.running.remove(first).unwrap().wait().unwrap();
+    let second = copies.leader(&others(first), Some(first));
+    copies.start(first, false);
+    wait::eventually("it is up again", || copies.get(first, "/health").filter(|up| up == "up"));
+
+    copies.signal(second, Signal::STOP);
+    let third = copies.leader(&others(second), Some(second));
+    let done = copies.fences().len();
+    copies.acts(done);
+    copies.signal(second, Signal::CONT);
+    copies.leader(&NAMES, Some(second));
+
+    // A clean stop hands over.
+    copies.signal(third, Signal::TERM);
+    let ended = wait::ended("it ends", copies.running.get_mut(third).unwrap());
+    assert!(ended.success(), "{ended}");
+    copies.running.remove(third);
+    copies.leader(&others(third), Some(third));
+    let done = copies.fences().len();
+    copies.acts(done);
+
+    let fences = copies.fences();
+    // Who is stopped between asking and doing does one act late, and no more.
+    let late = fences.windows(2).filter(|pair| pair[1] < pair[0]).count();
+    assert!(late <= 1, "{fences:?}");
+    let mut leaders = fences.clone();
+    leaders.sort_unstable();
+    leaders.dedup();
+    assert!(leaders.len() >= 4, "{leaders:?}");
+}
