@@ -19,7 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 type Failure = Box<dyn Error + Send + Sync>;
 
 #[tokio::main(flavor = "current_thread")]
-pub async fn main() -> Result<(), Failure> {
+pub(crate) async fn main() -> Result<(), Failure> {
     let set = |name| std::env::var(name).map_err(|_| format!("set {name}"));
     let member = |member: &str| {
         let (name, address) = member.split_once('=').ok_or("write NAME=ADDRESS,…")?;
@@ -52,7 +52,7 @@ pub async fn main() -> Result<(), Failure> {
         }
     };
     tokio::select! {
-        led = election.lead("", async { drop(terminate.recv().await) }, work) => led?,
+        led = election.lead("", async { _ = terminate.recv().await }, work) => led?,
         served = server.into_future() => served?,
     }
     node.close().await;
