@@ -139,13 +139,14 @@
 //!
 //! | record | from | to | carries |
 //! |---|---|---|---|
-//! | [`Kind::Beat`] | every member, once a publish interval, from joining until it leads nothing, and when it leaves | every partition | who, where, group, M, the roles that it stands for and leads |
+//! | [`Kind::Beat`] | every member, once a publish interval and as it leaves, until it leads nothing | every partition | who, where, group, M, the roles that it stands for and leads |
 //! | [`Kind::Claim`] | one that was assigned a partition with a role for which it stands (`at_most_one`) | that partition | the same |
 //!
 //! As each member writes to every partition, whoever reads any partition hears of all members and
 //! of all leaders that can write there. So an observer reads one, that of the first role which it
-//! looks at, or the next one that can be read; one that is a member reads what it owns. Of a role that is decided elsewhere a leader
-//! that can write only there is not heard, and the role is shown as vacant.
+//! looks at, or the next one that can be read; one that is a member reads what it owns. Of a role
+//! that is decided elsewhere a leader that can write only there is not heard, and the role is shown
+//! as vacant.
 //!
 //! # Timers
 //!

@@ -170,10 +170,10 @@ impl Account {
         if next != Some(record.offset) {
             read.void(at);
         }
-        if let Some(claim) = &mut read.claim {
-            if claim.epoch != record.epoch {
-                claim.stale.get_or_insert(at);
-            }
+        if let Some(claim) = &mut read.claim
+            && claim.epoch != record.epoch
+        {
+            claim.stale.get_or_insert(at);
         }
         match &record.said {
             Said::Entry(entry) if entry.sender == *me => {
