@@ -67,6 +67,12 @@ impl Read {
         self.next.is_some()
     }
 
+    /// Whether what is read in this way counts.
+    #[must_use]
+    pub fn reads(&self, reading: Reading) -> bool {
+        self.reading == Some(reading) && self.is_open()
+    }
+
     fn void(&mut self, at: Time) {
         if let Some(claim) = self.claim.take() {
             (self.voided, self.was) = (Some(at), Some(claim));

@@ -67,7 +67,13 @@ impl Halted {
                     self.halted.insert(node, "the topic has other partitions");
                 }
             }
-            Report::Records { records, reading, .. } if reading.rebalance.0 > 0 => {
+            Report::Records { partition, records, reading } if reading.rebalance.0 > 0 => {
+                // What was read under an earlier assignment is dropped.
+                let account = check.own.account(node);
+                let read = account.and_then(|account| account.partitions.get(partition));
+                if !read.is_some_and(|read| read.reads(*reading)) {
+                    return;
+                }
                 let other = |said: &Said| match said {
                     Said::Entry(entry) => {
                         entry.group == config.group && entry.partitions != config.partitions
