@@ -202,12 +202,9 @@ pub(crate) fn a_leadership_counts_from_the_lease_of_its_key() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_late_confirmation_reads_all_keys_that_have_moved() {
     let mut s = Stage::new();
-    let (a, b) = (s.elect("a"), s.elect("b"));
-    s.header.term += 1;
-    s.open_watches();
-    s.keep_alive();
-    let own = vec![Some(s.own("a", a)), Some(s.own("b", b))];
-    s.answer("read a/", so(own));
+    let a = s.elect("a");
+    s.elect("b");
+    enter_the_next_term_with_two(&mut s, a);
     get_the_next_lease(&mut s);
     s.keep_alive();
     s.write("if create(a/");
@@ -339,6 +336,7 @@ pub(crate) fn a_move_that_fails_shows_which_key_is_lost() {
             true => get_the_next_lease(&mut s),
             false => panic!("{:#?}", s.requests()),
         };
+        assert_eq!(moved_keys(&s), 2, "{:#?}", s.requests());
         let gone = if taken { on(LeaseId(0x77), own_a) } else { None };
         s.answer("if create(a/", not_so(vec![gone, on(old, own_b)]));
         assert!(!s.leads("a") && s.leads("b"), "{:#?}", s.told());
@@ -392,6 +390,7 @@ pub(crate) fn a_move_that_is_refused_is_tried_in_parts() {
     s.queue("b");
     enter_the_next_term_with_two(&mut s, a);
     get_the_next_lease(&mut s);
+    assert_eq!(moved_keys(&s), 2, "{:#?}", s.requests());
     s.answer("if create(a/", denied());
     s.pass(ms(200));
     assert_eq!(moved_keys(&s), 1, "{:#?}", s.requests());

@@ -56,7 +56,7 @@ impl Seat {
         }
         for spec in [&table::STATE.spec, &table::NEW.spec, &table::MEMORY.spec] {
             if layers.flags().value_source(spec.name) == Some(ValueSource::CommandLine) {
-                let what = format!("--{} is for a member, and --name says of none", spec.name);
+                let what = format!("--{} is for a member, and there is no --name", spec.name);
                 let fix = "give --name too, to be a member that contends; or leave it out";
                 let flag = format!("flag --{}", spec.name);
                 return Err(Failure::usage(what, fix).origin(flag));
