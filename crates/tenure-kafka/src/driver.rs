@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use tenure::driver::{Backend, LOG, Machine};
 use tenure::{SafetyClass, Time};
-use tenure_core::nele::{self, Checked, Extra, Message, Nele, OwnEvent, Report, Seen};
+use tenure_core::nele::{self, Checked, Extra, Message, Nele, OwnEvent, Report, Role, Seen};
 use tenure_core::{ElectionName, End, Input, Loss, Ticket};
 use tokio::sync::{broadcast, oneshot};
 
 use crate::counters::Counters;
 use crate::ledger::Ledger;
 use crate::notice::Notice;
+use crate::others::Others;
 
 /// How long a node that closes waits at most until its group is left.
 const FAREWELL_MAX: Duration = Duration::from_secs(5);
@@ -24,7 +25,12 @@ const FAREWELL_MAX: Duration = Duration::from_secs(5);
 pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),
     Seen(oneshot::Sender<Vec<Seen>>),
-    Leave { lead_on: bool, again: bool },
+    Leave {
+        lead_on: bool,
+        again: bool,
+    },
+    /// Whether another process could lead this role next.
+    Follows(Role, oneshot::Sender<bool>),
 }
 
 /// One process's part on the ledger, and what it says of it.
@@ -33,6 +39,7 @@ pub(crate) struct Wired<C> {
     pub(crate) ledger: Ledger,
     pub(crate) notices: broadcast::Sender<Notice>,
     pub(crate) counters: Counters,
+    pub(crate) others: Others,
     pub(crate) class: PhantomData<fn() -> C>,
 }
 
@@ -56,16 +63,20 @@ impl<C: SafetyClass> Backend for Wired<C> {
         self.ledger.take()
     }
 
-    fn on_incoming(&mut self, _: Time, report: Report, machine: &mut Machine<Self>) {
+    fn on_incoming(&mut self, now: Time, report: Report, machine: &mut Machine<Self>) {
         self.counters.hear(&report);
+        self.others.hear(now, &report, &self.config);
         let message = Message::Report(report);
         machine.input(Input::Message { from: nele::Ledger, message });
     }
 
-    fn on_ask(&mut self, _: Time, ask: Ask, machine: &mut Machine<Self>) {
+    fn on_ask(&mut self, now: Time, ask: Ask, machine: &mut Machine<Self>) {
         match ask {
             Ask::Counters(reply) => drop(reply.send(self.counters.clone())),
             Ask::Seen(reply) => drop(reply.send(machine.core.seen().collect())),
+            Ask::Follows(role, reply) => {
+                let _ = reply.send(self.others.stand_for(role, now, &self.config));
+            }
             Ask::Leave { lead_on, again } => {
                 // It is about all roles, whichever is named.
                 let election = self.config.election.clone();

@@ -16,6 +16,7 @@ mod node;
 mod notice;
 mod options;
 mod property;
+mod others;
 mod roles;
 mod session;
 mod settings;

@@ -16,6 +16,7 @@ use crate::driver::{Ask, Wired};
 use crate::ledger::{Ledger, LedgerError};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
+use crate::others::Others;
 use crate::roles::Roles;
 use crate::topic::{self, Made, TopicError};
 
@@ -172,6 +173,13 @@ impl<C: Class> Node<C> {
         self.shared.driver.ask(Ask::Seen).await
     }
 
+    /// Whether another process was heard a moment ago that stands for this role, in whatever group:
+    /// one that could lead it next. Of partitions that are read here, so it is not known before
+    /// this process owns one. `false` once the node is closed. Cancel safe.
+    pub async fn could_be_followed(&self, role: u32) -> bool {
+        self.shared.driver.ask(|reply| Ask::Follows(Role(role), reply)).await.unwrap_or(false)
+    }
+
     /// Leaves the group and joins it again, so that what it owns is spread anew over all members.
     /// What it leads is given up; campaigns that have not won go on.
     pub async fn leave_and_join(&self) {
@@ -250,7 +258,7 @@ impl<C: Class> Builder<C> {
             session,
             group: config.group_id(),
         });
-        let settings = config.clone();
+        let (settings, others) = (config.clone(), Others::new(who.clone()));
         let begin = move || {
             let wired = Wired {
                 config: settings.clone(),
@@ -258,6 +266,7 @@ impl<C: Class> Builder<C> {
                 notices: said,
                 counters: Counters::default(),
                 class: PhantomData,
+                others,
             };
             (wired, Nele::new(settings), start)
         };
