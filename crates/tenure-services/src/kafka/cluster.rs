@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::broker::{Broker, Seat};
 use super::config::{ClusterConfig, Listener, Place};
 use super::storage::{self, Id};
-use super::{Installed, Version, installed, wire};
+use super::{Installed, Operation, Resource, Version, installed, wire};
 use crate::daemon::{Daemon, on_free_ports};
 use crate::error::Error;
 use crate::place::file_error;
@@ -210,6 +210,30 @@ impl Cluster {
     /// When no broker answers, or it refuses: fewer than there are.
     pub fn set_partitions(&self, name: &str, partitions: i32) -> io::Result<()> {
         wire::set_partitions(self.seats[0].internal, name, partitions)
+    }
+
+    /// Allows a user everything with a topic or a group, where an authorizer is set, or takes that
+    /// back. It holds a moment later.
+    ///
+    /// # Errors
+    ///
+    /// When no broker answers, or it refuses.
+    pub fn allow(&self, user: &str, resource: Resource<'_>, allowed: bool) -> io::Result<()> {
+        wire::allow(self.seats[0].internal, user, resource, allowed)
+    }
+
+    /// Allows a user one thing with a topic or a group, where an authorizer is set.
+    ///
+    /// # Errors
+    ///
+    /// When no broker answers, or it refuses.
+    pub fn permit(
+        &self,
+        user: &str,
+        resource: Resource<'_>,
+        operation: Operation,
+    ) -> io::Result<()> {
+        wire::permit(self.seats[0].internal, user, resource, operation)
     }
 
     /// How long it took to start.

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 pub use broker::Broker;
 pub use cluster::{Cluster, Way};
 pub use config::{ClusterConfig, Security};
+pub use wire::{Operation, Resource};
 
 use crate::error::Error;
 use crate::service::{Service, Started};

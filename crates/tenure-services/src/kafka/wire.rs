@@ -59,6 +59,77 @@ pub(super) fn set_partitions(address: SocketAddr, name: &str, partitions: i32) -
     done(&ask(address, (37, 0), &body)?)
 }
 
+/// What a user may be allowed to do anything with.
+#[derive(Clone, Copy, Debug)]
+pub enum Resource<'a> {
+    /// The topic of this name.
+    Topic(&'a str),
+    /// The group of this name.
+    Group(&'a str),
+}
+
+impl Resource<'_> {
+    /// Its kind, its name, and that the name is meant literally.
+    fn put(self, body: &mut Vec<u8>) {
+        let (kind, name) = match self {
+            Self::Topic(name) => (2, name),
+            Self::Group(name) => (3, name),
+        };
+        body.push(kind);
+        put_text(body, name);
+        body.push(3);
+    }
+}
+
+/// Allows a user everything with a resource, or takes that back: the requests "create ACLs" and
+/// "delete ACLs" in their versions 1.
+pub(super) fn allow(
+    address: SocketAddr,
+    user: &str,
+    resource: Resource<'_>,
+    allowed: bool,
+) -> io::Result<()> {
+    let mut body = Vec::new();
+    put_count(&mut body, 1);
+    resource.put(&mut body);
+    put_text(&mut body, &format!("User:{user}"));
+    put_text(&mut body, "*");
+    // Every operation, and that it is allowed.
+    body.extend([2, 3]);
+    let answer = ask(address, (if allowed { 30 } else { 31 }, 1), &body)?;
+    accepted(&answer)
+}
+
+/// One thing that a user may be allowed to do, by its number in Kafka's protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation {
+    /// To read records, or to be a member.
+    Read = 3,
+    /// To write records.
+    Write = 4,
+    /// To hear that it is there.
+    Describe = 8,
+    /// To read its settings.
+    DescribeConfigs = 10,
+}
+
+/// Allows a user this and no more: the request "create ACLs" in its version 1.
+pub(super) fn permit(
+    address: SocketAddr,
+    user: &str,
+    resource: Resource<'_>,
+    operation: Operation,
+) -> io::Result<()> {
+    let mut body = Vec::new();
+    put_count(&mut body, 1);
+    resource.put(&mut body);
+    put_text(&mut body, &format!("User:{user}"));
+    put_text(&mut body, "*");
+    // That it is allowed.
+    body.extend([operation as u8, 3]);
+    accepted(&ask(address, (30, 1), &body)?)
+}
+
 fn put_count(body: &mut Vec<u8>, count: usize) {
     body.extend(i32::try_from(count).unwrap_or(i32::MAX).to_be_bytes());
 }
@@ -105,8 +176,26 @@ fn done(mut answer: &[u8]) -> io::Result<()> {
     };
     match code().ok_or_else(cut_short)? {
         0 => Ok(()),
-        code => Err(io::Error::other(format!("the broker refuses it with error {code}"))),
+        code => Err(refused(code)),
     }
+}
+
+/// Whether one change of rights is made.
+fn accepted(mut answer: &[u8]) -> io::Result<()> {
+    let mut code = || {
+        let _number = integer(&mut answer)?;
+        let _throttle = integer(&mut answer)?;
+        let _count = integer(&mut answer)?;
+        answer.first_chunk().map(|bytes| i16::from_be_bytes(*bytes))
+    };
+    match code().ok_or_else(cut_short)? {
+        0 => Ok(()),
+        code => Err(refused(code)),
+    }
+}
+
+fn refused(code: i16) -> io::Error {
+    io::Error::other(format!("the broker refuses it with error {code}"))
 }
 
 /// What the answer says of brokers, which come first in it.
@@ -166,5 +255,9 @@ mod tests {
         let said = done(&answer(36)).unwrap_err().to_string();
         assert_eq!(said, "the broker refuses it with error 36");
         assert!(done(&answer(0)[..16]).is_err());
+        let changed = |code: u8| [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, code];
+        accepted(&changed(0)).unwrap();
+        assert_eq!(accepted(&changed(31)).unwrap_err().to_string(), said.replace("36", "31"));
+        assert!(accepted(&changed(0)[..13]).is_err());
     }
 }
