@@ -158,6 +158,28 @@ pub trait Participant {
         None
     }
 
+    /// Leaves, and leads on until others can have taken over, where that can be done: what is led
+    /// ends by itself.
+    fn leave_and_lead_on(&self) -> Option<Later<'_, ()>> {
+        None
+    }
+
+    /// Whether another one is there that could lead `election` next.
+    fn could_be_followed(&self, _: &ElectionName) -> Later<'_, bool> {
+        at_once(false)
+    }
+
+    /// Whether another one has said since then that it leads `election`. To be asked while that is
+    /// observed.
+    fn is_followed(&self, _: &ElectionName, _since: Time) -> Later<'_, bool> {
+        at_once(false)
+    }
+
+    /// Why giving back would hand on nothing, and what to do instead, where that is so.
+    fn keeps_all(&self) -> Option<Failure> {
+        None
+    }
+
     /// All parts of the election as they are now, where there are several: `None` if that is not
     /// known.
     fn table(&self) -> Later<'_, Option<Table>> {

@@ -17,7 +17,7 @@ use super::stepping_down::{End, tell};
 use crate::control::{self, Answer, Asked, Request};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::protocol::Class;
+use crate::protocol::{Class, Later};
 use crate::settings::run::RunRole;
 use crate::settings::tls::HIDDEN;
 
@@ -50,12 +50,14 @@ pub(super) struct Course {
     pub(super) stopping: Option<Stopping>,
     /// The runner is to end. May come at any time, also while CMD is being stopped already.
     signal: Option<u8>,
+    /// CMD runs on until another one leads, or the lease is over.
+    leads_on: bool,
 }
 
 impl Course {
     /// The leadership is over: a warning, unless it was asked for.
     pub(super) fn lose<K: Class>(&mut self, runner: &Runner<K>, loss: Loss) {
-        if self.stopping.is_none() {
+        if self.stopping.is_none() && !self.leads_on {
             runner.reporter.lost(loss);
             self.stopping = Some(Stopping::Lost);
         }
@@ -63,14 +65,20 @@ impl Course {
 
     /// CMD is to stop by order of the process.
     pub(super) fn obey(&mut self, order: Order) {
-        if let Order::End(signal) = order {
+        if let Some(signal) = order.ends() {
             self.signal.get_or_insert(signal);
         } else if self.stopping.is_none() {
             self.stopping = Some(Stopping::StepDown);
         }
     }
 
-    /// Whether CMD is being stopped.
+    /// CMD runs on although the runner is to end.
+    fn lead_on(&mut self, signal: u8) {
+        self.signal.get_or_insert(signal);
+        self.leads_on = true;
+    }
+
+    /// Whether CMD is being stopped, or is to be.
     pub(super) fn ends(&self) -> bool {
         self.stopping.is_some() || self.signal.is_some()
     }
@@ -85,10 +93,9 @@ pub(super) async fn lead<K: Class>(
     // The first lease is short: CMD begins with a full one.
     let settled = tokio::select! {
         biased;
-        order = runner.orders.stop() => return Ok(match order {
-            Order::End(signal) => Ended::Signal(signal),
-            Order::StepDown(_) | Order::Go => Ended::GivenUp,
-        }),
+        order = runner.orders.stop() => {
+            return Ok(order.ends().map_or(Ended::GivenUp, Ended::Signal));
+        }
         settled = leadership.settled() => settled,
     };
     if let Err(loss) = settled {
@@ -246,6 +253,7 @@ async fn watch<K: Class>(
     // Kept over the turns of the loop: asking again and again would never be answered.
     let mut probe: Pin<Box<dyn Future<Output = Result<(), TransferError>>>> =
         Box::pin(std::future::pending());
+    let mut follower: Later<'static, ()> = Box::pin(std::future::pending());
     let (mut over, mut warned) = (false, false);
     loop {
         tokio::select! {
@@ -265,9 +273,20 @@ async fn watch<K: Class>(
                     course.lose(runner, loss);
                 }
             },
-            order = runner.orders.stop() => {
+            order = runner.orders.stop() => match order {
+                Order::LeadOn(signal) if !course.ends() && runner.could_be_followed().await => {
+                    runner.reporter.leads_on();
+                    course.lead_on(signal);
+                    follower = runner.follower();
+                }
+                order => {
+                    command.stop();
+                    course.obey(order);
+                }
+            },
+            () = &mut follower => {
+                follower = Box::pin(std::future::pending());
                 command.stop();
-                course.obey(order);
             }
             waits = &mut probe => {
                 probe = Box::pin(std::future::pending());

@@ -5,6 +5,7 @@
 
 mod handing;
 mod leading;
+mod leading_on;
 mod orders;
 mod output;
 mod process;

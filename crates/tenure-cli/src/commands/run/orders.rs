@@ -10,12 +10,24 @@ pub(super) enum Order {
     /// Stop CMD, give up, and campaign for nothing until told so. Which time that is: who sees only
     /// the second of two, and not what was between them, has to answer that one, too.
     StepDown(u64),
-    /// The same, and end: with this signal.
+    /// Campaign no more, and end with this signal when another one leads.
+    LeadOn(u8),
+    /// Stop CMD, give up, and end: with this signal.
     End(u8),
 }
 
 /// A runner's ear.
 pub(super) struct Orders(watch::Receiver<Order>);
+
+impl Order {
+    /// The signal by which everything ends that does not lead.
+    pub(super) const fn ends(self) -> Option<u8> {
+        match self {
+            Self::LeadOn(signal) | Self::End(signal) => Some(signal),
+            Self::Go | Self::StepDown(_) => None,
+        }
+    }
+}
 
 impl Orders {
     pub(super) fn new(orders: watch::Receiver<Order>) -> Self {
@@ -36,7 +48,7 @@ impl Orders {
         }
     }
 
-    /// The next one by which CMD has to stop. Cancel safe.
+    /// The next one by which CMD has to stop, or nothing is campaigned for. Cancel safe.
     pub(super) async fn stop(&mut self) -> Order {
         loop {
             match self.next().await {
@@ -49,7 +61,7 @@ impl Orders {
     /// The number of the next signal. Cancel safe.
     pub(super) async fn signal(&mut self) -> u8 {
         loop {
-            if let Order::End(signal) = self.next().await {
+            if let Some(signal) = self.next().await.ends() {
                 return signal;
             }
         }

@@ -115,7 +115,7 @@ impl Process {
         loop {
             tokio::select! {
                 biased;
-                signal = self.signals.next() => drop(self.orders.send(Order::End(signal))),
+                signal = self.signals.next() => self.on_signal(signal, participant).await,
                 ended = self.runners.join_next() => match ended {
                     Some(ended) => {
                         let ended = ended.unwrap_or_else(|error| Err(lost(&error)));
@@ -151,9 +151,22 @@ impl Process {
         }
     }
 
+    /// The first leads on where that can be done, and the next one does not.
+    async fn on_signal(&self, signal: u8, participant: &dyn Participant) {
+        let first = self.orders.borrow().ends().is_none();
+        match participant.leave_and_lead_on().filter(|_| first) {
+            Some(leaves) => {
+                // This first: no campaign is left that could be refused.
+                let _ = self.orders.send(Order::LeadOn(signal));
+                leaves.await;
+            }
+            None => drop(self.orders.send(Order::End(signal))),
+        }
+    }
+
     /// A process of which one runner has ended has nothing to do for the others.
     fn end_others(&self) {
-        let is_ending = matches!(*self.orders.borrow(), Order::End(_));
+        let is_ending = self.orders.borrow().ends().is_some();
         if !is_ending {
             let _ = self.orders.send(Order::End(TERM));
         }

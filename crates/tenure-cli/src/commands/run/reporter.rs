@@ -87,6 +87,12 @@ impl Reporter {
         self.say("giving-up", &text, json!({}));
     }
 
+    /// It is to end, and another one could lead.
+    pub(super) fn leads_on(&self) {
+        let text = format!("{} leads {} on until another one does", self.id, self.election);
+        self.say("leading-on", &text, json!({}));
+    }
+
     pub(super) fn elected<K: Class>(&self, leadership: &Leadership<K>) {
         let (id, election, fence) = (&self.id, &self.election, K::fence_of(leadership));
         // How others see it, where that is not its id.

@@ -140,10 +140,7 @@ impl<K: Class> Runner<K> {
         loop {
             tokio::select! {
                 biased;
-                order = self.orders.stop() => return match order {
-                    Order::End(signal) => Some(signal),
-                    Order::StepDown(_) | Order::Go => None,
-                },
+                order = self.orders.stop() => return order.ends(),
                 asked = self.control.next() => self.answer(asked, None),
                 Some(_) = self.handing.join_next() => {}
                 () = &mut over => return None,
@@ -152,7 +149,7 @@ impl<K: Class> Runner<K> {
     }
 
     async fn campaign(&mut self) -> Result<Campaigned<K>, Failure> {
-        if let Order::End(signal) = self.orders.now() {
+        if let Some(signal) = self.orders.now().ends() {
             return Ok(Campaigned::Signal(signal));
         }
         self.reporter.campaigning();
@@ -167,10 +164,10 @@ impl<K: Class> Runner<K> {
         loop {
             tokio::select! {
                 biased;
-                order = self.orders.stop() => return Ok(match order {
-                    Order::End(signal) => Campaigned::Signal(signal),
-                    Order::StepDown(_) | Order::Go => Campaigned::SteppedDown,
-                }),
+                order = self.orders.stop() => {
+                    let ends = order.ends().map(Campaigned::Signal);
+                    return Ok(ends.unwrap_or(Campaigned::SteppedDown));
+                }
                 won = &mut campaign => return match won {
                     Ok(leadership) => Ok(Campaigned::Won(Box::new(leadership))),
                     Err(CampaignError::Lost(loss)) => Ok(Campaigned::Lost(loss)),
@@ -248,6 +245,10 @@ impl<K: Class> Runner<K> {
     pub(super) fn give_back(&self, reply: oneshot::Sender<Answer>) {
         if self.participant.give_back_all().is_none() {
             let _ = reply.send(self.reporter.one_alone());
+            return;
+        }
+        if let Some(Failure { what, fix, .. }) = self.participant.keeps_all() {
+            let _ = reply.send(Answer::Refused { what, fix });
             return;
         }
         // One waits already, or the process ends: without an answer the client hears so.
