@@ -23,6 +23,10 @@ pub(super) struct Heard {
     unlike: BTreeMap<Process, (Time, Terms)>,
     /// When somebody may have been silent for too long.
     check: Option<Time>,
+    /// How long any of those that are remembered may lead after it was heard.
+    longest: Duration,
+    /// Until then somebody may lead who is forgotten, unless that was heard not to be so.
+    forgot: Time,
     /// Something that others are told of has changed since this was asked last.
     changed: bool,
 }
@@ -36,6 +40,8 @@ struct Member {
     group: ClusterName,
     stands: Vec<RoleRange>,
     leads: Vec<Lead>,
+    /// How long it may lead after it was heard.
+    leads_for: Duration,
     /// Whether it was silent for so long that it is there no more, as far as that is known.
     silent: bool,
     /// How many of its records were read, up to a few.
@@ -83,6 +89,7 @@ impl Heard {
         if !room && !self.members.contains_key(sender) {
             return Err(Ignored::Full);
         }
+        let most = config.limits.roles;
         let member = self.members.entry(sender.clone()).or_insert_with(|| {
             self.changed = true;
             Member {
@@ -92,6 +99,7 @@ impl Heard {
                 group: group.clone(),
                 stands: Vec::new(),
                 leads: Vec::new(),
+                leads_for: Duration::ZERO,
                 silent: false,
                 records: 0,
             }
@@ -99,12 +107,16 @@ impl Heard {
         if member.number >= *number {
             return Ok(false);
         }
-        if member.silent || member.stands != entry.stands || member.leads != entry.leads {
+        let leads = entry.leads.get(..most).unwrap_or(&entry.leads);
+        if member.silent || member.stands != entry.stands || member.leads != leads {
             self.changed = true;
             member.stands.clone_from(&entry.stands);
-            member.leads.clone_from(&entry.leads);
+            member.leads.clear();
+            member.leads.extend_from_slice(leads);
         }
         (member.at, member.number, member.silent) = (now, *number, false);
+        member.leads_for = entry.terms.heard_leads(config).max(config.silence());
+        self.longest = self.longest.max(member.leads_for);
         member.records = member.records.saturating_add(1);
         let records = member.records;
         self.check_at(now.after(config.silence()));
@@ -153,8 +165,13 @@ impl Heard {
         if self.check.is_none_or(|check| check > now) {
             return;
         }
-        let (silence, leads) = (config.silence(), config.heard_leads().max(config.silence()));
-        let gone = |member: &Member| now.since(member.at) >= leads && ruling(Rule::SilentGone);
+        let silence = config.silence();
+        let gone =
+            |member: &Member| now.since(member.at) >= member.leads_for && ruling(Rule::SilentGone);
+        let led = |member: &&Member| !member.leads.is_empty() && gone(member);
+        let until = |member: &Member| member.at.after(member.leads_for);
+        let forgot = self.members.values().filter(led).map(until).max();
+        self.forgot = self.forgot.max(forgot.unwrap_or_default());
         let before = self.members.len();
         self.members.retain(|_, member| !gone(member));
         self.changed |= self.members.len() != before;
@@ -167,9 +184,17 @@ impl Heard {
         let dues = self
             .members
             .values()
-            .map(|member| member.at.after(if member.silent { leads } else { silence }));
+            .map(|member| member.at.after(if member.silent { member.leads_for } else { silence }));
         let dues = dues.chain(self.unlike.values().map(|(until, _)| *until));
         self.check = dues.filter(|due| *due > now).min();
+        self.longest = self.members.values().map(|one| one.leads_for).max().unwrap_or_default();
+    }
+
+    /// Whether one that has listened from then on until then knows of all who may lead, as far as
+    /// it was heard by what terms they go.
+    pub(super) fn is_whole(&self, (since, until): (Time, Time), config: &Checked) -> bool {
+        let longest = self.longest.max(config.heard_leads());
+        until.since(since) >= longest && until >= self.forgot
     }
 
     /// Whether something has changed since this was asked last.

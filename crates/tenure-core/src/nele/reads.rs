@@ -118,6 +118,20 @@ impl Reads {
         }
     }
 
+    /// The offset that comes next, where it is read.
+    pub(super) const fn next(&self) -> Option<u64> {
+        match self.place {
+            Place::At { next, .. } => Some(next),
+            Place::Seeking { .. } => None,
+        }
+    }
+
+    /// Reading goes on after this offset. Says where it was before.
+    pub(super) fn pass(&mut self, offset: u64) -> u64 {
+        let Place::At { next, .. } = &mut self.place else { return 0 };
+        core::mem::replace(next, offset.saturating_add(1).max(*next))
+    }
+
     /// Whether its end was looked for, and not found in time.
     pub(super) fn is_missed(&self, now: Time) -> bool {
         matches!(self.place, Place::Seeking { again, missed: true } if again <= now)

@@ -208,6 +208,54 @@ pub(crate) fn a_claimant_waits_for_the_longest_t_of_its_group() {
     assert_eq!(told(&stage), 1);
 }
 
+/// A leader with a longer T, which is stopped, and one that may stand for the same role.
+fn longer_led() -> Stage {
+    let longer = Config { takeover: ms(16_000), ..config(0, Mode::AtMostOne) };
+    let mut stage = Stage::with(vec![longer, config(1, Mode::AtMostOne)]);
+    stage.campaign(0, X);
+    stage.assign(0, &[0]);
+    stage.until(ms(30_000), |stage| stage.leaders(X) == [0]);
+    stage
+}
+
+/// What it has said is on its way for longer than the claimant waits, and is read together with
+/// what the claimant writes then.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_is_heard_after_the_grace_period_is_waited_for() {
+    let mut stage = longer_led();
+    stage.nodes[0].holds_back = true;
+    stage.pass(ms(600));
+    stage.nodes[0].stopped = true;
+    stage.campaign(1, X);
+    stage.assign(1, &[0]);
+    stage.pass(ms(300));
+    stage.cut_off(1, true);
+    stage.pass(ms(5_000));
+    stage.let_go(0);
+    stage.pass(ms(1_000));
+    stage.cut_off(1, false);
+    stage.pass(ms(8_000));
+    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![0]));
+    stage.pass(ms(8_000));
+    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+}
+
+/// The claimant has heard it as an observer, and not since.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_was_heard_before_the_claimant_stood_is_waited_for() {
+    let mut stage = longer_led();
+    stage.observe(1, X);
+    stage.pass(ms(2_000));
+    stage.nodes[0].stopped = true;
+    stage.pass(ms(100));
+    stage.campaign(1, X);
+    stage.assign(1, &[0]);
+    stage.pass(ms(14_000));
+    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![0]));
+    stage.pass(ms(8_000));
+    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+}
+
 /// One that makes no claims leads as long as it reads: who makes claims does not lead beside it.
 #[cfg_attr(not(tenure_planted), test)]
 fn a_claimant_waits_as_long_as_one_of_its_group_makes_no_claims() {
@@ -283,6 +331,49 @@ pub(crate) fn a_claim_of_another_group_voids_nothing() {
     stage.append(0, Said::Entry(claim));
     stage.pass(ms(1_000));
     assert_eq!(stage.leaders(X), [0]);
+}
+
+/// Two elections may have groups of one name, and count partitions each in its way: they share
+/// only the topic.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_another_election_says_ends_nothing() {
+    for partitions in [2, 4] {
+        let mut stage = led(1);
+        let mut claim = stage.stranger(Kind::Claim);
+        (claim.election, claim.partitions) = ("y".parse().unwrap(), partitions);
+        stage.append(0, Said::Entry(claim));
+        stage.pass(ms(1_000));
+        assert_eq!(stage.leaders(X), [0], "{partitions}");
+    }
+}
+
+/// It is known that it was appended, and that it will not be read.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_claim_of_a_reading_that_broke_is_made_again_soon() {
+    let broken = |stage: &mut Stage| {
+        let (reading, _) = stage.reading(0, 0);
+        let why = "cut off".into();
+        stage.report(0, Report::Broken { partition: Partition(0), reading, why });
+    };
+    let assigned_anew = |stage: &mut Stage| {
+        stage.revoke(0, &[0]);
+        stage.assign(0, &[0]);
+    };
+    let ends: [&dyn Fn(&mut Stage); 2] = [&broken, &assigned_anew];
+    for ends in ends {
+        let mut stage = Stage::new(1, Mode::AtMostOne);
+        stage.lag = ms(200);
+        stage.campaign(0, X);
+        stage.assign(0, &[0]);
+        stage.pass(ms(150));
+        assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 1);
+        ends(&mut stage);
+        let config = config(0, Mode::AtMostOne);
+        // What is on its way, two pauses at most, the grace period, and a record.
+        let soon = config.grace_period() + 4 * config.publish_interval;
+        let took = stage.until(ms(20_000), |stage| stage.leaders(X) == [0]);
+        assert!(took <= soon, "{took:?}");
+    }
 }
 
 /// It would only take the partition from its owner.

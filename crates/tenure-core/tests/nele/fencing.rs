@@ -76,8 +76,36 @@ pub(crate) fn nobody_takes_office_by_a_claim_from_before_a_truncation() {
     stage.truncate(0, usize::try_from(records).unwrap());
     assert_eq!(stage.ended(1, X), Some(&End::Lost(Loss::Reset)));
     stage.go_on(0);
-    stage.until(ms(400), |stage| stage.leaders(X) == [0]);
+    stage.until(ms(9_000), |stage| stage.leaders(X) == [0]);
     assert_eq!(stage.fence(0, X).map(|fence| fence / EPOCH), Some(1), "it has claimed anew");
+}
+
+/// Both hold it for theirs. The first has not read the claim of the second when that is lost with
+/// its epoch; the second is stopped, and takes office by it within T of its last record.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_claim_of_a_later_epoch_waits_anew() {
+    let mut stage = Stage::new(2, Mode::AtMostOne);
+    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.assign(0, &[0]);
+    stage.pass(ms(300));
+    stage.cut_off(0, true);
+    let left = stage.logs[0].records.len();
+    stage.assign(1, &[0]);
+    stage.pass(ms(400));
+    stage.nodes[1].stopped = true;
+    assert!(stage.logs[0].records.len() >= left + 2, "its claim, and what shows it");
+    let lost = claimed_at(&stage, 0);
+    let records = stage.logs[0].records.len() - left;
+    stage.truncate(0, records);
+    stage.cut_off(0, false);
+    // The second may take office until T after its record; the first by its old count before that.
+    stage.pass(ms(3_700));
+    stage.go_on(1);
+    stage.pass(ms(200));
+    let by_it = |event: &Event| matches!(event, Event::Elected { fence: Some(fence), .. } if fence.number() == lost);
+    assert_eq!((stage.elected(), stage.told(1, by_it)), (1, 1), "by the claim that was lost");
+    stage.until(ms(9_000), |stage| stage.leaders(X) == [0]);
+    assert!(stage.fence(0, X) > Some(lost));
 }
 
 /// The group counts its generations, and this process its rebalances; both begin again.

@@ -94,6 +94,65 @@ pub(crate) fn one_whose_reading_breaks_does_not_know_a_vacancy() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
+/// A leader that it has heard may lead on, as nothing is heard of anybody.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_hears_nothing_any_more_does_not_know_a_vacancy() {
+    let mut stage = looked_at(Mode::AtMostOne);
+    stage.observe(2, X);
+    stage.pass(ms(20_000));
+    stage.cut_off(2, true);
+    for _ in 0..100 {
+        stage.pass(ms(100));
+        assert!(!vacant(&stage, 2));
+    }
+    assert!(unknown(&stage, 2) && stage.leaders(X) == [0]);
+    stage.cut_off(2, false);
+    // It asks less and less often.
+    stage.pass(ms(60_000));
+    assert_eq!(&*leader(&stage, 2).id, "n0");
+}
+
+/// What was said while it did not look was missed.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_looks_again_does_not_know_a_vacancy() {
+    let mut stage = Stage::new(3, Mode::AtMostOne);
+    stage.campaign(1, "x/1");
+    stage.assign(1, &[1]);
+    stage.observe(2, X);
+    stage.pass(ms(20_000));
+    assert!(vacant(&stage, 2));
+    stage.campaign(0, X);
+    stage.assign(0, &[0]);
+    stage.pass(config(0, Mode::AtMostOne).grace_period());
+    assert!(vacant(&stage, 2) && stage.leaders(X).is_empty());
+    stage.command(2, X, Command::Unobserve);
+    stage.until(ms(1_000), |stage| stage.leaders(X) == [0]);
+    stage.pass(ms(600));
+    stage.nodes[0].stopped = true;
+    stage.pass(ms(100));
+    stage.nodes[2].told.clear();
+    stage.observe(2, X);
+    stage.pass(ms(2_000));
+    assert!(stage.leads(0, X), "by its own clock");
+    assert_eq!(stage.view(2, X), None, "it listens");
+}
+
+/// No more roles are remembered of one than one may stand for here.
+#[cfg_attr(not(tenure_planted), test)]
+fn of_one_that_leads_more_than_there_is_room_for_not_all_is_remembered() {
+    let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
+    configs[2].limits.roles = 2;
+    let mut stage = Stage::with(configs);
+    stage.observe(2, X);
+    stage.pass(ms(1_000));
+    let mut entry = stage.stranger(Kind::Beat);
+    let lead = |role| Lead { role: Role(role), fence: None, value: "".parse().unwrap() };
+    entry.leads = (0..9).map(lead).collect();
+    stage.append(0, Said::Entry(entry));
+    stage.pass(ms(100));
+    assert_eq!(stage.nodes[2].core.seen().count(), 2);
+}
+
 /// Where nobody is remembered for want of room, a leader may be whom nobody remembers.
 #[cfg_attr(not(tenure_planted), test)]
 fn one_without_room_for_a_leader_does_not_know_a_vacancy() {
@@ -172,7 +231,48 @@ fn one_that_looks_again_is_not_shown_for_longer_who_was_heard_before() {
     assert!(unknown(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// The same where nothing is heard at all.
+/// It leads for as long as it says, and may be silent meanwhile.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_with_a_longer_t_is_shown_for_as_long_as_it_may_lead() {
+    let with = |node, takeover| Config { takeover, ..config(node, Mode::AtMostOne) };
+    let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
+    configs[0] = with(0, ms(20_000));
+    let mut stage = Stage::with(configs);
+    stage.campaign(0, X);
+    stage.campaign(1, "x/1");
+    stage.assign(0, &[0]);
+    stage.assign(1, &[1]);
+    stage.pass(ms(25_000));
+    assert_eq!(stage.leaders(X), [0]);
+    stage.observe(2, X);
+    stage.pass(ms(1_000));
+    stage.nodes[0].stopped = true;
+    stage.pass(ms(17_000));
+    assert!(stage.leads(0, X), "by its own clock");
+    assert_eq!(&*leader(&stage, 2).id, "n0");
+    stage.pass(ms(30_000));
+    assert!(!stage.leads(0, X) && vacant(&stage, 2), "{:?}", stage.view(2, X));
+}
+
+/// A leader's time is over just when it is asked for once more: it is not shown on.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_asks_again_is_told_that_nothing_is_known() {
+    let mut stage = looked_at(Mode::AtMostOne);
+    stage.observe(2, X);
+    stage.pass(ms(1_000));
+    stage.kill(0);
+    stage.pass(ms(3_500));
+    let (partition, reading) = stage.plain(2).unwrap();
+    stage.report(2, Report::Broken { partition, reading, why: "cut off".into() });
+    stage.pass(ms(500));
+    assert_eq!(&*leader(&stage, 2).id, "n0");
+    stage.nodes[2].stopped = true;
+    stage.pass(ms(1_500));
+    stage.observe(2, X);
+    assert!(unknown(&stage, 2), "{:?}", stage.view(2, X));
+}
+
+/// Who looks again, and hears nothing at all, is not shown for longer who was heard before.
 #[cfg_attr(not(tenure_planted), test)]
 fn one_that_looks_again_and_hears_nothing_knows_nothing() {
     let mut stage = looked_at(Mode::AtLeastOne);

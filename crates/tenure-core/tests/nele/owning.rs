@@ -121,6 +121,30 @@ pub(crate) fn a_reading_that_is_broken_begins_anew() {
 }
 
 /// A record that its client cannot unpack stands where it would read next.
+/// It has read its claim back, and then nothing more: it leads in the end.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_claimant_that_is_told_nothing_reads_anew() {
+    let mut stage = Stage::new(1, Mode::AtMostOne);
+    stage.campaign(0, X);
+    stage.assign(0, &[0]);
+    stage.pass(ms(100));
+    let waits = |stage: &Stage| {
+        stage.told(0, |event| {
+            matches!(
+                event,
+                tenure_core::nele::Event::Waiting(tenure_core::Waiting::Listening { .. })
+            )
+        })
+    };
+    assert_eq!(waits(&stage), 1);
+    stage.stick(0);
+    let config = config(0, Mode::AtMostOne);
+    // Its grace period, a claim that is not read back, the next one, and its grace period.
+    let soon = 2 * config.grace_period() + config.takeover + 6 * config.publish_interval;
+    let took = stage.until(3 * soon, |stage| stage.leaders(X) == [0]);
+    assert!(took <= soon, "{took:?}");
+}
+
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_reader_that_is_told_nothing_begins_anew() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {

@@ -388,7 +388,11 @@ impl Stage {
             if next > left as u64 {
                 self.nodes[node].reads.remove(&partition);
                 let (partition, why) = (Partition(partition), "truncated".into());
-                self.report(node, Report::Broken { partition, reading, why });
+                let report = Report::Broken { partition, reading, why };
+                match self.nodes[node].stopped || self.nodes[node].cut_off {
+                    true => self.later(Duration::ZERO, Happens::Report(node, report)),
+                    false => self.report(node, report),
+                }
             }
         }
     }

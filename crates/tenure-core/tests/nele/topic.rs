@@ -1,6 +1,6 @@
 //! The topic stays what it was, and all count its partitions in the same way (rulings 5 and 10).
 
-use tenure_core::nele::{Event, Kind, Mode, OwnEvent, Report, Said, TopicId};
+use tenure_core::nele::{Event, Kind, Mode, OwnEvent, Partition, Record, Report, Said, TopicId};
 use tenure_core::{End, Loss, View};
 
 use crate::stage::{Stage, X, ms, topic};
@@ -42,6 +42,20 @@ pub(crate) fn another_number_of_partitions_ends_everything() {
 
 /// A process that has seen the new number is in another group by the coordinator, and in the same
 /// one by its name: both may own what decides on a role.
+/// A client that begins to read before the end that it found hands on what was written then.
+#[cfg_attr(not(tenure_planted), test)]
+fn what_was_read_under_a_reading_that_is_over_ends_nothing() {
+    let mut stage = Stage::led(1, Mode::AtMostOne);
+    let (reading, next) = stage.reading(0, 0);
+    let partition = Partition(0);
+    stage.report(0, Report::Broken { partition, reading, why: "cut off".into() });
+    let mut other = stage.stranger(Kind::Beat);
+    other.partitions = 4;
+    let records = vec![Record { offset: next, epoch: Some(0), said: Said::Entry(other) }];
+    stage.report(0, Report::Records { partition, reading, records });
+    assert_eq!(stage.told(0, |event| matches!(event, Event::Own(OwnEvent::Halted { .. }))), 0);
+}
+
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_process_that_counts_other_partitions_ends_everything() {
     for kind in [Kind::Beat, Kind::Claim] {

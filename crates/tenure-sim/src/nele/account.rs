@@ -1,6 +1,6 @@
 //! What a process has asked of its ledger and heard from it, kept by a second, simpler hand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::Time;
 use tenure_core::nele::{
@@ -35,6 +35,8 @@ pub struct Read {
     pub claim: Option<Proof>,
     /// When the last claim was voided, until another one is read back.
     pub voided: Option<Time>,
+    /// When anything has made a claim void last.
+    pub ended: Option<Time>,
     /// Which that was: what was due then came first.
     pub was: Option<Proof>,
     /// What stood when it was assigned or taken away last, and when that was: the same.
@@ -43,6 +45,8 @@ pub struct Read {
     pub news: Option<Time>,
     /// Whether that was since it was assigned last.
     pub fresh: bool,
+    /// The lives with other terms of which something was read since its end was found.
+    pub unlike: BTreeSet<u128>,
 }
 
 /// A claim that stands, by what was read of the log.
@@ -50,6 +54,8 @@ pub struct Read {
 pub struct Proof {
     /// When the first of these claims was read back.
     pub since: Time,
+    /// When the first of those of the present leader epoch was.
+    pub renewed: Time,
     /// Of the last one.
     pub offset: u64,
     /// Of its batch.
@@ -75,13 +81,14 @@ impl Read {
 
     fn void(&mut self, at: Time) {
         if let Some(claim) = self.claim.take() {
-            (self.voided, self.was) = (Some(at), Some(claim));
+            (self.voided, self.ended, self.was) = (Some(at), Some(at), Some(claim));
         }
     }
 
     fn close(&mut self) {
         (self.reading, self.next, self.claim) = (None, None, None);
         (self.asked, self.voided) = (None, None);
+        self.unlike.clear();
     }
 }
 
@@ -103,6 +110,7 @@ impl Account {
                 let read = self.of(*partition);
                 (read.reading, read.next, read.claim) = (Some(*reading), None, None);
                 (read.asked, read.voided) = (None, None);
+                read.unlike.clear();
             }
             Request::Leave(_) => self.partitions.values_mut().for_each(|read| {
                 read.assigned = false;
@@ -186,7 +194,11 @@ impl Account {
                 read.reads_own(record, entry, config, (sent, at));
             }
             Said::Entry(entry) => {
-                if entry.kind == Kind::Claim && entry.group == config.group {
+                if entry.terms != config.terms() {
+                    read.unlike.insert(entry.sender.incarnation);
+                }
+                let ours = entry.election == config.election && entry.group == config.group;
+                if entry.kind == Kind::Claim && ours {
                     read.void(at);
                 }
             }
@@ -218,8 +230,10 @@ impl Read {
             }
             let before = self.claim;
             let since = before.map_or(at, |claim| claim.since);
+            let same = before.filter(|claim| claim.epoch == epoch);
+            let renewed = same.map_or(at, |claim| claim.renewed);
             let evidence = before.and_then(|claim| claim.evidence);
-            self.claim = Some(Proof { since, offset, epoch, evidence, stale: None });
+            self.claim = Some(Proof { since, renewed, offset, epoch, evidence, stale: None });
             self.voided = None;
         } else if let Some(claim) = &mut self.claim {
             claim.evidence = claim.evidence.max(sent);

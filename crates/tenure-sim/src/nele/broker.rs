@@ -31,6 +31,8 @@ pub enum Fault {
     Slow(Duration),
     /// Another replica leads all partitions; of each so many records are lost, where that may be.
     Replica(u64),
+    /// Readers of a partition do not come beyond where it ends now.
+    Stone(u32),
     /// Records have no leader epoch from now on, or one that is far too high, or their own again.
     Epochs(Epochs),
     /// Somebody writes to a partition.
@@ -58,7 +60,8 @@ pub enum Stray {
     Foreign,
     /// Of a later version: it cannot be read.
     Unreadable,
-    /// A leader of another election.
+    /// A claim of another election, which counts other partitions, and whose group has the same
+    /// name.
     OtherElection,
     /// A claim of another group.
     OtherGroup,
@@ -87,6 +90,8 @@ struct Log {
     records: VecDeque<Record>,
     /// The offset that is given next.
     end: u64,
+    /// What readers do not come beyond.
+    stone: Option<u64>,
 }
 
 /// The broker of a world.
@@ -122,12 +127,15 @@ impl Log {
     fn fetch(&self, from: u64, read: Option<u32>) -> Option<Vec<Record>> {
         let first = self.end - self.records.len() as u64;
         let skip = usize::try_from(from.checked_sub(first)?).ok()?;
+        // Readers do not come beyond it; one that begins behind it reads on.
+        let stone = self.stone.filter(|stone| from <= *stone);
         let ended = |read: u32| self.starts.iter().find(|(epoch, _)| *epoch > read);
         if read.and_then(ended).is_some_and(|(_, start)| *start < from) || from > self.end {
             return None;
         }
         let told = |record: &Record| Record { epoch: self.told.of(record), ..record.clone() };
-        Some(self.records.iter().skip(skip).take(FETCHED).map(told).collect())
+        let free = |record: &&Record| stone.is_none_or(|stone| record.offset < stone);
+        Some(self.records.iter().skip(skip).take_while(free).take(FETCHED).map(told).collect())
     }
 
     /// Another replica leads, which has not got the last records.
@@ -139,6 +147,7 @@ impl Log {
             }
         }
         let end = self.end;
+        self.stone = self.stone.filter(|stone| *stone < end);
         self.starts.retain(|(_, start)| *start < end);
         self.starts.push((self.epoch, end));
     }
@@ -163,8 +172,8 @@ impl Stray {
             Self::Foreign => return Said::Nothing,
             Self::Unreadable => return Said::Unreadable,
             Self::OtherElection => {
-                entry.kind = Kind::Beat;
                 entry.election = known("else");
+                entry.partitions += 1;
             }
             Self::OtherGroup => entry.group = known("else"),
             Self::OtherCount => {
@@ -203,6 +212,11 @@ impl Broker {
             Fault::Double(partition) => groups.for_each(|group| group.double(partition)),
             Fault::Slow(slow) => self.slow = slow,
             Fault::Replica(lost) => self.logs.iter_mut().for_each(|log| log.replace(lost)),
+            Fault::Stone(partition) => {
+                if let Some(log) = self.logs.get_mut(partition as usize) {
+                    log.stone = Some(log.end);
+                }
+            }
             Fault::Epochs(told) => self.logs.iter_mut().for_each(|log| log.told = told),
             Fault::Stray(stray, partition) => {
                 let log = self.logs.get_mut(partition as usize);
@@ -292,7 +306,8 @@ impl Broker {
             }
             Frame::End(partition, reading) => {
                 if let Some(log) = self.logs.get(partition.0 as usize) {
-                    letters.push((from, Frame::Ends(partition, reading, log.end)));
+                    let topic = self.topic.0.topic;
+                    letters.push((from, Frame::Ends(partition, reading, log.end, topic)));
                 }
             }
             Frame::Fetch(partition, reading, at, read) => {

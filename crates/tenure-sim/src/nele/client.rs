@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure_core::contract::Effects;
 use tenure_core::nele::{
     self, Change, Checked, EntryNumber, Ledger, Membership, Message, Nele, Partition, Reading,
-    Rebalance, RebalanceId, Report, Request, Target,
+    Rebalance, RebalanceId, Report, Request, Target, TopicId,
 };
 use tenure_core::{Deadline, Effect, ElectionName, Input, Protocol, Standing, Time};
 
@@ -52,6 +52,8 @@ pub struct Client {
     core: Nele,
     config: Checked,
     manner: Manner,
+    /// What the topic was at the start.
+    topic: TopicId,
     /// The membership of the core, and its number at the coordinator.
     member: Option<(Membership, u64)>,
     /// The last number. They begin at a drawn one.
@@ -82,6 +84,7 @@ impl Client {
             core: Nele::new(config.clone()),
             config,
             manner,
+            topic: TopicId::default(),
             member: None,
             number: 0,
             leaves: None,
@@ -290,7 +293,17 @@ impl Client {
                 self.heard = now;
                 self.on_dealing(deal, out);
             }
-            Frame::Ends(partition, reading, end) => {
+            Frame::Ends(partition, reading, _, topic) if topic != self.topic.topic => {
+                // What the topic is comes before what is read of it.
+                let Some(reader) = self.reader(reading) else { return };
+                reader.asks = Time::MAX;
+                let id = TopicId { topic, ..self.topic.clone() };
+                let partitions = self.config.partitions;
+                self.report(now, Report::Topic { id, partitions }, out);
+                let why = "the topic is another one".into();
+                self.report(now, Report::Position { partition, reading, end: Err(why) }, out);
+            }
+            Frame::Ends(partition, reading, end, _) => {
                 let backlog = self.manner.backlog;
                 let Some(reader) = self.reader(reading).filter(|reader| reader.next.is_none())
                 else {
@@ -404,6 +417,7 @@ impl Protocol for Client {
             Input::Start(start) => {
                 self.number = (start.incarnation as u64) << 16 >> 16;
                 self.looks = now;
+                self.topic = start.topic.clone();
                 self.hand(now, Input::Start(start), out);
             }
             Input::Message { message, .. } => self.hear(now, message, out),

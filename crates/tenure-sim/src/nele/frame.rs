@@ -44,8 +44,8 @@ pub enum Frame {
     Unknown(Member),
     /// Where does a partition end?
     End(Partition, Reading),
-    /// There.
-    Ends(Partition, Reading, u64),
+    /// There, in the topic of this number.
+    Ends(Partition, Reading, u64, u128),
     /// What comes from this offset on? With the leader epoch of what was read before it.
     Fetch(Partition, Reading, u64, Option<u32>),
     /// That.
@@ -116,8 +116,8 @@ impl fmt::Display for Frame {
             Self::Assignment(member, may) => write!(f, "{member} may have {may:?}"),
             Self::Unknown(member) => write!(f, "{member} is unknown"),
             Self::End(partition, reading) => write!(f, "{partition}, {reading}: its end?"),
-            Self::Ends(partition, reading, end) => {
-                write!(f, "{partition}, {reading}: ends at {end}")
+            Self::Ends(partition, reading, end, topic) => {
+                write!(f, "{partition}, {reading}: ends at {end} of topic {topic:x}")
             }
             Self::Fetch(partition, reading, from, _) => {
                 write!(f, "{partition}, {reading}: from {from}")

@@ -22,6 +22,8 @@ pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 /// What the draws of these worlds are for.
 const OWN: u64 = 0x6e65_6c65;
 const FAULTS: u64 = 0x6661_756c;
+const STONES: u64 = 0x7374_6f6e;
+const UNLIKE: u64 = 0x756e_6c69;
 /// Records that harm nobody for long.
 const STRAYS: [Stray; 4] =
     [Stray::Foreign, Stray::Unreadable, Stray::OtherElection, Stray::OtherGroup];
@@ -31,8 +33,12 @@ const STRAYS: [Stray; 4] =
 pub struct Settings {
     /// What is promised.
     pub mode: Mode,
-    /// T, in nanoseconds, and the same below.
+    /// T, in nanoseconds, and the same below; where one process has a longer one, that.
     pub takeover: u64,
+    /// The process that has a longer T than the others, if one has.
+    pub unlike: Option<usize>,
+    /// Who was heard to lead, or might, leads no more after this, in true time.
+    pub heard: u64,
     /// How long a partition takes to change hands, and its next owner to lead, where nothing is
     /// lost.
     pub changes: u64,
@@ -119,6 +125,13 @@ fn config(rng: &mut Rng) -> Config {
     config
 }
 
+/// Of few worlds the process that goes by a longer T than the others, and that T.
+fn unlike(seed: u64, config: &Config, clients: usize) -> Option<(usize, Duration)> {
+    let mut rng = Rng::new(seed, UNLIKE);
+    let differs = config.mode == Mode::AtMostOne && clients > 1 && rng.once_in(6);
+    differs.then(|| (rng.below(clients), config.takeover * rng.choose(&[2, 3, 5])))
+}
+
 fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -129,6 +142,9 @@ pub fn draw(seed: u64) -> Plan {
     let mut rng = Rng::new(seed, OWN);
     let config = config(&mut rng);
     let clients = rng.choose(&[1, 2, 3, 3, 4, 5]);
+    let unlike = unlike(seed, &config, clients);
+    let takeover =
+        |node| unlike.filter(|(longer, _)| *longer == node).map(|(_, takeover)| takeover);
     let groups = rng.choose(&[1, 1, 1, 2]).min(clients);
     let notices = !rng.once_in(3);
     let all_campaign = rng.once_in(2);
@@ -142,6 +158,7 @@ pub fn draw(seed: u64) -> Plan {
             group: known(&format!("g{group}")),
             host: known(&id),
             id: known(&id),
+            takeover: takeover(node).unwrap_or(config.takeover),
             ..config.clone()
         };
         let config = own.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
@@ -156,6 +173,9 @@ pub fn draw(seed: u64) -> Plan {
     let mut nodes: Vec<(String, NodePlan)> =
         (0..clients).map(|node| (format!("n{node}"), process(node, &mut rng))).collect();
     nodes.push(("broker".into(), NodePlan::Broker));
+    let takeover = unlike.map_or(config.takeover, |(_, takeover)| takeover);
+    // What follows is true of the slowest.
+    let config = Config { takeover, ..config };
     let takeover = nanos(config.takeover);
     let handover = nanos(config.handover());
     let changes = 2 * handover + 3 * nanos(config.grace_period()) + 20 * interval;
@@ -168,6 +188,8 @@ pub fn draw(seed: u64) -> Plan {
     let own = Settings {
         mode: config.mode,
         takeover,
+        unlike: unlike.map(|(node, _)| node),
+        heard: 0,
         changes,
         drift: config.drift,
         vacant: 0,
@@ -186,6 +208,8 @@ pub fn draw(seed: u64) -> Plan {
     let claims = if config.mode == Mode::AtMostOne { claims } else { 0 };
     // One that has lost all that it led leaves only after a while.
     let lingers = nanos(config.grace) + interval;
+    let deaf = 2 * nanos(config.silence());
+    plan.own.heard = plan.own.at_most(nanos(config.heard_leads()) + deaf + 2 * interval);
     plan.own.vacant = plan.own.at_most(handover + lingers + claims);
     plan.bend(&mut rng, clients);
     plan
@@ -306,8 +330,23 @@ impl Plan {
             ));
             at += rng.within(gap / 8..gap);
         }
+        all.extend(self.stones());
+        all.sort_by_key(|(at, _)| *at);
         let last = [Fault::Double(None), Fault::Slow(Duration::ZERO), Fault::Epochs(Epochs::True)];
         all.extend(last.map(|fault| (ends, fault)));
+        all
+    }
+
+    /// In some worlds readers stand still now and then.
+    fn stones(&self) -> Vec<(u64, Fault)> {
+        let mut rng = Rng::new(self.conditions.seed, STONES);
+        let (unit, ends) = (self.conditions.unit, self.conditions.storm_ends);
+        let (mut at, mut all) = (rng.within(unit / 2..4 * unit), Vec::new());
+        while rng.once_in(3) && at < ends {
+            let partition = rng.next() as u32 % self.own.terms.partitions;
+            all.push((at, Fault::Stone(partition)));
+            at += rng.within(unit / 4..8 * unit);
+        }
         all
     }
 
@@ -327,12 +366,20 @@ impl Plan {
         }
     }
 
+    /// Whether its processes are of more than one group.
+    #[must_use]
+    pub fn has_groups(&self) -> bool {
+        let clients = 0..self.nodes.len();
+        clients.filter_map(|node| self.process(node)).any(|one| one.manner.group > 0)
+    }
+
     /// It in a line.
     pub(super) fn describe(&self) -> String {
-        let Settings { mode, takeover, terms, unreplicated, faults, .. } = &self.own;
+        let Settings { mode, takeover, unlike, terms, unreplicated, faults, .. } = &self.own;
+        let longest = unlike.map(|node| format!(" of n{node}")).unwrap_or_default();
         let seconds = |span: u64| span as f64 / 1e9;
         format!(
-            "{mode}, {} processes, {} partitions, {} roles; T {} s, session {:?}, {}, unreplicated \
+            "{mode}, {} processes, {} partitions, {} roles; T {} s{longest}, session {:?}, {}, unreplicated \
              {unreplicated}, {} faults of the broker, {} incidents planned; storm {:.3} s, content \
              after {:.3} s, end {:.3} s",
             self.nodes.len() - 1,

@@ -1,13 +1,13 @@
 //! NELE as a scenario: what its nodes are, and what its checks look things up in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tenure_core::nele::{
     Command, Event, Extra, Ignored, Mode, Nele, OwnEvent, Process, Report, Request, Start, Target,
-    TopicId,
+    TopicId, Void,
 };
-use tenure_core::{Effect, Input, LeaderView, Loss, Time};
+use tenure_core::{Effect, Fence, Input, LeaderView, Loss, Time};
 
 use super::account::Account;
 use super::broker::{Broker, Fault, Topic};
@@ -90,6 +90,13 @@ pub enum Own<'a> {
         node: usize,
         /// Which partition.
         partition: u32,
+        /// Whether for a claim of somebody else.
+        claimed: bool,
+    },
+    /// A core says that it leads nothing any more.
+    Halts {
+        /// Which node.
+        node: usize,
     },
     /// An application leaves the group.
     Leaves {
@@ -103,15 +110,20 @@ pub enum Own<'a> {
     },
 }
 
+/// By which life, and with which fence, something is led.
+type Office = (u128, Option<Fence>);
+
 /// NELE in one world.
 #[derive(Debug)]
 pub struct Emergence {
-    /// Which node each life is of.
-    nodes: BTreeMap<u128, usize>,
+    /// Which node each life is of, and how often the topic had been created anew when it began.
+    nodes: BTreeMap<u128, (usize, usize)>,
     /// When acknowledged records were lost last.
     lost: Option<u64>,
     /// When the topic was created anew.
     topics: Vec<u64>,
+    /// Those with other terms that each had heard when it took office.
+    offices: BTreeMap<(usize, Office), BTreeSet<u128>>,
     /// What each process has asked and heard, in its present life.
     accounts: BTreeMap<usize, (Process, Account)>,
 }
@@ -133,6 +145,36 @@ impl Emergence {
     #[must_use]
     pub fn who(&self, node: usize) -> Option<&Process> {
         self.accounts.get(&node).map(|(who, _)| who)
+    }
+
+    /// Whether one had read a record of another one, with other terms, when it took office with
+    /// this fence, if it did.
+    fn had_heard(&self, election: usize, one: Office, other: u128) -> Option<bool> {
+        Some(self.offices.get(&(election, one))?.contains(&other))
+    }
+
+    /// Whether of two one that took office later had heard the other, if that has a longer T.
+    fn have_heard(&self, check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<()>) -> bool {
+        let of = claim.election;
+        match check.plan.own.unlike {
+            Some(longer) if longer == other.node => {
+                let known = self.had_heard(of, (claim.life, claim.fence), other.life);
+                known.unwrap_or_else(|| {
+                    self.hears(check.plan, claim).is_some_and(|all| all.contains(&other.life))
+                })
+            }
+            Some(longer) if longer == claim.node => {
+                self.had_heard(of, (other.life, other.fence), claim.life).unwrap_or_default()
+            }
+            _ => true,
+        }
+    }
+
+    /// Those with other terms of which one that leads has read something since it began to read.
+    fn hears(&self, plan: &Plan, claim: &Claimed) -> Option<&BTreeSet<u128>> {
+        let config = &plan.process(claim.node)?.config;
+        let partition = config.partition_of(config.role(&plan.elections[claim.election])?);
+        Some(&self.account(claim.node)?.partitions.get(&partition)?.unlike)
     }
 
     fn begins(&mut self, plan: &Plan, node: usize, life: u128) {
@@ -161,7 +203,13 @@ impl Scenario for Emergence {
     const SENTENCES: Sentences = SENTENCES;
 
     fn new(_: &mut Plan) -> Self {
-        Self { nodes: BTreeMap::new(), lost: None, topics: Vec::new(), accounts: BTreeMap::new() }
+        Self {
+            nodes: BTreeMap::new(),
+            lost: None,
+            topics: Vec::new(),
+            offices: BTreeMap::new(),
+            accounts: BTreeMap::new(),
+        }
     }
 
     fn node(&self, plan: &Plan, node: usize, _: &Clock) -> Node<Client, Broker> {
@@ -244,7 +292,7 @@ impl Scenario for Emergence {
     }
 
     fn started(run: &mut Run<Self>, node: usize, life: u128) {
-        run.own.nodes.insert(life, node);
+        run.own.nodes.insert(life, (node, run.own.topics.len()));
     }
 
     fn handled(
@@ -297,8 +345,12 @@ impl Scenario for Emergence {
             Effect::Emit { election, event: Told::Core(event) } => {
                 let election = election.as_ref().and_then(|name| run.election(name));
                 run.count(context, (node, election), event);
-                if let Event::Own(OwnEvent::ClaimVoid { partition, .. }) = event {
-                    return run.tell_own(context, Own::Voided { node, partition: partition.0 });
+                if let Event::Own(OwnEvent::ClaimVoid { partition, why }) = event {
+                    let (partition, claimed) = (partition.0, matches!(why, Void::Claimed { .. }));
+                    return run.tell_own(context, Own::Voided { node, partition, claimed });
+                }
+                if let Event::Own(OwnEvent::Halted { .. }) = event {
+                    return run.tell_own(context, Own::Halts { node });
                 }
                 let (partition, at) = match event {
                     Event::Own(OwnEvent::Assigned { partition }) => (partition.0, None),
@@ -340,6 +392,11 @@ impl Scenario for Emergence {
         match fact {
             Fact::Started { node, life, .. } => self.begins(plan, node, life),
             Fact::Crashed { node } => drop(self.accounts.remove(&node)),
+            Fact::Claimed(claim) if plan.own.unlike.is_some() => {
+                let heard = self.hears(plan, &claim).cloned().unwrap_or_default();
+                let office = (claim.election, (claim.life, claim.fence));
+                self.offices.entry(office).or_insert(heard);
+            }
             Fact::Own(Own::Asked { node, request, at }) => {
                 if let Some((_, account)) = self.accounts.get_mut(&node) {
                     account.asks(request, at);
@@ -359,22 +416,27 @@ impl Scenario for Emergence {
 
     fn led(&self, _: &Plan, _: &Claimed) {}
 
-    /// In `at_least_one` always, and of two groups; for T after acknowledged records were lost.
+    /// In `at_least_one` always, and of two groups; for T after acknowledged records were lost;
+    /// and beside one with a longer T that was not heard since.
     fn may_overlap(check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<()>) -> bool {
         let own = &check.plan.own;
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
         let loses = check.own.lost.is_some_and(|lost| {
             check.now.max(claim.until.min(other.until)) < lost + own.at_most(own.takeover)
         });
-        own.mode == Mode::AtLeastOne || loses || group(claim.node) != group(other.node)
+        let heard = check.own.have_heard(check, claim, other);
+        let groups = group(claim.node) != group(other.node);
+        own.mode == Mode::AtLeastOne || loses || groups || !heard
     }
 
-    /// Each group has fences of its own, and so has a topic that was created anew.
+    /// Each group has fences of its own, and so has a topic that was created anew, for those that
+    /// began on it. One with a longer T that was not heard may take office late.
     fn may_exceed(check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<()>) -> bool {
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
-        let takes = check.plan.own.at_most(check.plan.own.takeover);
-        let anew = check.own.topics.last().is_some_and(|anew| other.from < *anew + takes);
-        anew || group(claim.node) != group(other.node)
+        let began = |life| check.own.nodes.get(&life).map(|(_, topics)| *topics);
+        let anew = began(claim.life) > began(other.life);
+        let unheard = !check.own.have_heard(check, claim, other);
+        anew || unheard || group(claim.node) != group(other.node)
     }
 
     /// Partitions move while processes come and go; and one that has its partition again, which was
@@ -391,9 +453,15 @@ impl Scenario for Emergence {
         check.now < check.plan.settled && moved
     }
 
+    /// Of two groups each shows its own leaders only, in `at_most_one`.
+    fn patience(plan: &Plan, _: usize) -> Option<u64> {
+        let alone = plan.own.mode == Mode::AtLeastOne || !plan.has_groups();
+        alone.then_some(plan.own.heard)
+    }
+
     fn seen(&self, _: &Plan, leader: &LeaderView) -> Option<(usize, u128)> {
         let life = leader.incarnation?;
-        Some((*self.nodes.get(&life)?, life))
+        Some((self.nodes.get(&life)?.0, life))
     }
 
     fn memory(_: &Plan) -> Memory {

@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use super::{Config, Mode};
 use crate::drift::Drift;
+use crate::nele::rule::{Rule, ruling};
 
 /// The settings on which the promises of a group rest, as one of its processes has them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -30,9 +31,23 @@ impl Terms {
     /// Until when one with these terms may lead at most, counted by a clock of `config`: from when
     /// it wrote what it leads by.
     pub(crate) fn leads_for(&self, config: &Config) -> Duration {
+        self.by_any_clock(self.takeover.min(Config::TAKEOVER_MAX), config)
+    }
+
+    /// How long one with these terms that was heard to lead may lead after that, by a clock of
+    /// `config`. How long its records are on their way it does not say: no longer than its T.
+    pub(crate) fn heard_leads(&self, config: &Config) -> Duration {
+        let ours = config.heard_leads();
+        if *self == config.terms() || !ruling(Rule::HeardByItsTerms) {
+            return ours;
+        }
+        let told = self.takeover.min(Config::TAKEOVER_MAX).saturating_mul(2);
+        self.by_any_clock(told, config).saturating_add(config.fetch_wait).max(ours)
+    }
+
+    fn by_any_clock(&self, span: Duration, config: &Config) -> Duration {
         let drift = self.drift.max(config.drift).min(Config::DRIFT_MAX);
-        let takeover = self.takeover.min(Config::TAKEOVER_MAX);
-        drift.stretch(drift.real_at_most(takeover))
+        drift.stretch(drift.real_at_most(span))
     }
 }
 

@@ -91,7 +91,9 @@ impl Nele {
             true => self.sight.reads(),
             false => self.slots.get(&partition).and_then(super::Slot::reads),
         };
-        let start = reads.map_or(0, Reads::start);
+        let current = |reads: &&Reads| reads.reading == reading && reads.is_open();
+        let current = reads.filter(|reads| current(reads) || !ruling(Rule::OldReadingsDropped));
+        let start = current.map_or(u64::MAX, Reads::start);
         let entries = || {
             let fresh = records.iter().filter(|record| record.offset >= start);
             fresh.filter_map(|record| match &record.said {
@@ -100,10 +102,14 @@ impl Nele {
             })
         };
         if plain {
-            if !self.sight_records(reading, out) {
+            if !self.sight_records(reading, records, out) {
                 return;
             }
-            return entries().for_each(|entry| self.hear_entry(entry, out));
+            for entry in entries() {
+                self.hear_terms(entry, out);
+                self.hear_entry(entry, out);
+            }
+            return;
         }
         // One who counts partitions in another way ends everything before its record counts, and
         // for one with another T is waited.
@@ -123,7 +129,9 @@ impl Nele {
 
     fn hear_partitions(&mut self, entry: &Entry, out: &mut Out) {
         let (ours, theirs) = (self.config.partitions, entry.partitions);
-        let same_group = entry.group == self.config.group;
+        let same_election =
+            entry.election == self.config.election || !ruling(Rule::ClaimsByElection);
+        let same_group = entry.group == self.config.group && same_election;
         if ours == theirs || !same_group || !ruling(Rule::PartitionsAlike) {
             return;
         }

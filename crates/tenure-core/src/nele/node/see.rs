@@ -11,7 +11,7 @@ use crate::nele::config::{Checked, Mode};
 use crate::nele::event::{Event, Ignored, OwnEvent};
 use crate::nele::heard::Seen;
 use crate::nele::identity::{Partition, Reading, RebalanceId, Role};
-use crate::nele::message::Request;
+use crate::nele::message::{Record, Request};
 use crate::nele::reads::Reads;
 use crate::nele::rule::{Rule, ruling};
 use crate::nele::slot::Phase;
@@ -27,6 +27,11 @@ pub(super) struct Sight {
     reads: Option<Reads>,
     /// Since when the ledger has been heard without a break.
     since: Option<Time>,
+    /// All that is read: what is heard of one of them is heard until none of them is read.
+    open: Vec<(Partition, Reading)>,
+    /// A reading of which nothing came, and what was to come next: whether nothing was written is
+    /// asked.
+    silent: Option<(Partition, Reading, u64)>,
     /// Somebody looks since then, and may be shown what was heard before.
     looks: bool,
     /// When it was heard last, or when somebody began to look.
@@ -40,7 +45,10 @@ pub(super) struct Sight {
 struct Observed {
     /// Since when.
     since: Time,
+    /// What was told last, since then.
     shown: Option<View>,
+    /// Something was told, now or before: what is not known is told at once, too.
+    told: bool,
 }
 
 impl Sight {
@@ -69,10 +77,7 @@ impl Sight {
         let deaf = knows.then(|| self.alive.after(config.silence().saturating_mul(2)));
         let unshown = self.roles.values().filter(|observed| observed.shown.is_none());
         let first = unshown.map(|observed| observed.since.after(config.silence())).min();
-        let unsure = |observed: &Observed| matches!(observed.shown, Some(View::Unknown { .. }));
-        let knows = self.since.map(|since| since.after(config.heard_leads()));
-        let vacant = knows.filter(|_| self.roles.values().any(unsure));
-        [seek, Some(silent), deaf, first, vacant].into_iter().flatten().min()
+        [seek, Some(silent), deaf, first].into_iter().flatten().min()
     }
 
     fn is_deaf(&self, now: Time, config: &Checked) -> bool {
@@ -97,8 +102,10 @@ impl Nele {
             // What is read from now on is all that is known.
             (self.sight.alive, self.sight.since, self.sight.looks) = (self.now, None, true);
         }
+        let asked = self.sight.roles.get(&role);
+        let told = asked.is_some_and(|asked| asked.told) && ruling(Rule::AskedAgainTold);
         let since = self.now;
-        self.sight.roles.insert(role, Observed { since, shown: None });
+        self.sight.roles.insert(role, Observed { since, shown: None, told });
         self.changed = true;
     }
 
@@ -107,8 +114,33 @@ impl Nele {
         if self.sight.is_deaf(self.now, &self.config) {
             self.sight.since = None;
         }
+        let knew = self.has_listened();
         self.sight.alive = self.now;
         self.sight.since.get_or_insert(self.now);
+        self.changed |= knew != self.has_listened();
+    }
+
+    /// Whether all who could lead would have been heard, up to when something was heard last.
+    fn has_listened(&self) -> bool {
+        let until = self.sight.alive;
+        let since = self.sight.since;
+        since.is_some_and(|since| self.heard.is_whole((since, until), &self.config))
+    }
+
+    /// What was said while nothing was read was missed: that is so between two readings of which
+    /// the second began when the first had ended.
+    fn notice_gaps(&mut self) {
+        let Self { sight, slots, .. } = self;
+        let plain = sight.reads.as_ref().map(|plain| (plain.partition, plain));
+        let all = slots.iter().filter_map(|(of, slot)| Some((*of, slot.reads()?))).chain(plain);
+        let open = all.filter(|(_, reads)| reads.is_open());
+        let open = open.map(|(of, reads)| (of, reads.reading));
+        let open: Vec<_> = open.chain(sight.silent.map(|(of, read, _)| (of, read))).collect();
+        let before = core::mem::replace(&mut sight.open, open);
+        let gap = !before.is_empty() && !before.iter().any(|read| sight.open.contains(read));
+        if gap {
+            self.misses();
+        }
     }
 
     /// Reads a partition where none is read anyway, while somebody looks.
@@ -118,6 +150,7 @@ impl Nele {
         let plain = self.sight.reads.take();
         let plain = match plain {
             Some(plain) if !needed || reads => {
+                self.sight.silent = None;
                 self.context(out).1.request(Request::Stop(plain.reading));
                 None
             }
@@ -132,6 +165,7 @@ impl Nele {
                 // Every member writes to the next one, too.
                 if plain.is_missed(self.now) && ruling(Rule::SeekElsewhere) {
                     plain.partition = self.next_to_read(plain.partition);
+                    self.sight.silent = None;
                 }
                 plain.work(&mut self.context(out).1);
                 Some(plain)
@@ -143,6 +177,7 @@ impl Nele {
         if needed && silent <= self.now {
             self.ask_again(out);
         }
+        self.notice_gaps();
         if self.sight.is_deaf(self.now, &self.config) {
             let looked = core::mem::take(&mut self.sight.looks);
             self.changed |= self.sight.since.take().is_some() || looked;
@@ -152,15 +187,24 @@ impl Nele {
         }
     }
 
-    /// Nothing was heard for so long that somebody would have been: the next partition is asked.
+    /// Nothing was heard for so long that somebody would have been: it is asked whether that is so.
     fn ask_again(&mut self, out: &mut Out) {
         self.sight.asked = self.now;
         let Some(mut plain) = self.sight.reads.take() else { return };
-        if plain.is_open() {
-            plain.partition = self.next_to_read(plain.partition);
+        if let Some(next) = plain.next() {
+            self.sight.silent = Some((plain.partition, plain.reading, next));
             plain.seek(&mut self.context(out).1);
         }
         self.sight.reads = Some(plain);
+    }
+
+    /// Nothing was written to what is read since it was read last: reading goes on.
+    fn goes_on(&mut self, partition: Partition, reading: Reading, end: u64) {
+        if let Some((of, _, next)) = self.sight.silent.take()
+            && (of, next) == (partition, end)
+        {
+            self.sight.open.push((partition, reading));
+        }
     }
 
     fn next_to_read(&self, partition: Partition) -> Partition {
@@ -179,11 +223,15 @@ impl Nele {
             Ok(end) => plain.found(reading, *end, context.now),
             Err(_) => plain.missed(reading, &context),
         });
+        let of = plain.as_ref().map(|plain| plain.partition);
         self.sight.reads = plain;
-        match waited {
-            true if end.is_ok() => self.is_there(),
-            true => {}
-            false => emit(None, OwnEvent::Ignored(Ignored::OldReading), out),
+        match (waited, end, of) {
+            (true, Ok(end), Some(of)) => {
+                self.goes_on(of, reading, end);
+                self.is_there();
+            }
+            (true, ..) => {}
+            (false, ..) => emit(None, OwnEvent::Ignored(Ignored::OldReading), out),
         }
     }
 
@@ -192,6 +240,7 @@ impl Nele {
         if plain.reading == reading && plain.is_open() {
             let context = self.context(out).1;
             plain.pause(&context);
+            self.sight.silent = None;
             self.misses();
         }
         self.sight.reads = Some(plain);
@@ -200,15 +249,25 @@ impl Nele {
     /// Somebody may have said something that was not read, or not kept: what is not known of is not
     /// known to be vacant, until it has been listened for once more.
     pub(super) fn misses(&mut self) {
-        if ruling(Rule::MissedUnknown) {
-            self.changed |= self.sight.since.take().is_some();
+        if ruling(Rule::MissedUnknown) && self.sight.since.take().is_some() {
+            // What was heard before may be shown still.
+            (self.changed, self.sight.looks) = (true, true);
         }
     }
 
     /// Whether what was read for observers is of this reading.
-    pub(super) fn sight_records(&mut self, reading: Reading, out: &mut Out) -> bool {
-        let plain = self.sight.reads.as_ref();
-        let current = plain.is_some_and(|plain| plain.reading == reading && plain.is_open());
+    pub(super) fn sight_records(
+        &mut self,
+        reading: Reading,
+        records: &[Record],
+        out: &mut Out,
+    ) -> bool {
+        let plain = self.sight.reads.as_mut();
+        let plain = plain.filter(|plain| plain.reading == reading && plain.is_open());
+        let current = plain.is_some();
+        if let (Some(plain), Some(last)) = (plain, records.last()) {
+            plain.pass(last.offset);
+        }
         match current {
             true => self.is_there(),
             false => emit(None, OwnEvent::Ignored(Ignored::OldReading), out),
@@ -225,7 +284,7 @@ impl Nele {
             let Some(view) = view else { continue };
             let same = observed.shown.as_ref().is_some_and(|shown| shown.is_same(&view));
             if !same {
-                observed.shown = Some(view.clone());
+                (observed.shown, observed.told) = (Some(view.clone()), true);
                 let election = self.config.election_of(role);
                 emit(Some(&election), Event::View(view.into()), out);
             }
@@ -248,15 +307,11 @@ impl Nele {
                 false => View::Leaders { followed, others },
             });
         }
-        let listened = sight.since.map(|since| now.since(since));
-        let knows = listened.is_some_and(|listened| listened >= config.heard_leads());
-        match knows || !ruling(Rule::VacantKnown) {
+        match self.has_listened() || !ruling(Rule::VacantKnown) {
             true if !deaf && sight.since.is_some() => Some(View::Vacant),
             _ if deaf => Some(View::Unknown { since: sight.alive }),
             // Nothing is said at first, unless a leader was shown who may have ended.
-            _ if now.since(observed.since) < config.silence() => {
-                observed.shown.as_ref().map(|_| View::Unknown { since: observed.since })
-            }
+            _ if now.since(observed.since) < config.silence() && !observed.told => None,
             _ => Some(View::Unknown { since: observed.since }),
         }
     }

@@ -40,12 +40,16 @@ rules! {
     ClaimReadOnce: "ruling 1", [PROVEN, ONE], by hand;
     /// Only claims of the own group count.
     ClaimsByGroup: "rulings 1 and 9", [LEADER, VACANT], by hand;
+    /// And of the own election.
+    ClaimsByElection: "rulings 5 and 9", [PROVEN, LEADER, VACANT, HALTED], by hand;
     /// Nobody claims what is not assigned to it.
     ClaimsAssigned: "ruling 1", [SOUND], by hand;
     /// A claim is made after the end was found from which it is read back.
     ClaimsAfterPosition: "ruling 3", [SOUND], by hand;
     /// A claim that was appended before the end that was found is made again.
     ClaimMissed: "ruling 3", [LEADER, VACANT], by hand;
+    /// One that was appended, and will not be read any more, is made again soon.
+    KeptIsKnown: "ruling 3", [VACANT], by hand;
     /// Two that both hold themselves for the owner do not claim in one step.
     ClaimsSpaced: "ruling 1", [SOUND], by hand;
     /// A leadership that ran out, or was resigned, comes back by a new claim only: its fence was
@@ -54,6 +58,8 @@ rules! {
     /// Nobody takes office by a claim of an earlier leader epoch: where the log was truncated, what
     /// has led meanwhile is not in it any more.
     FenceOfEpoch: "ruling 10", [FENCES, PROVEN], by hand;
+    /// Who claims anew in a later epoch waits anew: a claim of the earlier one may lead still.
+    GraceOfEpoch: "ruling 10", [FENCES, PROVEN], by hand;
     /// A fence has the leader epoch above the offset.
     FenceHasEpoch: "ruling 10", [PROVEN, FENCES], by hand;
     /// It is the epoch of the ledger, and no number of the group.
@@ -110,8 +116,12 @@ rules! {
     SeekElsewhere: "observers", [SHOWN], by hand;
     /// Who leaves says at once that it leads no more, unless it leads on.
     LeaverSaysSo: "observers", [SHOWN], by hand;
+    /// Who asks again while it looks is not left with what it was shown before.
+    AskedAgainTold: "observers", [SHOWN], by hand;
     /// Who is heard no more is shown no more.
     SilentGone: "observers", [SHOWN], by hand;
+    /// Of one with a longer T, for as long as that says.
+    HeardByItsTerms: "observers", [SHOWN, OBSERVERS], by hand;
     /// Of groups that share only a topic nothing is shown.
     OtherElections: "the text, topic reuse", [SHOWN], by hand;
     /// One that hears nothing knows nothing.

@@ -12,6 +12,7 @@ pub(super) const NEWS: &str = "A partition is led until T after its news";
 pub(super) const SOUND: &str = "No request is unsound";
 pub(super) const HALTED: &str = "Whoever finds another topic leads no more";
 pub(super) const SHOWN: &str = "An observer shows what it heard";
+pub(super) const OBSERVERS: &str = "Observers see what is";
 pub(super) const VACANT: &str = "A vacancy lasts no longer than stated";
 pub(super) const HANDLE: &str = "Handle and core agree";
 pub(super) const LAPSED: &str = "A claim that has lapsed does not return";

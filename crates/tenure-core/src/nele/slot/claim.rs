@@ -38,8 +38,11 @@ pub(super) enum Bid {
 pub(super) struct Held {
     /// When the first of these claims was read back.
     since: Time,
-    /// How long it waits from then: G, or longer where others of the group have a longer T.
+    /// G: how long it waits from then at least.
     grace: Duration,
+    /// Nobody takes office before: G after the first claim of the present leader epoch, and longer
+    /// where others of the group have a longer T. Who leads already goes on.
+    begins: Time,
     /// Of the last one.
     fence: Fence,
     /// The leader epoch of its batch.
@@ -61,16 +64,15 @@ impl Bid {
 }
 
 impl Held {
-    /// When its grace period is over.
-    pub(super) fn office(&self) -> Time {
-        self.since.after(self.grace)
+    /// From when on somebody may take office by it.
+    pub(super) fn begins(&self) -> Time {
+        self.begins.max(self.since.after(self.grace))
     }
 
-    /// Who has not taken office yet waits for all of whom it has heard by now.
+    /// Who takes office has waited for all of whom it has heard by then.
     pub(super) fn wait_for_all(&mut self, context: &Context<'_>) {
-        if self.office() > context.now {
-            self.grace = self.grace.max(context.heard.grace(self.since, context.config));
-        }
+        let grace = context.heard.grace(self.since, context.config);
+        self.begins = self.begins.max(self.since.after(grace));
     }
 
     /// Until when it leads by what was read back, from when its grace period is over.
@@ -78,10 +80,17 @@ impl Held {
         Some(self.evidence?.after(context.config.takeover))
     }
 
-    /// The same if it leads now.
+    /// The same if it leads now, or may.
     pub(super) fn leads(&self, context: &Context<'_>) -> Option<Time> {
         let until = self.until(context)?;
-        (self.office() <= context.now && context.now < until).then_some(until)
+        let waited = self.since.after(self.grace) <= context.now;
+        (waited && context.now < until).then_some(until)
+    }
+
+    /// Nobody can take office by it as it is: nothing of its own was read back lately.
+    fn is_barren(&self, context: &Context<'_>) -> bool {
+        let over = self.until(context).is_none_or(|until| until <= context.now);
+        over && self.begins() <= context.now && ruling(Rule::SilentReadAnew)
     }
 
     pub(super) const fn fence(&self) -> Fence {
@@ -108,7 +117,15 @@ impl Slot {
     pub(super) fn release(&mut self) {
         self.held = None;
         self.fenceless = None;
-        if matches!(self.bid, Bid::Due(_)) {
+        match self.bid {
+            Bid::Due(_) => self.bid = Bid::Idle,
+            Bid::Idle | Bid::Asked { .. } => self.drop_kept(),
+        }
+    }
+
+    /// A claim that was appended, and will not be read any more, is waited for no longer.
+    pub(super) fn drop_kept(&mut self) {
+        if matches!(self.bid, Bid::Asked { kept: true, .. }) && ruling(Rule::KeptIsKnown) {
             self.bid = Bid::Idle;
         }
     }
@@ -171,15 +188,27 @@ impl Slot {
         self.fenceless = None;
         self.held = Some(match self.held {
             // Nobody else has claimed it since the first one: only the fence is new.
-            Some(held) => Held { fence, epoch, spent: false, ..held },
+            Some(held) if held.epoch == epoch || !ruling(Rule::GraceOfEpoch) => {
+                Held { fence, epoch, spent: false, ..held }
+            }
+            // One whose claim was lost with the epoch before may take office by it for T still.
+            Some(held) => {
+                let begins = held.begins.max(context.now.after(held.grace));
+                Held { fence, epoch, begins, spent: false, ..held }
+            }
             None => {
                 let assigned = self.assigned.map_or(context.now, |assigned| assigned.at);
                 let read = ruling(Rule::GraceFromReadBack);
                 let since = if read { context.now } else { assigned };
                 let grace = context.config.grace_period();
-                Held { since, grace, fence, epoch, evidence: None, spent: false }
+                let begins = since.after(grace);
+                Held { since, grace, begins, fence, epoch, evidence: None, spent: false }
             }
         });
+        if self.held.is_some_and(|held| held.is_barren(context)) {
+            // It is to have what it lacks first.
+            self.pause(context);
+        }
     }
 
     /// An own record that was sent then came after the claim.
@@ -201,7 +230,7 @@ impl Slot {
             return;
         }
         let open = self.reads.as_ref().filter(|reads| reads.is_open());
-        let next = open.filter(|reads| reading == Some(reads.reading)).map(Self::next);
+        let next = open.filter(|reads| reading == Some(reads.reading)).and_then(super::Reads::next);
         // It is read back if it comes where reading goes on.
         let comes = offset.is_some_and(|offset| next.is_some_and(|next| offset >= next));
         if let Bid::Asked { kept, .. } = &mut self.bid {
@@ -258,15 +287,9 @@ impl Slot {
             || !ruling(Rule::ClaimsAfterPosition)
             || !ruling(Rule::ClaimsAssigned);
         let waiting = self.campaigns.values().any(|campaign| !campaign.leads());
-        let needed = self.held.is_none_or(|held| held.spent && ruling(Rule::FenceOnce));
+        let spent = |held: &Held| held.spent && ruling(Rule::FenceOnce);
+        let needed = self.held.is_none_or(|held| spent(&held) || held.is_barren(context));
         let by_claims = ruling(Rule::TheText) && ruling(Rule::TheLaterNeli);
         assigned && read && waiting && needed && by_claims && context.now < Time::MAX
-    }
-
-    fn next(reads: &super::Reads) -> u64 {
-        match reads.place {
-            super::Place::At { next, .. } => next,
-            super::Place::Seeking { .. } => u64::MAX,
-        }
     }
 }

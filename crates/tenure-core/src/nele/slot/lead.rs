@@ -81,11 +81,14 @@ impl Slot {
             held.wait_for_all(context);
         }
         let hold = self.hold(context);
+        let waits = self.held.is_some_and(|held| held.begins() > context.now);
+        let waits = waits && self.by_claims(context);
         let roles: Vec<Role> = self.campaigns.keys().copied().collect();
         for role in roles {
             let spent = self.held.is_some_and(|held| held.spent);
             let Some(campaign) = self.campaigns.get_mut(&role) else { continue };
             match (&mut campaign.phase, hold) {
+                (Phase::Waiting, Some(_)) if waits => {}
                 (Phase::Waiting, Some(hold)) if !spent || !ruling(Rule::FenceOnce) => {
                     // What is led on after a loss ends, and nothing begins by it.
                     if self.assigned.is_some() {

@@ -17,7 +17,7 @@ use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent, Void};
 use super::identity::{Partition, Reading, RebalanceId, Role};
 use super::message::{Entry, Kind, Record, Said};
-use super::reads::{Place, Reads};
+use super::reads::Reads;
 use super::rule::{Rule, ruling};
 use super::words::emit;
 use crate::event::Loss;
@@ -166,6 +166,10 @@ impl Slot {
         if ruling(Rule::Contiguous) {
             self.void(Void::Broken { why }, context);
         }
+        self.drop_kept();
+        if self.bid == Bid::Idle && context.config.mode == Mode::AtMostOne {
+            self.pause(context);
+        }
     }
 
     /// What was written is there, and is not read: something stands in the way.
@@ -202,7 +206,7 @@ impl Slot {
         }
         let claimed = self.claimed_after(records, context);
         for record in records {
-            let next = self.pass(record.offset);
+            let next = self.reads.as_mut().map_or(0, |reads| reads.pass(record.offset));
             if record.offset >= next || !ruling(Rule::BacklogIsOld) {
                 self.refresh(record, context);
             }
@@ -223,14 +227,6 @@ impl Slot {
         };
         let last = records.iter().rfind(own).map(|record| record.offset);
         last.filter(|_| !ruling(Rule::ClaimReadOnce))
-    }
-
-    /// Reading goes on after this offset. Says where it was before.
-    fn pass(&mut self, offset: u64) -> u64 {
-        let Some(Place::At { next, .. }) = self.reads.as_mut().map(|reads| &mut reads.place) else {
-            return 0;
-        };
-        core::mem::replace(next, offset.saturating_add(1).max(*next))
     }
 
     /// Somebody writes: V is now.
@@ -261,7 +257,7 @@ impl Slot {
             }
             Said::Entry(entry) if !entry.is_formed() => self.unreadable(context),
             Said::Entry(entry) => {
-                let ours = entry.group == context.config.group || !ruling(Rule::ClaimsByGroup);
+                let ours = Self::is_rival(entry, context);
                 if entry.kind == Kind::Claim && ours && ruling(Rule::ForeignClaimVoids) {
                     self.void(Void::Claimed { by: Some(entry.sender.clone()) }, context);
                 }
@@ -271,6 +267,13 @@ impl Slot {
         if !ruling(Rule::EvidenceIsOwn) {
             self.evidence(context.now);
         }
+    }
+
+    /// Whether its sender is of the group of this process: those of others share only the topic.
+    fn is_rival(entry: &Entry, context: &Context<'_>) -> bool {
+        let group = entry.group == context.config.group || !ruling(Rule::ClaimsByGroup);
+        let election = entry.election == context.config.election;
+        group && (election || !ruling(Rule::ClaimsByElection))
     }
 
     fn unreadable(&mut self, context: &mut Context<'_>) {
@@ -295,8 +298,8 @@ impl Slot {
     pub(super) fn due(&self, context: &Context<'_>) -> Option<Time> {
         let seek = self.reads.as_ref().and_then(|reads| reads.due(context.config));
         let hold = self.until(context);
-        let office = self.held.as_ref().map(Held::office);
-        let dues = [seek, hold, office, self.bid.due()];
+        let begins = self.held.as_ref().map(Held::begins);
+        let dues = [seek, hold, begins, self.bid.due()];
         dues.into_iter().flatten().filter(|due| *due > context.now && *due < Time::MAX).min()
     }
 

@@ -51,8 +51,8 @@ impl Slot {
             return Waiting::Refused { obstacles, missing: Vec::new() };
         }
         let read = self.reads.as_ref().is_some_and(|reads| reads.is_open());
-        let office = self.held.as_ref().map(Held::office);
-        let (label, why) = match (context.config.mode, office) {
+        let begins = self.held.as_ref().map(Held::begins);
+        let (label, why) = match (context.config.mode, begins) {
             _ if !read => ("position", "its end is looked for"),
             (Mode::AtLeastOne, _) => ("silent", "nothing was read of it yet"),
             (Mode::AtMostOne, Some(until)) if until > context.now => {

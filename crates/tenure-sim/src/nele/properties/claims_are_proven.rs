@@ -1,7 +1,7 @@
 use tenure_core::nele::{Config, Mode, Partition};
 use tenure_core::{Fence, Time};
 
-use super::{Check, Emergence, Fact, Property};
+use super::{Check, Emergence, Fact, Own, Property};
 use crate::nele::account::Proof;
 use crate::scenario::Claimed;
 
@@ -23,6 +23,9 @@ impl Property<Emergence> for ClaimsAreProven {
         match fact {
             Fact::Claimed(claim) => judge(check, &claim),
             Fact::Handled { node, .. } => lowered(check, node),
+            Fact::Own(Own::Voided { node, partition, claimed: true }) => {
+                voided(check, node, Partition(partition))
+            }
             _ => Ok(()),
         }
     }
@@ -57,7 +60,10 @@ fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
         return Err(format!("{name} claims {of}, and has no claim in the log that counts"));
     };
     let now = check.plan.conditions.sites[node].clock.shows(claim.decided);
-    let office = proof.since.after(grace(&config));
+    // A leadership that goes on has its own fence, and the claim may be a later one.
+    let goes_on = check.own(claim).is_some();
+    let since = if goes_on { proof.since } else { proof.renewed };
+    let office = since.after(grace(&config));
     let until = proof.evidence.map_or(Time::ZERO, |sent| sent.after(config.takeover));
     if now < office || claim.ends > until {
         return Err(format!(
@@ -65,8 +71,6 @@ fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
             claim.ends
         ));
     }
-    // A leadership that goes on has its own fence, and the claim may be a later one.
-    let goes_on = check.own(claim).is_some();
     // It was due before this was read.
     let at = check.own.account(node).map(|account| account.at);
     if proof.stale.is_some_and(|stale| Some(stale) != at) && !goes_on {
@@ -93,6 +97,18 @@ fn fence(config: &Config, proof: &Proof) -> Option<Fence> {
     let epoch = u64::from(config.fence_base) + u64::from(proof.epoch?);
     let fits = epoch < 1 << 24 && proof.offset < 1 << 40;
     fits.then(|| Fence::new(epoch << 40 | proof.offset))
+}
+
+/// A claim of somebody else, or something that may be one, is what ends it.
+fn voided(check: &Check<'_>, node: usize, partition: Partition) -> Result<(), String> {
+    let Some(account) = check.own.account(node) else { return Ok(()) };
+    let read = account.partitions.get(&partition);
+    let heard =
+        read.is_none_or(|read| read.ended == Some(account.at) || read.changed == Some(account.at));
+    match heard {
+        true => Ok(()),
+        false => Err(format!("{} takes its claim to {partition} for void", check.name(node))),
+    }
 }
 
 /// All effects of the input before this one have been carried out.

@@ -7,7 +7,7 @@ use crate::nele::plan::topic;
 use crate::scenario::history::Leadership;
 
 /// Rulings 5 and 10: whoever hears of another topic, or of another number of partitions, leads
-/// nothing from then on.
+/// nothing from then on; and nobody else does so.
 #[derive(Debug, Default)]
 pub(in super::super) struct Halted {
     /// Which topic the present life of each node began with.
@@ -29,6 +29,9 @@ impl Property<Emergence> for Halted {
                 self.halted.remove(&node);
             }
             Fact::Own(Own::Heard { node, report, .. }) => self.hear(check, node, report),
+            Fact::Own(Own::Halts { node }) if !self.halted.contains_key(&node) => {
+                return Err(format!("{} leads nothing for ever, for no reason", check.name(node)));
+            }
             Fact::Claimed(claim) => {
                 if let Some(why) = self.halted.get(&claim.node) {
                     let (name, election) = (check.name(claim.node), check.election(claim.election));
@@ -76,7 +79,8 @@ impl Halted {
                 }
                 let other = |said: &Said| match said {
                     Said::Entry(entry) => {
-                        entry.group == config.group && entry.partitions != config.partitions
+                        let ours = entry.election == config.election && entry.group == config.group;
+                        ours && entry.partitions != config.partitions
                     }
                     Said::Nothing | Said::Unreadable => false,
                 };

@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use tenure_core::nele::{Kind, Process, Report, Said};
+use tenure_core::nele::{Config, Kind, Process, Report, Request, Said, Terms};
 use tenure_core::{LeaderView, Time, View};
 
 use super::{Check, Emergence, Fact, Own, Property};
+use crate::nele::account::Read;
 
 /// Observers: a leader that is shown has said so itself, in a record of this election, and lately;
 /// a vacancy is shown by one that has listened for as long as anybody may lead who was not heard;
@@ -22,8 +24,8 @@ struct Hearing {
     /// Since when without a break, and when last.
     since: Option<Time>,
     last: Time,
-    /// When each process was heard last.
-    leads: BTreeMap<Process, Time>,
+    /// When each process was heard last, and for how long it may lead after that.
+    leads: BTreeMap<Process, (Time, Duration)>,
     /// What its clock showed when its timer went off last.
     handled: Time,
 }
@@ -44,6 +46,14 @@ impl Property<Emergence> for Shown {
                 hearing.last = hearing.last.max(at);
                 if !begins {
                     self.views.remove(&(node, election));
+                }
+            }
+            Fact::Own(Own::Asked { node, request: Request::Stop(_), .. }) => {
+                // What is said now is missed.
+                let account = check.own.account(node);
+                let reads = account.is_some_and(|one| one.partitions.values().any(Read::is_open));
+                if let Some(hearing) = self.hearing.get_mut(&node).filter(|_| !reads) {
+                    hearing.since = None;
                 }
             }
             Fact::Own(Own::Heard { node, report, at }) => self.hear(check, node, report, at),
@@ -86,7 +96,8 @@ impl Shown {
                 && entry.kind == Kind::Beat
                 && entry.election == config.election
             {
-                hearing.leads.insert(entry.sender.clone(), at);
+                let leads = leads_for(config, &entry.terms);
+                hearing.leads.insert(entry.sender.clone(), (at, leads));
             }
         }
     }
@@ -109,13 +120,12 @@ impl Shown {
         let Some(process) = check.plan.process(node) else { return Ok(()) };
         let config = &process.config;
         let Some(hearing) = self.hearing.get(&node) else { return Ok(()) };
-        let leads = config.heard_leads().max(config.silence());
         let own = |leader: &LeaderView| leader.incarnation == check.history.lives[node];
         let late = |leader: &&LeaderView| {
             let mut heard = hearing.leads.iter().filter(|(who, _)| {
                 who.id.as_str() == &*leader.id && Some(who.incarnation) == leader.incarnation
             });
-            !own(leader) && heard.all(|(_, heard)| at.since(*heard) > leads)
+            !own(leader) && heard.all(|(_, (heard, leads))| at.since(*heard) > *leads)
         };
         let deaf = at.since(hearing.last) > config.silence() * 2;
         let wrong = match view {
@@ -148,6 +158,19 @@ impl Shown {
         }
         Ok(())
     }
+}
+
+/// How long one with these terms may lead after it was heard. One with others than the own ones
+/// may take as long as its T to write.
+fn leads_for(config: &Config, terms: &Terms) -> Duration {
+    if *terms == config.terms() {
+        return config.heard_leads().max(config.silence());
+    }
+    let parts = u128::from(config.drift.parts_per_billion());
+    let span = 2 * terms.takeover.as_nanos() * (1_000_000_000 + parts);
+    let span = span.div_ceil(1_000_000_000 - parts) + 1;
+    let span = Duration::from_nanos(u64::try_from(span).unwrap_or(u64::MAX));
+    (span + config.fetch_wait).max(config.heard_leads()).max(config.silence())
 }
 
 fn not_heard(leader: &LeaderView) -> String {

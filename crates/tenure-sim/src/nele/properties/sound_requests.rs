@@ -32,7 +32,7 @@ impl Property<Emergence> for SoundRequests {
             }) => {
                 self.gives.insert(node, *id);
             }
-            Fact::Own(Own::Voided { node, partition }) => {
+            Fact::Own(Own::Voided { node, partition, .. }) => {
                 self.void.insert((node, Partition(partition)));
             }
             Fact::Own(Own::Asked { node, request, .. }) => {
