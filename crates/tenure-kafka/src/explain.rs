@@ -1,12 +1,16 @@
 //! What an error of the client library means here, and what to do about it.
 
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
+use rdkafka::types::RDKafkaConfRes;
 
 use crate::told::Reason;
 
 /// An error in the library's words, with what was said beside it, and what to do.
 #[must_use]
 pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> String {
+    if let KafkaError::ClientConfig(code, _, name, _) = error {
+        return refused(name, *code);
+    }
     let code = error.rdkafka_error_code();
     let said = match (reason, code) {
         (Some(reason), Some(code)) if reason.code == Some(code) => reason.text.clone(),
@@ -24,6 +28,20 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> String {
     }
 }
 
+/// A property that the library does not take. Its own words repeat the value, which may be a
+/// secret.
+pub(crate) fn refused(name: &str, code: RDKafkaConfRes) -> String {
+    match is_unknown(code) {
+        true => format!("the client library has no property {name}"),
+        false => format!("the client library does not take the value of {name}"),
+    }
+}
+
+/// Whether a property is refused for its name.
+pub(crate) fn is_unknown(code: RDKafkaConfRes) -> bool {
+    code == RDKafkaConfRes::RD_KAFKA_CONF_UNKNOWN
+}
+
 /// What to do, where somebody has to.
 fn remedy(code: Code) -> Option<&'static str> {
     Some(match code {
@@ -39,8 +57,12 @@ fn remedy(code: Code) -> Option<&'static str> {
             "members of the group use other assignment strategies, or the other group protocol: \
              take another --group, or stop them"
         }
-        Code::FencedInstanceId | Code::UnreleasedInstanceId => {
+        Code::FencedInstanceId => {
             "another member has the same group.instance.id: each needs one of its own"
+        }
+        Code::UnreleasedInstanceId => {
+            "another member has the same group.instance.id, or had it when it was killed: each \
+             needs one of its own, and one that was killed keeps it until the session timeout"
         }
         Code::GroupAuthorizationFailed => {
             "the user must be allowed to read the group (kafka-acls.sh --operation Read --group)"
@@ -89,5 +111,18 @@ mod tests {
                 .ends_with(": no such user: check --user, --password-file and --sasl-mechanism")
         );
         assert_eq!(error(&KafkaError::Canceled, None), KafkaError::Canceled.to_string());
+    }
+
+    #[test]
+    fn the_value_of_a_property_is_not_repeated() {
+        for (name, said) in [
+            ("ssl.keystore.pasword", "the client library has no property ssl.keystore.pasword"),
+            ("debug", "the client library does not take the value of debug"),
+        ] {
+            let mut config = rdkafka::ClientConfig::new();
+            let refused = config.set(name, "S3cret").create_native_config().err().unwrap();
+            assert!(refused.to_string().contains("S3cret"), "{refused}");
+            assert_eq!(error(&refused, None), said);
+        }
     }
 }

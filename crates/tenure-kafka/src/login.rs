@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// As whom to log in, by SASL. Other mechanisms, as OAUTHBEARER, are set by
-/// [properties](crate::Property).
+/// As whom to log in, by SASL. The library is built without other mechanisms, as OAUTHBEARER and
+/// GSSAPI, whose [properties](crate::Property) are refused.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
     /// How the password is proved.

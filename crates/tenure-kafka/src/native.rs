@@ -45,6 +45,15 @@ pub fn header<'m>(message: &'m BorrowedMessage<'_>, name: &CStr) -> Option<&'m [
     Some(unsafe { std::slice::from_raw_parts(value.cast(), length) })
 }
 
+/// What this user may do with a topic, as far as it matters here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rights {
+    /// Read records.
+    pub read: bool,
+    /// Write some.
+    pub write: bool,
+}
+
 /// The id of the topic called `name`: a topic that is made anew has another.
 /// Blocks until the cluster has answered, or `within` has passed.
 pub fn topic_id<C: ClientContext>(
@@ -52,9 +61,28 @@ pub fn topic_id<C: ClientContext>(
     name: &CStr,
     within: Duration,
 ) -> Result<u128, KafkaError> {
+    topic(client, name, within, false).map(|(id, _)| id)
+}
+
+/// The id of the topic called `name`, and what this user may do with it; nothing if brokers do not
+/// say. Blocks as [`topic_id`] does.
+pub fn topic_rights<C: ClientContext>(
+    client: &Client<C>,
+    name: &CStr,
+    within: Duration,
+) -> Result<(u128, Option<Rights>), KafkaError> {
+    topic(client, name, within, true)
+}
+
+fn topic<C: ClientContext>(
+    client: &Client<C>,
+    name: &CStr,
+    within: Duration,
+    with_rights: bool,
+) -> Result<(u128, Option<Rights>), KafkaError> {
     let client = client.native_ptr();
     let millis = i32::try_from(within.as_millis()).unwrap_or(i32::MAX).max(1);
-    let event = describe(client, name, millis).ok_or(failed(TIMED_OUT))?;
+    let event = describe(client, name, millis, with_rights).ok_or(failed(TIMED_OUT))?;
     // SAFETY: the event is ours until it is dropped, and all that is read below is its own.
     unsafe {
         let error = c::rd_kafka_event_error(event.pointer());
@@ -85,8 +113,29 @@ pub fn topic_id<C: ClientContext>(
             c::rd_kafka_Uuid_least_significant_bits(id),
         ];
         let [most, least] = halves.map(|half| u128::from(half.cast_unsigned()));
-        Ok(most << 64 | least)
+        Ok((most << 64 | least, rights(topic)))
     }
+}
+
+/// What is said of the user's rights; nothing if that was not asked for, or is not known.
+///
+/// # Safety
+///
+/// The description must be valid.
+unsafe fn rights(topic: *const c::rd_kafka_TopicDescription_t) -> Option<Rights> {
+    use c::rd_kafka_AclOperation_t::{RD_KAFKA_ACL_OPERATION_READ, RD_KAFKA_ACL_OPERATION_WRITE};
+    let mut count = 0;
+    // SAFETY: the caller says that it is valid.
+    let all = unsafe { c::rd_kafka_TopicDescription_authorized_operations(topic, &raw mut count) };
+    if all.is_null() {
+        return None;
+    }
+    // SAFETY: so many belong to the description. They are read as the numbers that they are: a
+    // broker may know operations that the library has no name for.
+    let all = unsafe { std::slice::from_raw_parts(all.cast::<u32>(), count) };
+    let may = |operation: c::rd_kafka_AclOperation_t| all.contains(&(operation as u32));
+    let (read, write) = (RD_KAFKA_ACL_OPERATION_READ, RD_KAFKA_ACL_OPERATION_WRITE);
+    Some(Rights { read: may(read), write: may(write) })
 }
 
 /// Asks about a topic, and waits for the answer.
@@ -94,6 +143,7 @@ fn describe(
     client: *mut c::rd_kafka_t,
     name: &CStr,
     millis: i32,
+    with_rights: bool,
 ) -> Option<Owned<c::rd_kafka_event_t>> {
     // SAFETY: the client outlives all of this, as its owner is borrowed. Each pointer is checked
     // and destroyed once, in the opposite order; the library copies the names.
@@ -111,6 +161,12 @@ fn describe(
             said.as_mut_ptr(),
             said.len(),
         );
+        if with_rights {
+            // An error is one that must be given back; without what was asked for nothing is known.
+            let error =
+                c::rd_kafka_AdminOptions_set_include_authorized_operations(options.pointer(), 1);
+            drop(Owned::new(error, c::rd_kafka_error_destroy));
+        }
         let mut names = [name.as_ptr()];
         let topics = Owned::new(
             c::rd_kafka_TopicCollection_of_topic_names(names.as_mut_ptr(), names.len()),

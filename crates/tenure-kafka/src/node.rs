@@ -243,7 +243,7 @@ impl<C: Class> Builder<C> {
         if config.mode != C::MODE {
             return Err(StartError::Mode { mode: config.mode, handles: C::MODE });
         }
-        let Made { id: topic, anew, session } = topic::ensure(&options, &config).await?;
+        let Made { id: topic, anew, session, load } = topic::ensure(&options, &config).await?;
         let ledger = Ledger::new(&options, config.clone())?;
         let (incarnation, seed) = (driver::random()?, driver::seed()?);
         let who = Process { id: config.id.clone(), incarnation };
@@ -257,6 +257,7 @@ impl<C: Class> Builder<C> {
             group_protocol: options.group_protocol,
             session,
             group: config.group_id(),
+            load,
         });
         let (settings, others) = (config.clone(), Others::new(who.clone()));
         let begin = move || {
@@ -265,8 +266,8 @@ impl<C: Class> Builder<C> {
                 ledger,
                 notices: said,
                 counters: Counters::default(),
-                class: PhantomData,
                 others,
+                class: PhantomData,
             };
             (wired, Nele::new(settings), start)
         };

@@ -5,6 +5,7 @@ use std::fmt;
 use tenure_core::ElectionName;
 use tenure_core::nele::{OwnEvent, TopicId};
 
+use crate::load::Load;
 use crate::options::GroupProtocol;
 use crate::session::Session;
 
@@ -26,6 +27,8 @@ pub enum Notice {
         session: Session,
         /// The group as the coordinator knows it.
         group: String,
+        /// How much it writes at most.
+        load: Load,
     },
     /// What the protocol itself tells.
     Protocol {
@@ -63,13 +66,13 @@ impl Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Began { topic, id, anew, group_protocol, session, group } => {
+            Self::Began { topic, id, anew, group_protocol, session, group, load } => {
                 let made = if *anew { ", made just now" } else { "" };
                 write!(
                     f,
                     "topic {topic} ({id}){made}, group {group}, protocol {group_protocol}: "
                 )?;
-                session.fmt(f)
+                write!(f, "{session}; {load}")
             }
             Self::Protocol { election: Some(election), event } => write!(f, "{election}: {event}"),
             Self::Protocol { election: None, event } => event.fmt(f),

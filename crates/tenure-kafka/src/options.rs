@@ -10,6 +10,7 @@ use tenure_tls::{Identity, Pem, PemError};
 use crate::broker::Broker;
 use crate::login::{Login, LoginError};
 use crate::property::Property;
+use crate::{explain, settings};
 
 /// How the ledger is reached. Checked by [`check`](Self::check); cheap to clone afterwards.
 ///
@@ -44,6 +45,13 @@ pub struct Options {
     pub login: Option<Login>,
     /// What else the client library is to be set to.
     pub properties: Vec<Property>,
+    /// Whether this process only asks who leads, and needs no right to write.
+    pub only_asks: bool,
+    /// For how many roles this process will stand at most, if fewer than [`Config`]'s limits allow:
+    /// a topic that does not take a record that names them all is refused.
+    ///
+    /// [`Config`]: tenure_core::nele::Config
+    pub roles: Option<u32>,
 }
 
 /// By which protocol members join their group. All members of one must use the same.
@@ -81,6 +89,8 @@ impl Options {
             tls: None,
             login: None,
             properties: Vec::new(),
+            only_asks: false,
+            roles: None,
         }
     }
 
@@ -109,7 +119,22 @@ impl Options {
         if let Some(login) = &self.login {
             login.password.read()?;
         }
+        for (nth, property) in self.properties.iter().enumerate() {
+            settings::take(property).map_err(|code| OptionsError::Property {
+                nth,
+                why: explain::refused(property.name(), code),
+                unknown: explain::is_unknown(code),
+            })?;
+        }
         Ok(CheckedOptions(Arc::new(self)))
+    }
+
+    /// The id of a static member, if one is set: a member that its group keeps a place for.
+    #[must_use]
+    pub fn static_id(&self) -> Option<&str> {
+        let of_it = |property: &&Property| property.name() == "group.instance.id";
+        let last = self.properties.iter().rev().find(of_it);
+        last.map(Property::value).filter(|id| !id.is_empty())
     }
 
     /// The brokers, as the client library and Kafka's tools take them.
@@ -126,6 +151,14 @@ const TOPIC_MAX: usize = 249;
 /// [`Options`] that [`Options::check`] has let pass.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckedOptions(Arc<Options>);
+
+#[cfg(test)]
+impl CheckedOptions {
+    /// Of files that are not there.
+    pub(crate) fn unchecked(options: Options) -> Self {
+        Self(Arc::new(options))
+    }
+}
 
 impl Deref for CheckedOptions {
     type Target = Options;
@@ -184,6 +217,16 @@ pub enum OptionsError {
     /// Not a known protocol.
     #[error("a group protocol is one of: classic, consumer")]
     GroupProtocol,
+    /// The client library does not take a property. Its value, which may be a secret, is not told.
+    #[error("{why}")]
+    Property {
+        /// Which of them, from 0.
+        nth: usize,
+        /// With its name.
+        why: String,
+        /// There is none of that name.
+        unknown: bool,
+    },
     /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),
@@ -217,6 +260,26 @@ mod tests {
         let two =
             Options { brokers: vec!["a:1".parse().unwrap(), "b:2".parse().unwrap()], ..right() };
         assert_eq!(two.check().unwrap().addresses(), "a:1,b:2");
+        assert_eq!(right().static_id(), None);
+        let properties = ["group.instance.id=a", "group.instance.id=b"].map(|it| it.parse());
+        let properties = properties.into_iter().collect::<Result<_, _>>().unwrap();
+        assert_eq!(Options { properties, ..right() }.static_id(), Some("b"));
         assert!("eager".parse::<GroupProtocol>().is_err());
+    }
+
+    #[test]
+    fn a_property_that_the_library_does_not_take_is_told_without_its_value() {
+        for (second, wrong) in [
+            ("ssl.keystore.pasword", "the client library has no property ssl.keystore.pasword"),
+            ("debug", "the client library does not take the value of debug"),
+        ] {
+            let mut options = Options::new(vec!["host:9092".parse().unwrap()], "prices");
+            options.properties.push("client.rack=b".parse().unwrap());
+            options.properties.push(format!("{second}=S3cret").parse().unwrap());
+            let error = options.check().unwrap_err();
+            assert!(matches!(error, OptionsError::Property { nth: 1, .. }), "{error}");
+            assert_eq!(error.to_string(), wrong);
+            assert!(!format!("{error:?}").contains("S3cret"), "{error:?}");
+        }
     }
 }

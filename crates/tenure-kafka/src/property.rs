@@ -59,7 +59,7 @@ impl FromStr for Property {
         if name.is_empty() || given.contains('\0') {
             return Err(PropertyError::NoValue);
         }
-        match FIXED.iter().find(|fixed| fixed.covers(name)) {
+        match fixed(name) {
             Some(fixed) => Err(PropertyError::Fixed { name: name.to_owned(), why: fixed.why }),
             None => Ok(Self { name: name.to_owned(), value: value.trim().to_owned() }),
         }
@@ -89,6 +89,8 @@ pub enum Why {
     Flag(&'static str),
     /// The protocol needs this value.
     Needs(&'static str, &'static str),
+    /// This client has nothing that reads it; what to use instead.
+    Lacks(&'static str, &'static str),
 }
 
 impl fmt::Display for Why {
@@ -96,6 +98,7 @@ impl fmt::Display for Why {
         match self {
             Self::Flag(flag) => write!(f, "use {flag}"),
             Self::Needs(value, reason) => write!(f, "it is always {value}, as {reason}"),
+            Self::Lacks(what, instead) => write!(f, "this client has no {what}: {instead}"),
         }
     }
 }
@@ -120,10 +123,30 @@ const fn needs(name: &'static str, value: &'static str, reason: &'static str) ->
     Fixed { name, why: Why::Needs(value, reason) }
 }
 
+const fn lacks(name: &'static str, what: &'static str, instead: &'static str) -> Fixed {
+    Fixed { name, why: Why::Lacks(what, instead) }
+}
+
+/// The one that covers `name`, if it is not the user's.
+fn fixed(name: &str) -> Option<&'static Fixed> {
+    FIXED.iter().find(|fixed| fixed.covers(name))
+}
+
+/// Whether what we set is under a name that no user can set.
+#[cfg(test)]
+pub(crate) fn is_fixed(name: &str) -> bool {
+    fixed(name).is_some()
+}
+
 /// Positions are looked up at each assignment.
 const POSITIONS: &str = "reading begins at the end that is looked up after an assignment";
 /// The log decides.
 const ACKNOWLEDGED: &str = "what is acknowledged must be in every copy, once and in order";
+/// Takeover, sessions and hand-overs are sums.
+const SUMS: &str = "the times of a hand-over are computed with it";
+/// By which users are known, as librdkafka is built here.
+const LOGINS: &str = "log in with --user and --password-file, by PLAIN or SCRAM \
+                      (--sasl-mechanism), or with a certificate (--cert)";
 
 /// What is not the user's, under every name that the library has for it.
 const FIXED: &[Fixed] = &[
@@ -176,6 +199,26 @@ const FIXED: &[Fixed] = &[
     needs("queue.buffering.max.ms", "0", "a record that is held back is evidence that is late"),
     needs("allow.auto.create.topics", "false", "a topic is created with the settings it needs"),
     needs("log.queue", "true", "the library's log is ours"),
+    needs("delivery.report.only.error", "false", "what became of a claim must be told"),
+    needs("socket.timeout.ms", "10000, and the delivery timeout of one that writes", SUMS),
+    needs("socket.max.fails", "1", "a broker that stands still must be left"),
+    needs("reconnect.backoff.ms", "100", SUMS),
+    needs("reconnect.backoff.jitter.ms", "0", SUMS),
+    needs("reconnect.backoff.max.ms", "1000", SUMS),
+    needs("retry.backoff.ms", "100", SUMS),
+    needs("retry.backoff.max.ms", "1000", SUMS),
+    needs("fetch.error.backoff.ms", "100", SUMS),
+    needs("fetch.queue.backoff.ms", "1000", SUMS),
+    needs("topic.metadata.refresh.fast.interval.ms", "100", SUMS),
+    needs("coordinator.query.interval.ms", "5000", SUMS),
+    needs("queued.max.messages.kbytes", "4096", "what waits to be read must stay little"),
+    needs("plugin.library.paths", "unused", "a plugin can change all of these"),
+    needs("test.", "unused", "what a broker that is only played says is no evidence"),
+    lacks("sasl.oauthbearer.", "OAUTHBEARER", LOGINS),
+    lacks("enable.sasl.oauthbearer.", "OAUTHBEARER", LOGINS),
+    lacks("https.", "OAUTHBEARER", LOGINS),
+    lacks("sasl.kerberos.", "GSSAPI", LOGINS),
+    lacks("sasl.jaas.config", "JAAS, which is Java's", LOGINS),
 ];
 
 #[cfg(test)]
@@ -220,7 +263,21 @@ mod tests {
         for given in ["secret", "=secret", "", "a\0b=secret"] {
             assert_eq!(told(given), "--kafka-property takes NAME=VALUE, as client.rack=b");
         }
-        let secret: Property = "sasl.oauthbearer.client.secret=secret".parse().unwrap();
-        assert_eq!(format!("{secret:?}"), "Property(sasl.oauthbearer.client.secret)");
+        let secret: Property = "ssl.keystore.password=secret".parse().unwrap();
+        assert_eq!(format!("{secret:?}"), "Property(ssl.keystore.password)");
+    }
+
+    #[test]
+    fn a_login_that_this_client_does_not_have_is_refused_with_those_that_it_has() {
+        for (given, what) in [
+            ("sasl.oauthbearer.client.secret=secret", "this client has no OAUTHBEARER: "),
+            ("enable.sasl.oauthbearer.unsecure.jwt=true", "this client has no OAUTHBEARER: "),
+            ("sasl.kerberos.keytab=/secret", "this client has no GSSAPI: "),
+            ("sasl.jaas.config=x password=\"secret\"", "this client has no JAAS"),
+        ] {
+            let told = told(given);
+            assert!(told.contains(what) && told.contains("--user") && told.contains("SCRAM"));
+            assert!(!told.contains("secret\"") && !told.contains("=secret"), "{told}");
+        }
     }
 }

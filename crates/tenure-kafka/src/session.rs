@@ -21,8 +21,24 @@ pub enum Session {
         /// How often members report.
         heartbeat: Duration,
     },
-    /// It is not known what brokers allow or set: their settings cannot be read.
-    Unknown,
+    /// It is not known what brokers allow, or what the group's is.
+    Unknown(Unread),
+}
+
+/// Whose settings cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unread {
+    /// The brokers'.
+    Brokers,
+    /// The group's, whose session timeout is the brokers' unless another one is set for it.
+    Group {
+        /// As the coordinator knows it.
+        group: String,
+        /// The brokers', if that can be read.
+        usual: Option<Duration>,
+        /// On how much the settings count.
+        session: Duration,
+    },
 }
 
 /// Settings that do not fit what brokers allow or set.
@@ -69,23 +85,33 @@ impl fmt::Display for Session {
                 f,
                 "the session timeout is the group's, {timeout:?}, with reports every {heartbeat:?}"
             ),
-            Self::Unknown => f.write_str(
-                "what session timeout brokers allow or set is not known: their settings cannot be \
-                 read (kafka-acls.sh --operation DescribeConfigs --cluster)",
+            Self::Unknown(Unread::Brokers) => f.write_str(
+                "what session timeout brokers allow is not known: their settings cannot be read \
+                 (kafka-acls.sh --operation DescribeConfigs --cluster)",
             ),
+            Self::Unknown(Unread::Group { group, usual, session }) => {
+                write!(f, "the session timeout is the group's, and not known: ")?;
+                if let Some(usual) = usual {
+                    write!(f, "{usual:?} unless another one is set for the group, ")?;
+                }
+                write!(
+                    f,
+                    "and the settings count on {session:?}; the group's settings cannot be read \
+                     (kafka-acls.sh --operation DescribeConfigs --group {group})"
+                )
+            }
         }
     }
 }
 
 /// Which settings are looked at, of a broker.
-pub(crate) const NAMES: [&str; 4] = [
+pub(crate) const NAMES: [&str; 3] = [
     "group.min.session.timeout.ms",
     "group.max.session.timeout.ms",
     "group.consumer.session.timeout.ms",
-    "group.consumer.heartbeat.interval.ms",
 ];
 
-/// The same of a group, which go before those of the broker; nothing for the first two.
+/// The same of a group.
 pub(crate) const OF_GROUP: [&str; 2] =
     ["consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"];
 
@@ -98,10 +124,10 @@ pub(crate) fn resources(broker: i32, group: &str) -> [ResourceSpecifier<'_>; 2] 
 pub(crate) fn check(
     protocol: GroupProtocol,
     config: &Config,
-    broker: [Option<Duration>; 4],
+    broker: [Option<Duration>; 3],
     group: [Option<Duration>; 2],
 ) -> Result<Session, SessionError> {
-    let [least, most, timeout, heartbeat] = broker;
+    let [least, most, timeout] = broker;
     let session = config.session_timeout;
     match protocol {
         GroupProtocol::Classic => match (least, most) {
@@ -109,9 +135,10 @@ pub(crate) fn check(
                 Err(SessionError::NotAllowed { session, least, most })
             }
             (Some(_), Some(_)) => Ok(Session::Own),
-            _ => Ok(Session::Unknown),
+            _ => Ok(Session::Unknown(Unread::Brokers)),
         },
-        GroupProtocol::Consumer => match (group[0].or(timeout), group[1].or(heartbeat)) {
+        // Who may read a group's settings is told the brokers' where none are set for it.
+        GroupProtocol::Consumer => match (group[0], group[1]) {
             (Some(timeout), Some(heartbeat)) => {
                 let reports = config.heartbeat_interval;
                 if timeout > session || heartbeat > reports {
@@ -119,7 +146,10 @@ pub(crate) fn check(
                 }
                 Ok(Session::OfGroup { timeout, heartbeat })
             }
-            _ => Ok(Session::Unknown),
+            _ => {
+                let group = config.group_id();
+                Ok(Session::Unknown(Unread::Group { group, usual: timeout, session }))
+            }
         },
     }
 }
@@ -144,23 +174,41 @@ mod tests {
 
     #[test]
     fn a_session_that_is_not_allowed_is_told_with_both_numbers() {
-        let broker = [s(6), s(1800), s(45), s(5)];
+        let broker = [s(6), s(1800), s(45)];
         let ask = |session| check(GroupProtocol::Classic, &config(session), broker, [None; 2]);
         assert_eq!(ask(6), Ok(Session::Own));
         let said = ask(5).unwrap_err().to_string();
         assert!(said.starts_with("session timeout is 5s; brokers allow 6s to 1800s"), "{said}");
-        let unread = check(GroupProtocol::Classic, &config(5), [None; 4], [None; 2]);
-        assert_eq!(unread, Ok(Session::Unknown));
+        let unread = check(GroupProtocol::Classic, &config(5), [None; 3], [None; 2]);
+        assert_eq!(unread, Ok(Session::Unknown(Unread::Brokers)));
     }
 
     #[test]
     fn a_group_whose_session_is_longer_is_told_and_what_is_set_for_it_goes_first() {
-        let broker = [s(6), s(1800), s(45), s(2)];
+        let broker = [s(6), s(1800), s(45)];
         let ask = |group| check(GroupProtocol::Consumer, &config(10), broker, group);
-        let said = ask([None; 2]).unwrap_err().to_string();
+        let said = ask([s(45), s(2)]).unwrap_err().to_string();
         assert!(said.contains("is the group's, 45s") && said.contains("count on 10s"), "{said}");
         let (timeout, heartbeat) = (Duration::from_secs(8), Duration::from_secs(2));
-        assert_eq!(ask([s(8), None]), Ok(Session::OfGroup { timeout, heartbeat }));
+        assert_eq!(ask([s(8), s(2)]), Ok(Session::OfGroup { timeout, heartbeat }));
         ask([s(8), s(3)]).unwrap_err();
+    }
+
+    /// The brokers' may be shorter than what is set for the group.
+    #[test]
+    fn a_group_whose_settings_cannot_be_read_is_not_taken_for_one_without() {
+        let ask = |broker, group| check(GroupProtocol::Consumer, &config(10), broker, group);
+        for group in [[None; 2], [None, s(2)], [s(8), None]] {
+            let unknown = ask([s(6), s(1800), s(8)], group).unwrap();
+            assert!(matches!(unknown, Session::Unknown(Unread::Group { .. })), "{unknown:?}");
+            assert_eq!(
+                unknown.to_string(),
+                "the session timeout is the group's, and not known: 8s unless another one is set \
+                 for the group, and the settings count on 10s; the group's settings cannot be \
+                 read (kafka-acls.sh --operation DescribeConfigs --group x.g.m1)"
+            );
+        }
+        let unknown = ask([None; 3], [None; 2]).unwrap().to_string();
+        assert!(unknown.contains("not known: and the settings count on 10s"), "{unknown}");
     }
 }

@@ -4,11 +4,14 @@
 use std::time::Duration;
 
 use rdkafka::ClientConfig;
+use rdkafka::error::KafkaError;
+use rdkafka::types::RDKafkaConfRes;
 use tenure_core::nele::Config;
 use tenure_tls::{Identity, Pem};
 
 use crate::login::LoginError;
 use crate::options::{CheckedOptions, GroupProtocol, Tls};
+use crate::property::Property;
 
 /// The longest between two attempts to reach a broker. The library's own default, 10 s, is longer
 /// than most hand-overs.
@@ -23,6 +26,17 @@ const COORDINATOR: &str = "5000";
 
 /// What a reader keeps at most of what it has not handed on, in kilobytes.
 const UNREAD_MAX: &str = "4096";
+
+/// Whether the library takes a property at all: for no reason but that its name or its value is
+/// wrong is it refused here, so that nobody is asked before that is known.
+pub(crate) fn take(property: &Property) -> Result<(), RDKafkaConfRes> {
+    let mut config = ClientConfig::new();
+    match config.set(property.name(), property.value()).create_native_config() {
+        Err(KafkaError::ClientConfig(code, ..)) => Err(code),
+        // It fails with nothing else; if it does, so does the client that is made of it.
+        _ => Ok(()),
+    }
+}
 
 /// Settings of any client of these brokers. Reads the password.
 pub(crate) fn client(options: &CheckedOptions, id: &str) -> Result<ClientConfig, LoginError> {
@@ -133,4 +147,48 @@ pub(crate) fn producer(
 /// The library counts in milliseconds: none is longer than what was asked for.
 fn millis(span: Duration) -> String {
     span.as_millis().max(1).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::nele::Mode;
+
+    use super::*;
+    use crate::login::{Login, Mechanism, Password};
+    use crate::options::Options;
+    use crate::property;
+
+    /// What we set would otherwise overwrite what a user has set, and nobody would say so.
+    #[test]
+    fn what_we_set_is_refused_as_a_property() {
+        let [election, group, id] = ["x", "g", "a"];
+        let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+        let protocol = Config::new(election, group, id.parse().unwrap(), 1, Mode::AtMostOne);
+        let identity = || Pem::Text(b"x".to_vec());
+        let tls = Tls {
+            authority: Some(identity()),
+            identity: Some(Identity { certificate: identity(), key: identity() }),
+        };
+        let password = Password::Text("secret".into());
+        let login = Login { mechanism: Mechanism::Plain, user: "ann".into(), password };
+        let files = || Pem::File("/x".into());
+        let by_file = Tls {
+            authority: None,
+            identity: Some(Identity { certificate: files(), key: files() }),
+        };
+        let mut count = 0;
+        for tls in [tls, by_file] {
+            let options =
+                Options { login: Some(login.clone()), ..Options::new(Vec::new(), "prices") };
+            let options = Options { tls: Some(tls), ..options };
+            let options = CheckedOptions::unchecked(options);
+            for config in [member(&options, &protocol), producer(&options, &protocol)] {
+                for name in config.unwrap().config_map().into_keys() {
+                    assert!(property::is_fixed(name), "{name} can be given and is overwritten");
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 60, "{count}");
+    }
 }

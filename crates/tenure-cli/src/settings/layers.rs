@@ -142,6 +142,11 @@ impl<'a> Layers<'a> {
             }
             if let Some((text, origin)) = self.text(spec)? {
                 let origin = Origin::Unused(Box::new(origin), self.protocol.name());
+                // As it is shown where it is used: it may be a secret.
+                let text = (spec.check)(&text).unwrap_or_else(|refusal| match refusal.hides_text {
+                    true => "(not shown)".to_owned(),
+                    false => text,
+                });
                 self.origins.note(spec.name, Some(text), origin);
             }
         }

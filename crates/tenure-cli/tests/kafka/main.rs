@@ -5,6 +5,7 @@
 mod asking;
 mod refusals;
 mod roles;
+mod rolling;
 mod runs;
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};

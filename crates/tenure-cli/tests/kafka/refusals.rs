@@ -1,8 +1,12 @@
 //! Wrong settings that show only at a broker: each is refused with the numbers, and what to do.
 
+use std::time::Duration;
+
 use rustix::process::Signal;
-use tenure_services::kafka::{ClusterConfig, Security, Version};
+use tenure::clock::now;
+use tenure_services::kafka::{ClusterConfig, Operation, Resource, Security, Version};
 use tenure_testkit::processes::Machine;
+use tenure_testkit::processes::wait::eventually as soon;
 
 use crate::{LOOSE, STRICT, cluster, machine, quick, run, words};
 
@@ -139,6 +143,23 @@ fn no_right_to_make_a_topic() {
         6,
         &["error: topic rights cannot be", "kafka-", "origin: user ann, variable TENURE_USER"],
     );
+    // She hears that there is none, and may not make it.
+    cluster.permit("ann", Resource::Topic("rights"), Operation::Describe).unwrap();
+    soon("the right to describe holds", || {
+        let answer = host.ask(&run("one", &STRICT, &["--partitions", "1"], WORK));
+        answer.err.contains("cannot be made").then_some(())
+    });
+    refused(
+        &host,
+        &run("one", &STRICT, &["--partitions", "1"], WORK),
+        6,
+        &[
+            "error: topic rights cannot be made: TopicAuthorizationFailed",
+            "this user may not (kafka-acls.sh --operation Create --topic)",
+            "origin: user ann, variable TENURE_USER",
+            "fix: Who is allowed to can make it: kafka-topics.sh",
+        ],
+    );
     // A password that is wrong.
     let host = host.with("TENURE_PASSWORD", "wrong");
     refused(
@@ -147,6 +168,145 @@ fn no_right_to_make_a_topic() {
         6,
         &["fix: check --user, --password-file and --sasl-mechanism"],
     );
+}
+
+/// Who may not write is told at the start, and not when somebody is to lead; who only asks need not
+/// be allowed to.
+#[test]
+fn no_right_to_write_to_the_topic() {
+    let users = [("admin", "secret"), ("ann", "secret")];
+    let users = users.map(|(name, password)| (name.to_owned(), password.to_owned())).to_vec();
+    let cluster = quick()
+        .security(Security::Logins(users))
+        .setting("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer")
+        .setting("super.users=User:admin;User:ANONYMOUS")
+        .start()
+        .unwrap();
+    cluster.make_topic("silent", 1, &[("message.timestamp.type", "LogAppendTime")]).unwrap();
+    for operation in [Operation::Describe, Operation::DescribeConfigs, Operation::Read] {
+        cluster.permit("ann", Resource::Topic("silent"), operation).unwrap();
+    }
+    let host = machine(&cluster, "silent").with("TENURE_USER", "ann");
+    let host = host.with("TENURE_PASSWORD", "secret");
+    let words_of_runner = run("one", &STRICT, &["--partitions", "1"], WORK);
+    soon("the rights hold", || {
+        host.ask(&words_of_runner).err.contains("may not write to").then_some(())
+    });
+    refused(
+        &host,
+        &words_of_runner,
+        6,
+        &[
+            "error: this user may not write to topic silent, and who is to lead does both",
+            "origin: user ann, variable TENURE_USER",
+            "fix: This allows it: kafka-acls.sh --bootstrap-server",
+            "--operation Write --topic silent",
+        ],
+    );
+    let asked = host.ask(&words("leader", &STRICT, &["--partitions", "1"]));
+    assert_eq!(asked.code, Some(3), "{}{}", asked.out, asked.err);
+    // In the newer protocol the session timeout is in the group's settings, which she cannot read.
+    cluster.permit("ann", Resource::Topic("silent"), Operation::Write).unwrap();
+    cluster.permit("ann", Resource::Group("silent.silent.m1"), Operation::Read).unwrap();
+    let newer = ["--partitions", "1", "--group-protocol", "consumer", "--session-timeout", "46s"];
+    let one = host.start("one", &run("one", &STRICT, &newer, WORK));
+    let warned = one.line("warning: the session timeout is the group's, and not known", 1);
+    assert!(warned.contains("DescribeConfigs --group silent.silent.m1"), "{warned}");
+    one.signal(Signal::TERM);
+    assert_eq!(one.ended(), Some(143));
+}
+
+/// Nothing is waited for then, but for the moment that a signal takes.
+#[test]
+fn a_signal_ends_it_while_no_broker_is_there() {
+    let host = Machine::new(env!("CARGO_BIN_EXE_tenure"))
+        .with("TENURE_PROTOCOL", "nele")
+        .with("TENURE_ELECTION", "nowhere")
+        .with("TENURE_BROKERS", "127.0.0.1:1");
+    for (command, own) in [("run", &["--", "true"][..]), ("leader", &[]), ("observe", &[])] {
+        let more = [&["--partitions", "1"][..], own].concat();
+        let one = host.start(command, &words(command, &STRICT, &more));
+        std::thread::sleep(Duration::from_secs(1));
+        let asked = now();
+        one.signal(Signal::INT);
+        let ended = one.ended();
+        // One that asks once leaves signals to the system.
+        let right = if command == "leader" { None } else { Some(130) };
+        assert_eq!(ended, right, "{command}: {}", host.log(command));
+        // A machine may stop for a moment; without a broker it takes ten seconds.
+        let took = now().since(asked);
+        assert!(took < Duration::from_secs(2), "{command}: {took:?}");
+    }
+}
+
+/// One broker less must not stop all writes.
+#[test]
+fn a_topic_that_needs_every_copy_or_has_no_room() {
+    let cluster = cluster();
+    let host = machine(&cluster, "tight");
+    let tight = [
+        ("message.timestamp.type", "LogAppendTime"),
+        ("min.insync.replicas", "2"),
+        ("max.message.bytes", "500"),
+    ];
+    cluster.make_topic("tight", 1, &tight).unwrap();
+    refused(
+        &host,
+        &run("one", &STRICT, &["--partitions", "1"], WORK),
+        2,
+        &[
+            "max.message.bytes is 500, it must be at least ",
+            "min.insync.replicas is 2 and there are 1 copies, it must be at most 1",
+            "--add-config max.message.bytes=",
+            ",min.insync.replicas=1",
+        ],
+    );
+}
+
+/// A secret that is given as a property stands nowhere, whatever is wrong and however much is said.
+#[test]
+fn a_secret_property_is_said_nowhere() {
+    let cluster = cluster();
+    let host = machine(&cluster, "secrets").with("TENURE_LOG", "trace");
+    let more = ["--partitions", "1", "--json", "--kafka-property"];
+    let secret = "client.rack=b,ssl.keystore.password=S3cret,S3cret,x=S3cret";
+    let control = host.path("c.sock");
+    let control = ["--control", control.to_str().unwrap()];
+    let more = [&more[..], &[secret], &control].concat();
+    let one = host.start("one", &run("one", &STRICT, &more, WORK));
+    one.line("works", 1);
+    let status = host.ask(&["node", "status", control[0], control[1], "--json"]);
+    assert_eq!(status.code, Some(0), "{}", status.err);
+    one.signal(Signal::TERM);
+    assert_eq!(one.ended(), Some(143));
+    let shown = host.ask(&words(
+        "leader",
+        &STRICT,
+        &[&more[..2], &more[3..5], &["--show-settings"]].concat(),
+    ));
+    assert!(shown.out.contains("ssl.keystore.password=(not shown)"), "{}{}", shown.out, shown.err);
+    for said in [host.log("one"), status.out, status.err, shown.out, shown.err] {
+        assert!(!said.contains("S3cret"), "{said}");
+    }
+}
+
+/// Nor is it where another protocol leaves it unused.
+#[test]
+fn a_secret_property_that_is_not_used_is_not_shown() {
+    let members = "a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103";
+    for (given, shown) in [
+        ("client.rack=b,ssl.key.password=S3cret,x.y=S3cret", "ssl.key.password=(not shown),(not"),
+        ("S3cret", "(not shown)"),
+    ] {
+        let host = Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_KAFKA_PROPERTY", given);
+        for json in [&[][..], &["--json"]] {
+            let words = ["leader", "--election", "x", "--members", members, "--show-settings"];
+            let answer = host.ask(&[&words[..], json].concat());
+            assert_eq!(answer.code, Some(0), "{}", answer.err);
+            assert!(answer.out.contains(shown), "{}", answer.out);
+            assert!(!answer.out.contains("S3cret"), "{}", answer.out);
+        }
+    }
 }
 
 #[test]
@@ -208,6 +368,38 @@ fn two_processes_with_one_static_id() {
     }
     two.signal(Signal::TERM);
     assert_eq!(two.ended(), Some(143));
+}
+
+/// In the newer protocol it is the second that is told.
+#[test]
+fn two_processes_with_one_static_id_in_the_newer_protocol() {
+    let cluster = cluster();
+    let host = machine(&cluster, "newer").with("TENURE_SESSION_TIMEOUT", "46s");
+    let more = ["--partitions", "1", "--group-protocol", "consumer"];
+    let more = [&more[..], &["--kafka-property", "group.instance.id=one"]].concat();
+    let one = host.start("one", &run("one", &STRICT, &more, WORK));
+    one.line("works", 1);
+    let two = host.start("two", &run("two", &STRICT, &more, WORK));
+    assert_eq!(two.ended(), Some(6), "{}", host.log("two"));
+    for part in [
+        "another member has the same group.instance.id, or had it when it was killed",
+        "origin: kafka-property group.instance.id=one",
+        "fix: each needs one of its own",
+    ] {
+        assert!(host.log("two").contains(part), "{part}: {}", host.log("two"));
+    }
+    assert!(!one.log().contains("CMD ended"), "{}", one.log());
+    // Its group would give the same partitions back to it.
+    for words in [&["resign", "--all"][..], &["resign"]] {
+        let refused = host.ask(words);
+        assert_eq!(refused.code, Some(6), "{}", refused.err);
+        for part in ["group.instance.id is one: its group keeps", "fix: end this process and wait"]
+        {
+            assert!(refused.err.contains(part), "{part}: {}", refused.err);
+        }
+    }
+    one.signal(Signal::TERM);
+    assert_eq!(one.ended(), Some(143));
 }
 
 /// Roles that others stand for and the owner of the partition does not are warned of.

@@ -38,7 +38,7 @@ use self::topic::Watch;
 use self::writer::Writer;
 use crate::login::LoginError;
 use crate::options::{CheckedOptions, GroupProtocol};
-use crate::settings;
+use crate::{explain, settings};
 
 /// The way to the ledger, for one process.
 pub struct Ledger {
@@ -69,8 +69,17 @@ pub enum LedgerError {
     #[error(transparent)]
     Login(#[from] LoginError),
     /// The client library does not take the settings.
-    #[error("the client cannot be set up: {0}")]
-    Client(#[from] KafkaError),
+    #[error("the client cannot be set up: {why}")]
+    Client {
+        /// In its words, but for the values of properties, which may be secrets.
+        why: String,
+    },
+}
+
+impl From<KafkaError> for LedgerError {
+    fn from(error: KafkaError) -> Self {
+        Self::Client { why: explain::error(&error, None) }
+    }
 }
 
 impl Ledger {
@@ -162,7 +171,9 @@ impl Ledger {
                     earlier.ask(Ask::Leave);
                 }
             }
-            Err(error) => self.queue.put(Report::Fatal { why: error.to_string().into() }),
+            Err(error) => {
+                self.queue.put(Report::Fatal { why: explain::error(&error, None).into() });
+            }
         }
     }
 
@@ -175,7 +186,7 @@ impl Ledger {
         match started {
             Ok(observer) => self.observer = Some(observer),
             Err(error) => {
-                let end = Err(error.to_string().into());
+                let end = Err(explain::error(&error, None).into());
                 self.queue.put(Report::Position { partition, reading, end });
             }
         }

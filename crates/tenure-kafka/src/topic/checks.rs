@@ -15,6 +15,11 @@ pub struct Needs {
     /// Whether what is acknowledged must not be lost when a broker is (`at_most_one`, unless that
     /// is given up).
     pub replicated: bool,
+    /// Whether nobody leads while nothing can be written (`at_most_one`), so that one broker less
+    /// must not stop that.
+    pub strict: bool,
+    /// Bytes of the largest record that a process may write.
+    pub largest: u32,
 }
 
 /// What a topic is like.
@@ -47,6 +52,15 @@ pub enum Wrong {
     Replication {
         /// As it is.
         found: u32,
+    },
+    /// More copies must have a record than there are, or than there are without one broker.
+    InSync {
+        /// As it is.
+        found: u32,
+        /// How many copies there are.
+        copies: u32,
+        /// What it may be at most.
+        needed: u32,
     },
     /// A setting.
     Setting {
@@ -85,10 +99,35 @@ impl Needs {
             wrong.push(Wrong::Replication { found: found.replication });
         }
         wrong.extend(self.settings().into_iter().filter_map(|setting| setting.check(found)));
+        wrong.extend(self.room().check(found));
+        wrong.extend(self.in_sync(found));
         if wrong.is_empty() {
             return Ok(());
         }
         Err(WrongTopic { needs: self.clone(), brokers: brokers.to_owned(), wrong })
+    }
+
+    /// For the largest record. A topic is not made with it: brokers allow more by themselves.
+    fn room(&self) -> Setting {
+        Setting {
+            name: "max.message.bytes",
+            needed: self.largest.to_string(),
+            is_right: at_least,
+            why: "a record names all that its writer leads, and one that is refused is none",
+        }
+    }
+
+    /// Whether enough copies can have what is written.
+    fn in_sync(&self, found: &Found) -> Option<Wrong> {
+        let copies = found.replication;
+        // Of one that has too few copies, that is what is wrong.
+        if copies == 0 || (self.replicated && copies < REPLICATION_MIN) {
+            return None;
+        }
+        let spare = u32::from(self.strict && copies > 1);
+        let needed = copies - spare;
+        let found = found.setting("min.insync.replicas")?.parse().ok()?;
+        (found > needed).then_some(Wrong::InSync { found, copies, needed })
     }
 
     /// The settings with which a topic is made.
@@ -156,13 +195,19 @@ pub(super) struct Setting {
     why: &'static str,
 }
 
+impl Found {
+    fn setting(&self, name: &str) -> Option<&str> {
+        let told = self.settings.iter().find(|(found, _)| found == name);
+        told.and_then(|(_, value)| value.as_deref())
+    }
+}
+
 impl Setting {
     fn check(self, found: &Found) -> Option<Wrong> {
         let Self { name, needed, is_right, why } = self;
-        let told = found.settings.iter().find(|(found, _)| found == name);
-        let found = match told.and_then(|(_, value)| value.clone()) {
-            Some(value) if is_right(&value, &needed) => return None,
-            Some(value) => value,
+        let found = match found.setting(name) {
+            Some(value) if is_right(value, &needed) => return None,
+            Some(value) => value.to_owned(),
             None if SAFETY.contains(&name) => "not told by the broker".to_owned(),
             None => return None,
         };
@@ -202,6 +247,16 @@ impl fmt::Display for Wrong {
                 "a partition has {found} of at least {REPLICATION_MIN} copies: what is \
                  acknowledged must outlive a broker"
             ),
+            Self::InSync { found, copies, needed } if found > copies => write!(
+                f,
+                "min.insync.replicas is {found} and there are {copies} copies, it must be at most \
+                 {needed}: nothing can be written at all"
+            ),
+            Self::InSync { found, copies, needed } => write!(
+                f,
+                "min.insync.replicas is {found} of {copies} copies, it must be at most {needed}: \
+                 nothing can be written, and so nobody leads, while one broker is down"
+            ),
             Self::Setting { name, found, needed, why } => {
                 let least = if needed.parse::<u64>().is_ok() { "at least " } else { "" };
                 write!(f, "{name} is {found}, it must be {least}{needed}: {why}")
@@ -215,8 +270,9 @@ impl WrongTopic {
     fn mend(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { needs, brokers, wrong } = self;
         let topic = &needs.topic;
-        let is_shape = |wrong: &&Wrong| !matches!(wrong, Wrong::Setting { .. });
-        if wrong.iter().any(|wrong| is_shape(&wrong)) {
+        let is_shape =
+            |wrong: &Wrong| matches!(wrong, Wrong::Partitions { .. } | Wrong::Replication { .. });
+        if wrong.iter().any(is_shape) {
             let mut settings = String::new();
             for Setting { name, needed, .. } in needs.settings() {
                 settings += &format!(" --config {name}={needed}");
@@ -235,7 +291,8 @@ impl WrongTopic {
             .iter()
             .filter_map(|wrong| match wrong {
                 Wrong::Setting { name, needed, .. } => Some(format!("{name}={needed}")),
-                _ => None,
+                Wrong::InSync { needed, .. } => Some(format!("min.insync.replicas={needed}")),
+                Wrong::Partitions { .. } | Wrong::Replication { .. } => None,
             })
             .collect();
         write!(
@@ -253,7 +310,8 @@ mod tests {
 
     fn needs(replicated: bool) -> Needs {
         let retention = Duration::from_secs(600);
-        Needs { topic: "prices".into(), partitions: 16, retention, replicated }
+        let topic = "prices".into();
+        Needs { topic, partitions: 16, retention, replicated, strict: replicated, largest: 6_000 }
     }
 
     fn found(settings: &[(&str, &str)]) -> Found {
@@ -308,6 +366,53 @@ mod tests {
              message.timestamp.type=LogAppendTime,min.insync.replicas=2"
         );
         assert_eq!(needs(false).check(&found, "b:1").unwrap_err().wrong.len(), 3);
+    }
+
+    #[test]
+    fn a_topic_that_cannot_be_written_without_every_copy_is_refused() {
+        let topic = |replication, in_sync| {
+            let min =
+                [("min.insync.replicas", in_sync), ("unclean.leader.election.enable", "false")];
+            Found { replication, ..found(&min) }
+        };
+        let told = |needs: &Needs, found| needs.check(&found, "b:1").unwrap_err().to_string();
+        let strict = needs(true);
+        assert_eq!(
+            told(&strict, topic(3, "3")),
+            "topic prices cannot be used:\n  \
+             - min.insync.replicas is 3 of 3 copies, it must be at most 2: nothing can be written, \
+             and so nobody leads, while one broker is down\n\
+             This mends it:\n    \
+             kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
+             prices --add-config min.insync.replicas=2"
+        );
+        strict.check(&topic(3, "2"), "b:1").unwrap();
+        let loose = needs(false);
+        let said = told(&loose, topic(1, "2"));
+        assert!(said.contains("is 2 and there are 1 copies, it must be at most 1"), "{said}");
+        assert!(said.ends_with("--add-config min.insync.replicas=1"), "{said}");
+        for (copies, in_sync) in [(1, "1"), (2, "2"), (3, "3")] {
+            loose.check(&topic(copies, in_sync), "b:1").unwrap();
+        }
+        let alone = Needs { strict: true, ..needs(false) };
+        alone.check(&topic(1, "1"), "b:1").unwrap();
+        alone.check(&topic(2, "1"), "b:1").unwrap();
+        assert!(told(&alone, topic(2, "2")).contains("is 2 of 2 copies, it must be at most 1"));
+    }
+
+    #[test]
+    fn a_topic_without_room_for_the_largest_record_is_refused() {
+        let room = |bytes| found(&[("max.message.bytes", bytes)]);
+        needs(false).check(&room("6000"), "b:1").unwrap();
+        assert_eq!(
+            needs(false).check(&room("5999"), "b:1").unwrap_err().to_string(),
+            "topic prices cannot be used:\n  \
+             - max.message.bytes is 5999, it must be at least 6000: a record names all that its \
+             writer leads, and one that is refused is none\n\
+             This mends it:\n    \
+             kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
+             prices --add-config max.message.bytes=6000"
+        );
     }
 
     #[test]

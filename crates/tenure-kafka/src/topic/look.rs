@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use rdkafka::admin::{
@@ -12,9 +13,12 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use tenure::clock::now;
 use tenure_core::nele::{Config, Mode, TopicId};
+use tokio::sync::oneshot;
 
 use super::checks::{Found, Needs, REPLICATION_MIN, WrongTopic};
+use crate::load::Load;
 use crate::login::LoginError;
+use crate::native::Rights;
 use crate::options::{CheckedOptions, Options};
 use crate::session::{self, Session, SessionError};
 use crate::told::Told;
@@ -41,6 +45,8 @@ pub struct Made {
     pub anew: bool,
     /// Which session timeout is in use.
     pub session: Session,
+    /// How much this process writes at most.
+    pub load: Load,
 }
 
 /// Makes sure of the topic: makes it if it is missing and `options` say so, and lets it pass if it
@@ -60,7 +66,9 @@ pub async fn ensure(options: &CheckedOptions, protocol: &Config) -> Result<Made,
     let found = Found { partitions, replication, settings };
     asks.needs.check(&found, &options.addresses())?;
     let session = asks.session(protocol).await?;
-    Ok(Made { id: soon(|| asks.id()).await?, anew, session })
+    let (id, rights) = soon(|| asks.id()).await?;
+    asks.allows(rights)?;
+    Ok(Made { id, anew, session, load: asks.load })
 }
 
 /// Asks again for a while: it may have been made a moment ago, by whomever, and each question may
@@ -132,6 +140,23 @@ pub enum TopicError {
         /// Why.
         why: String,
     },
+    /// Who leads writes, and this user may not.
+    #[error(
+        "this user may not {may_not} topic {topic}, and who is to lead does both\n\
+         This allows it:\n    \
+         kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal \
+         User:NAME{operations} --topic {topic}"
+    )]
+    NoRight {
+        /// The topic.
+        topic: String,
+        /// Where was asked.
+        brokers: String,
+        /// What.
+        may_not: &'static str,
+        /// As the command has it.
+        operations: &'static str,
+    },
     /// It is not what it must be.
     #[error(transparent)]
     Wrong(#[from] WrongTopic),
@@ -144,6 +169,7 @@ pub enum TopicError {
 struct Asks<'a> {
     options: &'a Options,
     needs: Needs,
+    load: Load,
     admin: AdminClient<Told>,
     client: Arc<BaseConsumer<Told>>,
 }
@@ -151,30 +177,56 @@ struct Asks<'a> {
 impl<'a> Asks<'a> {
     fn new(options: &'a CheckedOptions, protocol: &Config) -> Result<Self, TopicError> {
         let config = settings::client(options, protocol.id.as_str())?;
-        let refused = |error: KafkaError| TopicError::Client { why: error.to_string() };
+        let refused = |error: KafkaError| TopicError::Client { why: explain::error(&error, None) };
+        let most = u32::try_from(protocol.limits.roles).unwrap_or(u32::MAX);
+        let roles = options.roles.map_or(most, |roles| roles.min(most));
+        let load = Load::of(protocol, usize::try_from(roles).unwrap_or(usize::MAX));
         let needs = Needs {
             topic: options.topic.clone(),
             partitions: protocol.partitions,
             retention: protocol.retention(),
             replicated: protocol.mode == Mode::AtMostOne && !options.allow_unreplicated,
+            strict: protocol.mode == Mode::AtMostOne,
+            // Who only asks has no say in how large the others' are.
+            largest: if options.only_asks { 0 } else { load.largest },
         };
         let admin = config.create_with_context(Told::default()).map_err(refused)?;
         let client = config.create_with_context(Told::default()).map_err(refused)?;
-        Ok(Self { options, needs, admin, client: Arc::new(client) })
+        Ok(Self { options, needs, load, admin, client: Arc::new(client) })
     }
 
     /// Partitions and the fewest copies of one; nothing if there is no such topic.
     async fn shape(&self) -> Result<Option<(u32, u32)>, TopicError> {
         let (client, topic) = (Arc::clone(&self.client), self.options.topic.clone());
-        let look = tokio::task::spawn_blocking(move || shape(&client, &topic));
-        // It does not panic, and is not cancelled.
-        look.await.unwrap_or(Err(KafkaError::Canceled)).map_err(|error| self.unreachable(&error))
+        let look = aside(move || shape(&client, &topic));
+        look.await.map_err(|error| self.unreachable(&error))
     }
 
-    async fn id(&self) -> Result<TopicId, TopicError> {
+    /// Which topic it is, and what this user may do with it.
+    async fn id(&self) -> Result<(TopicId, Option<Rights>), TopicError> {
         let (client, topic) = (Arc::clone(&self.client), self.options.topic.clone());
-        let look = tokio::task::spawn_blocking(move || id(client.client(), &topic));
-        look.await.unwrap_or(Err(KafkaError::Canceled)).map_err(|error| self.unreachable(&error))
+        let look = aside(move || {
+            let client = client.client();
+            let (topic, rights) = native::topic_rights(client, &CString::new(topic)?, ANSWER)?;
+            Ok((TopicId { cluster: cluster(client)?, topic }, rights))
+        });
+        look.await.map_err(|error| self.unreachable(&error))
+    }
+
+    /// A right that is missing shows only when something is written, which is when somebody is to
+    /// lead.
+    fn allows(&self, rights: Option<Rights>) -> Result<(), TopicError> {
+        let Some(Rights { read, write }) = rights.filter(|_| !self.options.only_asks) else {
+            return Ok(());
+        };
+        let (may_not, operations) = match (read, write) {
+            (true, true) => return Ok(()),
+            (true, false) => ("write to", " --operation Write"),
+            (false, true) => ("read", " --operation Read"),
+            (false, false) => ("read or write to", " --operation Read --operation Write"),
+        };
+        let (topic, brokers) = (self.options.topic.clone(), self.options.addresses());
+        Err(TopicError::NoRight { topic, brokers, may_not, operations })
     }
 
     async fn settings(&self) -> Result<Vec<(String, Option<String>)>, TopicError> {
@@ -202,10 +254,10 @@ impl<'a> Asks<'a> {
     /// Which session timeout is in use. That nobody may read it is no error.
     async fn session(&self, protocol: &Config) -> Result<Session, SessionError> {
         let (client, topic) = (Arc::clone(&self.client), self.options.topic.clone());
-        let broker = tokio::task::spawn_blocking(move || {
+        let broker = aside(move || {
             client.fetch_metadata(Some(&topic), ANSWER).map(|metadata| metadata.orig_broker_id())
         });
-        let broker = broker.await.ok().and_then(Result::ok).unwrap_or(0);
+        let broker = broker.await.unwrap_or(0);
         let group = protocol.group_id();
         let [of_broker, of_group] = session::resources(broker, &group);
         let (broker, group) = (self.times(of_broker).await, self.times(of_group).await);
@@ -248,7 +300,7 @@ impl<'a> Asks<'a> {
         let anew = match made.into_iter().next() {
             Some(Ok(_)) => true,
             Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => false,
-            Some(Err((_, code))) => return Err(refused(code.to_string())),
+            Some(Err((_, code))) => return Err(refused(not_made(code))),
             None => return Err(refused("the answer is empty".to_owned())),
         };
         // Brokers learn of it one after the other.
@@ -296,6 +348,20 @@ impl<'a> Asks<'a> {
     }
 }
 
+/// Asks on a thread that nobody waits for: a process that is to end while no broker answers ends
+/// at once, and so does a runtime.
+async fn aside<T: Send + 'static>(
+    ask: impl FnOnce() -> KafkaResult<T> + Send + 'static,
+) -> KafkaResult<T> {
+    let (reply, answer) = oneshot::channel();
+    thread::Builder::new()
+        .name("tenure-look".into())
+        // Nobody may be waiting any more.
+        .spawn(move || drop(reply.send(ask())))
+        .map_err(|error| KafkaError::ClientCreation(error.to_string()))?;
+    answer.await.unwrap_or(Err(KafkaError::Canceled))
+}
+
 fn bounded() -> AdminOptions {
     AdminOptions::new().request_timeout(Some(ANSWER)).operation_timeout(Some(ANSWER))
 }
@@ -323,9 +389,23 @@ pub(crate) fn shape(client: &BaseConsumer<Told>, topic: &str) -> KafkaResult<Opt
 
 /// Which topic this is.
 pub(crate) fn id<C: ClientContext>(client: &Client<C>, topic: &str) -> KafkaResult<TopicId> {
-    let name = CString::new(topic)?;
-    let topic = native::topic_id(client, &name, ANSWER)?;
+    let topic = native::topic_id(client, &CString::new(topic)?, ANSWER)?;
+    Ok(TopicId { cluster: cluster(client)?, topic })
+}
+
+/// Which cluster this is.
+fn cluster<C: ClientContext>(client: &Client<C>) -> KafkaResult<Arc<str>> {
     let cluster = client.fetch_cluster_id(ANSWER);
-    let cluster = cluster.ok_or(KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut))?;
-    Ok(TopicId { cluster: cluster.into(), topic })
+    cluster.map(Arc::from).ok_or(KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut))
+}
+
+/// Why a topic is not made.
+fn not_made(code: RDKafkaErrorCode) -> String {
+    use RDKafkaErrorCode::{ClusterAuthorizationFailed, TopicAuthorizationFailed};
+    match code {
+        ClusterAuthorizationFailed | TopicAuthorizationFailed => {
+            format!("{code}: this user may not (kafka-acls.sh --operation Create --topic)")
+        }
+        code => code.to_string(),
+    }
 }

@@ -72,6 +72,24 @@ impl Course {
         }
     }
 
+    /// Whether CMD is to stop, now that it is known whether the one that was named waits.
+    fn hands_over(
+        &mut self,
+        waits: Result<(), TransferError>,
+        hand: Hand,
+        reply: oneshot::Sender<Answer>,
+    ) -> bool {
+        match waits {
+            Ok(()) if !self.ends() => {
+                self.stopping = Some(Stopping::Transfer(hand, reply));
+                return true;
+            }
+            Ok(()) => drop(reply),
+            Err(error) => drop(reply.send(no_transfer(&error))),
+        }
+        false
+    }
+
     /// CMD runs on although the runner is to end.
     fn lead_on(&mut self, signal: u8) {
         self.signal.get_or_insert(signal);
@@ -273,17 +291,9 @@ async fn watch<K: Class>(
                     course.lose(runner, loss);
                 }
             },
-            order = runner.orders.stop() => match order {
-                Order::LeadOn(signal) if !course.ends() && runner.could_be_followed().await => {
-                    runner.reporter.leads_on();
-                    course.lead_on(signal);
-                    follower = runner.follower();
-                }
-                order => {
-                    command.stop();
-                    course.obey(order);
-                }
-            },
+            order = runner.orders.stop() => {
+                follower = on_order(runner, command, &mut course, order).await;
+            }
             () = &mut follower => {
                 follower = Box::pin(std::future::pending());
                 command.stop();
@@ -291,13 +301,8 @@ async fn watch<K: Class>(
             waits = &mut probe => {
                 probe = Box::pin(std::future::pending());
                 let Some((hand, reply)) = probing.take() else { continue };
-                match waits {
-                    Ok(()) if !course.ends() => {
-                        command.stop();
-                        course.stopping = Some(Stopping::Transfer(hand, reply));
-                    }
-                    Ok(()) => drop(reply),
-                    Err(error) => drop(reply.send(no_transfer(&error))),
+                if course.hands_over(waits, hand, reply) {
+                    command.stop();
                 }
             }
             // It ends the next campaign, and is known before that.
@@ -321,6 +326,27 @@ async fn watch<K: Class>(
                     None => {}
                 }
             }
+        }
+    }
+}
+
+/// Stops CMD by order of the process; or says until when it runs on.
+async fn on_order<K: Class>(
+    runner: &Runner<K>,
+    command: &mut Supervised,
+    course: &mut Course,
+    order: Order,
+) -> Later<'static, ()> {
+    match order {
+        Order::LeadOn(signal) if !course.ends() && runner.could_be_followed().await => {
+            runner.reporter.leads_on();
+            course.lead_on(signal);
+            runner.follower()
+        }
+        order => {
+            command.stop();
+            course.obey(order);
+            Box::pin(std::future::pending())
         }
     }
 }

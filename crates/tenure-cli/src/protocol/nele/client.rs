@@ -85,16 +85,26 @@ async fn begin(
 ) -> Result<Box<dyn Participant>, Failure> {
     match settings.config.mode {
         Mode::AtMostOne => {
-            start::<AtMostOne>(settings, id, aloud, origins, AnyElection::AtMostOne).await
+            let class = Of { election: AnyElection::AtMostOne, leave: None };
+            start::<AtMostOne>(settings, id, aloud, origins, class).await
         }
         Mode::AtLeastOne => {
-            start::<MayOverlap>(settings, id, aloud, origins, AnyElection::MayOverlap).await
+            let leave: Option<Leave<MayOverlap>> =
+                settings.leads_on.then_some(|node| Box::pin(node.leave()));
+            let class = Of { election: AnyElection::MayOverlap, leave };
+            start::<MayOverlap>(settings, id, aloud, origins, class).await
         }
     }
 }
 
 /// Of which class, as the command takes it.
-type Of<C> = fn(Election<C>) -> AnyElection;
+struct Of<C: Class> {
+    election: fn(Election<C>) -> AnyElection,
+    leave: Option<Leave<C>>,
+}
+
+/// How a node leaves that leads on.
+type Leave<C> = fn(&Node<C>) -> Later<'_, ()>;
 
 /// Makes sure of the topic: that nobody answers is an error, as what is not known of it cannot be
 /// promised. A candidate warns aloud.
@@ -105,7 +115,7 @@ async fn start<C: Class>(
     origins: &Origins,
     class: Of<C>,
 ) -> Result<Box<dyn Participant>, Failure> {
-    let explain = Explain::new(&settings.files, origins);
+    let explain = Explain::new(settings, origins);
     let config = Config { host: host(&id), id, ..settings.config.clone() };
     let config =
         config.check().map_err(|error| Failure::new(Exit::Bug, error.to_string(), "report it"))?;
@@ -149,7 +159,7 @@ async fn follow(role: u32, mut observer: Observer, views: Views) {
 
 impl<C: Class> Participant for Client<C> {
     fn election(&self, name: &ElectionName) -> AnyElection {
-        (self.class)(self.node.election_named(name.clone()))
+        (self.class.election)(self.node.election_named(name.clone()))
     }
 
     fn permanent_failure(&self) -> Later<'static, Failure> {
@@ -167,6 +177,42 @@ impl<C: Class> Participant for Client<C> {
 
     fn give_back_all(&self) -> Option<Later<'_, ()>> {
         Some(Box::pin(self.node.leave_and_join()))
+    }
+
+    fn leave_and_lead_on(&self) -> Option<Later<'_, ()>> {
+        self.class.leave.map(|leave| leave(&self.node))
+    }
+
+    fn could_be_followed(&self, election: &ElectionName) -> Later<'_, bool> {
+        let role = self.settings.config.role(election);
+        Box::pin(async move {
+            match role {
+                Some(role) => self.node.could_be_followed(role.0).await,
+                None => false,
+            }
+        })
+    }
+
+    fn is_followed(&self, election: &ElectionName, since: Time) -> Later<'_, bool> {
+        let role = self.settings.config.role(election);
+        let follows = move |seen: Seen| {
+            Some(seen.role) == role && seen.who != *self.node.who() && seen.heard >= since
+        };
+        Box::pin(
+            async move { self.node.seen().await.is_some_and(|seen| seen.into_iter().any(follows)) },
+        )
+    }
+
+    /// A static member does not say that it leaves, and is given what it had when it is back.
+    fn keeps_all(&self) -> Option<Failure> {
+        let id = self.settings.options.static_id()?;
+        let session = self.settings.config.session_timeout;
+        let what = format!(
+            "group.instance.id is {id}: its group keeps a static member's partitions for \
+             {session:?} after it has left, and gives them back to it"
+        );
+        let fix = "end this process and wait for that long, or run it without group.instance.id";
+        Some(Failure::new(Exit::Refused, what, fix))
     }
 
     fn table(&self) -> Later<'_, Option<Table>> {

@@ -3,7 +3,8 @@
 use tenure_kafka::topic::TopicError;
 use tenure_kafka::{LoginError, OptionsError, SessionError, StartError};
 
-use super::ledger::Files;
+use super::Given;
+use super::ledger::{Files, Settings};
 use crate::exit::Exit;
 use crate::failure::{Failure, clipped};
 use crate::protocol::{pem, start};
@@ -17,12 +18,14 @@ const SAID_MAX: usize = 1_000;
 #[derive(Clone)]
 pub(super) struct Explain {
     files: Files,
+    given: Given,
     origins: Origins,
 }
 
 impl Explain {
-    pub(super) fn new(files: &Files, origins: &Origins) -> Self {
-        Self { files: files.clone(), origins: origins.clone() }
+    pub(super) fn new(settings: &Settings, origins: &Origins) -> Self {
+        let Settings { files, given, .. } = settings;
+        Self { files: files.clone(), given: given.clone(), origins: origins.clone() }
     }
 
     fn failure(&self, exit: Exit, what: &str, fix: &str, names: &[&str]) -> Failure {
@@ -39,6 +42,9 @@ impl Explain {
             OptionsError::Login(LoginError::File { .. }) => {
                 (&["password-file"], "name a file that this user may read")
             }
+            OptionsError::Property { nth, unknown, .. } => {
+                return self.property(*nth, *unknown, &error.to_string());
+            }
             OptionsError::Topic { .. } => (&["topic"], "give --topic NAME, the same for all"),
             // None of these can be had with settings.
             OptionsError::Login(_)
@@ -47,6 +53,25 @@ impl Explain {
             | OptionsError::GroupProtocol => (&[], "report it"),
         };
         self.failure(Exit::Usage, &error.to_string(), fix, names)
+    }
+
+    /// A property that the client library does not take. What comes after one that may be a secret
+    /// may be the rest of that, and is not named.
+    fn property(&self, nth: usize, unknown: bool, what: &str) -> Failure {
+        let names = ["kafka-property"];
+        if let Some(secret) = self.given.may_belong_to(nth) {
+            let what = format!("the client library does not take what comes after {secret}");
+            let fix = format!(
+                "correct it, and put {secret} last: in the value of {secret} a comma, a name and = \
+                 begin another property"
+            );
+            return self.failure(Exit::Usage, &what, &fix, &names);
+        }
+        let fix = match unknown {
+            true => "correct its name, as the documentation of librdkafka has it",
+            false => "correct its value, as the documentation of librdkafka has it",
+        };
+        self.failure(Exit::Usage, what, fix, &names)
     }
 
     /// Why it did not start.
@@ -78,7 +103,9 @@ impl Explain {
                 let (what, fix) = in_two(&text);
                 self.failure(Exit::Usage, &what, &fix, &["topic", "partitions", "mode"])
             }
-            TopicError::NotMade { .. } | TopicError::NotDescribed { .. } => {
+            TopicError::NotMade { .. }
+            | TopicError::NotDescribed { .. }
+            | TopicError::NoRight { .. } => {
                 let (what, fix) = in_two(&text);
                 self.failure(Exit::Refused, &what, &fix, &["topic", "user"])
             }

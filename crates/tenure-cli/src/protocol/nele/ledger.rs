@@ -10,9 +10,10 @@ use tenure_kafka::{
 };
 
 use super::{
-    ALLOW_UNREPLICATED, BROKERS, CREATE_TOPIC, FENCE_BASE, GROUP, GROUP_PROTOCOL, KAFKA_PROPERTY,
-    MAX_POLL_INTERVAL, MODE, ON_EXIT, PARTITIONS, PUBLISH_INTERVAL, RESTART, ROLE, ROLES, Roles,
-    SASL_MECHANISM, SESSION_TIMEOUT, TAKEOVER, TOPIC,
+    ALLOW_UNREPLICATED, AT_ONCE, BROKERS, CREATE_TOPIC, FENCE_BASE, GROUP, GROUP_PROTOCOL, Given,
+    KAFKA_PROPERTY, LEAD_ON, MAX_POLL_INTERVAL, MODE, ON_EXIT, ON_STOP, PARTITIONS,
+    PUBLISH_INTERVAL, RESTART, ROLE, ROLES, Roles, SASL_MECHANISM, SESSION_TIMEOUT, TAKEOVER,
+    TOPIC,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -37,12 +38,16 @@ pub(super) struct Settings {
     pub(super) config: Config,
     pub(super) options: Options,
     pub(super) files: Files,
+    /// Properties, as they were given.
+    pub(super) given: Given,
     /// Those that are meant.
     pub(super) roles: Roles,
     /// Nobody said which.
     pub(super) any_role: bool,
     /// CMD runs again when it has ended by itself.
     pub(super) runs_again: bool,
+    /// One that is asked to end leaves, and leads on until another one leads.
+    pub(super) leads_on: bool,
 }
 
 /// Files of certificates, as they were named.
@@ -62,24 +67,29 @@ impl Settings {
         let election = whole(election, role);
         let topic = layers.or_follows(&TOPIC, || Ok(election.to_string()))?;
         let mut config = config(layers, &election)?;
+        let given = layers.optional(&KAFKA_PROPERTY)?.unwrap_or_default();
         let mut options = Options {
             allow_unreplicated: layers.required(&ALLOW_UNREPLICATED)?,
             group_protocol: match &*layers.required(&GROUP_PROTOCOL)? {
                 "consumer" => GroupProtocol::Consumer,
                 _ => GroupProtocol::Classic,
             },
-            properties: properties(layers)?,
+            properties: properties(layers, &given)?,
             ..Options::new(Vec::new(), &topic)
         };
         for broker in brokers {
             options.brokers.push(broker.parse().map_err(|error| bug(&error))?);
         }
-        let mut runs_again = false;
+        let (mut runs_again, mut leads_on) = (false, false);
         if matches!(purpose, Purpose::Campaign(_)) {
             config.fence_base = layers.required(&FENCE_BASE)?;
             runs_again = layers.required(&ON_EXIT)? == RESTART;
+            leads_on = on_stop(layers, config.mode)?;
             let copies = if options.allow_unreplicated { 1 } else { COPIES };
             options.create = layers.required(&CREATE_TOPIC)?.then_some(copies);
+            options.roles = Some(roles.count());
+        } else {
+            options.only_asks = true;
         }
         config.clone().check().map_err(|error| refused(&error, &layers.origins))?;
         let files =
@@ -87,7 +97,7 @@ impl Settings {
         options.tls = files.tls();
         options.login = login(layers)?;
         let any_role = layers.origins.given(&["role", "roles"]).is_empty();
-        Ok(Self { config, options, files, roles, any_role, runs_again })
+        Ok(Self { config, options, files, given, roles, any_role, runs_again, leads_on })
     }
 }
 
@@ -122,6 +132,19 @@ fn roles(layers: &mut Layers<'_>, role: Option<u32>) -> Result<Roles, Failure> {
     }
 }
 
+/// Whether one that is asked to end leads on meanwhile.
+fn on_stop(layers: &mut Layers<'_>, mode: Mode) -> Result<bool, Failure> {
+    let follows = if mode == Mode::AtLeastOne { LEAD_ON } else { AT_ONCE };
+    let leads_on = layers.or_follows(&ON_STOP, || Ok(follows.to_owned()))? == LEAD_ON;
+    if leads_on && mode == Mode::AtMostOne {
+        let what = "--on-stop lead-on is for at-least-one: in at-most-one nobody leads before \
+                    the work of the one before has ended";
+        let failure = Failure::usage(what, "leave it out");
+        return Err(layers.origins.explain(failure, &["on-stop", "mode"]));
+    }
+    Ok(leads_on)
+}
+
 fn config(layers: &mut Layers<'_>, election: &ElectionName) -> Result<Config, Failure> {
     let mode = layers.required(&MODE)?;
     let unnamed = NodeName::new(UNNAMED).map_err(|error| bug(&error))?;
@@ -152,13 +175,16 @@ fn config(layers: &mut Layers<'_>, election: &ElectionName) -> Result<Config, Fa
     })
 }
 
-fn properties(layers: &mut Layers<'_>) -> Result<Vec<Property>, Failure> {
-    let given = layers.optional(&KAFKA_PROPERTY)?.unwrap_or_default();
+fn properties(layers: &Layers<'_>, given: &Given) -> Result<Vec<Property>, Failure> {
     let read = |(name, value): &(String, String)| {
         format!("{name}={value}").parse().map_err(|error: PropertyError| {
             let (what, fix) = match &error {
                 PropertyError::Fixed { name, why: tenure_kafka::Why::Flag(flag) } => {
                     (format!("{name} is not for --kafka-property"), format!("use {flag}"))
+                }
+                PropertyError::Fixed { name, why: tenure_kafka::Why::Lacks(what, instead) } => {
+                    let what = format!("{name} is of no use here: this client has no {what}");
+                    (what, (*instead).to_owned())
                 }
                 PropertyError::Fixed { name, why } => {
                     (format!("{name} is not for --kafka-property: {why}"), "leave it out".into())

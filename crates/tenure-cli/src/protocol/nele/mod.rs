@@ -93,6 +93,12 @@ crate::settings! {
         on_exit, plain,
         "What follows when CMD ends by itself: stop (this process leaves, and ends with its code) \
          or restart (CMD runs again while its role is led)";
+    ON_STOP: String = "on-stop" "HOW" Text, Everywhere,
+        Follows("lead-on, and at-once in at-most-one"), WHAT,
+        on_stop, plain,
+        "What follows when this process is asked to end: lead-on (it leaves, and CMD runs until \
+         another process leads its role, or its time is over) or at-once. A second signal is \
+         at-once";
 }
 
 fn group(text: &str) -> Result<ClusterName, Refusal> {
@@ -124,6 +130,14 @@ const RESTART: &str = "restart";
 
 fn on_exit(text: &str) -> Result<String, Refusal> {
     one_of(text, "a way to go on", &["stop", RESTART])
+}
+
+/// What [`ON_STOP`] may be.
+const LEAD_ON: &str = "lead-on";
+const AT_ONCE: &str = "at-once";
+
+fn on_stop(text: &str) -> Result<String, Refusal> {
+    one_of(text, "a way to end", &[LEAD_ON, AT_ONCE])
 }
 
 /// The protocol.
@@ -182,7 +196,7 @@ impl Protocol for Nele {
     }
 
     fn of_candidates(&self) -> &'static [&'static Spec] {
-        const { &[&CREATE_TOPIC.spec, &FENCE_BASE.spec, &ON_EXIT.spec] }
+        const { &[&CREATE_TOPIC.spec, &FENCE_BASE.spec, &ON_EXIT.spec, &ON_STOP.spec] }
     }
 
     fn says(&self) -> &'static [About] {

@@ -3,15 +3,84 @@
 use crate::settings::Refusal;
 
 /// Names and values, in the order in which they were given.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Given(pub Vec<(String, String)>);
 
-/// `client.rack=b,debug=cgrp,topic`: what has no `=` belongs to the value before it.
+impl std::fmt::Debug for Given {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Given({})", shown(self))
+    }
+}
+
+/// Those whose values are no secrets, whatever they are; in a name that ends so, all that begin so.
+const HARMLESS: &[&str] = &[
+    "acks",
+    "api.version.",
+    "auto.",
+    "batch.",
+    "broker.address.",
+    "check.crcs",
+    "client.dns.lookup",
+    "client.id",
+    "client.rack",
+    "compression.",
+    "connections.max.idle.ms",
+    "debug",
+    "delivery.",
+    "enable.",
+    "fetch.",
+    "group.",
+    "heartbeat.",
+    "isolation.level",
+    "linger.ms",
+    "log.",
+    "max.",
+    "message.",
+    "metadata.",
+    "partition.assignment.strategy",
+    "queue.",
+    "queued.",
+    "receive.message.max.bytes",
+    "reconnect.",
+    "request.",
+    "retries",
+    "retry.",
+    "security.protocol",
+    "session.timeout.ms",
+    "socket.",
+    "ssl.cipher.suites",
+    "ssl.curves.list",
+    "ssl.endpoint.identification.algorithm",
+    "ssl.sigalgs.list",
+    "statistics.interval.ms",
+    "topic.metadata.",
+];
+
+/// Words that are names without a dot.
+const WORDS: &[&str] = &["acks", "debug", "log_level", "partitioner", "retries"];
+
+fn is_harmless(name: &str) -> bool {
+    let covers = |it: &&str| name == *it || (it.ends_with('.') && name.starts_with(*it));
+    HARMLESS.iter().any(covers)
+}
+
+/// Whether it can be a name: a part of a secret mostly cannot.
+fn is_name(text: &str) -> bool {
+    let is_right = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c);
+    WORDS.contains(&text)
+        || (text.starts_with(|c: char| c.is_ascii_lowercase())
+            && text.chars().all(is_right)
+            && text.contains('.'))
+}
+
+/// `client.rack=b,debug=cgrp,topic`: what does not begin with a name and `=` belongs to the value
+/// before it.
 pub(super) fn parse(text: &str) -> Result<Given, Refusal> {
     let mut given: Vec<(String, String)> = Vec::new();
     for part in text.split(',') {
-        match (part.split_once('='), given.last_mut()) {
-            (Some((name, value)), _) if !name.trim().is_empty() => {
+        let begins = part.split_once('=').filter(|(name, _)| is_name(name.trim()));
+        match (begins, given.last_mut()) {
+            (Some((name, value)), _) => {
                 given.push((name.trim().to_owned(), value.trim().to_owned()));
             }
             (None, Some((_, value))) => {
@@ -19,7 +88,7 @@ pub(super) fn parse(text: &str) -> Result<Given, Refusal> {
                 value.push_str(part);
             }
             // The whole may be a secret whose name is wrong.
-            _ => {
+            (None, None) => {
                 let fix = "write NAME=VALUE, with commas between several: client.rack=b";
                 return Err(Refusal::of_secret("it is no name and value", fix));
             }
@@ -28,14 +97,32 @@ pub(super) fn parse(text: &str) -> Result<Given, Refusal> {
     Ok(Given(given))
 }
 
-/// As [`parse`] reads it, but for what may be a secret.
+const NOT_SHOWN: &str = "(not shown)";
+
+/// As [`parse`] reads it, but for what may be a secret: every value whose name is not known to be
+/// harmless, and all that comes after one, as a secret may have commas.
 pub(super) fn shown(given: &Given) -> String {
-    let hidden = |name: &str| ["secret", "password", "token"].iter().any(|it| name.contains(it));
-    let one = |(name, value): &(String, String)| match hidden(name) {
-        true => format!("{name}=(not shown)"),
-        false => format!("{name}={value}"),
-    };
-    given.0.iter().map(one).collect::<Vec<_>>().join(",")
+    let mut shown = Vec::new();
+    for (name, value) in &given.0 {
+        if !is_harmless(name) {
+            shown.push(format!("{name}={NOT_SHOWN}"));
+            break;
+        }
+        shown.push(format!("{name}={value}"));
+    }
+    if shown.len() < given.0.len() {
+        shown.push(NOT_SHOWN.to_owned());
+    }
+    shown.join(",")
+}
+
+impl Given {
+    /// The one before it that may be a secret: then this may be a part of that.
+    #[cfg(any(feature = "kafka", test))]
+    pub(super) fn may_belong_to(&self, nth: usize) -> Option<&str> {
+        let mut before = self.0.iter().take(nth).map(|(name, _)| name.as_str());
+        before.find(|name| !is_harmless(name))
+    }
 }
 
 #[cfg(test)]
@@ -53,5 +140,31 @@ mod tests {
         for wrong in ["", "x", "=x", "x,a=b"] {
             assert!(parse(wrong).unwrap_err().hides_text, "{wrong}");
         }
+    }
+
+    #[test]
+    fn only_values_of_names_that_are_known_to_be_harmless_are_shown() {
+        for secret in [
+            "ssl.keystore.pasword=S3cret",
+            "ssl.key.password=S3cret,S3cret",
+            "ssl.key.password=a,s3cret=S3cret",
+            "ssl.key.password=a,S3cret=S3cret,a.s3cret=S3cret",
+            "sasl.jaas.config=org.x required username=\"u\" password=\"S3cret\";",
+            "sasl.jaas.config=x,password=\"S3cret\"",
+            "passphrase.of.mine=S3cret,client.rack=S3cret",
+        ] {
+            let given = parse(&format!("client.rack=b,{secret}")).unwrap();
+            let shown = shown(&given);
+            assert!(shown.starts_with("client.rack=b,"), "{shown}");
+            assert!(shown.contains("=(not shown)"), "{shown}");
+            assert!(!shown.to_lowercase().contains("s3cret"), "{shown}");
+            assert!(!format!("{given:?}").contains("S3cret"), "{given:?}");
+        }
+        for whole in ["S3cret", "S3cret=", "s3cret==", "s3cret=a"] {
+            assert!(parse(whole).unwrap_err().hides_text, "{whole}");
+        }
+        let given = parse("client.rack=a,ssl.key.password=b,c.d=e").unwrap();
+        assert_eq!(given.may_belong_to(1), None);
+        assert_eq!(given.may_belong_to(2), Some("ssl.key.password"));
     }
 }

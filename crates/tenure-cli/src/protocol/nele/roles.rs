@@ -24,6 +24,12 @@ impl Roles {
         Self { first: role, last: role }
     }
 
+    /// How many.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        (self.last - self.first).saturating_add(1)
+    }
+
     /// Each of them.
     #[must_use]
     pub const fn each(self) -> RangeInclusive<u32> {
@@ -64,6 +70,7 @@ mod tests {
         let read = |text| parse(text).map(|roles| roles.each().collect::<Vec<_>>());
         assert_eq!(read("0..2"), Ok(vec![0, 1, 2]));
         assert_eq!(read("7..7"), Ok(vec![7]));
+        assert_eq!(parse("3..18").map(Roles::count), Ok(16));
         assert_eq!(parse("0..1023").unwrap().to_string(), "0..1023");
         for wrong in ["", "3", "..", "1..", "2..1", "0..=3", "-1..2", "0..1024", "0..99999999999"] {
             assert!(parse(wrong).is_err(), "{wrong}");

@@ -33,10 +33,15 @@ impl Watcher {
     fn on(&mut self, notice: &Notice) {
         let text = notice.to_string();
         match notice {
-            Notice::Began { session, .. } => {
+            Notice::Began { session, load, .. } => {
                 tracing::info!("{text}");
-                if *session == Session::Unknown {
+                if matches!(session, Session::Unknown(_)) {
                     self.warn("session", &session.to_string());
+                }
+                if load.is_heavy() {
+                    let advice = ": give a longer --publish-interval, fewer --partitions, or fewer \
+                                  --roles to each process";
+                    self.warn("load", &(load.to_string() + advice));
                 }
             }
             Notice::Protocol { event, .. } => {

@@ -1,0 +1,161 @@
+//! In at-least-one a process that is asked to end leads on until another one leads.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use rustix::process::Signal;
+use tenure_testkit::processes::Running;
+use tenure_testkit::processes::wait::eventually as soon;
+
+use crate::{LOOSE, cluster, machine, run};
+
+const ROLES: [&str; 4] = ["--partitions", "4", "--roles", "0..3"];
+
+const SINGLE: [&str; 2] = ["--partitions", "1"];
+
+/// Nanoseconds since some day, as `date` has them.
+type Moment = u128;
+
+/// Writes when it begins and when it ends, and for which role, one line each.
+fn worker(journal: &Path) -> String {
+    let journal = journal.display();
+    format!(
+        "trap 'echo \"end {{role}} $$ $(date +%s%N)\" >> {journal}; exit 0' TERM; \
+         echo \"begin {{role}} $$ $(date +%s%N)\" >> {journal}; echo works {{role}}; \
+         while :; do sleep 0.05; done"
+    )
+}
+
+/// From when to when somebody worked for each role; without an end that is still so.
+fn worked(journal: &Path) -> BTreeMap<u32, Vec<(Moment, Option<Moment>)>> {
+    let mut worked: BTreeMap<u32, BTreeMap<u32, (Moment, Option<Moment>)>> = BTreeMap::new();
+    for line in fs::read_to_string(journal).unwrap_or_default().lines() {
+        let words: Vec<_> = line.split(' ').collect();
+        let [what, role, process, at] = words[..] else { panic!("{line}") };
+        let at = at.parse().unwrap();
+        let of = worked.entry(role.parse().unwrap()).or_default();
+        match what {
+            "begin" => drop(of.insert(process.parse().unwrap(), (at, None))),
+            _ => of.get_mut(&process.parse().unwrap()).unwrap().1 = Some(at),
+        }
+    }
+    worked.into_iter().map(|(role, of)| (role, of.into_values().collect())).collect()
+}
+
+/// The first moment at which nobody works who had begun.
+fn gap(mut spans: Vec<(Moment, Option<Moment>)>) -> Option<Moment> {
+    spans.sort_unstable();
+    let mut until = spans.first()?.0;
+    for (begin, end) in spans {
+        if begin > until {
+            return Some(until);
+        }
+        until = until.max(end?);
+    }
+    None
+}
+
+fn all_work(journal: &Path, by: usize) {
+    soon("work for all roles", || {
+        let worked = worked(journal);
+        let works = |role| worked.get(&role).is_some_and(|of| of.iter().any(|one| one.1.is_none()));
+        let begun: usize = worked.values().map(Vec::len).sum();
+        ((0..4).all(works) && begun >= by).then_some(())
+    });
+}
+
+fn begins(one: &Running) {
+    soon("it works", || one.log().contains("works ").then_some(()));
+}
+
+/// One process after the other is replaced: for each role somebody works at every moment.
+#[test]
+fn a_rolling_restart_leaves_no_role_without_its_work() {
+    let cluster = cluster();
+    let host = machine(&cluster, "rolling");
+    let journal = host.path("journal");
+    let work = worker(&journal);
+    let mut running = Vec::new();
+    for name in ["one", "two"] {
+        running.push((name, host.start(name, &run(name, &LOOSE, &ROLES, &work))));
+    }
+    running.iter().for_each(|(_, one)| begins(one));
+    all_work(&journal, 4);
+    for next in ["three", "four"] {
+        let (name, before) = running.remove(0);
+        before.signal(Signal::TERM);
+        assert_eq!(before.ended(), Some(143), "{}", host.log(name));
+        let log = host.log(name);
+        assert!(log.contains(&format!("{name} leads rolling/")), "{log}");
+        assert!(log.contains("on until another one does"), "{log}");
+        all_work(&journal, 4);
+        let one = host.start(next, &run(next, &LOOSE, &ROLES, &work));
+        begins(&one);
+        running.push((next, one));
+    }
+    for (role, spans) in worked(&journal) {
+        assert_eq!(gap(spans.clone()), None, "of role {role}: {spans:?}");
+    }
+    for (name, one) in running {
+        one.signal(Signal::TERM);
+        one.signal(Signal::TERM);
+        assert_eq!(one.ended(), Some(143), "{}", host.log(name));
+    }
+    // That it would be seen: nobody is left.
+    assert!(worked(&journal).values().flatten().all(|(_, end)| end.is_some()));
+}
+
+#[test]
+fn a_gap_is_seen_where_there_is_one() {
+    assert_eq!(gap(vec![(1, Some(4)), (3, Some(6)), (2, Some(3)), (5, None)]), None);
+    assert_eq!(gap(vec![(5, None), (1, Some(4))]), Some(4));
+}
+
+/// Nobody would follow it.
+#[test]
+fn one_that_is_alone_stops_at_once() {
+    let cluster = cluster();
+    let host = machine(&cluster, "lonely");
+    let one = host.start("one", &run("one", &LOOSE, &SINGLE, "echo works; exec sleep 600"));
+    one.line("works", 1);
+    one.signal(Signal::TERM);
+    assert_eq!(one.ended(), Some(143));
+    let log = host.log("one");
+    assert!(log.contains("CMD ended: ") && !log.contains("on until another one does"), "{log}");
+}
+
+/// And so does one that is asked twice, or was told to.
+#[test]
+fn a_second_signal_or_a_setting_stops_it_at_once() {
+    let cluster = cluster();
+    let host = machine(&cluster, "hasty");
+    let work = "echo works; exec sleep 600";
+    let one = host.start("one", &run("one", &LOOSE, &SINGLE, work));
+    one.line("works", 1);
+    let two = host.start("two", &run("two", &LOOSE, &SINGLE, work));
+    two.line("two waits: behind another member", 1);
+    // It is heard of, and cannot follow.
+    two.signal(Signal::STOP);
+    one.signal(Signal::INT);
+    one.line("one leads hasty/0 on until another one does", 1);
+    one.signal(Signal::TERM);
+    // By the first of them.
+    assert_eq!(one.ended(), Some(130), "{}", host.log("one"));
+    assert!(!host.log("one").contains("CMD was ended: "), "{}", host.log("one"));
+    two.signal(Signal::CONT);
+    two.line("works", 1);
+    let more = [&SINGLE[..], &["--on-stop", "at-once"]].concat();
+    let three = host.start("three", &run("three", &LOOSE, &more, work));
+    three.line("three waits: behind another member", 1);
+    two.signal(Signal::TERM);
+    assert_eq!(two.ended(), Some(143));
+    three.line("works", 1);
+    let four = host.start("four", &run("four", &LOOSE, &SINGLE, work));
+    four.line("four waits: behind another member", 1);
+    three.signal(Signal::TERM);
+    assert_eq!(three.ended(), Some(143));
+    assert!(!host.log("three").contains("on until another one does"), "{}", host.log("three"));
+    four.signal(Signal::TERM);
+    assert_eq!(four.ended(), Some(143));
+}

@@ -1,0 +1,128 @@
+//! How much a process writes at most, which follows from the settings alone.
+
+use std::fmt;
+
+use tenure_core::Fence;
+use tenure_core::Value;
+use tenure_core::nele::{
+    Config, Entry, EntryNumber, Kind, Lead, Mode, Process, RANGES_MAX, Role, RoleRange,
+};
+
+use crate::wire;
+
+/// What a process writes at most: to each partition once in a publish interval, and in each record
+/// all that it leads, as if it led every role for which it stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Load {
+    /// Records a second, over all partitions.
+    pub records: u64,
+    /// Bytes a second.
+    pub bytes: u64,
+    /// Bytes of the largest record, with what a broker counts around it.
+    pub largest: u32,
+}
+
+/// What a batch of one record has beside the header that is ours, at most: 61 bytes of the batch,
+/// 36 of the record, and some.
+const AROUND: usize = 128;
+
+/// Above so many bytes a second an operator hears of it.
+const HEAVY: u64 = 10_000_000;
+
+impl Load {
+    /// Of a process that stands for so many roles.
+    pub(crate) fn of(config: &Config, roles: usize) -> Self {
+        let largest = wire::write(&largest(config, roles)).len().saturating_add(AROUND);
+        let interval = config.publish_interval.as_nanos().max(1);
+        let per_second = |each: u128| {
+            let all = each.saturating_mul(config.partitions.into()).saturating_mul(1_000_000_000);
+            u64::try_from(all.div_ceil(interval)).unwrap_or(u64::MAX)
+        };
+        Self {
+            records: per_second(1),
+            bytes: per_second(largest as u128),
+            largest: u32::try_from(largest).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether that is more than 10 MB a second.
+    #[must_use]
+    pub const fn is_heavy(&self) -> bool {
+        self.bytes > HEAVY
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { records, bytes, largest } = self;
+        write!(
+            f,
+            "this process writes {records} records a second, of {largest} bytes if it leads all \
+             its roles: "
+        )?;
+        match bytes / 1_000_000 {
+            0 => write!(f, "{} kB a second", bytes.div_ceil(1_000)),
+            megabytes => write!(f, "{megabytes} MB a second"),
+        }
+    }
+}
+
+/// A record with the longest numbers and values that there can be.
+fn largest(config: &Config, roles: usize) -> Entry {
+    // Written as two bytes each; whatever a value may hold is written in no more.
+    let value = Value::new(&"\"".repeat(Value::MAX_BYTES)).unwrap_or_default();
+    let fence = (config.mode == Mode::AtMostOne).then_some(Fence::new(u64::MAX));
+    let lead = Lead { role: Role(u32::MAX), fence, value };
+    let range = RoleRange { first: Role(u32::MAX), last: Role(u32::MAX) };
+    Entry {
+        election: config.election.clone(),
+        group: config.group.clone(),
+        partitions: config.partitions,
+        terms: config.terms(),
+        sender: Process { id: config.id.clone(), incarnation: u128::MAX },
+        host: config.host.clone(),
+        number: EntryNumber(u64::MAX),
+        kind: Kind::Claim,
+        stands: vec![range; roles.min(RANGES_MAX)],
+        leads: vec![lead; roles],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn config(partitions: u32) -> Config {
+        let [election, group, id] = ["prices", "blue", "web-1"];
+        let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+        Config::new(election, group, id.parse().unwrap(), partitions, Mode::AtMostOne)
+    }
+
+    #[test]
+    fn what_is_written_grows_with_partitions_roles_and_haste() {
+        let load = Load::of(&config(16), 16);
+        assert_eq!(load.records, 32);
+        assert_eq!(load.bytes, 32 * u64::from(load.largest));
+        assert!((5_000..8_000).contains(&load.largest), "{load:?}");
+        assert!(!load.is_heavy());
+        let many = Load::of(&config(256), 256);
+        assert!(many.is_heavy(), "{many:?}");
+        assert!(many.to_string().contains("512 records a second"), "{many}");
+        let hasty = Config { publish_interval: Duration::from_millis(10), ..config(16) };
+        assert_eq!(Load::of(&hasty, 16).records, 1_600);
+        assert!(load.to_string().ends_with(" kB a second"), "{load}");
+    }
+
+    /// Whatever may stand in a value.
+    #[test]
+    fn no_value_is_written_longer_than_the_one_that_is_counted() {
+        let length = |text: &str| serde_json::to_string(text).unwrap().len();
+        let most = length(&"\"".repeat(Value::MAX_BYTES));
+        for part in ["\\", "/", "é", "\u{2028}", "a", "\u{7f}"] {
+            let text = part.repeat(Value::MAX_BYTES / part.len());
+            assert!(length(&text) <= most, "{part:?}");
+        }
+    }
+}
