@@ -3,11 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tenure_core::nele::{Partition, Reading, Record, Report};
+use tenure_core::nele::{Entry, Lead, Partition, Reading, Record, Report, RoleRange, Said};
 use tokio::sync::Notify;
 
 /// The most records that wait. Whoever is that far behind has lost its claims anyway.
 const RECORDS_MAX: usize = 65_536;
+
+/// The most bytes of memory that they take: one may be as large as brokers allow.
+const BYTES_MAX: usize = 32 << 20;
 
 #[derive(Default)]
 struct Shared {
@@ -19,6 +22,7 @@ struct Shared {
 struct Waiting {
     reports: VecDeque<Report>,
     records: usize,
+    bytes: usize,
 }
 
 /// Where reports are put, by threads of the client library, which never wait.
@@ -47,10 +51,12 @@ impl Queue {
         record: Record,
     ) -> bool {
         let mut waiting = self.waiting();
-        if waiting.records >= RECORDS_MAX {
+        let bytes = waiting.bytes.saturating_add(weight(&record));
+        if waiting.records >= RECORDS_MAX || bytes > BYTES_MAX {
             return false;
         }
         waiting.records += 1;
+        waiting.bytes = bytes;
         match waiting.reports.back_mut() {
             Some(Report::Records { partition: of, reading: by, records })
                 if (*of, *by) == (partition, reading) =>
@@ -73,6 +79,8 @@ impl Queue {
         let report = waiting.reports.pop_front()?;
         if let Report::Records { records, .. } = &report {
             waiting.records -= records.len();
+            let bytes: usize = records.iter().map(weight).sum();
+            waiting.bytes = waiting.bytes.saturating_sub(bytes);
         }
         Some(report)
     }
@@ -88,9 +96,23 @@ impl Queue {
     }
 }
 
+/// How many bytes of memory a record takes, nearly.
+fn weight(record: &Record) -> usize {
+    let Said::Entry(entry) = &record.said else { return size_of::<Record>() };
+    let Entry { election, group, sender, host, .. } = entry;
+    let names = [election.as_str(), group.as_str(), sender.id.as_str(), host.as_str()];
+    let names: usize = names.map(str::len).iter().sum();
+    let leads = entry.leads.iter().map(|lead| size_of::<Lead>() + lead.value.as_str().len());
+    let stands = entry.stands.len() * size_of::<RoleRange>();
+    size_of::<Record>() + names + stands + leads.sum::<usize>()
+}
+
 #[cfg(test)]
 mod tests {
-    use tenure_core::nele::{RebalanceId, Said};
+    use std::time::Duration;
+
+    use tenure_core::nele::{EntryNumber, Kind, Mode, Process, RebalanceId, Role, Terms};
+    use tenure_core::{Drift, Value};
 
     use super::*;
 
@@ -129,6 +151,43 @@ mod tests {
         assert!(!queue.put_record(Partition(0), reading(1), record(0)));
         queue.take();
         assert!(queue.put_record(Partition(0), reading(1), record(0)));
+    }
+
+    /// One that leads `count` roles, with as long a value as there is.
+    fn large(offset: u64, count: u32) -> Record {
+        let value = "x".repeat(Value::MAX_BYTES).parse::<Value>().unwrap();
+        let lead = |role| Lead { role: Role(role), fence: None, value: value.clone() };
+        let said = Said::Entry(Entry {
+            election: "prices".parse().unwrap(),
+            group: "blue".parse().unwrap(),
+            partitions: 1,
+            terms: Terms {
+                mode: Mode::AtLeastOne,
+                takeover: Duration::from_secs(5),
+                drift: Drift::DEFAULT,
+                fence_base: 0,
+            },
+            sender: Process { id: "one".parse().unwrap(), incarnation: 7 },
+            host: "one".parse().unwrap(),
+            number: EntryNumber(offset),
+            kind: Kind::Beat,
+            stands: vec![],
+            leads: (0..count).map(lead).collect(),
+        });
+        Record { offset, epoch: Some(0), said }
+    }
+
+    #[test]
+    fn large_records_wait_no_more_than_there_are_bytes_for() {
+        let queue = Queue::default();
+        let mut room = 0..1_000;
+        let put = |offset| queue.put_record(Partition(0), reading(1), large(offset, 2_000));
+        // Half a megabyte each.
+        let fit = room.by_ref().take_while(|offset| put(*offset)).count();
+        assert!((32..=128).contains(&fit), "{fit}");
+        assert!(queue.take().is_some());
+        let again = room.take_while(|offset| put(*offset)).count();
+        assert_eq!(again, fit, "what was taken makes room");
     }
 
     #[tokio::test]
