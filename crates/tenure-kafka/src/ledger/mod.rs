@@ -18,6 +18,7 @@ mod context;
 mod ends;
 mod member;
 mod observer;
+mod pace;
 mod queue;
 mod reading;
 mod topic;

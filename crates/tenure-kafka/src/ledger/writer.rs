@@ -1,7 +1,8 @@
 //! What is written: at once, to the partitions that are named, with neither key nor value.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rdkafka::ClientConfig;
 use rdkafka::client::ClientContext;
@@ -9,8 +10,10 @@ use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, Message as _, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer as _, ProducerContext, ThreadedProducer};
+use tenure::clock::now;
 use tenure_core::nele::{Entry, EntryNumber, Kind, Partition, Report, Target};
 
+use super::pace::Pace;
 use super::queue::Queue;
 use crate::told::{LOG, Told};
 use crate::{explain, wire};
@@ -19,16 +22,27 @@ use crate::{explain, wire};
 struct Sent {
     number: EntryNumber,
     partition: Partition,
-    /// Whether success is told, too.
+    /// Whether success is told in any case.
     told: bool,
 }
 
 /// What hears what became of records, on the producer's own thread.
 struct Outcomes {
     told: Told,
-    queue: Queue,
+    reports: Reports,
     /// Brokers take nothing more from this producer.
     over: AtomicBool,
+    /// They have taken something.
+    worked: AtomicBool,
+}
+
+/// What is told of what became of records: of claims everything, of others what failed, and the
+/// first that did not after that, so that the next failure is news.
+#[derive(Clone)]
+struct Reports {
+    queue: Queue,
+    /// Partitions on which the last record failed.
+    failing: Arc<Mutex<BTreeSet<Partition>>>,
 }
 
 impl ClientContext for Outcomes {
@@ -45,14 +59,15 @@ impl ProducerContext for Outcomes {
     type DeliveryOpaque = Box<Sent>;
 
     fn delivery(&self, result: &DeliveryResult<'_>, sent: Box<Sent>) {
-        if let Err((error, _)) = result {
-            self.over.fetch_or(is_over(error), Ordering::Relaxed);
+        match result {
+            Ok(_) => self.worked.store(true, Ordering::Relaxed),
+            Err((error, _)) => drop(self.over.fetch_or(is_over(error), Ordering::Relaxed)),
         }
         let outcome = match result {
             Ok(message) => u64::try_from(message.offset()).map_err(|_| "no offset is told".into()),
             Err((error, _)) => Err(self.said(error)),
         };
-        self.became(&sent, outcome);
+        self.reports.became(&sent, outcome);
     }
 }
 
@@ -60,10 +75,24 @@ impl Outcomes {
     fn said(&self, error: &KafkaError) -> Arc<str> {
         explain::error(error, self.told.reason().as_ref()).into()
     }
+}
+
+impl Reports {
+    fn new(queue: Queue) -> Self {
+        Self { queue, failing: Arc::default() }
+    }
 
     fn became(&self, sent: &Sent, outcome: Result<u64, Arc<str>>) {
-        if sent.told || outcome.is_err() {
-            let Sent { number, partition, .. } = *sent;
+        let Sent { number, partition, told } = *sent;
+        let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        let news = match outcome {
+            Ok(_) => failing.remove(&partition),
+            Err(_) => {
+                failing.insert(partition);
+                true
+            }
+        };
+        if told || news {
             self.queue.put(Report::Published { number, partition, outcome });
         }
     }
@@ -74,8 +103,9 @@ pub(super) struct Writer {
     config: ClientConfig,
     topic: String,
     partitions: u32,
-    queue: Queue,
+    reports: Reports,
     producer: ThreadedProducer<Outcomes>,
+    pace: Pace,
 }
 
 impl Writer {
@@ -85,8 +115,9 @@ impl Writer {
         partitions: u32,
         queue: Queue,
     ) -> KafkaResult<Self> {
-        let producer = producer(&config, &queue)?;
-        Ok(Self { config, topic, partitions, queue, producer })
+        let reports = Reports::new(queue);
+        let producer = producer(&config, &reports)?;
+        Ok(Self { config, topic, partitions, reports, producer, pace: Pace::default() })
     }
 
     /// Hands an entry to the library, which sends it at once. Waits for no broker.
@@ -114,15 +145,22 @@ impl Writer {
             .headers(headers);
         let Err((error, record)) = self.producer.send(record) else { return };
         let outcomes = self.producer.context();
-        outcomes.became(&record.delivery_opaque, Err(outcomes.said(&error)));
+        self.reports.became(&record.delivery_opaque, Err(outcomes.said(&error)));
         if is_over(&error) {
             self.begin_anew();
         }
     }
 
-    /// What was refused is written again by those who write again anyway.
+    /// What was refused is written again by those who write again anyway. One that is refused
+    /// everything stays for a while, and says of each record at once that it failed.
     fn begin_anew(&mut self) {
-        if let Ok(producer) = producer(&self.config, &self.queue) {
+        if self.producer.context().worked.load(Ordering::Relaxed) {
+            self.pace.worked();
+        }
+        if !self.pace.may(now()) {
+            return;
+        }
+        if let Ok(producer) = producer(&self.config, &self.reports) {
             let before = std::mem::replace(&mut self.producer, producer);
             // It waits for what it has sent when it is dropped, and nobody else must.
             let drops = std::thread::Builder::new().name("tenure-producer".into());
@@ -149,8 +187,35 @@ fn is_over(error: &KafkaError) -> bool {
     )
 }
 
-fn producer(config: &ClientConfig, queue: &Queue) -> KafkaResult<ThreadedProducer<Outcomes>> {
-    let over = AtomicBool::new(false);
-    let outcomes = Outcomes { told: Told::default(), queue: queue.clone(), over };
-    config.create_with_context(outcomes)
+fn producer(config: &ClientConfig, reports: &Reports) -> KafkaResult<ThreadedProducer<Outcomes>> {
+    config.create_with_context(Outcomes {
+        told: Told::default(),
+        reports: reports.clone(),
+        over: AtomicBool::new(false),
+        worked: AtomicBool::new(false),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_success_after_a_failure_is_told_and_no_other_but_of_claims() {
+        let queue = Queue::default();
+        let reports = Reports::new(queue.clone());
+        let mut number = 0;
+        let mut became = |partition: u32, told: bool, works: bool| {
+            number += 1;
+            let sent = Sent { number: EntryNumber(number), partition: Partition(partition), told };
+            let outcome = if works { Ok(number) } else { Err("no".into()) };
+            reports.clone().became(&sent, outcome);
+            std::iter::from_fn(|| queue.take()).count()
+        };
+        assert_eq!(became(0, false, true), 0);
+        assert_eq!(became(0, true, true), 1, "a claim");
+        assert_eq!([became(0, false, false), became(0, false, false)], [1, 1]);
+        assert_eq!(became(1, false, true), 0, "another partition");
+        assert_eq!([became(0, false, true), became(0, false, true)], [1, 0]);
+    }
 }

@@ -1,0 +1,57 @@
+//! How often a client is made in place of one that is of no use any more.
+
+use std::time::Duration;
+
+use tenure::Time;
+
+/// Between the first two that work not at all; twice as long each time.
+const FIRST: Duration = Duration::from_millis(500);
+
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// The first is made at once, and those after it later and later, as long as none works: each is a
+/// connection and a few threads, and whoever has no right has none in a moment either.
+#[derive(Default)]
+pub(super) struct Pace {
+    pause: Duration,
+    /// None is made before.
+    next: Time,
+}
+
+impl Pace {
+    /// Whether one may be made now. Counts as one that was made.
+    pub(super) fn may(&mut self, now: Time) -> bool {
+        let may = self.next <= now;
+        if may {
+            self.pause = self.pause.saturating_mul(2).clamp(FIRST, LONGEST);
+            self.next = now.after(self.pause);
+        }
+        may
+    }
+
+    /// The last one works, or did: what comes next is another story.
+    pub(super) fn worked(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many are made in so many seconds, if one is asked for twice a second.
+    fn made(pace: &mut Pace, from: u64, seconds: u64) -> usize {
+        let times = (0..seconds * 2).map(|half| Time::from_nanos((from * 2 + half) * 500_000_000));
+        times.filter(|now| pace.may(*now)).count()
+    }
+
+    #[test]
+    fn clients_that_are_of_no_use_are_made_later_and_later() {
+        let mut pace = Pace::default();
+        // At 0, 0.5, 1.5, 3.5, 7.5, 15.5 and 31.5 s, and then every 30 s.
+        assert_eq!(made(&mut pace, 100, 60), 7);
+        assert_eq!(made(&mut pace, 160, 600), 20);
+        pace.worked();
+        assert_eq!(made(&mut pace, 760, 4), 4, "and at once after one that worked");
+    }
+}
