@@ -32,7 +32,7 @@
 //! [`System`]: world::System
 
 pub mod allcall;
-#[cfg(not(test))]
+#[cfg(all(not(test), any(debug_assertions, tenure_planted)))]
 mod compiled;
 pub mod etcd;
 pub mod explain;
