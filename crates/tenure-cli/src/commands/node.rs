@@ -1,8 +1,7 @@
 //! `tenure node`: a member that grants leases, and no more.
 
 use serde_json::{Value, json};
-use tenure::nerio::Node;
-use tokio::sync::broadcast::error::RecvError;
+use tenure::nerio::{Node, Notice};
 
 use super::signals::Signals;
 use crate::control::Server;
@@ -22,8 +21,7 @@ pub(super) async fn run(settings: NodeSettings, context: Context) -> Result<Exit
     let builder = Node::builder(cluster.config.clone(), seat.name.clone());
     let builder = builder.grantor(seat.storage.of_library());
     let node = start(builder, &cluster, &context.origins)?;
-    let mut notices = node.notices();
-    let mut service = Service::default();
+    let notices = node.notices();
     say(&context, &format!("node {} on {}", node.name(), node.address()), || {
         json!({
             "event": "started",
@@ -31,32 +29,28 @@ pub(super) async fn run(settings: NodeSettings, context: Context) -> Result<Exit
             "address": node.address().to_string(),
         })
     })?;
-    loop {
-        tokio::select! {
-            biased;
-            signal = signals.next() => {
-                tokio::join!(node.close(), control.close());
-                return Ok(Exit::Signal(signal));
-            }
-            asked = control.next() => service.answer(&node, asked).await,
-            notice = notices.recv() => match notice {
-                Ok(notice) => match service.hear(&notice) {
-                    Told::Changed { warned } if context.json || !warned => {
-                        say(&context, &notice.to_string(), || {
-                            json!({"event": service.word(), "text": notice.to_string()})
-                        })?;
-                    }
-                    Told::Changed { .. } | Told::Warned | Told::Noted => {}
-                },
-                // The status says what it is now.
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => {
-                    let what = "the node ended by itself";
-                    return Err(Failure::new(Exit::Bug, what, "report it with the log"));
-                }
-            }
+    let hear = |service: &mut Service, notice: &Notice| match service.hear(notice) {
+        Told::Changed { warned } if context.json || !warned => {
+            let word = service.word();
+            say(
+                &context,
+                &notice.to_string(),
+                || json!({"event": word, "text": notice.to_string()}),
+            )
         }
-    }
+        Told::Changed { .. } | Told::Warned | Told::Noted => Ok(()),
+    };
+    let signal = tokio::select! {
+        biased;
+        signal = signals.next() => signal,
+        ended = Service::default().serve(&node, notices, &mut control, hear) => {
+            ended?;
+            let what = "the node ended by itself";
+            return Err(Failure::new(Exit::Bug, what, "report it with the log"));
+        }
+    };
+    tokio::join!(node.close(), control.close());
+    Ok(Exit::Signal(signal))
 }
 
 fn say(context: &Context, text: &str, object: impl FnOnce() -> Value) -> Result<(), Failure> {

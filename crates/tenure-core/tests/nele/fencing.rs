@@ -1,7 +1,7 @@
 //! Fences (ruling 10). That each is greater than all before is what the stage looks at whenever
 //! somebody is elected.
 
-use tenure_core::nele::{Event, Kind, Mode, OwnEvent, Partition, Said, Void};
+use tenure_core::nele::{Command, Event, Kind, Mode, OwnEvent, Partition, Said, Void};
 use tenure_core::{End, Loss, Waiting};
 
 use crate::stage::{Stage, X, ms};
@@ -61,7 +61,7 @@ pub(crate) fn fences_grow_across_a_truncation() {
 /// end of the log. The first one has read nothing that was lost, and its grace period is long over:
 /// by its claim it would have a fence below that of the other.
 #[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn nobody_takes_office_by_a_claim_from_before_a_truncation() {
+fn nobody_takes_office_by_a_claim_from_before_a_truncation() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
     (0..2).for_each(|node| stage.campaign(node, X));
     stage.assign(0, &[0]);
@@ -76,6 +76,29 @@ pub(crate) fn nobody_takes_office_by_a_claim_from_before_a_truncation() {
     stage.truncate(0, usize::try_from(records).unwrap());
     assert_eq!(stage.ended(1, X), Some(&End::Lost(Loss::Reset)));
     stage.go_on(0);
+    stage.until(ms(9_000), |stage| stage.leaders(X) == [0]);
+    assert_eq!(stage.fence(0, X).map(|fence| fence / EPOCH), Some(1), "it has claimed anew");
+}
+
+/// It had claimed the partition before, given the role up, and read on; another one has led by a
+/// later claim that was lost.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_role_that_is_stood_for_after_a_truncation_is_claimed_anew() {
+    let mut stage = Stage::new(2, Mode::AtMostOne);
+    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.campaign(0, "x/1");
+    stage.assign(0, &[0, 1]);
+    stage.pass(ms(1_000));
+    stage.command(0, X, Command::Resign);
+    stage.nodes[0].stopped = true;
+    stage.assign(1, &[0]);
+    stage.until(ms(9_000), |stage| stage.leaders(X) == [1]);
+    let lost = claimed_at(&stage, 0);
+    let records = stage.logs[0].records.len() as u64 - lost;
+    stage.truncate(0, usize::try_from(records).unwrap());
+    stage.go_on(0);
+    stage.pass(ms(1_000));
+    stage.campaign(0, X);
     stage.until(ms(9_000), |stage| stage.leaders(X) == [0]);
     assert_eq!(stage.fence(0, X).map(|fence| fence / EPOCH), Some(1), "it has claimed anew");
 }
@@ -163,7 +186,7 @@ pub(crate) fn a_role_that_is_resigned_and_stood_for_again_has_another_fence() {
     stage.pass(ms(100));
     let first = stage.fence(0, X);
     assert_eq!(stage.fence(0, "x/2"), first, "all roles of a partition have one claim");
-    stage.command(0, X, tenure_core::nele::Command::Resign);
+    stage.command(0, X, Command::Resign);
     stage.campaign(0, X);
     let since = stage.now;
     stage.pass(ms(100));

@@ -39,7 +39,10 @@ const STORIES: &[Story] = &[
     (Rule::KeptIsKnown.row(), claiming::a_claim_of_a_reading_that_broke_is_made_again_soon),
     (Rule::ClaimsSpaced.row(), claiming::a_claim_is_repeated_after_a_pause),
     (Rule::FenceOnce.row(), fencing::a_role_that_is_resigned_and_stood_for_again_has_another_fence),
-    (Rule::FenceOfEpoch.row(), fencing::nobody_takes_office_by_a_claim_from_before_a_truncation),
+    (
+        Rule::FenceOfEpoch.row(),
+        fencing::a_role_that_is_stood_for_after_a_truncation_is_claimed_anew,
+    ),
     (Rule::GraceOfEpoch.row(), fencing::a_claim_of_a_later_epoch_waits_anew),
     (Rule::FenceHasEpoch.row(), fencing::fences_grow_across_a_truncation),
     (Rule::FenceFromLedger.row(), fencing::fences_grow_from_process_to_process),

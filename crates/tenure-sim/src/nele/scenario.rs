@@ -453,10 +453,11 @@ impl Scenario for Emergence {
         check.now < check.plan.settled && moved
     }
 
-    /// Of two groups each shows its own leaders only, in `at_most_one`.
+    /// Of two groups each shows its own leaders only, in `at_most_one`; and one with a longer T may
+    /// lead for longer than those who never heard it know.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let alone = plan.own.mode == Mode::AtLeastOne || !plan.has_groups();
-        alone.then_some(plan.own.heard)
+        (alone && plan.own.unlike.is_none()).then_some(plan.own.heard)
     }
 
     fn seen(&self, _: &Plan, leader: &LeaderView) -> Option<(usize, u128)> {

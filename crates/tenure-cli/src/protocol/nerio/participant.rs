@@ -10,7 +10,6 @@ use tenure::transport::UdpError;
 use tenure::{ElectionName, LeaderView, NodeName, StartError};
 use tenure_core::nerio::{self, MemberSet};
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
 
 use super::keys::{NAMES, follow};
@@ -157,8 +156,7 @@ pub(crate) async fn ask_all(cluster: &Cluster, origins: &Origins) -> Result<Surv
 }
 
 /// Grants leases beside campaigning, and answers those that ask how that goes.
-async fn serve(node: Node, mut notices: Receiver<Notice>, mut control: Server) {
-    let mut service = Service::default();
+async fn serve(node: Node, notices: Receiver<Notice>, mut control: Server) {
     // The candidate's side warns of what comes from members.
     let is_told = |notice: &Notice| match notice {
         Notice::Mismatch { address, .. } | Notice::Key { address, .. } => {
@@ -167,22 +165,16 @@ async fn serve(node: Node, mut notices: Receiver<Notice>, mut control: Server) {
         Notice::AddressContested { .. } => true,
         _ => false,
     };
-    loop {
-        tokio::select! {
-            asked = control.next() => service.answer(&node, asked).await,
-            notice = notices.recv() => match notice {
-                Ok(notice) if is_told(&notice) => {}
-                Ok(notice) => {
-                    if let Told::Changed { warned: false } = service.hear(&notice) {
-                        tracing::info!("{notice}");
-                    }
-                }
-                // The status says what it is now.
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return,
-            }
+    let hear = |service: &mut Service, notice: &Notice| {
+        if !is_told(notice)
+            && let Told::Changed { warned: false } = service.hear(notice)
+        {
+            tracing::info!("{notice}");
         }
-    }
+        Ok(())
+    };
+    // What is heard fails nowhere, and the node has ended.
+    let _ = Service::default().serve(&node, notices, &mut control, hear).await;
 }
 
 /// One that asks the grantors of a cluster.

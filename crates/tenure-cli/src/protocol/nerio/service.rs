@@ -6,10 +6,12 @@ use serde_json::json;
 use tenure::Time;
 use tenure::clock;
 use tenure::nerio::{self, Counters, Forgot, Node, Notice};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
 
 use super::{key_status, list};
-use crate::control::{Answer, Asked, Request};
-use crate::failure;
+use crate::control::{Answer, Asked, Request, Server};
+use crate::failure::{self, Failure};
 use crate::output::millis;
 
 /// For how long at least a datagram of another configuration is worth a warning.
@@ -50,7 +52,7 @@ impl Default for Service {
 }
 
 impl Service {
-    pub(crate) fn word(&self) -> &'static str {
+    pub(crate) const fn word(&self) -> &'static str {
         if self.failing { "failing" } else { self.stage }
     }
 
@@ -151,8 +153,30 @@ impl Service {
         Told::Changed { warned: false }
     }
 
+    /// Answers those that ask, and gives `hear` what the node says, until the node has ended.
+    pub(crate) async fn serve(
+        mut self,
+        node: &Node,
+        mut notices: Receiver<Notice>,
+        control: &mut Server,
+        mut hear: impl FnMut(&mut Self, &Notice) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        loop {
+            tokio::select! {
+                biased;
+                asked = control.next() => self.answer(node, asked).await,
+                notice = notices.recv() => match notice {
+                    Ok(notice) => hear(&mut self, &notice)?,
+                    // The status says what it is now.
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return Ok(()),
+                }
+            }
+        }
+    }
+
     /// Answers one that asks.
-    pub(crate) async fn answer(&mut self, node: &Node, asked: Asked) {
+    async fn answer(&mut self, node: &Node, asked: Asked) {
         let answer = match asked.request {
             Request::Status => {
                 let counters = node.counters().await.unwrap_or_default();
