@@ -23,15 +23,16 @@
 //! | `leads` | left out, or what it leads: `role`, `fence` unless there is none, `value` |
 //!
 //! A record without that header is of somebody else. One whose header is written in another way
-//! [may be a claim](Said::Unreadable), of a later version.
+//! [may be a claim](Said::Unreadable), of a later version, unless its `election` and `group` can be
+//! read and are others: a group is upgraded while another one leads.
 
 use std::ffi::CStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::nele::{
-    Entry, EntryNumber, Kind, LEADS_MAX, Lead, Mode, Process, RANGES_MAX, Role, RoleRange, Said,
-    Terms,
+    Config, Entry, EntryNumber, Kind, LEADS_MAX, Lead, Mode, Process, RANGES_MAX, Role, RoleRange,
+    Said, Terms,
 };
 use tenure_core::{ClusterName, Drift, ElectionName, Fence, NodeName, Value};
 
@@ -125,13 +126,32 @@ pub fn write(entry: &Entry) -> Vec<u8> {
     serde_json::to_vec(&form).unwrap_or_default()
 }
 
-/// What a record says whose header has this value, or that has no such header.
+/// What a record says whose header has this value, or that has no such header, to a process with
+/// these settings.
 #[must_use]
-pub fn read(header: Option<&[u8]>) -> Said {
-    match header {
-        None => Said::Nothing,
-        Some(value) => entry(value).map_or(Said::Unreadable, Said::Entry),
+pub fn read(header: Option<&[u8]>, ours: &Config) -> Said {
+    let Some(value) = header else { return Said::Nothing };
+    match entry(value).filter(Entry::is_formed) {
+        Some(entry) => Said::Entry(entry),
+        None if is_of_others(value, ours) => Said::Nothing,
+        None => Said::Unreadable,
     }
+}
+
+/// What is read of an entry that cannot be read as a whole.
+#[derive(Deserialize)]
+struct Whose {
+    election: ElectionName,
+    group: ClusterName,
+}
+
+/// Whether it says, whatever else it says, that it is of another election or group.
+fn is_of_others(value: &[u8], ours: &Config) -> bool {
+    let whose = match value.len() {
+        0..=ENTRY_BYTES_MAX => serde_json::from_slice::<Whose>(value).ok(),
+        _ => None,
+    };
+    whose.is_some_and(|Whose { election, group }| election != ours.election || group != ours.group)
 }
 
 fn entry(value: &[u8]) -> Option<Entry> {
@@ -220,6 +240,17 @@ mod tests {
         }
     }
 
+    /// Those of who reads, in the group of what is shown.
+    fn ours() -> Config {
+        let [election, group, id] = ["prices", "blue", "web-2"];
+        let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+        Config::new(election, group, id.parse().unwrap(), 16, Mode::AtMostOne)
+    }
+
+    fn read(header: Option<&[u8]>) -> Said {
+        super::read(header, &ours())
+    }
+
     #[test]
     fn an_entry_is_written_as_shown_and_read_back() {
         assert_eq!(String::from_utf8(write(&shown())).unwrap(), SHOWN);
@@ -252,6 +283,44 @@ mod tests {
         let text = SHOWN.replace("[[0,15]]", &many);
         assert_eq!(read(Some(text.as_bytes())), Said::Unreadable);
         assert_eq!(read(Some(&vec![b' '; ENTRY_BYTES_MAX + 1])), Said::Unreadable);
+    }
+
+    #[test]
+    fn what_another_group_writes_otherwise_is_no_claim_of_ours() {
+        let later = SHOWN.replace("\"v\":1", "\"v\":2,\"more\":{\"of\":[1]}");
+        assert_eq!(read(Some(later.as_bytes())), Said::Unreadable);
+        let of_others = [
+            later.replace("blue", "green"),
+            later.replace("prices", "rates"),
+            later.replace("blue", "green").replace("\"kind\":\"beat\",", ""),
+            SHOWN.replace("blue", "green").replace("at-most-one", "at-most-two"),
+        ];
+        for text in of_others {
+            assert_eq!(read(Some(text.as_bytes())), Said::Nothing, "{text}");
+        }
+        // Not known, or not clear, whose they are.
+        let unclear = [
+            later.replace("\"group\":\"blue\"", "\"group\":\"\""),
+            later.replace("\"group\":\"blue\"", "\"group\":7"),
+            later.replace("\"group\":\"blue\",", ""),
+            later.replace("\"group\"", "\"group\":\"green\",\"group\""),
+            later.replace("blue", "green").replace("}]}", "}]"),
+        ];
+        for text in unclear {
+            assert_eq!(read(Some(text.as_bytes())), Said::Unreadable, "{text}");
+        }
+        // What can be read is read, whosever it is.
+        let green = SHOWN.replace("blue", "green");
+        assert!(matches!(read(Some(green.as_bytes())), Said::Entry(_)));
+    }
+
+    #[test]
+    fn an_entry_whose_roles_are_in_no_order_is_no_entry() {
+        let lead = "{\"role\":3,\"value\":\"x\"}";
+        let text = SHOWN.replace("\"leads\":[", &format!("\"leads\":[{lead},"));
+        assert_eq!(read(Some(text.as_bytes())), Said::Unreadable);
+        let green = text.replace("blue", "green");
+        assert_eq!(read(Some(green.as_bytes())), Said::Nothing);
     }
 
     proptest! {

@@ -3,70 +3,169 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
-use rdkafka::error::KafkaResult;
+use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::{Offset, TopicPartitionList};
-use tenure_core::nele::{Partition, Reading};
+use tenure::clock::now;
+use tenure_core::nele::{Partition, Reading, Report};
 
 use super::context::Context;
+use super::queue::Queue;
+use super::{rights, topic};
 use crate::explain;
 
 /// An end that was found, or why it was not.
-pub(super) type Found = (Partition, Reading, Result<u64, Arc<str>>);
+pub(super) type Found = (Partition, Reading, Result<u64, Missed>);
 
-/// Finds the ends of partitions. Dropping it ends its thread after the last answer.
+/// Why an end was not found.
+#[derive(Clone, Debug)]
+pub(super) struct Missed {
+    pub(super) why: Arc<str>,
+    /// The right to look is missing.
+    pub(super) denied: bool,
+}
+
+/// Finds the ends of partitions. Dropping it ends its thread after the answer that it waits for.
 pub(super) struct Ends {
-    ask: Option<Sender<(Partition, Reading)>>,
+    ask: Sender<(Partition, Reading)>,
+    stops: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
+/// What asks.
+pub(super) struct Asks {
+    pub(super) consumer: Arc<BaseConsumer<Context>>,
+    pub(super) topic: String,
+    /// No answer is waited for longer, of where partitions end and of which topic.
+    pub(super) within: Duration,
+    /// Before each answer it is looked which topic this is, and that is put here: whoever claims a
+    /// partition must know. An end is of no use to them without.
+    pub(super) tells_topic: Option<Queue>,
+}
+
 impl Ends {
-    /// `tell` gets what was found. An answer is waited for no longer than `within`.
-    pub(super) fn start(
-        consumer: Arc<BaseConsumer<Context>>,
-        topic: String,
-        within: Duration,
-        tell: impl Fn(Found) + Send + 'static,
-    ) -> Self {
-        let (ask, asked) = channel::<(Partition, Reading)>();
-        let spawned = thread::Builder::new().name("tenure-ends".into()).spawn(move || {
-            let mut failed = BTreeSet::new();
-            while let Ok(first) = asked.recv() {
-                let all: Vec<_> = [first].into_iter().chain(asked.try_iter()).collect();
-                let found = find(&consumer, &topic, &all, within);
-                if found.0.is_err() && all.len() > 1 {
-                    one_by_one(&mut failed, all, |one| {
-                        let alone = find(&consumer, &topic, &[one], within).end(&topic, one.0);
-                        let found = alone.is_ok();
-                        tell((one.0, one.1, alone));
-                        found
-                    });
-                    continue;
-                }
-                for &(partition, reading) in &all {
-                    tell((partition, reading, found.end(&topic, partition)));
-                }
-            }
-        });
+    /// `tell` gets what was found.
+    pub(super) fn start(asks: Asks, tell: impl Fn(Found) + Send + 'static) -> Self {
+        let (ask, asked) = channel();
+        let stops = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stops);
+        let run = move || asks.run(&asked, &stopped, tell);
+        let spawned = thread::Builder::new().name("tenure-ends".into()).spawn(run);
         // Without a thread nothing is ever found, and nobody leads.
-        Self { ask: Some(ask), thread: spawned.ok() }
+        Self { ask, stops, thread: spawned.ok() }
     }
 
     pub(super) fn find(&self, partition: Partition, reading: Reading) {
-        if let Some(ask) = &self.ask {
-            // It ends only when this is dropped.
-            let _ = ask.send((partition, reading));
+        // It ends only when this is stopped.
+        let _ = self.ask.send((partition, reading));
+    }
+
+    /// Asks nothing more, whatever was to be asked.
+    pub(super) fn stop(&mut self) {
+        self.stops.store(true, Ordering::SeqCst);
+        // Who waits for a question hears that there are none.
+        self.ask = channel().0;
+    }
+
+    /// Whether it holds the consumer no more.
+    pub(super) fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(thread::JoinHandle::is_finished)
+    }
+
+    /// Stops, and waits until it holds the consumer no more.
+    pub(super) fn end(&mut self) {
+        self.stop();
+        let _ = self.thread.take().map(thread::JoinHandle::join);
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Asks {
+    fn run(
+        self,
+        asked: &Receiver<(Partition, Reading)>,
+        stopped: &AtomicBool,
+        tell: impl Fn(Found),
+    ) {
+        let stopped = || stopped.load(Ordering::SeqCst);
+        let mut failed = BTreeSet::new();
+        while let Ok(first) = asked.recv() {
+            let all: Vec<_> = [first].into_iter().chain(asked.try_iter()).collect();
+            if stopped() {
+                return;
+            }
+            let found = self.ask(&all);
+            if found.0.is_err() && all.len() > 1 {
+                one_by_one(&mut failed, all, |one| {
+                    if stopped() {
+                        return false;
+                    }
+                    let alone = self.ask(&[one]).end(&self.topic, one.0);
+                    let found = alone.is_ok();
+                    tell((one.0, one.1, alone));
+                    found
+                });
+                continue;
+            }
+            for &(partition, reading) in &all {
+                tell((partition, reading, found.end(&self.topic, partition)));
+            }
         }
     }
 
-    /// Waits until it holds the consumer no more.
-    pub(super) fn end(&mut self) {
-        self.ask = None;
-        let _ = self.thread.take().map(thread::JoinHandle::join);
+    fn ask(&self, all: &[(Partition, Reading)]) -> Answer {
+        let found = self.find(all).map_err(|error| Missed::because(&error));
+        // Only now: what was found is the end of this topic, or of one that is gone.
+        Answer(found.and_then(|found| self.look().map(|()| found)))
+    }
+
+    fn look(&self) -> Result<(), Missed> {
+        let Some(queue) = &self.tells_topic else { return Ok(()) };
+        let until = now().after(self.within);
+        match topic::look_until(&self.consumer, &self.topic, until) {
+            Ok((id, partitions)) => {
+                queue.put(Report::Topic { id, partitions });
+                Ok(())
+            }
+            Err(error) => {
+                let Missed { why, denied } = Missed::because(&error);
+                let why = format!("which topic it is cannot be found out: {why}").into();
+                Err(Missed { why, denied })
+            }
+        }
+    }
+
+    fn find(&self, all: &[(Partition, Reading)]) -> KafkaResult<TopicPartitionList> {
+        let mut list = TopicPartitionList::new();
+        for (partition, _) in all {
+            let number = partition.0.cast_signed();
+            if list.find_partition(&self.topic, number).is_none() {
+                list.add_partition_offset(&self.topic, number, Offset::End)?;
+            }
+        }
+        self.consumer.offsets_for_times(list, self.within)
+    }
+}
+
+impl Missed {
+    /// For a reason that is no right.
+    pub(super) fn new(why: impl Into<Arc<str>>) -> Self {
+        Self { why: why.into(), denied: false }
+    }
+
+    pub(super) fn because(error: &KafkaError) -> Self {
+        let denied = rights::missing(error).is_some();
+        Self { why: explain::error(error, None).into(), denied }
     }
 }
 
@@ -100,46 +199,60 @@ fn one_by_one<R>(
     }
 }
 
-struct Answer(Result<TopicPartitionList, Arc<str>>);
-
-fn find(
-    consumer: &BaseConsumer<Context>,
-    topic: &str,
-    all: &[(Partition, Reading)],
-    within: Duration,
-) -> Answer {
-    let ask = || -> KafkaResult<TopicPartitionList> {
-        let mut list = TopicPartitionList::new();
-        for (partition, _) in all {
-            let number = partition.0.cast_signed();
-            if list.find_partition(topic, number).is_none() {
-                list.add_partition_offset(topic, number, Offset::End)?;
-            }
-        }
-        consumer.offsets_for_times(list, within)
-    };
-    Answer(ask().map_err(|error| explain::error(&error, None).into()))
-}
+struct Answer(Result<TopicPartitionList, Missed>);
 
 impl Answer {
-    fn end(&self, topic: &str, partition: Partition) -> Result<u64, Arc<str>> {
-        let list = self.0.as_ref().map_err(Arc::clone)?;
+    fn end(&self, topic: &str, partition: Partition) -> Result<u64, Missed> {
+        let list = self.0.as_ref().map_err(Clone::clone)?;
         let one = list.find_partition(topic, partition.0.cast_signed());
-        let one = one.ok_or("the answer lacks this partition")?;
-        one.error().map_err(|error| Arc::from(explain::error(&error, None)))?;
+        let one = one.ok_or_else(|| Missed::new("the answer lacks this partition"))?;
+        one.error().map_err(|error| Missed::because(&error))?;
         match one.offset() {
             Offset::Offset(offset) => {
-                u64::try_from(offset).map_err(|_| "the answer has a negative offset".into())
+                u64::try_from(offset).map_err(|_| Missed::new("the answer has a negative offset"))
             }
             // The broker's word for none.
-            other => Err(format!("the answer is {other:?}, and no offset").into()),
+            other => Err(Missed::new(format!("the answer is {other:?}, and no offset"))),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::nele::RebalanceId;
+
     use super::*;
+
+    #[test]
+    fn who_is_stopped_asks_nothing_more() {
+        let within = Duration::from_millis(500);
+        let mut config = rdkafka::ClientConfig::new();
+        config.set("bootstrap.servers", "127.0.0.1:1").set("group.id", "g");
+        let consumer = config.create_with_context(Context::default()).unwrap();
+        let (told, heard) = channel();
+        let asks =
+            Asks { consumer: Arc::new(consumer), topic: "t".to_owned(), within, tells_topic: None };
+        let mut ends = Ends::start(asks, move |(partition, ..)| {
+            let _ = told.send(partition);
+        });
+        let all = |attempt| {
+            (0..8).map(move |number| {
+                (Partition(number), Reading { rebalance: RebalanceId(1), attempt })
+            })
+        };
+        for (partition, reading) in all(1) {
+            ends.find(partition, reading);
+        }
+        // It has begun to ask, and there is more to ask.
+        heard.recv().unwrap();
+        all(2).for_each(|(partition, reading)| ends.find(partition, reading));
+        let asked = heard.try_iter().count();
+        let began = now();
+        ends.end();
+        let took = now().since(began);
+        let more = heard.try_iter().count();
+        assert!(more <= 1 && took < within * 3, "{asked} and then {more}, in {took:?}");
+    }
 
     #[test]
     fn one_broker_that_does_not_answer_fails_only_its_own() {

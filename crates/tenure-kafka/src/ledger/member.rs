@@ -12,23 +12,30 @@ use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use tenure::Time;
 use tenure::clock::now;
-use tenure_core::nele::{Change, Membership, Partition, Reading, Rebalance, RebalanceId, Report};
+use tenure_core::nele::{
+    Change, Checked, Membership, Partition, Reading, Rebalance, RebalanceId, Report,
+};
 
 use super::context::{Changed, Context, give_back};
-use super::ends::Ends;
+use super::ends::{Asks, Ends, Missed};
 use super::queue::Queue;
 use super::reading::{Readings, is_broken};
+use super::rights::{self, Right, Rights};
+use super::topic::Watch;
 use crate::explain;
 use crate::told::LOG;
 
 /// How long a poll waits for something to happen. What is asked of a member waits as long at most.
 const POLL: Duration = Duration::from_millis(20);
 
+/// How long after something was refused it is taken for refused: the library asks again by itself.
+const REFUSED: Duration = Duration::from_secs(2);
+
 /// What a member is asked.
 pub(super) enum Ask {
     Read(Partition, Reading),
     /// The end of a partition was found, or not.
-    Found(Partition, Reading, Result<u64, Arc<str>>),
+    Found(Partition, Reading, Result<u64, Missed>),
     GiveBack(RebalanceId),
     Leave,
 }
@@ -42,44 +49,37 @@ pub(super) struct Member {
 pub(super) struct Begin {
     pub(super) config: ClientConfig,
     pub(super) topic: String,
-    /// R: what is to be given back is given back by then.
-    pub(super) max_poll_interval: Duration,
-    pub(super) seek: Duration,
+    pub(super) protocol: Checked,
     /// In the newer protocol nobody tells a member that it gets nothing: after this time without
     /// a word it is taken for that.
     pub(super) silence: Option<Duration>,
     /// The rebalance before the first one.
     pub(super) rebalances: Arc<std::sync::atomic::AtomicU64>,
     pub(super) queue: Queue,
+    pub(super) rights: Rights,
+    pub(super) watch: Watch,
 }
 
 impl Member {
     /// Joins. What happens is put into the queue.
     pub(super) fn join(membership: Membership, begin: Begin) -> KafkaResult<Self> {
-        let consumer: BaseConsumer<Context> =
-            begin.config.create_with_context(Context::default())?;
-        consumer.subscribe(&[&begin.topic])?;
         let (asks, asked) = channel();
-        let consumer = Arc::new(consumer);
-        let found = asks.clone();
-        let ends =
-            Ends::start(consumer.clone(), begin.topic.clone(), begin.seek, move |found_end| {
-                let (partition, reading, end) = found_end;
-                // Nobody hears it who has left.
-                let _ = found.send(Ask::Found(partition, reading, end));
-            });
-        let begin_silence = begin.silence.map(|silence| now().after(silence));
+        let (consumer, ends) = begin.client(&asks)?;
+        consumer.subscribe(&[&begin.topic])?;
         let running = Running {
             membership,
             consumer,
             asked,
+            asks: asks.clone(),
             ends,
-            begin,
             assigned: BTreeMap::new(),
-            readings: Readings::default(),
+            readings: Readings::new(begin.protocol.clone()),
             revoking: None,
             deferred: VecDeque::new(),
-            silent_until: begin_silence,
+            silent_until: begin.silence.map(|silence| now().after(silence)),
+            refused: None,
+            over: None,
+            begin,
         };
         let spawned = thread::Builder::new().name("tenure-member".into()).spawn(|| running.run());
         match spawned {
@@ -94,6 +94,26 @@ impl Member {
     }
 }
 
+impl Begin {
+    /// A client that is no member yet, and what finds the ends of partitions by it.
+    fn client(&self, asks: &Sender<Ask>) -> KafkaResult<(Arc<BaseConsumer<Context>>, Ends)> {
+        let consumer: BaseConsumer<Context> = self.config.create_with_context(Context::default())?;
+        let consumer = Arc::new(consumer);
+        let looks = Asks {
+            consumer: Arc::clone(&consumer),
+            topic: self.topic.clone(),
+            within: self.protocol.seek,
+            tells_topic: Some(self.queue.clone()),
+        };
+        let found = asks.clone();
+        let ends = Ends::start(looks, move |(partition, reading, end)| {
+            // Nobody hears it who has left.
+            let _ = found.send(Ask::Found(partition, reading, end));
+        });
+        Ok((consumer, ends))
+    }
+}
+
 /// What is to be given back.
 struct Revoking {
     rebalance: RebalanceId,
@@ -102,10 +122,22 @@ struct Revoking {
     until: Time,
 }
 
+/// What was refused, and may not be any more.
+struct Refused {
+    right: Right,
+    why: String,
+    /// From then on it is taken for refused.
+    at: Time,
+    /// What was read is broken already.
+    told: bool,
+}
+
 struct Running {
     membership: Membership,
     consumer: Arc<BaseConsumer<Context>>,
     asked: Receiver<Ask>,
+    /// For another client.
+    asks: Sender<Ask>,
     ends: Ends,
     begin: Begin,
     /// By which rebalance each partition was assigned.
@@ -116,6 +148,9 @@ struct Running {
     deferred: VecDeque<(Partition, Reading, u64)>,
     /// From then on it is told that it gets nothing, unless it was told of something.
     silent_until: Option<Time>,
+    refused: Option<Refused>,
+    /// Why it is no member any more.
+    over: Option<String>,
 }
 
 impl Running {
@@ -130,47 +165,124 @@ impl Running {
                 }
             }
             self.give_back_in_time();
-            if !self.poll() {
-                return self.leave();
-            }
+            self.poll();
             while let Some(changed) = self.consumer.context().take() {
                 self.changed(changed);
             }
-            if self.silent_until.is_some_and(|until| until <= now()) {
+            let silent = self.silent_until.is_some_and(|until| until <= now());
+            // One that is refused is not told that either.
+            if silent && self.refused.is_none() {
                 self.changed(Changed { change: Change::Assigned, partitions: Vec::new() });
+            }
+            self.take_for_refused();
+            if let Some(why) = self.over.take() {
+                self.begin.queue.put(Report::Fatal { why: why.into() });
+                return self.leave();
             }
         }
     }
 
-    /// Whether there is more to come.
-    fn poll(&mut self) -> bool {
+    fn poll(&mut self) {
         match self.consumer.poll(POLL) {
             None => {}
             Some(Ok(message)) => {
+                self.begin.rights.has(Right::Topic);
+                self.refused.take_if(|refused| refused.right == Right::Topic);
                 if let Some((partition, reading)) = self.readings.take(&message, &self.begin.queue)
                 {
                     self.broken(partition, reading, "more came in than was read");
                 }
             }
-            Some(Err(error)) if is_broken(&error) => {
-                let why = self.said(&error);
-                // It does not say which partition it means.
-                for (partition, reading) in self.readings.clear() {
-                    self.broken(partition, reading, &why);
-                }
-            }
-            Some(Err(error)) => {
-                let why = self.said(&error);
-                let fatal = matches!(error, KafkaError::MessageConsumptionFatal(_))
-                    || error.rdkafka_error_code().is_some_and(is_for_good);
-                if fatal {
-                    self.begin.queue.put(Report::Fatal { why: why.into() });
-                    return false;
-                }
-                tracing::warn!(target: LOG, "{why}");
-            }
+            Some(Err(error)) => self.failed(&error),
         }
-        true
+    }
+
+    fn failed(&mut self, error: &KafkaError) {
+        // Of most that fails a lost connection is the cause, and behind the next one may be another
+        // topic.
+        self.begin.watch.look_soon();
+        let why = self.said(error);
+        let dead = self.consumer.client().fatal_error();
+        let right = match dead {
+            Some((code, _)) => rights::of(code),
+            None => rights::missing(error),
+        };
+        if let Some(right) = right {
+            self.refuse(right, why);
+        } else if dead.is_some() || error.rdkafka_error_code().is_some_and(is_for_good) {
+            self.over = Some(why);
+        } else if is_broken(error) {
+            // It does not say which partition it means.
+            self.all_broken(&why);
+        } else {
+            tracing::warn!(target: LOG, "{why}");
+        }
+    }
+
+    fn all_broken(&mut self, why: &str) {
+        for (partition, reading) in self.readings.clear() {
+            self.broken(partition, reading, why);
+        }
+    }
+
+    /// Something is refused: for a moment, or for good.
+    fn refuse(&mut self, right: Right, why: String) {
+        let now = now();
+        if self.begin.rights.is_refused(right, now) {
+            self.over = Some(why);
+            return;
+        }
+        tracing::warn!(target: LOG, "{why}");
+        // A member may be one for as long as a session without a word to its coordinator.
+        let stays = right == Right::Group && !self.is_dead() && !self.assigned.is_empty();
+        let wait = if stays { self.begin.protocol.session_timeout } else { Duration::ZERO };
+        let at = now.after(wait.max(REFUSED));
+        self.refused = Some(match self.refused.take().filter(|before| !before.told) {
+            Some(Refused { right: before, at: sooner, .. }) => {
+                Refused { right: right.max(before), why, at: at.min(sooner), told: false }
+            }
+            None => Refused { right, why, at, told: false },
+        });
+    }
+
+    /// What was refused a moment ago, and is still as far as anybody knows.
+    fn take_for_refused(&mut self) {
+        let now = now();
+        let due = |refused: &mut Refused| refused.at <= now;
+        let Some(refused) = self.refused.take_if(due) else { return };
+        if refused.right == Right::Group || self.is_dead() || self.assigned.is_empty() {
+            return self.begin_anew();
+        }
+        if !refused.told {
+            self.all_broken(&refused.why);
+        }
+        self.refused = Some(Refused { at: now.after(REFUSED), told: true, ..refused });
+    }
+
+    /// Whether the library takes no part any more by this client.
+    fn is_dead(&self) -> bool {
+        self.consumer.client().fatal_error().is_some()
+    }
+
+    /// Becomes another member, by another client: of the one before nobody knows whether it still
+    /// is one, and it may never ask again.
+    fn begin_anew(&mut self) {
+        let (consumer, ends) = match self.begin.client(&self.asks) {
+            Ok(client) => client,
+            Err(error) => return self.over = Some(explain::error(&error, None)),
+        };
+        if !self.assigned.is_empty() {
+            let partitions = self.assigned.keys().map(|number| number.cast_signed()).collect();
+            self.changed(Changed { change: Change::Lost, partitions });
+        }
+        (self.revoking, self.readings) = (None, Readings::new(self.begin.protocol.clone()));
+        self.deferred.clear();
+        let consumer = std::mem::replace(&mut self.consumer, consumer);
+        close(consumer, std::mem::replace(&mut self.ends, ends));
+        self.silent_until = self.begin.silence.map(|silence| now().after(silence));
+        if let Err(error) = self.consumer.subscribe(&[&self.begin.topic]) {
+            self.over = Some(explain::error(&error, None));
+        }
     }
 
     /// What is wrong, and what to do.
@@ -186,6 +298,10 @@ impl Running {
         let number = self.begin.rebalances.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
         let id = RebalanceId(number);
         self.silent_until = None;
+        if change == Change::Assigned {
+            self.begin.rights.has(Right::Group);
+            self.refused.take_if(|refused| refused.right == Right::Group);
+        }
         for partition in partitions.iter().copied().filter_map(|one| u32::try_from(one).ok()) {
             self.readings.forget(Partition(partition));
             match change {
@@ -197,7 +313,7 @@ impl Running {
         let named = named.map(Partition).collect();
         if change == Change::Revoked {
             // Less a quarter, for what happens on the way.
-            let until = now().after(self.begin.max_poll_interval * 3 / 4);
+            let until = now().after(self.begin.protocol.max_poll_interval * 3 / 4);
             self.revoking = Some(Revoking { rebalance: id, partitions, until });
         }
         let membership = self.membership;
@@ -213,7 +329,7 @@ impl Running {
         }
     }
 
-    fn found(&mut self, partition: Partition, reading: Reading, end: Result<u64, Arc<str>>) {
+    fn found(&mut self, partition: Partition, reading: Reading, end: Result<u64, Missed>) {
         if !self.readings.is_wanted(partition, reading) {
             return;
         }
@@ -223,7 +339,12 @@ impl Running {
                 self.deferred.push_back((partition, reading, end));
             }
             Ok(end) => self.begin_at(partition, reading, end),
-            Err(why) => self.position(partition, reading, Err(why)),
+            Err(Missed { why, denied }) => {
+                if denied && self.begin.rights.is_refused(Right::Topic, now()) {
+                    self.over = Some(why.to_string());
+                }
+                self.position(partition, reading, Err(why));
+            }
         }
     }
 
@@ -284,14 +405,26 @@ impl Running {
         self.consumer.context().leave();
         self.give_back(None);
         let (membership, queue) = (self.membership, self.begin.queue.clone());
-        // The last one that holds the consumer closes it.
-        self.ends.end();
-        drop(self.consumer);
+        close(self.consumer, self.ends);
         queue.put(Report::Left(membership));
     }
 }
 
-/// What no time mends.
+/// Has a member leave, whatever its questions about ends wait for, and ends it.
+fn close(consumer: Arc<BaseConsumer<Context>>, mut ends: Ends) {
+    consumer.context().leave();
+    ends.stop();
+    // The coordinator is told now: other brokers may not answer.
+    consumer.unsubscribe();
+    while !ends.is_over() {
+        drop(consumer.poll(POLL));
+    }
+    ends.end();
+    // The last one that holds it closes it.
+    drop(consumer);
+}
+
+/// What no time mends. Of rights that are missing that is not known at once.
 fn is_for_good(code: RDKafkaErrorCode) -> bool {
     matches!(
         code,
@@ -301,7 +434,5 @@ fn is_for_good(code: RDKafkaErrorCode) -> bool {
             | RDKafkaErrorCode::InconsistentGroupProtocol
             | RDKafkaErrorCode::UnsupportedVersion
             | RDKafkaErrorCode::UnsupportedFeature
-            | RDKafkaErrorCode::GroupAuthorizationFailed
-            | RDKafkaErrorCode::TopicAuthorizationFailed
     )
 }

@@ -4,7 +4,7 @@
 //! | thread | does | waits for |
 //! |---|---|---|
 //! | `tenure-member` | polls the member of the group, answers rebalances | nothing but the next event |
-//! | `tenure-ends` | looks up where partitions end | an answer, as long as a seek may take |
+//! | `tenure-ends` | looks up where partitions end, and of which topic | answers, as long as a seek may take |
 //! | `tenure-observer` | polls a reader outside the group | nothing but the next event |
 //! | `tenure-topic` | looks whether the topic is still the same | an answer |
 //! | the producer's | hears what became of records | nothing but the next event |
@@ -21,6 +21,7 @@ mod observer;
 mod pace;
 mod queue;
 mod reading;
+mod rights;
 mod topic;
 mod writer;
 
@@ -35,6 +36,7 @@ use tenure_core::nele::{Checked, Partition, Reading, RebalanceId, Report, Reques
 use self::member::{Ask, Begin, Member};
 use self::observer::Observer;
 use self::queue::Queue;
+use self::rights::Rights;
 use self::topic::Watch;
 use self::writer::Writer;
 use crate::login::LoginError;
@@ -53,8 +55,8 @@ pub struct Ledger {
     member: Option<Member>,
     observer: Option<Observer>,
     writer: Writer,
-    /// Ends with this.
-    _watch: Watch,
+    rights: Rights,
+    watch: Watch,
 }
 
 impl fmt::Debug for Ledger {
@@ -104,6 +106,7 @@ impl Ledger {
         Ok(Self {
             member_config: settings::member(options, &protocol)?,
             reader_config,
+            rights: Rights::new(protocol.takeover.max(protocol.max_poll_interval)),
             protocol,
             topic: name,
             group_protocol: options.group_protocol,
@@ -112,7 +115,7 @@ impl Ledger {
             member: None,
             observer: None,
             writer,
-            _watch: watch,
+            watch,
         })
     }
 
@@ -158,12 +161,13 @@ impl Ledger {
         let begin = Begin {
             config: self.member_config.clone(),
             topic: self.topic.clone(),
-            max_poll_interval: self.protocol.max_poll_interval,
-            seek: self.protocol.seek,
+            protocol: self.protocol.clone(),
             silence: (self.group_protocol == GroupProtocol::Consumer)
                 .then_some(self.protocol.session_timeout),
             rebalances: Arc::clone(&self.rebalances),
             queue: self.queue.clone(),
+            rights: self.rights.clone(),
+            watch: self.watch.clone(),
         };
         match Member::join(membership, begin) {
             // An earlier one that nobody asked to leave leaves.
@@ -180,9 +184,8 @@ impl Ledger {
 
     fn observe(&mut self, partition: Partition, reading: Reading) {
         let (config, topic) = (&self.reader_config, &self.topic);
-        let seek = self.protocol.seek;
-        let started =
-            Observer::start(config, topic, (partition, reading), seek, self.queue.clone());
+        let (protocol, queue) = (&self.protocol, self.queue.clone());
+        let started = Observer::start(config, topic, (partition, reading), protocol, queue);
         self.observer = None;
         match started {
             Ok(observer) => self.observer = Some(observer),

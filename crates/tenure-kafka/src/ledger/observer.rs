@@ -8,10 +8,10 @@ use std::time::Duration;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
-use tenure_core::nele::{Partition, Reading, Report};
+use tenure_core::nele::{Checked, Partition, Reading, Report};
 
 use super::context::Context;
-use super::ends::{Ends, Found};
+use super::ends::{Asks, Ends, Found};
 use super::queue::Queue;
 use super::reading::Readings;
 use crate::explain;
@@ -37,25 +37,33 @@ impl Observer {
         config: &ClientConfig,
         topic: &str,
         (partition, reading): (Partition, Reading),
-        seek: Duration,
+        protocol: &Checked,
         queue: Queue,
     ) -> KafkaResult<Self> {
         let consumer: BaseConsumer<Context> = config.create_with_context(Context::default())?;
         let consumer = Arc::new(consumer);
         let (asks, asked) = channel();
         let found = asks.clone();
-        let mut ends = Ends::start(consumer.clone(), topic.to_owned(), seek, move |end| {
+        let looks = Asks {
+            consumer: consumer.clone(),
+            topic: topic.to_owned(),
+            within: protocol.seek,
+            // Who observes claims nothing.
+            tells_topic: None,
+        };
+        let mut ends = Ends::start(looks, move |end| {
             // Nobody hears it who was stopped.
             let _ = found.send(Ask::Found(end));
         });
         ends.find(partition, reading);
-        let topic = topic.to_owned();
+        let (topic, ours) = (topic.to_owned(), protocol.clone());
         let run = move || {
-            let mut readings = Readings::default();
+            let mut readings = Readings::new(ours);
             readings.want(partition, reading);
             loop {
                 match asked.try_recv() {
                     Ok(Ask::Found((_, _, end))) => {
+                        let end = end.map_err(|missed| missed.why);
                         let end = end.and_then(|end| begin(&consumer, &topic, partition, end));
                         if end.is_ok() {
                             readings.begin(partition, reading);

@@ -5,19 +5,24 @@ use std::collections::BTreeMap;
 use rdkafka::Message as _;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::BorrowedMessage;
-use tenure_core::nele::{Partition, Reading, Record};
+use tenure_core::nele::{Checked, Partition, Reading, Record};
 
 use super::queue::Queue;
 use crate::{native, wire};
 
 /// What is read, and what is asked for.
-#[derive(Default)]
 pub(super) struct Readings {
+    ours: Checked,
     /// By partition: what was asked for last, and whether it has begun.
     all: BTreeMap<u32, (Reading, bool)>,
 }
 
 impl Readings {
+    /// None, of a process with these settings.
+    pub(super) const fn new(ours: Checked) -> Self {
+        Self { ours, all: BTreeMap::new() }
+    }
+
     /// This one is asked for: what is read of its partition until then belongs to none.
     pub(super) fn want(&mut self, partition: Partition, reading: Reading) {
         self.all.insert(partition.0, (reading, false));
@@ -54,7 +59,7 @@ impl Readings {
         let record = Record {
             offset: u64::try_from(message.offset()).ok()?,
             epoch: u32::try_from(native::leader_epoch(message)).ok(),
-            said: wire::read(native::header(message, wire::HEADER_C)),
+            said: wire::read(native::header(message, wire::HEADER_C), &self.ours),
         };
         let partition = Partition(partition);
         if queue.put_record(partition, reading, record) {

@@ -1,7 +1,11 @@
 //! Brokers for tests of elections, and how tests are listed.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
+use rdkafka::client::DefaultClientContext;
 use tenure_services::kafka::{Cluster, ClusterConfig, Version};
 
 /// The tests of one part.
@@ -56,4 +60,17 @@ pub(crate) fn quick(version: Version) -> ClusterConfig {
         .setting("group.consumer.session.timeout.ms=2000")
         .setting("group.consumer.min.heartbeat.interval.ms=200")
         .setting("group.consumer.heartbeat.interval.ms=300")
+}
+
+/// Another topic of the same name and one partition, in the place of the one that is there.
+pub(crate) async fn make_anew(addresses: &str, name: &str) {
+    let admin: AdminClient<DefaultClientContext> =
+        ClientConfig::new().set("bootstrap.servers", addresses).create().unwrap();
+    let options = AdminOptions::new();
+    admin.delete_topics(&[name], &options).await.unwrap().remove(0).unwrap();
+    let topic = NewTopic::new(name, 1, TopicReplication::Fixed(1));
+    // The name is taken until the old one is gone.
+    while admin.create_topics([&topic], &options).await.unwrap().remove(0).is_err() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }

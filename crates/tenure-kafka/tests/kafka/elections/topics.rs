@@ -4,19 +4,20 @@
 use std::time::Duration;
 
 use rdkafka::ClientConfig;
-use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions, NewTopic, TopicReplication};
+use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions};
 use rdkafka::client::DefaultClientContext;
 use tenure::{AtMostOne, Leadership, Loss};
 use tenure_core::nele::{Mode, OwnEvent};
-use tenure_kafka::{Node, Notice};
+use tenure_kafka::{Config, Node, Notice};
 use tokio::sync::broadcast::Receiver;
 
-use crate::common::{cluster, tests};
+use crate::common::{cluster, make_anew, tests};
 use crate::elections::node::{options, patient, short, start};
 
 tests!(
     a_topic_that_is_given_partitions_is_led_no_more,
     a_topic_that_is_made_anew_is_led_no_more,
+    nobody_leads_a_topic_that_was_made_anew_before_that_is_known,
     of_two_members_with_one_static_id_the_first_leads_no_more,
 );
 
@@ -27,7 +28,7 @@ fn admin(addresses: &str) -> AdminClient<DefaultClientContext> {
     ClientConfig::new().set("bootstrap.servers", addresses).create().unwrap()
 }
 
-fn config(name: &str, id: &str) -> tenure_kafka::Config {
+fn config(name: &str, id: &str) -> Config {
     let (election, group) = (name.parse().unwrap(), name.parse().unwrap());
     patient(short(election, group, id.parse().unwrap(), 1, Mode::AtMostOne))
 }
@@ -76,17 +77,32 @@ async fn a_topic_that_is_made_anew_is_led_no_more() {
     let node = start(&addresses, name, config(name, "one")).await;
     let notices = node.notices();
     let led = lead(&node).await;
-    let (admin, options) = (admin(&addresses), AdminOptions::new());
-    admin.delete_topics(&[name], &options).await.unwrap().remove(0).unwrap();
-    let topic = NewTopic::new(name, 1, TopicReplication::Fixed(1));
-    // The name is taken until the old one is gone.
-    while admin.create_topics([&topic], &options).await.unwrap().remove(0).is_err() {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    make_anew(&addresses, name).await;
     tokio::time::timeout(SOON, led.leader().lost()).await.unwrap();
     drop(led);
     let why = halted(&node, notices).await;
     assert!(why.contains("Start again with a higher fence base"), "{why}");
+    node.close().await;
+}
+
+/// The next leadership waits for two seconds and the next look for fifteen.
+async fn nobody_leads_a_topic_that_was_made_anew_before_that_is_known() {
+    let (cluster, name) = (cluster(), "anew-soon");
+    let addresses = cluster.addresses();
+    let publish_interval = Duration::from_millis(500);
+    let takeover = Duration::from_secs(3);
+    let config = Config { publish_interval, takeover, ..config(name, "one") };
+    let node = start(&addresses, name, config).await;
+    let notices = node.notices();
+    let led = lead(&node).await;
+    make_anew(&addresses, name).await;
+    tokio::time::timeout(SOON, led.leader().lost()).await.unwrap();
+    drop(led);
+    // Nobody else is there, so nothing but the halt keeps it from office.
+    let next = tokio::time::timeout(SOON, node.role(0).campaign("anew")).await.unwrap();
+    let why = next.map(|led| led.fence()).unwrap_err().to_string();
+    assert!(why.contains("Start again with a higher fence base"), "{why}");
+    assert!(halted(&node, notices).await.contains("fences begin again there"));
     node.close().await;
 }
 

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use tenure_core::nele::{Change, Kind, Membership, Partition, Report, Request, Target};
-use tenure_kafka::GroupProtocol;
+use tenure_kafka::{Config, GroupProtocol};
+use tenure_services::kafka::{ClusterConfig, Version};
 
-use crate::common::{cluster, quick, tests};
+use crate::common::{cluster, make_anew, quick, tests};
 use crate::ledger::process::{Hand, SOON, config, options, rebalance, records};
 
 tests!(
@@ -16,7 +17,9 @@ tests!(
     who_is_cut_off_has_lost_its_partitions,
     who_is_answered_by_nobody_leaves_all_the_same,
     a_partition_can_be_read_anew,
-    who_gets_nothing_is_told_so;
+    who_gets_nothing_is_told_so,
+    which_topic_it_is_is_told_before_where_it_ends;
+    who_leaves_does_so_at_once_while_another_broker_stands_still,
     a_session_below_the_minimum_is_told_with_what_to_do,
     a_broker_without_the_newer_protocol_is_told_with_what_to_do,
 );
@@ -154,7 +157,7 @@ async fn who_is_answered_by_nobody_leaves_all_the_same(by: GroupProtocol, name: 
 
 /// A broker of its own: its way is cut.
 fn quick_with_a_way() -> tenure_services::kafka::Cluster {
-    quick(tenure_services::kafka::Version::V41).ways(1).start().unwrap()
+    quick(Version::V41).ways(1).start().unwrap()
 }
 
 async fn a_partition_can_be_read_anew(by: GroupProtocol, name: &str) {
@@ -177,6 +180,106 @@ async fn who_gets_nothing_is_told_so(by: GroupProtocol, name: &str) {
     one.rebalance(Change::Assigned, 1).await;
     let two = Hand::join(&addresses, config(name, "two", 1), by).await;
     two.rebalance(Change::Assigned, 0).await;
+}
+
+async fn which_topic_it_is_is_told_before_where_it_ends(by: GroupProtocol, name: &str) {
+    let cluster = cluster();
+    let addresses = cluster.addresses();
+    let config = config(name, "one", 1);
+    let topic = config.group.to_string();
+    let mut one = Hand::join(&addresses, config, by).await;
+    let mut assigned = Some(one.rebalance(Change::Assigned, 1).await.id);
+    let mut ids = Vec::new();
+    while ids.len() < 2 {
+        let Some(by) = assigned else {
+            assigned = Some(one.rebalance(Change::Assigned, 1).await.id);
+            continue;
+        };
+        let reading = one.ask_to_read(Partition(0), by);
+        let mut id = None;
+        let end = loop {
+            match one.until(|report| Some(report.clone())).await {
+                Report::Topic { id: told, .. } => id = Some(told.topic),
+                Report::Position { reading: of, end, .. } if of == reading => break end,
+                Report::Rebalance(change) if change.change != Change::Assigned => {
+                    one.ledger.request(&Request::GiveBack(change.id));
+                    assigned = None;
+                    break Err("its partition is gone".into());
+                }
+                _ => {}
+            }
+        };
+        if end.is_ok() {
+            ids.push(id.expect("it is told since it was asked"));
+            if ids.len() == 1 {
+                make_anew(&addresses, &topic).await;
+            }
+        } else {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+    assert_ne!(ids[0], ids[1], "whoever hears where the new one ends knows that it is another one");
+}
+
+/// Questions to a broker that does not answer are waited for, and the others of the group are not
+/// kept waiting by that.
+async fn who_leaves_does_so_at_once_while_another_broker_stands_still() {
+    let by = GroupProtocol::Classic;
+    let cluster = ClusterConfig::new(Version::V41, 3)
+        .setting("offsets.topic.num.partitions=1")
+        // Otherwise the coordinator waits for a copy on the one that stands still.
+        .setting("offsets.topic.replication.factor=1")
+        .setting("broker.session.timeout.ms=60000")
+        .start()
+        .unwrap();
+    let addresses = cluster.addresses();
+    let mut config = config("left", "one", 12);
+    (config.session_timeout, config.max_poll_interval) = (SOON, SOON);
+    (config.takeover, config.seek) = (SOON * 4, Duration::from_secs(3));
+    let (topic, other) =
+        (config.group.to_string(), Config { id: "two".parse().unwrap(), ..config.clone() });
+    let mut one = Hand::join(&addresses, config, by).await;
+    let assigned = one.rebalance(Change::Assigned, 12).await;
+    let two = Hand::join(&addresses, other, by).await;
+    let revoked = one.rebalance(Change::Revoked, 6).await;
+    one.ledger.request(&Request::GiveBack(revoked.id));
+    two.rebalance(Change::Assigned, 6).await;
+    let kept = assigned.partitions.iter().filter(|kept| !revoked.partitions.contains(kept));
+    let kept: Vec<_> = kept.copied().collect();
+    // Another one than that of the group, with one of its partitions.
+    let coordinator = leaders(&addresses, "__consumer_offsets")[0];
+    let of = leaders(&addresses, &topic);
+    let leads = |id: i32| kept.iter().any(|partition| of[partition.0 as usize] == id);
+    let still = cluster.brokers().find(|broker| broker.id() != coordinator && leads(broker.id()));
+    let still = still.unwrap();
+    one.read(kept[0], assigned.id).await;
+    still.stop().unwrap();
+    for _ in 0..2 {
+        for partition in &kept {
+            one.ask_to_read(*partition, assigned.id);
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    let began = tenure::clock::now();
+    one.ledger.request(&Request::Leave(Membership(1)));
+    let given = two.rebalance(Change::Assigned, 6).await;
+    let took = tenure::clock::now().since(began);
+    still.cont().unwrap();
+    assert_eq!(given.partitions.len(), kept.len());
+    assert!(took < Duration::from_secs(6), "{took:?}");
+    one.until(|report| matches!(report, Report::Left(Membership(1))).then_some(())).await;
+}
+
+/// Which broker leads each partition of a topic.
+fn leaders(addresses: &str, topic: &str) -> Vec<i32> {
+    let mut config = rdkafka::ClientConfig::new();
+    config.set("bootstrap.servers", addresses);
+    let asks: rdkafka::consumer::BaseConsumer = config.create().unwrap();
+    let metadata = rdkafka::consumer::Consumer::fetch_metadata(&asks, Some(topic), SOON).unwrap();
+    let mut all: Vec<_> =
+        metadata.topics()[0].partitions().iter().map(|one| (one.id(), one.leader())).collect();
+    all.sort_unstable();
+    all.into_iter().map(|(_, leader)| leader).collect()
 }
 
 /// What a member is told that can never be one.
@@ -206,7 +309,7 @@ async fn a_session_below_the_minimum_is_told_with_what_to_do() {
 }
 
 async fn a_broker_without_the_newer_protocol_is_told_with_what_to_do() {
-    let cluster = quick(tenure_services::kafka::Version::V41)
+    let cluster = quick(Version::V41)
         .setting("group.coordinator.rebalance.protocols=classic")
         .start()
         .unwrap();

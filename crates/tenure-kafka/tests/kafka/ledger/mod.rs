@@ -3,6 +3,7 @@
 mod members;
 mod observers;
 pub(crate) mod process;
+mod rights;
 mod topics;
 
 use crate::common::Tests;
@@ -10,6 +11,7 @@ use crate::common::Tests;
 /// Those first that take longest.
 pub(crate) const PARTS: &[(&str, Tests)] = &[
     ("ledger::topics", topics::TESTS),
+    ("ledger::rights", rights::TESTS),
     ("ledger::members", members::TESTS),
     ("ledger::observers", observers::TESTS),
 ];

@@ -7,7 +7,7 @@ use tenure_core::nele::{
     Change, Config, Entry, EntryNumber, Kind, Membership, Mode, Partition, Process, Reading,
     Rebalance, RebalanceId, Record, Report, Request, Said, Target,
 };
-use tenure_kafka::{GroupProtocol, Ledger, Options, topic};
+use tenure_kafka::{CheckedOptions, GroupProtocol, Ledger, Options, topic};
 
 /// Long enough for anything that comes at all.
 pub(crate) const SOON: Duration = Duration::from_secs(40);
@@ -61,8 +61,13 @@ impl Hand {
         let options = options(addresses, config.group.as_str());
         let options = Options { group_protocol, ..options }.check().unwrap();
         topic::ensure(&options, &config).await.unwrap();
+        Self::at(&options, config)
+    }
+
+    /// With a topic that is there.
+    pub(crate) fn at(options: &CheckedOptions, config: Config) -> Self {
         let checked = config.clone().check().unwrap();
-        let ledger = Ledger::new(&options, checked).unwrap();
+        let ledger = Ledger::new(options, checked).unwrap();
         Self { ledger, config, numbers: 0, attempts: 0 }
     }
 
@@ -101,9 +106,7 @@ impl Hand {
     pub(crate) async fn read(&mut self, partition: Partition, by: RebalanceId) -> (Reading, u64) {
         let mut failed = Vec::new();
         while failed.len() < 5 {
-            self.attempts += 1;
-            let reading = Reading { rebalance: by, attempt: self.attempts };
-            self.ledger.request(&Request::Read { partition, reading });
+            let reading = self.ask_to_read(partition, by);
             let end = self.until(|report| match report {
                 Report::Position { reading: of, end, .. } if *of == reading => Some(end.clone()),
                 _ => None,
@@ -114,6 +117,28 @@ impl Hand {
             }
         }
         panic!("{}: {failed:#?}", self.config.id)
+    }
+
+    /// The same once, unless it has no end that is known.
+    pub(crate) async fn try_read(
+        &mut self,
+        partition: Partition,
+        by: RebalanceId,
+    ) -> Option<Reading> {
+        let reading = self.ask_to_read(partition, by);
+        let end = self.within(SOON / 4, |report| match report {
+            Report::Position { reading: of, end, .. } if *of == reading => Some(end.is_ok()),
+            _ => None,
+        });
+        end.await.unwrap_or(false).then_some(reading)
+    }
+
+    /// Asks for it, and waits for nothing.
+    pub(crate) fn ask_to_read(&mut self, partition: Partition, by: RebalanceId) -> Reading {
+        self.attempts += 1;
+        let reading = Reading { rebalance: by, attempt: self.attempts };
+        self.ledger.request(&Request::Read { partition, reading });
+        reading
     }
 
     /// Publishes; says which number the entry has.

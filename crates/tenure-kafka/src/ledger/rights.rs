@@ -1,0 +1,106 @@
+//! Rights that are missing, for a moment or for good.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
+use tenure::Time;
+
+/// Which right.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Right {
+    /// To read the topic.
+    Topic,
+    /// To be a member of the group.
+    Group,
+}
+
+/// Whether this says that a right is missing.
+pub(super) fn missing(error: &KafkaError) -> Option<Right> {
+    of(error.rdkafka_error_code()?)
+}
+
+pub(super) fn of(code: Code) -> Option<Right> {
+    match code {
+        Code::TopicAuthorizationFailed => Some(Right::Topic),
+        // One that could not leave keeps its static id for as long as a session.
+        Code::GroupAuthorizationFailed | Code::UnreleasedInstanceId => Some(Right::Group),
+        _ => None,
+    }
+}
+
+/// Refusals that are further apart are two stories: nobody knows what was in between.
+const APART: Duration = Duration::from_secs(30);
+
+/// Which rights a process has, as it was told. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Rights {
+    /// So long one that was there may be missing.
+    patience: Duration,
+    known: Arc<Mutex<[Known; 2]>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// It was there once.
+    had: bool,
+    /// When it was refused first and last, since it was there.
+    refused: Option<(Time, Time)>,
+}
+
+impl Rights {
+    pub(super) fn new(patience: Duration) -> Self {
+        Self { patience, known: Arc::default() }
+    }
+
+    /// A right is there.
+    pub(super) fn has(&self, right: Right) {
+        self.with(right, |known| *known = Known { had: true, refused: None });
+    }
+
+    /// A right is refused now. Says whether for good: it was never there, or has been missing for
+    /// too long.
+    pub(super) fn is_refused(&self, right: Right, now: Time) -> bool {
+        self.with(right, |known| {
+            let apart = APART.max(self.patience);
+            let same = known.refused.filter(|(_, last)| now.since(*last) <= apart);
+            let since = same.map_or(now, |(first, _)| first);
+            known.refused = Some((since, now));
+            !known.had || now.since(since) > self.patience
+        })
+    }
+
+    fn with<T>(&self, right: Right, act: impl FnOnce(&mut Known) -> T) -> T {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let [topic, group] = &mut *known;
+        act(match right {
+            Right::Topic => topic,
+            Right::Group => group,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Time {
+        Time::from_nanos(seconds * 1_000_000_000)
+    }
+
+    #[test]
+    fn a_right_that_was_there_may_be_missing_for_a_while() {
+        let rights = Rights::new(Duration::from_secs(10));
+        assert!(rights.is_refused(Right::Topic, at(100)), "it was never there");
+        rights.has(Right::Topic);
+        assert!(rights.is_refused(Right::Group, at(100)), "this one was not");
+        let refused = |seconds| rights.clone().is_refused(Right::Topic, at(seconds));
+        assert!(!refused(200) && !refused(205) && !refused(210));
+        assert!(refused(211));
+        rights.has(Right::Topic);
+        assert!(!refused(212) && !refused(222));
+        // A long time of which nothing is known: it may have been there.
+        assert!(!refused(300) && !refused(310));
+        assert!(refused(311));
+    }
+}
