@@ -61,7 +61,8 @@ pub enum Request {
 /// To which partitions a record is written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Target {
-    /// To each of the topic, so that none dries up. What fails is reported, what succeeds is not.
+    /// To each of the topic, so that none dries up. What fails is reported, and what succeeds first
+    /// after that.
     Every,
     /// To this one. Reported either way.
     One(Partition),
@@ -71,7 +72,7 @@ pub enum Target {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Report {
     /// The topic as it is now. Said whenever the driver looks, and it looks at least every few
-    /// minutes and after each lost connection.
+    /// minutes, after each lost connection, and before each position that is found for a member.
     Topic {
         /// Which one it is.
         id: TopicId,

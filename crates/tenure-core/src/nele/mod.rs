@@ -95,10 +95,12 @@
 //!    [`Request::Stop`] ends it.
 //! 6. [`Request::Publish`]: hand the record to the producer at once. A record that is held back may
 //!    be appended late, which costs leaderships and never brings a second one. Report
-//!    [`Published`](Report::Published) of each claim, once; of others what failed.
+//!    [`Published`](Report::Published) of each claim, once; of others what failed, and the first
+//!    that succeeded after that.
 //! 7. [`Request::Leave`]: close the consumer, and report [`Left`](Report::Left) when that is done
 //!    or takes too long. No rebalance of that membership comes after it.
-//! 8. [`Topic`](Report::Topic) when metadata are read again.
+//! 8. [`Topic`](Report::Topic) when metadata are read again, and before each
+//!    [`Position`](Report::Position) of a rebalance: nobody claims a topic that is another one.
 //!
 //! ```text
 //!     application          core                                  driver
@@ -185,12 +187,13 @@
 //!    that: appended before, it would never be read back. What is older refreshes nothing.
 //! 4. Whether one leads is computed from the clock at every question.
 //! 5. M is part of the group's id, and so is the election. A process that sees another M, at the
-//!    topic or in a record of its group, ends all leaderships for good.
+//!    topic or in a record of its election and group, ends all leaderships for good.
 //! 6. The driver checks the topic ([`Config::retention`]),
 //! 7. and the session timeout against what the broker allows.
 //! 8. An assignment adds to what a process has, and a revocation takes only what it names: who
 //!    keeps a partition is not disturbed. The strategy that deals so is the driver's to set.
-//! 9. Claims are of a group. A record of any group refreshes V. Two groups on one host are told.
+//! 9. Claims are of an election and a group. A record of any group refreshes V. Two groups on one
+//!    host are told.
 //! 10. The fence as above. Without an epoch, or if a number does not fit, nobody leads. A topic
 //!     that is another one ends all leaderships for good. A fence is used once: a leadership that
 //!     ran out, or was resigned, comes back by a new claim.
@@ -209,6 +212,8 @@
 //! Fences: let c < c' be claims of N and N' with leaderships. N's evidence lies below c', or N is
 //! void; it took office within T of it, and N' later than that by the same sum. So offices are
 //! taken in the order of claims, and in that order epochs do not fall, nor offsets within an epoch.
+//! Where c was lost in a truncation N' may have claimed before that, too. It claims anew in the
+//! later epoch, and the sum counts from that claim.
 //!
 //! # The sentences of the text
 //!
@@ -250,8 +255,8 @@
 //! - *A role that is resigned alone* ends, and its partition stays: the command refuses to do that
 //!   for an operator, and a handle that is dropped cannot be refused.
 //! - *In `at_most_one` a new claim for the sake of a fence alone* (of a leadership that was
-//!   resigned, or ran out, and whose claim is not void) needs no G: nobody has claimed since the
-//!   first one, and G counts from that.
+//!   resigned, or ran out, and whose claim is not void) needs no G in the same leader epoch: nobody
+//!   has claimed since the first one, and G counts from that.
 //!
 //! # Invariants
 //!

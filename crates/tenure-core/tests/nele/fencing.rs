@@ -125,7 +125,10 @@ pub(crate) fn a_claim_of_a_later_epoch_waits_anew() {
     stage.pass(ms(3_700));
     stage.go_on(1);
     stage.pass(ms(200));
-    let by_it = |event: &Event| matches!(event, Event::Elected { fence: Some(fence), .. } if fence.number() == lost);
+    let by_it = |event: &Event| {
+        let Event::Elected { fence, .. } = event else { return false };
+        fence.is_some_and(|fence| fence.number() == lost)
+    };
     assert_eq!((stage.elected(), stage.told(1, by_it)), (1, 1), "by the claim that was lost");
     stage.until(ms(9_000), |stage| stage.leaders(X) == [0]);
     assert!(stage.fence(0, X) > Some(lost));

@@ -277,6 +277,32 @@ impl Client {
         }
     }
 
+    /// Where a partition ends. What the topic is comes before what is read of it.
+    fn on_end(
+        &mut self,
+        now: Time,
+        (partition, reading): (Partition, Reading),
+        end: u64,
+        topic: u128,
+        out: &mut Out,
+    ) {
+        let backlog = self.manner.backlog;
+        if topic != self.topic.topic {
+            let Some(reader) = self.reader(reading) else { return };
+            reader.asks = Time::MAX;
+            let id = TopicId { topic, ..self.topic.clone() };
+            let partitions = self.config.partitions;
+            self.report(now, Report::Topic { id, partitions }, out);
+            let end = Err("the topic is another one".into());
+            return self.report(now, Report::Position { partition, reading, end }, out);
+        }
+        let Some(reader) = self.reader(reading).filter(|reader| reader.next.is_none()) else {
+            return;
+        };
+        (reader.next, reader.asks) = (Some(end.saturating_sub(backlog)), now);
+        self.report(now, Report::Position { partition, reading, end: Ok(end) }, out);
+    }
+
     fn hear(&mut self, now: Time, frame: Frame, out: &mut Out) {
         match frame {
             Frame::Assignment(member, may) if Some(member) == self.membership() => {
@@ -293,24 +319,8 @@ impl Client {
                 self.heard = now;
                 self.on_dealing(deal, out);
             }
-            Frame::Ends(partition, reading, _, topic) if topic != self.topic.topic => {
-                // What the topic is comes before what is read of it.
-                let Some(reader) = self.reader(reading) else { return };
-                reader.asks = Time::MAX;
-                let id = TopicId { topic, ..self.topic.clone() };
-                let partitions = self.config.partitions;
-                self.report(now, Report::Topic { id, partitions }, out);
-                let why = "the topic is another one".into();
-                self.report(now, Report::Position { partition, reading, end: Err(why) }, out);
-            }
-            Frame::Ends(partition, reading, end, _) => {
-                let backlog = self.manner.backlog;
-                let Some(reader) = self.reader(reading).filter(|reader| reader.next.is_none())
-                else {
-                    return;
-                };
-                (reader.next, reader.asks) = (Some(end.saturating_sub(backlog)), now);
-                self.report(now, Report::Position { partition, reading, end: Ok(end) }, out);
+            Frame::Ends(partition, reading, end, topic) => {
+                self.on_end(now, (partition, reading), end, topic, out);
             }
             Frame::Fetched(partition, reading, records) => {
                 let pause = now.after(self.config.fetch_wait);

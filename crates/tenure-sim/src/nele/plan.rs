@@ -94,6 +94,21 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// How long something may take, where the slowest process has these settings.
+    fn bound(&mut self, config: &Config) {
+        let interval = nanos(config.publish_interval);
+        // Two claims in a row, each after a pause, and the grace period.
+        let claims = nanos(config.grace_period()) + 6 * interval + nanos(config.delivery_timeout);
+        let claims = if config.mode == Mode::AtMostOne { claims } else { 0 };
+        // One that has lost all that it led leaves only after a while.
+        let lingers = nanos(config.grace) + interval;
+        let deaf = 2 * nanos(config.silence());
+        self.heard = self.at_most(nanos(config.heard_leads()) + deaf + 2 * interval);
+        self.vacant = self.at_most(nanos(config.handover()) + lingers + claims);
+    }
+}
+
 /// The settings of the first process.
 fn config(rng: &mut Rng) -> Config {
     let ms = Duration::from_millis;
@@ -203,14 +218,7 @@ pub fn draw(seed: u64) -> Plan {
     let settles = 3 * changes + 4 * unit + 12 * unit;
     let drift = u64::from(config.drift.parts_per_billion()) / 1_000;
     let mut plan = Plan::draw(seed, nodes, Outline { unit, trip, drift, settles }, own);
-    // Two claims in a row, each after a pause, and the grace period.
-    let claims = nanos(config.grace_period()) + 6 * interval + nanos(config.delivery_timeout);
-    let claims = if config.mode == Mode::AtMostOne { claims } else { 0 };
-    // One that has lost all that it led leaves only after a while.
-    let lingers = nanos(config.grace) + interval;
-    let deaf = 2 * nanos(config.silence());
-    plan.own.heard = plan.own.at_most(nanos(config.heard_leads()) + deaf + 2 * interval);
-    plan.own.vacant = plan.own.at_most(handover + lingers + claims);
+    plan.own.bound(&config);
     plan.bend(&mut rng, clients);
     plan
 }
@@ -379,9 +387,9 @@ impl Plan {
         let longest = unlike.map(|node| format!(" of n{node}")).unwrap_or_default();
         let seconds = |span: u64| span as f64 / 1e9;
         format!(
-            "{mode}, {} processes, {} partitions, {} roles; T {} s{longest}, session {:?}, {}, unreplicated \
-             {unreplicated}, {} faults of the broker, {} incidents planned; storm {:.3} s, content \
-             after {:.3} s, end {:.3} s",
+            "{mode}, {} processes, {} partitions, {} roles; T {} s{longest}, session {:?}, {}, \
+             unreplicated {unreplicated}, {} faults of the broker, {} incidents planned; storm \
+             {:.3} s, content after {:.3} s, end {:.3} s",
             self.nodes.len() - 1,
             terms.partitions,
             self.elections.len(),
