@@ -82,8 +82,9 @@ async fn fences_grow_across_a_truncated_log() {
     let options = Options { allow_unreplicated: true, ..Options::new(vec![], "cut") };
     let node = start(&cluster, "cut", options).await;
     // The second one is at a higher offset than any claim after the truncation.
-    drop(lead(&node).await);
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    let early = lead(&node).await;
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    drop(early);
     let first = lead(&node).await;
     let before = first.fence().number();
     cluster.broker(0).kill().unwrap();
