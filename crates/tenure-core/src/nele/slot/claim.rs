@@ -65,8 +65,8 @@ impl Bid {
 
 impl Held {
     /// From when on somebody may take office by it.
-    pub(super) fn begins(&self) -> Time {
-        self.begins.max(self.since.after(self.grace))
+    pub(super) const fn begins(&self) -> Time {
+        self.begins
     }
 
     /// Who takes office has waited for all of whom it has heard by then.
