@@ -53,6 +53,6 @@ impl Beside {
         if status.success() {
             return Ok(());
         }
-        Err(Error::Failed { command: self.command, status })
+        Err(Error::Failed { told: String::new(), command: self.command, status })
     }
 }

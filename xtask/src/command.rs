@@ -3,9 +3,11 @@
 use std::env;
 use std::ffi::OsString;
 use std::fmt;
+use std::io;
 use std::process::{Command, Stdio};
 
 use crate::error::Error;
+use crate::failures::Failures;
 use crate::workspace::Workspace;
 
 /// One command with its variables, run in the root of the workspace.
@@ -40,16 +42,30 @@ impl Cmd {
         self
     }
 
-    /// Runs it with its output passed through.
+    /// Runs it with its output passed through. Of tests, what failed is in the error again.
     pub(crate) fn run(&self, workspace: &Workspace) -> Result<(), Error> {
-        let status = self
-            .command(workspace)
-            .status()
-            .map_err(|source| Error::Spawn { command: self.to_string(), source })?;
+        let mut failures = Failures::default();
+        let mut run = || {
+            let mut command = self.command(workspace);
+            if !self.runs_tests() {
+                return command.status();
+            }
+            let mut child = command.stdout(Stdio::piped()).spawn()?;
+            if let Some(output) = child.stdout.take() {
+                failures.pass_on(output, io::stdout());
+            }
+            child.wait()
+        };
+        let ended = run();
+        let status = ended.map_err(|source| Error::Spawn { command: self.to_string(), source })?;
         if status.success() {
             return Ok(());
         }
-        Err(Error::Failed { command: self.to_string(), status })
+        Err(Error::Failed { told: failures.told(), command: self.to_string(), status })
+    }
+
+    fn runs_tests(&self) -> bool {
+        self.arguments.first().is_some_and(|task| task == "test")
     }
 
     /// Runs it in silence, and is content only if it fails and says `why` on standard error.

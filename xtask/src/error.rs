@@ -7,9 +7,10 @@ use std::process::ExitStatus;
 /// Why a task stopped, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// A command ran and did not succeed; it has already said why.
-    #[error("{status}\nTo repeat it, in the root of the repository:\n\n    {command}\n")]
-    Failed { command: String, status: ExitStatus },
+    /// A command ran and did not succeed; it has already said why. What failed of its tests is
+    /// told again, because much was printed since.
+    #[error("{told}{status}\nTo repeat it, in the root of the repository:\n\n    {command}\n")]
+    Failed { told: String, command: String, status: ExitStatus },
     /// A command could not be started at all.
     #[error("`{command}` could not be started: {source}")]
     Spawn { command: String, source: io::Error },

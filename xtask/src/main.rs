@@ -9,7 +9,9 @@ mod bless;
 mod command;
 mod error;
 mod facts;
+mod failures;
 mod protocols;
+mod run;
 mod services;
 mod sim;
 mod steps;
@@ -103,9 +105,9 @@ fn main() -> ExitCode {
 fn test(workspace: &Workspace, selection: &Selection) -> Result<(), Error> {
     let chosen = Step::choose(&selection.only, &selection.without, selection.long);
     if selection.list {
-        return steps::list(workspace, &chosen);
+        return run::list(workspace, &chosen);
     }
-    steps::run(workspace, &chosen, selection.long)
+    run::run(workspace, &chosen, selection.long)
 }
 
 fn fix(workspace: &Workspace) -> Result<(), Error> {

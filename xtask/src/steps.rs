@@ -2,12 +2,10 @@
 
 use std::env;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use tenure_services::build_tools;
 
-use crate::beside::Beside;
 use crate::command::Cmd;
 use crate::error::Error;
 use crate::services;
@@ -18,11 +16,6 @@ use crate::workspace::Workspace;
 
 /// The variable that tells a test to run in its long form.
 const LONG: &str = "TENURE_LONG";
-
-/// The loom model of the claim's cell. It has a configuration name of its own, because tokio
-/// leaves out its sockets under `--cfg loom`.
-const LOOM_TEST: &str = "crates/tenure/tests/loom.rs";
-const LOOM_FLAGS: &str = "--cfg tenure_loom";
 
 /// A core whose rules can be broken one at a time, in a target directory of its own.
 const PLANTED_FLAGS: &str = "--cfg tenure_planted";
@@ -49,7 +42,6 @@ pub(crate) enum Step {
     Test,
     Long,
     Planted,
-    Loom,
     Sweep,
     Doctest,
     Doc,
@@ -68,18 +60,15 @@ impl Step {
     /// Whether it runs beside [`Step::Test`], whose processes mostly wait: it needs no service, and
     /// builds in a folder, or with a profile, of its own; or comes last, when the tests have been
     /// built.
-    fn runs_beside_test(self) -> bool {
-        matches!(
-            self,
-            Self::Deny | Self::Sweep | Self::Planted | Self::Loom | Self::Doctest | Self::Doc
-        )
+    pub(crate) fn runs_beside_test(self) -> bool {
+        matches!(self, Self::Deny | Self::Sweep | Self::Planted | Self::Doctest | Self::Doc)
     }
 
-    fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    fn purpose(self) -> &'static str {
+    pub(crate) fn purpose(self) -> &'static str {
         match self {
             Self::Fmt => "the formatting is rustfmt's",
             Self::Services => "the services that tests run against are there",
@@ -88,20 +77,21 @@ impl Step {
             Self::Deny => "licences, bans and sources of what we depend on (deny.toml)",
             Self::Tidy => "sizes, leftovers, links, decisions",
             Self::Readme => "the README's code is compiled and run, and it names this command",
-            Self::Test => "unit, process and property tests",
+            Self::Test => {
+                "unit, process and property tests, every interleaving of the claim's cell"
+            }
             Self::Long => "tests in crates/*/tests/*_long.rs: minutes, or root",
             Self::Sweep => {
                 "twenty million events of each protocol in made-up worlds, others for each commit"
             }
             Self::Planted => "every rule that is broken on purpose is noticed",
-            Self::Loom => "every interleaving of the claim's cell",
             Self::Doctest => "every example in the documentation runs",
             Self::Doc => "the documentation builds, private items too, without a warning",
         }
     }
 
     /// The commands of this step. Those of xtask itself run in this process instead.
-    fn commands(self, workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
+    pub(crate) fn commands(self, workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
         Ok(match self {
             Self::Fmt => vec![Cmd::cargo("fmt --all --check")],
             Self::Services => vec![Cmd::cargo(services::COMMAND)],
@@ -134,18 +124,13 @@ impl Step {
                 commands.extend(sim::ordinary_mutants(workspace));
                 commands
             }
-            Self::Loom => vec![
-                Cmd::cargo("test --package tenure --test loom --release --target-dir")
-                    .arg(workspace.target.join("loom").display().to_string())
-                    .env("RUSTFLAGS", LOOM_FLAGS),
-            ],
             Self::Doctest => vec![Cmd::cargo("test --workspace --doc")],
-            Self::Doc => doc(),
+            Self::Doc => vec![doc()],
         })
     }
 
     /// Runs the step; `long` goes to the tests.
-    fn run(self, workspace: &Workspace, long: bool) -> Result<(), Error> {
+    pub(crate) fn run(self, workspace: &Workspace, long: bool) -> Result<(), Error> {
         match self {
             Self::Tidy => return tidy::run(workspace),
             Self::Readme => return tidy::run_readme(workspace),
@@ -157,7 +142,6 @@ impl Step {
             }
             Self::BareMetal => tools::bare_metal(workspace)?,
             Self::Deny => return Cmd::new(tools::cargo_deny(workspace)?, DENY).run(workspace),
-            Self::Loom => loom_exists(workspace)?,
             Self::Planted => {
                 tools::component(workspace, "clippy")?;
                 planted_ships_nowhere(workspace)?;
@@ -202,13 +186,10 @@ fn long(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
     Ok(tests.iter().map(command).collect())
 }
 
-/// The library and the command are both called `tenure`, so one's pages overwrite the other's:
-/// the command first, to leave the library's.
-fn doc() -> Vec<Cmd> {
-    let rest = "--no-deps --document-private-items";
-    ["--package tenure-cli --features full", "--workspace --exclude tenure-cli"]
-        .map(|which| Cmd::cargo(&format!("doc {which} {rest}")).env("RUSTDOCFLAGS", "-D warnings"))
-        .to_vec()
+/// All of the workspace with all features, as for clippy: what it depends on is checked once.
+fn doc() -> Cmd {
+    let all = format!("doc --workspace --features {FULL} --no-deps --document-private-items");
+    Cmd::cargo(&all).env("RUSTDOCFLAGS", "-D warnings")
 }
 
 pub(crate) fn planted(arguments: &str, workspace: &Workspace) -> Cmd {
@@ -224,76 +205,6 @@ fn planted_ships_nowhere(workspace: &Workspace) -> Result<(), Error> {
     let command = planted("check --package tenure --lib --release", workspace);
     println!("   must be refused: {command}");
     command.refuse(workspace, NEVER_SHIPPED)
-}
-
-fn loom_exists(workspace: &Workspace) -> Result<(), Error> {
-    if workspace.root.join(LOOM_TEST).is_file() {
-        return Ok(());
-    }
-    Err(Error::Missing {
-        what: format!("{LOOM_TEST} is missing, and with it the proof of the claim's cell"),
-        remedy: format!("Put it back; it begins with `#![cfg(tenure_loom)]` ({LOOM_FLAGS})."),
-    })
-}
-
-/// Prints `steps` and the commands of each.
-pub(crate) fn list(workspace: &Workspace, steps: &[Step]) -> Result<(), Error> {
-    for step in steps {
-        println!("{:12}{}", step.name(), step.purpose());
-        for command in step.commands(workspace)? {
-            println!("{:12}  {command}", "");
-        }
-    }
-    Ok(())
-}
-
-/// Runs `steps` in order and stops at the first that fails. With [`Step::Test`], some run beside
-/// it, in a process of their own.
-#[expect(clippy::disallowed_methods, reason = "how long a step took is for people to read")]
-pub(crate) fn run(workspace: &Workspace, steps: &[Step], long: bool) -> Result<(), Error> {
-    if steps.is_empty() {
-        return Err(Error::Missing {
-            what: "no step is left to run".into(),
-            remedy: "`cargo xtask test --list` names them.".into(),
-        });
-    }
-    let aside = |step: &&Step| steps.contains(&Step::Test) && step.runs_beside_test();
-    let beside: Vec<String> = steps.iter().filter(aside).map(|step| step.name()).collect();
-    let began = Instant::now();
-    let mut times = Vec::new();
-    for step in steps.iter().filter(|step| !aside(step)) {
-        println!("\n== {}: {}", step.name(), step.purpose());
-        let start = Instant::now();
-        let done = match step {
-            Step::Test if !beside.is_empty() => test_with(workspace, &beside, long),
-            _ => step.run(workspace, long),
-        };
-        let took = start.elapsed();
-        if let Err(error) = done {
-            println!("\n== {} failed after {}", step.name(), seconds(took));
-            return Err(error);
-        }
-        println!("== {} passed in {}", step.name(), seconds(took));
-        times.push((step.name(), took));
-    }
-    println!("\nAll {} steps passed in {}:", steps.len(), seconds(began.elapsed()));
-    for (step, took) in times {
-        println!("{:>10}  {step}", seconds(took));
-    }
-    Ok(())
-}
-
-/// The tests, and other steps beside them. Both are waited for, whichever fails.
-fn test_with(workspace: &Workspace, beside: &[String], long: bool) -> Result<(), Error> {
-    println!("   beside it, printed when it has passed: {}", beside.join(", "));
-    let others = Beside::start(workspace, beside)?;
-    let tests = Step::Test.run(workspace, long);
-    let others = others.finish();
-    tests.and(others)
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{:.1} s", time.as_secs_f64())
 }
 
 #[cfg(test)]

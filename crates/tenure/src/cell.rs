@@ -1,12 +1,9 @@
 //! The claim of one leadership, shared between the driver that raises it and the handles that
 //! ask.
 
-#[cfg(not(tenure_loom))]
-use core::sync::atomic::{AtomicU64, Ordering};
-#[cfg(tenure_loom)]
-use loom::sync::atomic::{AtomicU64, Ordering};
-
 use tenure_core::{Claim, Time};
+
+use crate::atomic::{AtomicU64, Ordering};
 
 /// A [`Claim`] that two threads share.
 ///

@@ -118,6 +118,7 @@ compile_error!(
 );
 
 mod alarm;
+mod atomic;
 mod campaign;
 mod cell;
 mod claim;

@@ -1,14 +1,18 @@
 //! Every interleaving of a driver that raises or lowers a claim with a handle that asks.
-#![cfg(tenure_loom)]
 
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
+
+/// What `cell.rs` finds here in place of the library's: loom's own.
+mod atomic {
+    pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
+}
 
 #[path = "../src/cell.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod cell;
 
+use atomic::{AtomicU64, Ordering};
 use cell::ClaimCell;
 use tenure_core::{Claim, Time};
 

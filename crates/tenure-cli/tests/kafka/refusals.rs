@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tenure::clock::now;
-use tenure_services::kafka::{ClusterConfig, Operation, Resource, Security, Version};
+use tenure_services::kafka::{Cluster, ClusterConfig, Operation, Resource, Security, Version};
 use tenure_testkit::processes::Machine;
 use tenure_testkit::processes::wait::eventually as soon;
 
@@ -125,18 +125,28 @@ fn a_number_of_partitions_that_changes_while_running() {
     assert!(log.contains("fix: mend that with all processes stopped"), "{log}");
 }
 
-#[test]
-fn no_right_to_make_a_topic() {
+/// A cluster where users may do only what they are allowed to.
+fn guarded() -> Cluster {
     let users = [("admin", "secret"), ("ann", "secret")];
     let users = users.map(|(name, password)| (name.to_owned(), password.to_owned())).to_vec();
-    let cluster = quick()
+    quick()
         .security(Security::Logins(users))
         .setting("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer")
         .setting("super.users=User:admin;User:ANONYMOUS")
         .start()
-        .unwrap();
-    let host = machine(&cluster, "rights").with("TENURE_USER", "ann");
-    let host = host.with("TENURE_PASSWORD", "secret");
+        .unwrap()
+}
+
+/// Ann's machine.
+fn ann(cluster: &Cluster, name: &str) -> Machine {
+    let host = machine(cluster, name).with("TENURE_USER", "ann");
+    host.with("TENURE_PASSWORD", "secret")
+}
+
+#[test]
+fn no_right_to_make_a_topic() {
+    let cluster = guarded();
+    let host = ann(&cluster, "rights");
     refused(
         &host,
         &run("one", &STRICT, &["--partitions", "1"], WORK),
@@ -174,20 +184,12 @@ fn no_right_to_make_a_topic() {
 /// be allowed to.
 #[test]
 fn no_right_to_write_to_the_topic() {
-    let users = [("admin", "secret"), ("ann", "secret")];
-    let users = users.map(|(name, password)| (name.to_owned(), password.to_owned())).to_vec();
-    let cluster = quick()
-        .security(Security::Logins(users))
-        .setting("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer")
-        .setting("super.users=User:admin;User:ANONYMOUS")
-        .start()
-        .unwrap();
+    let cluster = guarded();
     cluster.make_topic("silent", 1, &[("message.timestamp.type", "LogAppendTime")]).unwrap();
     for operation in [Operation::Describe, Operation::DescribeConfigs, Operation::Read] {
         cluster.permit("ann", Resource::Topic("silent"), operation).unwrap();
     }
-    let host = machine(&cluster, "silent").with("TENURE_USER", "ann");
-    let host = host.with("TENURE_PASSWORD", "secret");
+    let host = ann(&cluster, "silent");
     let words_of_runner = run("one", &STRICT, &["--partitions", "1"], WORK);
     soon("the rights hold", || {
         host.ask(&words_of_runner).err.contains("may not write to").then_some(())

@@ -14,6 +14,8 @@ use crate::time::Time;
 /// What a partition is given with each of its inputs.
 pub(super) struct Context<'a> {
     pub(super) now: Time,
+    /// When it was found last that this process had been stopped.
+    pub(super) woke: Option<Time>,
     pub(super) config: &'a Checked,
     pub(super) me: &'a Process,
     pub(super) draw: Draw,

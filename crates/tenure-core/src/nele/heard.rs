@@ -21,6 +21,9 @@ pub(super) struct Heard {
     /// Others of the group of this process that go by other terms, and until when what they lead
     /// now may last.
     unlike: BTreeMap<Process, (Time, Terms)>,
+    /// All those for which there was no room: until when the last one may lead, and the longest of
+    /// their spans.
+    crowd: (Time, Duration),
     /// When somebody may have been silent for too long.
     check: Option<Time>,
     /// How long any of those that are remembered may lead after it was heard.
@@ -107,7 +110,10 @@ impl Heard {
         if member.number >= *number {
             return Ok(false);
         }
-        let leads = entry.leads.get(..most).unwrap_or(&entry.leads);
+        let (leads, cut) = match entry.leads.get(..most) {
+            Some(leads) => (leads, leads.len() < entry.leads.len()),
+            None => (&*entry.leads, false),
+        };
         if member.silent || member.stands != entry.stands || member.leads != leads {
             self.changed = true;
             member.stands.clone_from(&entry.stands);
@@ -120,6 +126,9 @@ impl Heard {
         member.records = member.records.saturating_add(1);
         let records = member.records;
         self.check_at(now.after(config.silence()));
+        if cut && ruling(Rule::MissedUnknown) {
+            return Err(Ignored::Full);
+        }
         let same = sender.id == config.id && *group == config.group;
         Ok(same && records == SURELY_THERE)
     }
@@ -133,10 +142,14 @@ impl Heard {
             return false;
         }
         let room = self.unlike.len() < config.limits.processes;
+        let leads_for = terms.leads_for(config);
+        let until = now.after(leads_for);
         if !room && !self.unlike.contains_key(sender) {
-            return false;
+            let first = self.crowd.0 <= now;
+            self.crowd = (self.crowd.0.max(until), self.crowd.1.max(leads_for));
+            self.check_at(until);
+            return first;
         }
-        let until = now.after(terms.leads_for(config));
         let known = self.unlike.insert(sender.clone(), (until, *terms));
         self.check_at(until);
         known.is_none_or(|(_, known)| known != *terms)
@@ -149,7 +162,7 @@ impl Heard {
             Mode::AtMostOne => terms.leads_for(config),
             Mode::AtLeastOne => until.since(since),
         });
-        spans.max().unwrap_or_default()
+        spans.max().unwrap_or_default().max(self.crowd.1)
     }
 
     fn check_at(&mut self, due: Time) {
@@ -176,6 +189,9 @@ impl Heard {
         self.members.retain(|_, member| !gone(member));
         self.changed |= self.members.len() != before;
         self.unlike.retain(|_, (until, _)| *until > now);
+        if self.crowd.0 <= now {
+            self.crowd = (Time::ZERO, Duration::ZERO);
+        }
         for member in self.members.values_mut() {
             if !member.silent && now.since(member.at) >= silence {
                 (member.silent, self.changed) = (true, true);
@@ -185,7 +201,7 @@ impl Heard {
             .members
             .values()
             .map(|member| member.at.after(if member.silent { member.leads_for } else { silence }));
-        let dues = dues.chain(self.unlike.values().map(|(until, _)| *until));
+        let dues = dues.chain(self.unlike.values().map(|(until, _)| *until)).chain([self.crowd.0]);
         self.check = dues.filter(|due| *due > now).min();
         self.longest = self.members.values().map(|one| one.leads_for).max().unwrap_or_default();
     }
@@ -202,10 +218,11 @@ impl Heard {
         core::mem::take(&mut self.changed)
     }
 
-    /// All leaders of a role: those that are heard now, or if there are none, those that may lead
-    /// still.
-    pub(super) fn leaders(&self, role: Role) -> Vec<Seen> {
-        let all = self.members.iter().filter_map(|(who, member)| {
+    /// All leaders of a role in groups of which some are asked for: those that are heard now, or if
+    /// there are none, those that may lead still.
+    pub(super) fn leaders(&self, role: Role, of: impl Fn(&ClusterName) -> bool) -> Vec<Seen> {
+        let members = self.members.iter().filter(|(_, member)| of(&member.group));
+        let all = members.filter_map(|(who, member)| {
             let at = member.leads.binary_search_by_key(&role, |lead| lead.role).ok()?;
             Some(member.seen(who, member.leads.get(at)?))
         });

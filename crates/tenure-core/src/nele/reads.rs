@@ -6,11 +6,9 @@ use core::time::Duration;
 
 use siphasher::sip::SipHasher13;
 
-use super::config::{Checked, Mode};
 use super::context::Context;
 use super::identity::{Partition, Reading, RebalanceId};
 use super::message::{Record, Request};
-use super::rule::{Rule, ruling};
 use crate::backoff::Backoff;
 use crate::time::Time;
 
@@ -75,27 +73,27 @@ impl Reads {
         context.request(Request::Read { partition, reading });
     }
 
-    /// It is looked for again, if that is due. Says whether reading ended by that.
-    pub(super) fn work(&mut self, context: &mut Context<'_>) -> bool {
-        if self.due(context.config).is_none_or(|due| due > context.now) {
-            return false;
+    /// It is looked for again, if that is due.
+    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+        if self.due().is_some_and(|due| due <= context.now) {
+            self.failures = self.failures.saturating_add(1);
+            self.seek(context);
         }
-        let open = self.is_open();
-        self.failures = self.failures.saturating_add(1);
-        self.seek(context);
-        open
     }
 
-    /// When its end is to be looked for: again, or in `at_least_one` as nothing was read for T. As
-    /// every member writes to every partition, a reader that is told nothing may not come beyond
-    /// something that it cannot read. In `at_most_one` a claim that is not read back shows that.
-    pub(super) fn due(&self, config: &Checked) -> Option<Time> {
+    /// When its end is to be looked for again.
+    pub(super) const fn due(&self) -> Option<Time> {
         match self.place {
             Place::Seeking { again, .. } => Some(again),
-            Place::At { heard, .. } => {
-                let silent = config.mode == Mode::AtLeastOne && ruling(Rule::SilentReadAnew);
-                silent.then(|| heard.after(config.takeover))
-            }
+            Place::At { .. } => None,
+        }
+    }
+
+    /// When something was read last, or the end was found, where it is read.
+    pub(super) const fn heard(&self) -> Option<Time> {
+        match self.place {
+            Place::Seeking { .. } => None,
+            Place::At { heard, .. } => Some(heard),
         }
     }
 

@@ -7,7 +7,7 @@ use tenure_core::nele::{
     Config, EntryNumber, Event, Ignored, Kind, Mode, OwnEvent, Partition, Report, Request, Said,
     Void,
 };
-use tenure_core::{End, Loss, Waiting};
+use tenure_core::{End, Input, Loss, Waiting};
 
 use crate::stage::{Stage, X, config, ms};
 
@@ -206,6 +206,51 @@ pub(crate) fn a_claimant_waits_for_the_longest_t_of_its_group() {
     stage.pass(ms(3_000));
     assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
     assert_eq!(told(&stage), 1);
+}
+
+/// Two are heard that have a longer T, and there is room for one.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_for_which_there_is_no_room_is_waited_for() {
+    let mut alone = config(0, Mode::AtMostOne);
+    alone.limits.processes = 1;
+    let mut stage = Stage::with(vec![alone]);
+    stage.campaign(0, X);
+    stage.assign(0, &[0]);
+    stage.pass(ms(100));
+    for (life, takeover) in [(1, 6_000), (2, 20_000), (3, 8_000)] {
+        let mut other = stage.stranger(Kind::Beat);
+        (other.sender.incarnation, other.terms.takeover) = (life << 96, ms(takeover));
+        stage.append(0, Said::Entry(other));
+    }
+    stage.pass(ms(18_000));
+    assert_eq!(stage.leaders(X), [0_usize; 0]);
+    let told = |event: &Event| matches!(event, Event::Own(OwnEvent::Unlike { .. }));
+    assert_eq!(stage.told(0, told), 2, "of all for which there is no room the first is told");
+    stage.pass(ms(4_000));
+    assert_eq!(stage.leaders(X), [0]);
+}
+
+/// Its claim was read back, and its grace period was not over, when it was stopped. Somebody else
+/// leads by now, whose claim lies unread when it wakes.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_that_was_stopped_hears_before_it_claims() {
+    let mut stage = Stage::new(2, Mode::AtMostOne);
+    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.assign(0, &[0]);
+    stage.pass(ms(1_000));
+    stage.nodes[0].stopped = true;
+    stage.pass(ms(7_000));
+    stage.assign(1, &[0]);
+    stage.pass(ms(8_000));
+    assert_eq!(stage.leaders(X), [1]);
+    let woke = stage.now;
+    stage.hand(0, Input::Timeout);
+    stage.go_on(0);
+    stage.pass(ms(50));
+    stage.lose(0, &[0]);
+    stage.pass(ms(8_000));
+    assert_eq!((stage.leaders(X), stage.claims(0, woke)), (vec![1], 0));
+    assert_eq!(stage.ended(1, X), None);
 }
 
 /// A leader with a longer T, which is stopped, and one that may stand for the same role.

@@ -1,10 +1,10 @@
 //! Fences (ruling 10). That each is greater than all before is what the stage looks at whenever
 //! somebody is elected.
 
-use tenure_core::nele::{Command, Event, Kind, Mode, OwnEvent, Partition, Said, Void};
+use tenure_core::nele::{Command, Config, Event, Kind, Mode, OwnEvent, Partition, Said, Void};
 use tenure_core::{End, Loss, Waiting};
 
-use crate::stage::{Stage, X, ms};
+use crate::stage::{Stage, X, config, ms};
 
 const EPOCH: u64 = 1 << 40;
 
@@ -132,6 +132,43 @@ pub(crate) fn a_claim_of_a_later_epoch_waits_anew() {
     assert_eq!((stage.elected(), stage.told(1, by_it)), (1, 1), "by the claim that was lost");
     stage.until(ms(9_000), |stage| stage.leaders(X) == [0]);
     assert!(stage.fence(0, X) > Some(lost));
+}
+
+/// The same, and the second has a longer T, which the first has heard: it led long before, and the
+/// claim that it must make anew is later than that of the second.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_claim_of_a_later_epoch_waits_anew_for_those_with_a_longer_t() {
+    let longer = Config { takeover: ms(16_000), ..config(1, Mode::AtMostOne) };
+    let mut stage = Stage::with(vec![config(0, Mode::AtMostOne), longer]);
+    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.assign(0, &[0]);
+    stage.assign(1, &[1]);
+    stage.until(ms(30_000), |stage| stage.leaders(X) == [0]);
+    stage.nodes[0].again = true;
+    stage.cut_off(0, true);
+    stage.nodes[0].stopped = true;
+    let left = stage.logs[0].records.len();
+    stage.assign(1, &[0]);
+    stage.pass(ms(900));
+    stage.nodes[1].stopped = true;
+    let lost = claimed_at(&stage, 0);
+    let records = stage.logs[0].records.len() - left;
+    assert!(records >= 2 && lost >= left as u64, "its claim, and what shows it");
+    stage.truncate(0, records);
+    stage.pass(ms(3_700));
+    stage.cut_off(0, false);
+    stage.go_on(0);
+    // The second may take office by its own count: sixteen seconds, and a little.
+    stage.pass(ms(11_800));
+    stage.go_on(1);
+    stage.pass(ms(200));
+    stage.lose(1, &[0]);
+    stage.until(ms(40_000), |stage| stage.fence(0, X).is_some_and(|fence| fence / EPOCH == 1));
+    let by_it = |event: &Event| {
+        let Event::Elected { fence, .. } = event else { return false };
+        fence.is_some_and(|fence| fence.number() == lost)
+    };
+    assert_eq!(stage.told(1, by_it), 1, "by the claim that was lost");
 }
 
 /// The group counts its generations, and this process its rebalances; both begin again.

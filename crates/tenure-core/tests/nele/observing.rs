@@ -153,6 +153,80 @@ fn of_one_that_leads_more_than_there_is_room_for_not_all_is_remembered() {
     assert_eq!(stage.nodes[2].core.seen().count(), 2);
 }
 
+/// What it leads besides may be led by it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_without_room_for_a_role_does_not_know_a_vacancy() {
+    let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
+    configs[2].limits.roles = 2;
+    let mut stage = Stage::with(configs);
+    stage.observe(2, "x/5");
+    stage.pass(ms(1_000));
+    let mut entry = stage.stranger(Kind::Beat);
+    let lead = |role| Lead { role: Role(role), fence: None, value: "".parse().unwrap() };
+    entry.leads = (0..9).map(lead).collect();
+    for _ in 0..40 {
+        entry.number.0 += 1;
+        stage.append(0, Said::Entry(entry.clone()));
+        stage.append(1, Said::Entry(entry.clone()));
+        stage.pass(ms(500));
+        assert!(!matches!(stage.view(2, "x/5"), Some(View::Vacant)));
+    }
+}
+
+/// Nobody stands for the role, and somebody for another one, who writes on and on.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_role_for_which_nobody_stands_is_vacant_while_others_are_led() {
+    for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
+        let mut stage = Stage::new(3, mode);
+        stage.campaign(1, "x/1");
+        stage.assign(1, &[1]);
+        stage.observe(2, X);
+        stage.pass(config(2, mode).heard_leads() + ms(1_000));
+        assert!(vacant(&stage, 2), "{:?}", stage.view(2, X));
+        stage.nodes[2].told.clear();
+        stage.pass(ms(120_000));
+        assert_eq!(stage.view(2, X), None, "and stays so");
+    }
+}
+
+/// A leader of another group is heard, and that of the own one is silent, and leads still.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_is_silent_is_shown_whatever_another_group_says() {
+    let of = |node: usize| {
+        let group = if node == 1 { "h" } else { "g" }.parse().unwrap();
+        Config { group, ..config(node, Mode::AtMostOne) }
+    };
+    let mut stage = Stage::with((0..3).map(of).collect());
+    for node in 0..2 {
+        stage.campaign(node, X);
+        stage.assign(node, &[0]);
+    }
+    stage.observe(2, X);
+    stage.pass(ms(20_000));
+    stage.nodes[0].stopped = true;
+    stage.pass(ms(3_200));
+    assert!(stage.leads(0, X) && stage.leads(1, X), "by their own clocks");
+    assert_eq!(&*leader(&stage, 2).id, "n0");
+}
+
+/// It reads two partitions, of one of which nothing comes any more, and the other is taken away.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn one_whose_other_reading_brings_nothing_missed_something() {
+    let mut stage = Stage::new(1, Mode::AtMostOne);
+    stage.campaign(0, "x/1");
+    stage.assign(0, &[0, 1]);
+    stage.observe(0, X);
+    stage.pass(ms(20_000));
+    assert!(vacant(&stage, 0));
+    stage.stick_at(0, 1);
+    stage.pass(ms(3_000));
+    assert!(vacant(&stage, 0));
+    stage.nodes[0].no_end = vec![0, 1];
+    stage.revoke(0, &[0]);
+    stage.pass(ms(100));
+    assert!(unknown(&stage, 0), "{:?}", stage.view(0, X));
+}
+
 /// Where nobody is remembered for want of room, a leader may be whom nobody remembers.
 #[cfg_attr(not(tenure_planted), test)]
 fn one_without_room_for_a_leader_does_not_know_a_vacancy() {

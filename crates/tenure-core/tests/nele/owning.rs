@@ -161,6 +161,21 @@ pub(crate) fn a_reader_that_is_told_nothing_begins_anew() {
     }
 }
 
+/// A member that stands for no role of the partition that it was given.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_brings_nothing_is_read_anew_where_nobody_stands() {
+    for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
+        let mut stage = Stage::new(1, mode);
+        stage.campaign(0, X);
+        stage.assign(0, &[1]);
+        stage.pass(ms(1_000));
+        stage.stick(0);
+        let (stuck, _) = stage.reading(0, 1);
+        stage.pass(config(0, mode).takeover + ms(100));
+        assert_ne!(stage.reading(0, 1).0, stuck, "{mode}");
+    }
+}
+
 /// What is revoked is given back, in the same step; what is lost is nobody's to give.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn what_is_revoked_is_given_back_and_what_is_lost_is_not() {

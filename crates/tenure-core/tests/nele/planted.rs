@@ -10,6 +10,13 @@ const FURTHER: &[Story] = &[
     (Rule::TheText.row(), claiming::an_owner_that_is_replaced_at_once_and_not_told_leads_no_more),
     (Rule::TheLaterNeli.row(), claiming::an_owner_that_was_stopped_leads_no_more_although_it_reads),
     (Rule::FenceOnce.row(), fencing::a_leadership_that_ran_out_comes_back_with_another_fence),
+    (
+        Rule::GraceOfEpoch.row(),
+        fencing::a_claim_of_a_later_epoch_waits_anew_for_those_with_a_longer_t,
+    ),
+    (Rule::MissedUnknown.row(), observing::one_without_room_for_a_role_does_not_know_a_vacancy),
+    (Rule::MissedUnknown.row(), observing::one_whose_other_reading_brings_nothing_missed_something),
+    (Rule::SilentReadAnew.row(), owning::what_brings_nothing_is_read_anew_where_nobody_stands),
 ];
 
 /// Which story notices which rule.
@@ -38,6 +45,7 @@ const STORIES: &[Story] = &[
     (Rule::ClaimMissed.row(), claiming::a_claim_that_is_not_read_back_is_made_again),
     (Rule::KeptIsKnown.row(), claiming::a_claim_of_a_reading_that_broke_is_made_again_soon),
     (Rule::ClaimsSpaced.row(), claiming::a_claim_is_repeated_after_a_pause),
+    (Rule::AwakeHearsFirst.row(), claiming::one_that_was_stopped_hears_before_it_claims),
     (Rule::FenceOnce.row(), fencing::a_role_that_is_resigned_and_stood_for_again_has_another_fence),
     (
         Rule::FenceOfEpoch.row(),

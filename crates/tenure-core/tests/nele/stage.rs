@@ -247,7 +247,7 @@ impl Stage {
         Time::from_nanos(BEGIN + u64::try_from((passed + rate - 1) / rate).unwrap())
     }
 
-    fn hand(&mut self, node: usize, input: Input<Words>) {
+    pub(crate) fn hand(&mut self, node: usize, input: Input<Words>) {
         self.look();
         let (now, local) = (self.now, self.local(node));
         self.note_input(node, &input);
@@ -463,8 +463,8 @@ impl Stage {
     pub(crate) fn go_on(&mut self, node: usize) {
         self.nodes[node].stopped = false;
         let waiting: Vec<_> = {
-            let keys = self.queue.range(..=(self.now, u64::MAX)).map(|(key, _)| *key);
-            keys.collect()
+            let due = self.queue.range(..=(self.now, u64::MAX));
+            due.filter(|(_, happens)| happens.is_of(node)).map(|(key, _)| *key).collect()
         };
         for key in waiting {
             let Some(happens) = self.queue.remove(&key) else { continue };
@@ -645,6 +645,12 @@ impl Stage {
         let of = &mut self.nodes[node];
         of.stuck.extend(of.reads.values().map(|(reading, _)| *reading));
         of.stuck.extend(of.plain.iter().map(|(_, reading, _)| *reading));
+    }
+
+    /// The same of one partition.
+    pub(crate) fn stick_at(&mut self, node: usize, partition: u32) {
+        let of = &mut self.nodes[node];
+        of.stuck.extend(of.reads.get(&partition).map(|(reading, _)| *reading));
     }
 
     /// With which reading one reads a partition.

@@ -132,7 +132,7 @@ impl Asks {
     fn look(&self) -> Result<(), Missed> {
         let Some(queue) = &self.tells_topic else { return Ok(()) };
         let until = now().after(self.within);
-        match topic::look_until(&self.consumer, &self.topic, until) {
+        match topic::look(&self.consumer, &self.topic, until) {
             Ok((id, partitions)) => {
                 queue.put(Report::Topic { id, partitions });
                 Ok(())

@@ -9,7 +9,7 @@ use rdkafka::admin::{
     AdminClient, AdminOptions, ConfigEntry, NewTopic, ResourceSpecifier, TopicReplication,
 };
 use rdkafka::client::{Client, ClientContext};
-use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::consumer::{BaseConsumer, Consumer as _, ConsumerContext};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use tenure::clock::now;
 use tenure_core::nele::{Config, Mode, TopicId};
@@ -25,7 +25,7 @@ use crate::told::Told;
 use crate::{explain, native, settings};
 
 /// How long one question is waited for.
-const ANSWER: Duration = Duration::from_secs(10);
+pub(crate) const ANSWER: Duration = Duration::from_secs(10);
 
 /// As much of what a client has said is looked through for a reason.
 const EVENTS_MAX: u32 = 256;
@@ -198,7 +198,7 @@ impl<'a> Asks<'a> {
     /// Partitions and the fewest copies of one; nothing if there is no such topic.
     async fn shape(&self) -> Result<Option<(u32, u32)>, TopicError> {
         let (client, topic) = (Arc::clone(&self.client), self.options.topic.clone());
-        let look = aside(move || shape(&client, &topic));
+        let look = aside(move || shape(&client, &topic, ANSWER));
         look.await.map_err(|error| self.unreachable(&error))
     }
 
@@ -208,7 +208,7 @@ impl<'a> Asks<'a> {
         let look = aside(move || {
             let client = client.client();
             let (topic, rights) = native::topic_rights(client, &CString::new(topic)?, ANSWER)?;
-            Ok((TopicId { cluster: cluster(client)?, topic }, rights))
+            Ok((TopicId { cluster: cluster(client, ANSWER)?, topic }, rights))
         });
         look.await.map_err(|error| self.unreachable(&error))
     }
@@ -367,8 +367,12 @@ fn bounded() -> AdminOptions {
 }
 
 /// Partitions and the fewest copies of one; nothing if there is no such topic.
-pub(crate) fn shape(client: &BaseConsumer<Told>, topic: &str) -> KafkaResult<Option<(u32, u32)>> {
-    let metadata = client.fetch_metadata(Some(topic), ANSWER)?;
+pub(crate) fn shape<C: ConsumerContext>(
+    client: &BaseConsumer<C>,
+    topic: &str,
+    wait: Duration,
+) -> KafkaResult<Option<(u32, u32)>> {
+    let metadata = client.fetch_metadata(Some(topic), wait)?;
     let Some(found) = metadata.topics().iter().find(|found| found.name() == topic) else {
         return Ok(None);
     };
@@ -387,15 +391,19 @@ pub(crate) fn shape(client: &BaseConsumer<Told>, topic: &str) -> KafkaResult<Opt
     Ok(Some((count(partitions.len()), count(copies.unwrap_or(0)))))
 }
 
-/// Which topic this is.
-pub(crate) fn id<C: ClientContext>(client: &Client<C>, topic: &str) -> KafkaResult<TopicId> {
-    let topic = native::topic_id(client, &CString::new(topic)?, ANSWER)?;
-    Ok(TopicId { cluster: cluster(client)?, topic })
+/// Which topic this is. Two questions, each of which waits for as long as is left.
+pub(crate) fn id<C: ClientContext>(
+    client: &Client<C>,
+    topic: &str,
+    left: impl Fn() -> Duration,
+) -> KafkaResult<TopicId> {
+    let topic = native::topic_id(client, &CString::new(topic)?, left())?;
+    Ok(TopicId { cluster: cluster(client, left())?, topic })
 }
 
 /// Which cluster this is.
-fn cluster<C: ClientContext>(client: &Client<C>) -> KafkaResult<Arc<str>> {
-    let cluster = client.fetch_cluster_id(ANSWER);
+fn cluster<C: ClientContext>(client: &Client<C>, wait: Duration) -> KafkaResult<Arc<str>> {
+    let cluster = client.fetch_cluster_id(wait);
     cluster.map(Arc::from).ok_or(KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut))
 }
 

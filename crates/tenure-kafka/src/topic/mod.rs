@@ -5,5 +5,5 @@ mod checks;
 mod look;
 
 pub use checks::{Found, Needs, Wrong, WrongTopic};
+pub(crate) use look::{ANSWER, id, shape};
 pub use look::{Made, TopicError, ensure};
-pub(crate) use look::{id, shape};

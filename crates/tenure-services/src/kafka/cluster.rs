@@ -219,7 +219,7 @@ impl Cluster {
     ///
     /// When no broker answers, or it refuses.
     pub fn allow(&self, user: &str, resource: Resource<'_>, allowed: bool) -> io::Result<()> {
-        wire::allow(self.seats[0].internal, user, resource, allowed)
+        wire::allow(self.seats[0].internal, user, resource, Operation::All, allowed)
     }
 
     /// Allows a user one thing with a topic or a group, where an authorizer is set.
@@ -233,7 +233,7 @@ impl Cluster {
         resource: Resource<'_>,
         operation: Operation,
     ) -> io::Result<()> {
-        wire::permit(self.seats[0].internal, user, resource, operation)
+        wire::allow(self.seats[0].internal, user, resource, operation, true)
     }
 
     /// How long it took to start.

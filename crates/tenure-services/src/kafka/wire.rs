@@ -81,44 +81,14 @@ impl Resource<'_> {
     }
 }
 
-/// Allows a user everything with a resource, or takes that back: the requests "create ACLs" and
+/// Allows a user something with a resource, or takes that back: the requests "create ACLs" and
 /// "delete ACLs" in their versions 1.
 pub(super) fn allow(
     address: SocketAddr,
     user: &str,
     resource: Resource<'_>,
-    allowed: bool,
-) -> io::Result<()> {
-    let mut body = Vec::new();
-    put_count(&mut body, 1);
-    resource.put(&mut body);
-    put_text(&mut body, &format!("User:{user}"));
-    put_text(&mut body, "*");
-    // Every operation, and that it is allowed.
-    body.extend([2, 3]);
-    let answer = ask(address, (if allowed { 30 } else { 31 }, 1), &body)?;
-    accepted(&answer)
-}
-
-/// One thing that a user may be allowed to do, by its number in Kafka's protocol.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Operation {
-    /// To read records, or to be a member.
-    Read = 3,
-    /// To write records.
-    Write = 4,
-    /// To hear that it is there.
-    Describe = 8,
-    /// To read its settings.
-    DescribeConfigs = 10,
-}
-
-/// Allows a user this and no more: the request "create ACLs" in its version 1.
-pub(super) fn permit(
-    address: SocketAddr,
-    user: &str,
-    resource: Resource<'_>,
     operation: Operation,
+    allowed: bool,
 ) -> io::Result<()> {
     let mut body = Vec::new();
     put_count(&mut body, 1);
@@ -127,7 +97,23 @@ pub(super) fn permit(
     put_text(&mut body, "*");
     // That it is allowed.
     body.extend([operation as u8, 3]);
-    accepted(&ask(address, (30, 1), &body)?)
+    let answer = ask(address, (if allowed { 30 } else { 31 }, 1), &body)?;
+    accepted(&answer)
+}
+
+/// One thing that a user may be allowed to do, by its number in Kafka's protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation {
+    /// All that there is.
+    All = 2,
+    /// To read records, or to be a member.
+    Read = 3,
+    /// To write records.
+    Write = 4,
+    /// To hear that it is there.
+    Describe = 8,
+    /// To read its settings.
+    DescribeConfigs = 10,
 }
 
 fn put_count(body: &mut Vec<u8>, count: usize) {

@@ -1,6 +1,7 @@
 //! What a process has asked of its ledger and heard from it, kept by a second, simpler hand.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use tenure_core::Time;
 use tenure_core::nele::{
@@ -17,6 +18,21 @@ pub struct Account {
     pub partitions: BTreeMap<Partition, Read>,
     /// What it has done last, on its clock.
     pub at: Time,
+    /// When it was found that it had done nothing for long, though it writes each interval.
+    pub woke: Option<Time>,
+    /// The lives with other terms that it has heard, by their incarnations.
+    unlike: BTreeMap<u128, Unlike>,
+}
+
+/// One with another T, as far as it was heard.
+#[derive(Clone, Copy, Debug)]
+struct Unlike {
+    /// When it was heard first, without a break in which it could not have led.
+    first: Time,
+    /// Until when it may lead by what was heard.
+    until: Time,
+    /// How long a claimant waits for it.
+    span: Duration,
 }
 
 /// What it knows of one partition.
@@ -45,8 +61,6 @@ pub struct Read {
     pub news: Option<Time>,
     /// Whether that was since it was assigned last.
     pub fresh: bool,
-    /// The lives with other terms of which something was read since its end was found.
-    pub unlike: BTreeSet<u128>,
 }
 
 /// A claim that stands, by what was read of the log.
@@ -88,14 +102,36 @@ impl Read {
     fn close(&mut self) {
         (self.reading, self.next, self.claim) = (None, None, None);
         (self.asked, self.voided) = (None, None);
-        self.unlike.clear();
     }
 }
 
 impl Account {
-    /// It asks for something.
-    pub fn asks(&mut self, request: &Request, at: Time) {
+    fn acts(&mut self, at: Time, config: &Checked) {
+        let beats = config.publish_interval;
+        if at.since(self.at) > (config.session_timeout / 2).max(beats * 2) + beats {
+            self.woke = Some(at);
+        }
         self.at = at;
+    }
+
+    /// For how long a claimant waits for those with a longer T that were heard before this input.
+    #[must_use]
+    pub fn waits_for_others(&self) -> Duration {
+        let heard = self.unlike.values().filter(|one| one.first < self.at && self.at < one.until);
+        heard.map(|one| one.span).max().unwrap_or_default()
+    }
+
+    /// The lives with other terms that were heard before this input, and may lead.
+    #[must_use]
+    pub fn unlike(&self) -> BTreeSet<u128> {
+        let heard = self.unlike.iter();
+        let heard = heard.filter(|(_, one)| one.first < self.at && self.at < one.until);
+        heard.map(|(life, _)| *life).collect()
+    }
+
+    /// It asks for something.
+    pub fn asks(&mut self, request: &Request, at: Time, config: &Checked) {
+        self.acts(at, config);
         match request {
             Request::Publish { to, entry } => {
                 self.sent.insert(entry.number, at);
@@ -110,7 +146,6 @@ impl Account {
                 let read = self.of(*partition);
                 (read.reading, read.next, read.claim) = (Some(*reading), None, None);
                 (read.asked, read.voided) = (None, None);
-                read.unlike.clear();
             }
             Request::Leave(_) => self.partitions.values_mut().for_each(|read| {
                 read.assigned = false;
@@ -122,7 +157,7 @@ impl Account {
 
     /// It hears something.
     pub fn hears(&mut self, report: &Report, at: Time, me: &Process, config: &Checked) {
-        self.at = at;
+        self.acts(at, config);
         match report {
             Report::Rebalance(Rebalance { change, partitions, .. }) => {
                 for partition in partitions {
@@ -178,6 +213,22 @@ impl Account {
         };
         let read = self.of(partition);
         let next = read.next.replace(read.next.unwrap_or(0).max(record.offset + 1));
+        // What was written before its end was found says nothing of who is there.
+        if let Said::Entry(entry) = &record.said
+            && next.is_some_and(|next| record.offset >= next)
+            && entry.election == config.election
+            && entry.group == config.group
+            && entry.terms != config.terms()
+        {
+            // By any two clocks.
+            let drift = f64::from(config.drift.parts_per_billion()) / 1e9;
+            let span = entry.terms.takeover.mul_f64((1.0 + drift) / (1.0 - drift));
+            let known = self.unlike.get(&entry.sender.incarnation).filter(|one| at < one.until);
+            let first = known.map_or(at, |one| one.first);
+            let unlike = Unlike { first, until: at.after(span), span };
+            self.unlike.insert(entry.sender.incarnation, unlike);
+        }
+        let read = self.of(partition);
         if next.is_some_and(|next| record.offset >= next) && read.assigned {
             (read.news, read.fresh) = (Some(at), true);
         }
@@ -194,9 +245,6 @@ impl Account {
                 read.reads_own(record, entry, config, (sent, at));
             }
             Said::Entry(entry) => {
-                if entry.terms != config.terms() {
-                    read.unlike.insert(entry.sender.incarnation);
-                }
                 let ours = entry.election == config.election && entry.group == config.group;
                 if entry.kind == Kind::Claim && ours {
                     read.void(at);

@@ -160,7 +160,8 @@ impl Emergence {
             Some(longer) if longer == other.node => {
                 let known = self.had_heard(of, (claim.life, claim.fence), other.life);
                 known.unwrap_or_else(|| {
-                    self.hears(check.plan, claim).is_some_and(|all| all.contains(&other.life))
+                    let account = self.account(claim.node);
+                    account.is_some_and(|account| account.unlike().contains(&other.life))
                 })
             }
             Some(longer) if longer == claim.node => {
@@ -168,13 +169,6 @@ impl Emergence {
             }
             _ => true,
         }
-    }
-
-    /// Those with other terms of which one that leads has read something since it began to read.
-    fn hears(&self, plan: &Plan, claim: &Claimed) -> Option<&BTreeSet<u128>> {
-        let config = &plan.process(claim.node)?.config;
-        let partition = config.partition_of(config.role(&plan.elections[claim.election])?);
-        Some(&self.account(claim.node)?.partitions.get(&partition)?.unlike)
     }
 
     fn begins(&mut self, plan: &Plan, node: usize, life: u128) {
@@ -393,13 +387,15 @@ impl Scenario for Emergence {
             Fact::Started { node, life, .. } => self.begins(plan, node, life),
             Fact::Crashed { node } => drop(self.accounts.remove(&node)),
             Fact::Claimed(claim) if plan.own.unlike.is_some() => {
-                let heard = self.hears(plan, &claim).cloned().unwrap_or_default();
+                let heard = self.account(claim.node).map(Account::unlike).unwrap_or_default();
                 let office = (claim.election, (claim.life, claim.fence));
                 self.offices.entry(office).or_insert(heard);
             }
             Fact::Own(Own::Asked { node, request, at }) => {
-                if let Some((_, account)) = self.accounts.get_mut(&node) {
-                    account.asks(request, at);
+                let process = plan.process(node);
+                if let (Some((_, account)), Some(process)) = (self.accounts.get_mut(&node), process)
+                {
+                    account.asks(request, at, &process.config);
                 }
             }
             Fact::Own(Own::Heard { node, report, at }) => {

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
-use super::{Config, Mode};
+use super::{Config, Mode, Terms};
 use crate::fence::Fence;
 use crate::nele::rule::{Rule, ruling};
 
@@ -73,15 +73,18 @@ impl Config {
     }
 
     /// G, how long a claimant waits after it has read its claim back (`at_most_one`):
-    /// `⌈T·(1 + ρ)/(1 − ρ)⌉`, so that by any two clocks one whose last evidence was sent before
+    /// `⌈T·(1 + ρ)/(1 − ρ)⌉` with T in whole
+    /// milliseconds, rounded up, so that by any two clocks one whose last evidence was sent before
     /// that claim was appended leads no more.
     #[must_use]
     pub fn grace_period(&self) -> Duration {
+        // Those whose T is as long in records are not told from this process.
+        let takeover = Terms::in_ms(self.takeover);
         match () {
             () if !ruling(Rule::Grace) => Duration::ZERO,
-            () if !ruling(Rule::GraceIsWhole) => self.takeover / 2,
-            () if !ruling(Rule::GraceByAnyClock) => self.takeover,
-            () => self.by_any_clock(self.takeover),
+            () if !ruling(Rule::GraceIsWhole) => takeover / 2,
+            () if !ruling(Rule::GraceByAnyClock) => takeover,
+            () => self.by_any_clock(takeover),
         }
     }
 
@@ -97,6 +100,13 @@ impl Config {
         let news = [self.publish_interval, self.publish_interval, self.delivery_timeout];
         let late = news.into_iter().fold(self.fetch_wait, Duration::saturating_add);
         self.takeover.saturating_sub(late)
+    }
+
+    /// Who has done nothing for longer than this, though it writes each interval, was stopped, and
+    /// may have lost partitions meanwhile.
+    #[must_use]
+    pub(crate) fn slept(&self) -> Duration {
+        (self.session_timeout / 2).max(self.publish_interval.saturating_mul(2))
     }
 
     /// How long one that is there can be silent at most: two of its records in a row are lost.

@@ -40,6 +40,8 @@ pub struct Nele {
     me: Process,
     draw: Draw,
     now: Time,
+    /// When it was found that this process had been stopped.
+    woke: Option<Time>,
     topic: TopicId,
     /// Why this process leads nothing any more.
     halted: Option<Arc<str>>,
@@ -72,6 +74,7 @@ impl Nele {
             me,
             draw: Draw::new(0),
             now: Time::ZERO,
+            woke: None,
             topic: TopicId::default(),
             halted: None,
             group: Group::default(),
@@ -225,9 +228,10 @@ impl Nele {
         &'a mut self,
         out: &'a mut Out,
     ) -> (&'a mut BTreeMap<Partition, Slot>, Context<'a>) {
-        let Self { config, me, draw, now, group, slots, sent, attempts, heard, .. } = self;
+        let Self { config, me, draw, now, woke, group, slots, sent, attempts, heard, .. } = self;
         let context = Context {
             now: *now,
+            woke: *woke,
             config,
             me,
             draw: *draw,
@@ -308,6 +312,9 @@ impl Protocol for Nele {
     fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
         if matches!(input, Input::Timeout) && self.is_early(now) {
             return;
+        }
+        if now.since(self.now) > self.config.slept() {
+            self.woke = Some(now);
         }
         self.now = self.now.max(now);
         // What is due comes first, so that nothing is heard by one that is late.

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::Nele;
-use crate::name::ElectionName;
+use crate::name::{ClusterName, ElectionName};
 use crate::nele::config::{Checked, Mode};
 use crate::nele::event::{Event, Ignored, OwnEvent};
 use crate::nele::heard::Seen;
@@ -71,7 +71,7 @@ impl Sight {
         if self.roles.is_empty() {
             return None;
         }
-        let seek = self.reads.as_ref().and_then(|reads| reads.due(config));
+        let seek = self.reads.as_ref().and_then(|reads| reads.due());
         let silent = self.alive.max(self.asked).after(config.silence());
         let knows = self.since.is_some() || self.looks;
         let deaf = knows.then(|| self.alive.after(config.silence().saturating_mul(2)));
@@ -128,17 +128,24 @@ impl Nele {
     }
 
     /// What was said while nothing was read was missed: that is so between two readings of which
-    /// the second began when the first had ended.
+    /// the second began when the first had ended, or brought nothing any more.
     fn notice_gaps(&mut self) {
-        let Self { sight, slots, .. } = self;
+        let Self { sight, slots, config, now, .. } = self;
+        let lately = now.before(config.silence());
         let plain = sight.reads.as_ref().map(|plain| (plain.partition, plain));
         let all = slots.iter().filter_map(|(of, slot)| Some((*of, slot.reads()?))).chain(plain);
-        let open = all.filter(|(_, reads)| reads.is_open());
+        let open = all.filter(|(_, reads)| reads.heard() >= Some(lately));
         let open = open.map(|(of, reads)| (of, reads.reading));
-        let open: Vec<_> = open.chain(sight.silent.map(|(of, read, _)| (of, read))).collect();
-        let before = core::mem::replace(&mut sight.open, open);
-        let gap = !before.is_empty() && !before.iter().any(|read| sight.open.contains(read));
-        if gap {
+        let open = open.chain(sight.silent.map(|(of, read, _)| (of, read)));
+        let mut before = core::mem::take(&mut sight.open);
+        let (count, mut goes_on) = (before.len(), false);
+        for read in open {
+            goes_on |= before.get(..count).is_some_and(|before| before.contains(&read));
+            before.push(read);
+        }
+        before.drain(..count);
+        sight.open = before;
+        if count > 0 && !goes_on {
             self.misses();
         }
     }
@@ -262,11 +269,13 @@ impl Nele {
         records: &[Record],
         out: &mut Out,
     ) -> bool {
+        let now = self.now;
         let plain = self.sight.reads.as_mut();
         let plain = plain.filter(|plain| plain.reading == reading && plain.is_open());
         let current = plain.is_some();
         if let (Some(plain), Some(last)) = (plain, records.last()) {
             plain.pass(last.offset);
+            plain.hears(now);
         }
         match current {
             true => self.is_there(),
@@ -335,11 +344,12 @@ impl Nele {
     /// The others that lead a role: of the own group first. Of several at most one is right in
     /// `at_most_one`, the one with the highest fence.
     fn others(&self, role: Role) -> Vec<Seen> {
-        let mut heard = self.heard.leaders(role);
-        let ours = |seen: &Seen| seen.group == self.config.group;
-        heard.sort_by_key(|seen| (!ours(seen), core::cmp::Reverse((seen.fence, seen.heard))));
-        if self.config.mode == Mode::AtMostOne {
-            heard.retain(ours);
+        let ours = |group: &ClusterName| *group == self.config.group;
+        let shared = self.config.mode == Mode::AtLeastOne;
+        let mut heard = self.heard.leaders(role, |group| shared || ours(group));
+        let order = |seen: &Seen| core::cmp::Reverse((ours(&seen.group), seen.fence, seen.heard));
+        heard.sort_by_key(order);
+        if !shared {
             heard.truncate(if self.own(role).is_some() { 0 } else { 1 });
         }
         heard

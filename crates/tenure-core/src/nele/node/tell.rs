@@ -95,8 +95,8 @@ impl Nele {
         let roles: Vec<_> = leads.map(|(role, _)| role).collect();
         let (host, group) = (&self.config.host, &self.config.group);
         for role in roles.into_iter().filter(|_| ruling(Rule::SameHostTold)) {
-            for seen in self.heard.leaders(role) {
-                if seen.host != *host || seen.group == *group {
+            for seen in self.heard.leaders(role, |other| other != group) {
+                if seen.host != *host {
                     continue;
                 }
                 let key = (role, seen.who.clone());

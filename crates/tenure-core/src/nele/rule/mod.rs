@@ -52,6 +52,8 @@ rules! {
     KeptIsKnown: "ruling 3", [VACANT], by hand;
     /// Two that both hold themselves for the owner do not claim in one step.
     ClaimsSpaced: "ruling 1", [SOUND], by hand;
+    /// One that was stopped hears first what has happened meanwhile.
+    AwakeHearsFirst: "ruling 1", [SOUND, STAYS], by hand;
     /// A leadership that ran out, or was resigned, comes back by a new claim only: its fence was
     /// used.
     FenceOnce: "ruling 10", [FENCES, LAPSED], by hand;

@@ -40,8 +40,10 @@ pub(super) struct Held {
     since: Time,
     /// G: how long it waits from then at least.
     grace: Duration,
-    /// Nobody takes office before: G after the first claim of the present leader epoch, and longer
-    /// where others of the group have a longer T. Who leads already goes on.
+    /// When the first of those of the present leader epoch was.
+    renewed: Time,
+    /// Nobody takes office before: G after that, and longer where others of the group have a longer
+    /// T. Who leads already goes on.
     begins: Time,
     /// Of the last one.
     fence: Fence,
@@ -71,8 +73,9 @@ impl Held {
 
     /// Who takes office has waited for all of whom it has heard by then.
     pub(super) fn wait_for_all(&mut self, context: &Context<'_>) {
-        let grace = context.heard.grace(self.since, context.config);
-        self.begins = self.begins.max(self.since.after(grace));
+        let since = if ruling(Rule::GraceOfEpoch) { self.renewed } else { self.since };
+        let grace = context.heard.grace(since, context.config);
+        self.begins = self.begins.max(since.after(grace));
     }
 
     /// Until when it leads by what was read back, from when its grace period is over.
@@ -193,8 +196,9 @@ impl Slot {
             }
             // One whose claim was lost with the epoch before may take office by it for T still.
             Some(held) => {
-                let begins = held.begins.max(context.now.after(held.grace));
-                Held { fence, epoch, begins, spent: false, ..held }
+                let (renewed, begins) = (context.now, context.now.after(held.grace));
+                let begins = held.begins.max(begins);
+                Held { fence, epoch, renewed, begins, spent: false, ..held }
             }
             None => {
                 let assigned = self.assigned.map_or(context.now, |assigned| assigned.at);
@@ -202,7 +206,8 @@ impl Slot {
                 let since = if read { context.now } else { assigned };
                 let grace = context.config.grace_period();
                 let begins = since.after(grace);
-                Held { since, grace, begins, fence, epoch, evidence: None, spent: false }
+                let (renewed, evidence) = (since, None);
+                Held { since, grace, renewed, begins, fence, epoch, evidence, spent: false }
             }
         });
         if self.held.is_some_and(|held| held.is_barren(context)) {
@@ -261,7 +266,7 @@ impl Slot {
             let open = self.reads.as_ref().filter(|reads| reads.is_open());
             let same = open.is_some_and(|reads| Some(reads.reading) == reading);
             if kept && same && ruling(Rule::SilentReadAnew) {
-                self.is_stuck(context);
+                self.is_stuck("its claim was written, and was not read back", context);
             }
         }
         if let Bid::Due(at) = self.bid
@@ -272,10 +277,21 @@ impl Slot {
         if self.bid != Bid::Idle || !self.wants(context) {
             return;
         }
+        if self.has_slept(context) {
+            return self.pause(context);
+        }
         let number = context.claim(self.partition);
         let reading = self.reads.as_ref().map(|reads| reads.reading);
         let until = context.now.after(context.config.takeover);
         self.bid = Bid::Asked { number, reading, until, kept: false };
+    }
+
+    /// Whether this process was stopped a moment ago, when the partition was its own: it may be
+    /// somebody else's by now, whose claim is to be heard first.
+    fn has_slept(&self, context: &Context<'_>) -> bool {
+        let heard = |woke: &Time| woke.after(context.config.publish_interval) <= context.now;
+        let since = context.woke.filter(|woke| !heard(woke) && ruling(Rule::AwakeHearsFirst));
+        self.assigned.zip(since).is_some_and(|(assigned, woke)| assigned.at < woke)
     }
 
     /// Whether there is reason for a claim: the partition is this process's, is read from a known

@@ -173,9 +173,8 @@ impl Slot {
     }
 
     /// What was written is there, and is not read: something stands in the way.
-    fn is_stuck(&mut self, context: &mut Context<'_>) {
-        let span = context.config.takeover;
-        let why = format!("its claim was written, and was not read back for {span:?}");
+    fn is_stuck(&mut self, what: &str, context: &mut Context<'_>) {
+        let why = format!("{what} for {:?}", context.config.takeover);
         if let Some(reading) = self.reads.as_ref().map(|reads| reads.reading) {
             self.on_broken(reading, why.into(), context);
         }
@@ -285,21 +284,34 @@ impl Slot {
     /// What time brings, and what follows from what has just happened: who leads is settled, and a
     /// claim is made if one is due.
     pub(super) fn work(&mut self, context: &mut Context<'_>) {
-        if self.reads.as_mut().is_some_and(|reads| reads.work(context)) {
-            let span = context.config.takeover;
-            self.trouble(format!("nothing of it was read for {span:?}").into(), context);
+        if self.silent(context).is_some_and(|since| since <= context.now) {
+            self.is_stuck("nothing of it was read", context);
+        }
+        if let Some(reads) = &mut self.reads {
+            reads.work(context);
         }
         self.settle(context);
         self.bid(context);
         self.tell_waiting(context);
     }
 
+    /// When it is read anew, because nothing is read of it: as every member writes to every
+    /// partition, a reader that is told nothing may not come beyond something that it cannot read.
+    /// With campaigns a claim, or what it leads by, is not read back, and shows that sooner
+    /// (`at_most_one`).
+    fn silent(&self, context: &Context<'_>) -> Option<Time> {
+        let claims = self.by_claims(context) && !self.campaigns.is_empty();
+        let heard = self.reads.as_ref().filter(|_| !claims && ruling(Rule::SilentReadAnew))?;
+        Some(heard.heard()?.after(context.config.takeover))
+    }
+
     /// When something is due.
     pub(super) fn due(&self, context: &Context<'_>) -> Option<Time> {
-        let seek = self.reads.as_ref().and_then(|reads| reads.due(context.config));
+        let seek = self.reads.as_ref().and_then(|reads| reads.due());
+        let silent = self.silent(context);
         let hold = self.until(context);
         let begins = self.held.as_ref().map(Held::begins);
-        let dues = [seek, hold, begins, self.bid.due()];
+        let dues = [seek, silent, hold, begins, self.bid.due()];
         dues.into_iter().flatten().filter(|due| *due > context.now && *due < Time::MAX).min()
     }
 

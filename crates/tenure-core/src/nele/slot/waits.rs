@@ -34,9 +34,8 @@ impl Slot {
             return Waiting::Connecting { obstacles: Vec::new() };
         }
         if self.assigned.is_none() {
-            let leaders = context.heard.leaders(role);
-            let leader = leaders.iter().find(|seen| seen.group == context.config.group);
-            return match leader {
+            let leaders = context.heard.leaders(role, |group| *group == context.config.group);
+            return match leaders.first() {
                 Some(seen) => Waiting::Behind { who: seen.who.id.clone().into(), leading: true },
                 None => Waiting::Behind { who: "another member".into(), leading: false },
             };

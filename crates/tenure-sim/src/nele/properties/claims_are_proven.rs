@@ -2,7 +2,7 @@ use tenure_core::nele::{Config, Mode, Partition};
 use tenure_core::{Fence, Time};
 
 use super::{Check, Emergence, Fact, Own, Property};
-use crate::nele::account::Proof;
+use crate::nele::account::{Account, Proof};
 use crate::scenario::Claimed;
 
 /// Ruling 1: in `at_most_one` a claim is raised on a partition that is assigned, by a claim that
@@ -63,7 +63,10 @@ fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
     // A leadership that goes on has its own fence, and the claim may be a later one.
     let goes_on = check.own(claim).is_some();
     let since = if goes_on { proof.since } else { proof.renewed };
-    let office = since.after(grace(&config));
+    let office = match goes_on {
+        true => since.after(grace(&config)),
+        false => since.after(grace(&config).max(waits_for_others(check, node))),
+    };
     let until = proof.evidence.map_or(Time::ZERO, |sent| sent.after(config.takeover));
     if now < office || claim.ends > until {
         return Err(format!(
@@ -83,6 +86,10 @@ fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
             crate::scenario::history::under(claim.fence)
         })),
     }
+}
+
+fn waits_for_others(check: &Check<'_>, node: usize) -> std::time::Duration {
+    check.own.account(node).map(Account::waits_for_others).unwrap_or_default()
 }
 
 /// T·(1 + ρ)/(1 − ρ), rounded up.

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenure_core::nele::{Config, Kind, Process, Report, Request, Said, Terms};
+use tenure_core::nele::{Config, Kind, Mode, Process, Report, Request, Said, Terms};
 use tenure_core::{LeaderView, Time, View};
 
 use super::{Check, Emergence, Fact, Own, Property};
@@ -28,6 +28,8 @@ struct Hearing {
     leads: BTreeMap<Process, (Time, Duration)>,
     /// What its clock showed when its timer went off last.
     handled: Time,
+    /// When that was.
+    went_off: u64,
 }
 
 impl Property<Emergence> for Shown {
@@ -152,11 +154,42 @@ impl Shown {
     fn handled(&mut self, check: &Check<'_>, node: usize, timer: Time) -> Result<(), String> {
         let hearing = self.hearing.entry(node).or_default();
         let at = std::mem::replace(&mut hearing.handled, timer);
+        let went_off = std::mem::replace(&mut hearing.went_off, check.now);
         let views = self.views.range((node, 0)..=(node, usize::MAX));
         for ((_, election), view) in views {
             self.judge(check, (node, *election), view, at)?;
+            if *view == View::Vacant {
+                still_vacant(check, (node, *election), went_off)?;
+            }
         }
         Ok(())
+    }
+}
+
+/// A vacancy that was shown at a time, and is still: nobody leads since so long before that it would
+/// have been heard. One with a longer T may never have been.
+fn still_vacant(
+    check: &Check<'_>,
+    (node, election): (usize, usize),
+    shown: u64,
+) -> Result<(), String> {
+    let (plan, now) = (check.plan, check.now);
+    let group = |node| plan.process(node).map(|one| one.manner.group);
+    let counts = |of| plan.own.mode == Mode::AtLeastOne || group(of) == group(node);
+    let mut led = check.past(election).leaderships.iter().rev().take(16);
+    let leads = led.find(|led| {
+        let (known, own) = (plan.own.unlike != Some(led.node), led.node == node);
+        led.holds(now) && led.from + plan.own.heard < shown && counts(led.node) && known && !own
+    });
+    match leads {
+        None => Ok(()),
+        Some(led) => Err(format!(
+            "{} shows {} as vacant, and {} leads for {} s",
+            check.name(node),
+            check.election(election),
+            check.name(led.node),
+            (now - led.from) as f64 / 1e9,
+        )),
     }
 }
 

@@ -92,8 +92,12 @@ impl SoundRequests {
             return None;
         }
         let config = &check.plan.process(node)?.config;
-        let spaced = read.voided.map(|voided| voided.after(config.publish_interval));
         let now = check.plan.conditions.sites[node].clock.shows(check.now);
+        let hears = account.woke.filter(|woke| read.changed.is_some_and(|since| since < *woke));
+        if hears.is_some_and(|woke| now < woke.after(config.publish_interval)) {
+            return Some("it was stopped, and is to hear first what has happened meanwhile");
+        }
+        let spaced = read.voided.map(|voided| voided.after(config.publish_interval));
         (spaced > Some(now)).then_some("the last one became void just now")
     }
 }

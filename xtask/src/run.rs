@@ -1,0 +1,110 @@
+//! Runs steps of `cargo xtask test`, and says what each took.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::beside::Beside;
+use crate::error::Error;
+use crate::steps::Step;
+use crate::workspace::Workspace;
+
+/// Prints `steps` and the commands of each.
+pub(crate) fn list(workspace: &Workspace, steps: &[Step]) -> Result<(), Error> {
+    for step in steps {
+        println!("{:12}{}", step.name(), step.purpose());
+        for command in step.commands(workspace)? {
+            println!("{:12}  {command}", "");
+        }
+    }
+    Ok(())
+}
+
+/// Runs `steps` in order and stops at the first that fails. With [`Step::Test`], some run beside
+/// it, in a process of their own.
+pub(crate) fn run(workspace: &Workspace, steps: &[Step], long: bool) -> Result<(), Error> {
+    if steps.is_empty() {
+        return Err(Error::Missing {
+            what: "no step is left to run".into(),
+            remedy: "`cargo xtask test --list` names them.".into(),
+        });
+    }
+    let aside = |step: &&Step| steps.contains(&Step::Test) && step.runs_beside_test();
+    let beside: Vec<String> = steps.iter().filter(aside).map(|step| step.name()).collect();
+    let all = Meter::start();
+    let mut times = Vec::new();
+    for step in steps.iter().filter(|step| !aside(step)) {
+        println!("\n== {}: {}", step.name(), step.purpose());
+        let meter = Meter::start();
+        let done = match step {
+            Step::Test if !beside.is_empty() => test_with(workspace, &beside, long),
+            _ => step.run(workspace, long),
+        };
+        let took = meter.read();
+        if let Err(error) = done {
+            println!("\n== {} failed after {took}", step.name());
+            return Err(error);
+        }
+        println!("== {} passed in {took}", step.name());
+        times.push((step.name(), took));
+    }
+    println!("\nAll {} steps passed in {}:", steps.len(), all.read());
+    for (step, took) in times {
+        println!("{took:>36}  {step}");
+    }
+    Ok(())
+}
+
+/// The tests, and other steps beside them. Both are waited for, whichever fails.
+fn test_with(workspace: &Workspace, beside: &[String], long: bool) -> Result<(), Error> {
+    println!("   beside it, printed when it has passed: {}", beside.join(", "));
+    let others = Beside::start(workspace, beside)?;
+    let tests = Step::Test.run(workspace, long);
+    let others = others.finish();
+    tests.and(others)
+}
+
+/// Measures a step.
+struct Meter {
+    began: Instant,
+    processors: Duration,
+}
+
+impl Meter {
+    #[expect(clippy::disallowed_methods, reason = "how long a step took is for people to read")]
+    fn start() -> Self {
+        Self { began: Instant::now(), processors: of_ended_children() }
+    }
+
+    /// How long it took, and how much time of processors.
+    fn read(&self) -> String {
+        let wall = self.began.elapsed().as_secs_f64();
+        let processors = (of_ended_children() - self.processors).as_secs_f64();
+        format!("{wall:.1} s ({processors:.0} s of processors)")
+    }
+}
+
+/// The processor time of all children that have ended, and of theirs: `cutime` and `cstime` of
+/// proc(5), in ticks. None where that cannot be read.
+fn of_ended_children() -> Duration {
+    /// In hundredths of a second on every system that this runs on.
+    const TICKS: f64 = 100.0;
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program, in brackets, may hold anything.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
+    let ticks: f64 = fields.skip(13).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
+    Duration::from_secs_f64(ticks / TICKS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_works_is_measured_when_it_has_ended() {
+        let meter = Meter::start();
+        let work = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done";
+        let ended = std::process::Command::new("sh").args(["-c", work]).status();
+        assert!(ended.is_ok_and(|status| status.success()));
+        assert!(of_ended_children() > meter.processors);
+    }
+}
