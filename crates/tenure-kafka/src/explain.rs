@@ -42,6 +42,23 @@ pub(crate) fn is_unknown(code: RDKafkaConfRes) -> bool {
     code == RDKafkaConfRes::RD_KAFKA_CONF_UNKNOWN
 }
 
+/// Whether nobody has answered: nothing was refused.
+pub(crate) fn is_silence(error: &KafkaError) -> bool {
+    matches!(
+        error.rdkafka_error_code(),
+        Some(
+            Code::OperationTimedOut
+                | Code::RequestTimedOut
+                | Code::MessageTimedOut
+                | Code::TimedOutQueue
+                | Code::BrokerTransportFailure
+                | Code::AllBrokersDown
+                | Code::Resolve
+                | Code::NotController
+        )
+    )
+}
+
 /// What to do, where somebody has to.
 fn remedy(code: Code) -> Option<&'static str> {
     Some(match code {
@@ -111,6 +128,15 @@ mod tests {
                 .ends_with(": no such user: check --user, --password-file and --sasl-mechanism")
         );
         assert_eq!(error(&KafkaError::Canceled, None), KafkaError::Canceled.to_string());
+    }
+
+    #[test]
+    fn who_does_not_answer_refuses_nothing() {
+        for code in [Code::OperationTimedOut, Code::BrokerTransportFailure, Code::AllBrokersDown] {
+            assert!(is_silence(&KafkaError::AdminOp(code)), "{code}");
+        }
+        assert!(!is_silence(&KafkaError::AdminOp(Code::ClusterAuthorizationFailed)));
+        assert!(!is_silence(&KafkaError::Canceled));
     }
 
     #[test]

@@ -243,8 +243,12 @@ impl<C: Class> Builder<C> {
         if config.mode != C::MODE {
             return Err(StartError::Mode { mode: config.mode, handles: C::MODE });
         }
-        let Made { id: topic, anew, session, load } = topic::ensure(&options, &config).await?;
+        let Made { id: topic, anew, session, load, may_read } =
+            topic::ensure(&options, &config).await?;
         let ledger = Ledger::new(&options, config.clone())?;
+        if may_read {
+            ledger.may_read();
+        }
         let (incarnation, seed) = (driver::random()?, driver::seed()?);
         let who = Process { id: config.id.clone(), incarnation };
         let start = Start { incarnation, seed, topic: topic.clone() };

@@ -113,7 +113,9 @@ impl Options {
         if self.create == Some(0) {
             return Err(OptionsError::NoCopy);
         }
-        if let Some(tls) = &self.tls {
+        // A key that is encrypted is read by the client library alone.
+        let encrypted = self.properties.iter().any(|one| one.name() == "ssl.key.password");
+        if let Some(tls) = self.tls.as_ref().filter(|_| !encrypted) {
             tenure_tls::client_config(tls.authority.as_ref(), tls.identity.as_ref())?;
         }
         if let Some(login) = &self.login {

@@ -34,7 +34,7 @@ impl Others {
             return;
         }
         if entry.stands.is_empty() {
-            // It leaves, or only leads on.
+            // It leaves.
             self.heard.remove(&entry.sender);
             return;
         }

@@ -1,5 +1,6 @@
 //! One side of elections, started with the checked settings of a command.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::pin::Pin;
 use std::time::Duration;
@@ -169,10 +170,10 @@ pub trait Participant {
         at_once(false)
     }
 
-    /// Whether another one has said since then that it leads `election`. To be asked while that is
+    /// All others that have said since then that they lead `election`. To be asked while that is
     /// observed.
-    fn is_followed(&self, _: &ElectionName, _since: Time) -> Later<'_, bool> {
-        at_once(false)
+    fn others_that_lead(&self, _: &ElectionName, _since: Time) -> Later<'_, BTreeSet<String>> {
+        at_once(BTreeSet::new())
     }
 
     /// Why giving back would hand on nothing, and what to do instead, where that is so.

@@ -297,10 +297,9 @@ impl<'a> Layers<'a> {
 }
 
 fn utf8(name: &str, text: &OsStr, origin: &Origin) -> Result<String, Failure> {
+    // It may be a secret.
     text.to_str().map(str::to_owned).ok_or_else(|| {
-        let shown = quoted(&text.to_string_lossy());
-        Failure::usage(format!("{name} {shown}: it is not UTF-8"), "write it in UTF-8")
-            .origin(origin)
+        Failure::usage(format!("{name}: it is not UTF-8"), "write it in UTF-8").origin(origin)
     })
 }
 

@@ -1,18 +1,16 @@
 //! Unary calls: grants, revocations, transactions.
 
-use std::time::Duration;
-
 use etcd_client::{Client, Error, LeaseGrantOptions};
 use tenure::clock;
-use tenure_core::Time;
-use tenure_core::etcd::{Act, Answer, Header, LeaseId, Op, Refusal, Reply, Request};
+use tenure_core::etcd::{Act, Answer, Header, LeaseId, Op, Reply, Request};
 use tokio::time::timeout;
 
 use super::attempts::{After, Attempts, Under};
 use super::convert;
 use super::fault::{Fault, shorten};
-use super::limits::{self, Limits};
+use super::limits;
 use super::links::Links;
+use super::turns::Handed;
 
 /// How large an answer about own keys may be, in bytes. Somebody else may have written one, as much
 /// as the server takes; it must be read to be mended, and all other keys of the process are
@@ -21,25 +19,12 @@ const OWN_MAX: usize = 64 << 20;
 
 /// Carries a request out as far as its time goes, counted from when it was handed over, and says
 /// what came of it.
-pub(super) async fn carry_out(
-    links: &Links,
-    limits: &Limits,
-    (handed, request): (Time, Request),
-) -> Answer {
+pub(super) async fn carry_out(links: &Links, (handed, request): Handed) -> Answer {
     let Request { call, within, op } = request;
     let mut under: Under = None;
-    // A request that gets a permit has half of its time left, at least. One that gets none is
-    // refused before the core stops waiting for it: it certainly did nothing, so the core need not
-    // look for what it may have done.
-    let left = |of: Duration| of.saturating_sub(clock::now().since(handed));
-    let Ok(_permit) = timeout(left(within / 2), limits.take(&op)).await else {
-        let (waited, busy) = (clock::now().since(handed).as_secs_f32(), limits.under_way(&op));
-        let said = format!("it waited {waited:.1} s for its turn: {busy} requests are under way");
-        let reply = Reply::Refused(Refusal::Other { said: said.into() });
-        return Answer { call, header: None, reply };
-    };
     let attempts = attempt(links, &op, &mut under);
-    let (header, reply) = match timeout(left(within), attempts).await {
+    let left = within.saturating_sub(clock::now().since(handed));
+    let (header, reply) = match timeout(left, attempts).await {
         Ok(answer) => answer,
         Err(_) => {
             let why = match &under {

@@ -1,8 +1,6 @@
 //! How many unary calls are under way at once, and which of them wait for which.
 
 use tenure_core::etcd::{Act, Keys, Op, Read, Txn};
-use tokio::sync::{Semaphore, SemaphorePermit};
-
 /// For the calls of candidates.
 const CANDIDATES: usize = 64;
 /// For the looks of observers. Of those that nobody waits for any more too: others must not wait
@@ -11,51 +9,26 @@ const OBSERVERS: usize = 32;
 /// For the calls of the lease: the core has one of each kind, and few leases to revoke.
 const LEASE: usize = 8;
 
-/// Permits of three kinds. All elections stand on one lease, so its calls never wait behind theirs;
-/// nor do candidates wait behind those who only look.
-pub(super) struct Limits {
-    candidates: Semaphore,
-    observers: Semaphore,
-    lease: Semaphore,
-}
-
+/// Who asks. All elections stand on one lease, so its calls never wait behind theirs; nor do
+/// candidates wait behind those who only look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+pub(super) enum Kind {
     Lease,
     Candidate,
     Observer,
 }
 
-impl Limits {
-    pub(super) fn new() -> Self {
-        let [candidates, observers, lease] = [CANDIDATES, OBSERVERS, LEASE].map(Semaphore::new);
-        Self { candidates, observers, lease }
-    }
+impl Kind {
+    pub(super) const ALL: [Self; 3] = [Self::Lease, Self::Candidate, Self::Observer];
 
-    /// In the order of the requests, until it is dropped.
-    pub(super) async fn take(&self, op: &Op) -> Option<SemaphorePermit<'_>> {
-        // Never closed.
-        self.of(op).0.acquire().await.ok()
-    }
-
-    /// How many hold a permit of the kind that this one waits for.
-    pub(super) fn under_way(&self, op: &Op) -> usize {
-        let (permits, all) = self.of(op);
-        all.saturating_sub(permits.available_permits())
-    }
-
-    fn of(&self, op: &Op) -> (&Semaphore, usize) {
-        match kind(op) {
-            Kind::Lease => (&self.lease, LEASE),
-            Kind::Candidate => (&self.candidates, CANDIDATES),
-            Kind::Observer => (&self.observers, OBSERVERS),
+    /// How many of its calls are under way at once.
+    pub(super) const fn most(self) -> usize {
+        match self {
+            Self::Lease => LEASE,
+            Self::Candidate => CANDIDATES,
+            Self::Observer => OBSERVERS,
         }
     }
-}
-
-/// Whether it is about the lease, and not about one election.
-pub(super) fn is_of_lease(op: &Op) -> bool {
-    kind(op) == Kind::Lease
 }
 
 /// Whether it is about keys of others, with their values.
@@ -63,7 +36,7 @@ pub(super) fn is_of_observer(op: &Op) -> bool {
     kind(op) == Kind::Observer
 }
 
-fn kind(op: &Op) -> Kind {
+pub(super) fn kind(op: &Op) -> Kind {
     match op {
         Op::Grant { .. } | Op::Revoke { .. } | Op::KeepAlive { .. } => Kind::Lease,
         Op::Txn(txn) if is_confirmation(txn) => Kind::Lease,

@@ -16,8 +16,9 @@
 //!   attempt for the request that found out; as many as its time allows when users or rights have
 //!   changed again since. A login that says when it ends is made anew before (`connector`). Watches
 //!   that are open go on, and others are opened on another stream (`streams`).
-//! - *Bounds*: a number of unary calls at once, the others wait in their order (`limits`), for half
-//!   of their time at most; then they are refused, because they were not sent. The calls of the
+//! - *Bounds*: a number of unary calls of each kind at once (`limits`), the others wait in their
+//!   order (`turns`), for half of their time at most; then they are refused, because they were not
+//!   sent. The calls of the
 //!   lease (grants, renewals, what confirms them, revocations) never wait behind those of
 //!   elections, nor do their answers. What is received is taken only as fast as [`Wire::next`] is
 //!   called.
@@ -36,6 +37,7 @@ mod links;
 mod login;
 mod race;
 mod streams;
+mod turns;
 mod watch;
 
 use std::fmt;
@@ -46,8 +48,9 @@ use tenure_core::etcd::{Answer, Op, Request};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use self::limits::Limits;
+use self::limits::Kind;
 use self::links::Links;
+use self::turns::Handed;
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 
@@ -66,7 +69,8 @@ pub enum Incoming {
 /// The way to etcd and back.
 pub struct Wire {
     links: Links,
-    limits: Arc<Limits>,
+    /// Of each kind.
+    calls: [mpsc::UnboundedSender<Handed>; 3],
     beats: mpsc::UnboundedSender<Request>,
     watches: mpsc::UnboundedSender<Request>,
     /// What the lease needs, and what is rare.
@@ -106,8 +110,13 @@ impl Wire {
             tokio::spawn(beating).abort_handle(),
             tokio::spawn(watching).abort_handle(),
         ];
-        let limits = Arc::new(Limits::new());
-        Self { links, limits, beats, watches, first, then, tasks }
+        let calls = Kind::ALL.map(|kind| {
+            let (calls, requests) = mpsc::unbounded_channel();
+            let lane = if kind == Kind::Lease { &first } else { &then };
+            tokio::spawn(turns::run(links.clone(), kind, requests, lane.incoming.clone()));
+            calls
+        });
+        Self { links, calls, beats, watches, first, then, tasks }
     }
 
     /// Sends a request on its way.
@@ -117,14 +126,13 @@ impl Wire {
             Op::KeepAlive { .. } => drop(self.beats.send(request)),
             Op::Watch { .. } | Op::Unwatch { .. } => drop(self.watches.send(request)),
             Op::Grant { .. } | Op::Revoke { .. } | Op::Txn(_) => {
-                let (links, limits) = (self.links.clone(), self.limits.clone());
-                let lane = if limits::is_of_lease(&request.op) { &self.first } else { &self.then };
-                let (incoming, handed) = (lane.incoming.clone(), clock::now());
-                tokio::spawn(async move {
-                    let answer = call::carry_out(&links, &limits, (handed, request)).await;
-                    // Nobody takes answers any more: nobody waits for this one.
-                    let _ = incoming.send(Incoming::Answer(answer)).await;
-                });
+                let [lease, candidates, observers] = &self.calls;
+                let turns = match limits::kind(&request.op) {
+                    Kind::Lease => lease,
+                    Kind::Candidate => candidates,
+                    Kind::Observer => observers,
+                };
+                drop(turns.send((clock::now(), request)));
             }
         }
     }

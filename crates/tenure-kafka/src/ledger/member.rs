@@ -235,8 +235,8 @@ impl Running {
         tracing::warn!(target: LOG, "{why}");
         // A member may be one for as long as a session without a word to its coordinator.
         let stays = right == Right::Group && !self.is_dead() && !self.assigned.is_empty();
-        let wait = if stays { self.begin.protocol.session_timeout } else { Duration::ZERO };
-        let at = now.after(wait.max(REFUSED));
+        let session = self.begin.protocol.session_timeout + REFUSED;
+        let at = now.after(if stays { session } else { REFUSED });
         self.refused = Some(match self.refused.take().filter(|before| !before.told) {
             Some(Refused { right: before, at: sooner, .. }) => {
                 Refused { right: right.max(before), why, at: at.min(sooner), told: false }
@@ -250,7 +250,12 @@ impl Running {
         let now = now();
         let due = |refused: &mut Refused| refused.at <= now;
         let Some(refused) = self.refused.take_if(due) else { return };
-        if refused.right == Right::Group || self.is_dead() || self.assigned.is_empty() {
+        let stays = !self.is_dead() && !self.assigned.is_empty();
+        // The classic client ends its session by itself: one that outlived it was answered.
+        if stays && refused.right == Right::Group && self.begin.silence.is_none() {
+            return self.begin.rights.has(Right::Group);
+        }
+        if refused.right == Right::Group || !stays {
             return self.begin_anew();
         }
         if !refused.told {

@@ -36,7 +36,7 @@ use tenure_core::nele::{Checked, Partition, Reading, RebalanceId, Report, Reques
 use self::member::{Ask, Begin, Member};
 use self::observer::Observer;
 use self::queue::Queue;
-use self::rights::Rights;
+use self::rights::{Right, Rights};
 use self::topic::Watch;
 use self::writer::Writer;
 use crate::login::LoginError;
@@ -86,6 +86,11 @@ impl From<KafkaError> for LedgerError {
 }
 
 impl Ledger {
+    /// This user may read the topic, as brokers have said: if that is refused, it was there before.
+    pub fn may_read(&self) {
+        self.rights.has(Right::Topic);
+    }
+
     /// The topic must be there: [`ensure`](crate::topic::ensure).
     ///
     /// # Errors

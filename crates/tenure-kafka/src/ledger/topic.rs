@@ -1,6 +1,6 @@
 //! Looks again and again whether the topic is the one that it was.
 
-use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
@@ -42,14 +42,11 @@ impl Watch {
         let client: BaseConsumer<Told> = config.create_with_context(Told::default())?;
         let (soon, asked) = sync_channel::<()>(1);
         let run = move || {
-            while asked.recv_timeout(every) != Err(RecvTimeoutError::Disconnected) {
-                // What it says meanwhile is logged.
-                while client.poll(Duration::ZERO).is_some() {}
+            while wait(&client, &asked, every) {
                 match look(&client, &topic, now().after(ANSWER)) {
                     Ok((id, partitions)) => queue.put(Report::Topic { id, partitions }),
                     Err(error) => tracing::debug!(target: LOG, "{topic}: {error}"),
                 }
-                thread::sleep(LEAST.min(every));
             }
         };
         thread::Builder::new()
@@ -63,6 +60,24 @@ impl Watch {
     pub(super) fn look_soon(&self) {
         // An error means that it was asked already.
         let _ = self.soon.try_send(());
+    }
+}
+
+/// Waits for the time to look, or until somebody asks for that. Says whether to look. What the
+/// client says meanwhile is logged, so that it does not pile up.
+fn wait(client: &BaseConsumer<Told>, asked: &Receiver<()>, every: Duration) -> bool {
+    let begin = now();
+    loop {
+        let waited = now().since(begin);
+        if waited >= every {
+            return true;
+        }
+        drop(client.poll(LEAST.min(every - waited)));
+        match asked.try_recv() {
+            Err(TryRecvError::Disconnected) => return false,
+            Ok(()) if now().since(begin) >= LEAST => return true,
+            Ok(()) | Err(TryRecvError::Empty) => {}
+        }
     }
 }
 

@@ -131,6 +131,14 @@ impl Needs {
     }
 
     /// The settings with which a topic is made.
+    pub(super) fn made_with(&self) -> Vec<(&'static str, String)> {
+        let settings = self.settings().into_iter().map(|setting| (setting.name, setting.needed));
+        // What brokers have by themselves may be more than there are copies.
+        let one = ("min.insync.replicas", "1".to_owned());
+        settings.chain((!self.replicated).then_some(one)).collect()
+    }
+
+    /// The settings that a topic must have.
     pub(super) fn settings(&self) -> Vec<Setting> {
         let retention = self.retention.as_millis().max(1).to_string();
         let mut settings = vec![
@@ -273,10 +281,15 @@ impl WrongTopic {
         let is_shape =
             |wrong: &Wrong| matches!(wrong, Wrong::Partitions { .. } | Wrong::Replication { .. });
         if wrong.iter().any(is_shape) {
-            let mut settings = String::new();
-            for Setting { name, needed, .. } in needs.settings() {
-                settings += &format!(" --config {name}={needed}");
+            let mut settings = needs.made_with();
+            let room = needs.room();
+            let small =
+                |wrong: &Wrong| matches!(wrong, Wrong::Setting { name, .. } if *name == room.name);
+            if wrong.iter().any(small) {
+                settings.push((room.name, room.needed));
             }
+            let settings: String =
+                settings.iter().map(|(name, value)| format!(" --config {name}={value}")).collect();
             let copies = if needs.replicated { REPLICATION_MIN } else { 1 };
             let partitions = needs.partitions;
             return write!(
@@ -324,9 +337,11 @@ mod tests {
     fn a_topic_as_it_is_made_is_right() {
         for replicated in [true, false] {
             let needs = needs(replicated);
-            let made = needs.settings();
-            let made: Vec<_> = made.iter().map(|one| (one.name, one.needed.as_str())).collect();
+            let made = needs.made_with();
+            let made: Vec<_> = made.iter().map(|(name, value)| (*name, value.as_str())).collect();
             needs.check(&found(&made), "b:1").unwrap();
+            let copies = if replicated { REPLICATION_MIN } else { 1 };
+            needs.check(&Found { replication: copies, ..found(&made) }, "b:1").unwrap();
         }
         needs(false).check(&found(&[("retention.ms", "-1")]), "b:1").unwrap();
     }
@@ -427,7 +442,15 @@ mod tests {
         ] {
             assert!(said.contains(part), "{said}");
         }
-        let partitions = Found { partitions: 16, ..found };
+        assert!(!said.contains("max.message.bytes"), "{said}");
+        let partitions = Found { partitions: 16, ..found.clone() };
         needs(false).check(&partitions, "b:1").unwrap();
+        // What it must have besides is in the command that makes it.
+        let settings = [("max.message.bytes", "5999"), ("min.insync.replicas", "2")];
+        let settings = settings.map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
+        let small = Found { settings: settings.into(), ..found };
+        let said = needs(false).check(&small, "b:1").unwrap_err().to_string();
+        let made = "--config min.insync.replicas=1 --config max.message.bytes=6000";
+        assert!(said.ends_with(made), "{said}");
     }
 }

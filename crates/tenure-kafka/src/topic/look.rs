@@ -47,6 +47,8 @@ pub struct Made {
     pub session: Session,
     /// How much this process writes at most.
     pub load: Load,
+    /// Whether brokers have said that this user may read it.
+    pub may_read: bool,
 }
 
 /// Makes sure of the topic: makes it if it is missing and `options` say so, and lets it pass if it
@@ -68,7 +70,8 @@ pub async fn ensure(options: &CheckedOptions, protocol: &Config) -> Result<Made,
     let session = asks.session(protocol).await?;
     let (id, rights) = soon(|| asks.id()).await?;
     asks.allows(rights)?;
-    Ok(Made { id, anew, session, load: asks.load })
+    let may_read = rights.is_some_and(|rights| rights.read);
+    Ok(Made { id, anew, session, load: asks.load, may_read })
 }
 
 /// Asks again for a while: it may have been made a moment ago, by whomever, and each question may
@@ -237,7 +240,10 @@ impl<'a> Asks<'a> {
             brokers: self.options.addresses(),
             why,
         };
-        let found = asked.map_err(|error| refused(explain::error(&error, None)))?;
+        let found = asked.map_err(|error| match explain::is_silence(&error) {
+            true => self.unreachable(&error),
+            false => refused(explain::error(&error, None)),
+        })?;
         match found.into_iter().next() {
             // What is answered to a user without the right: `rdkafka` drops the error.
             Some(Ok(found)) if found.entries.is_empty() => {
@@ -283,12 +289,12 @@ impl<'a> Asks<'a> {
     /// Makes the topic; somebody else may be faster.
     async fn make(&self) -> Result<bool, TopicError> {
         let Some(copies) = self.options.create else { return Err(self.missing()) };
-        let settings = self.needs.settings();
+        let settings = self.needs.made_with();
         let partitions = i32::try_from(self.needs.partitions).unwrap_or(i32::MAX);
         let copies = TopicReplication::Fixed(copies.into());
         let mut topic = NewTopic::new(&self.options.topic, partitions, copies);
-        for setting in &settings {
-            topic = topic.set(setting.name, &setting.needed);
+        for (name, value) in &settings {
+            topic = topic.set(name, value);
         }
         let refused = |why: String| TopicError::NotMade {
             topic: self.options.topic.clone(),
@@ -296,7 +302,10 @@ impl<'a> Asks<'a> {
             command: self.command(),
         };
         let asked = self.admin.create_topics([&topic], &bounded()).await;
-        let made = asked.map_err(|error| refused(explain::error(&error, None)))?;
+        let made = asked.map_err(|error| match explain::is_silence(&error) {
+            true => self.unreachable(&error),
+            false => refused(explain::error(&error, None)),
+        })?;
         let anew = match made.into_iter().next() {
             Some(Ok(_)) => true,
             Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => false,
@@ -323,11 +332,9 @@ impl<'a> Asks<'a> {
         let Needs { topic, partitions, replicated, .. } = &self.needs;
         let least = if *replicated { REPLICATION_MIN } else { 1 };
         let copies = self.options.create.map_or(least, u32::from);
-        let settings = self.needs.settings();
-        let settings: String = settings
-            .iter()
-            .map(|setting| format!(" --config {}={}", setting.name, setting.needed))
-            .collect();
+        let settings = self.needs.made_with();
+        let settings: String =
+            settings.iter().map(|(name, value)| format!(" --config {name}={value}")).collect();
         format!(
             "kafka-topics.sh --bootstrap-server {} --create --topic {topic} --partitions \
              {partitions} --replication-factor {copies}{settings}",

@@ -2,14 +2,14 @@
 
 /// Handles what is there, one of each kind in turn, until nothing is or each kind has had
 /// `limit - 1` turns: one kind that never ends keeps no other waiting, nor what its driver does
-/// between batches.
+/// between batches. Says whether more may be there.
 pub(super) fn handle_fairly<D, H>(
     driver: &mut D,
     limit: usize,
     kinds: usize,
     take: impl Fn(&mut D, usize) -> Option<H>,
     on: impl Fn(&mut D, H),
-) {
+) -> bool {
     for _ in 1..limit {
         let mut is_quiet = true;
         for kind in 0..kinds {
@@ -19,9 +19,10 @@ pub(super) fn handle_fairly<D, H>(
             }
         }
         if is_quiet {
-            break;
+            return false;
         }
     }
+    true
 }
 
 #[cfg(test)]
@@ -63,14 +64,15 @@ mod tests {
     #[test]
     fn what_never_ends_keeps_nothing_waiting_and_is_bounded() {
         let mut driver = Driver { b: 2, ..Driver::default() };
-        handle_fairly(&mut driver, 5, 3, Driver::take, Driver::on);
+        assert!(handle_fairly(&mut driver, 5, 3, Driver::take, Driver::on));
         assert_eq!(driver.handled, "abcabcaa");
     }
 
     #[test]
     fn when_nothing_is_there_it_ends() {
         let mut driver = Driver { b: 1, ..Driver::default() };
-        handle_fairly(&mut driver, 64, 2, |driver, kind| driver.take(kind + 1), Driver::on);
+        let take = |driver: &mut Driver, kind| driver.take(kind + 1);
+        assert!(!handle_fairly(&mut driver, 64, 2, take, Driver::on));
         assert_eq!((&*driver.handled, driver.asked), ("bc", 2));
     }
 }

@@ -96,7 +96,10 @@ impl<B: Backend> Loop<B> {
             // Somebody may wait for this one, so it waits for nothing that comes after it.
             self.backend.before_more();
             // What never ends keeps neither handles nor other kinds waiting.
-            handle_fairly(self, BATCH, 1 + B::KINDS, Self::take, Self::on);
+            if handle_fairly(self, BATCH, 1 + B::KINDS, Self::take, Self::on) {
+                // Nor the tasks of the same thread that carry what is sent, and what comes in.
+                tokio::task::yield_now().await;
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{Class, Later};
 use crate::settings::run::RunRole;
-use crate::settings::tls::HIDDEN;
+use crate::settings::tls::withheld;
 
 /// How a leadership of a runner ended. CMD and all its processes are gone.
 pub(super) enum Ended {
@@ -251,7 +251,7 @@ fn plan<K: Class>(runner: &Runner<K>, leadership: &Leadership<K>) -> Plan {
         fence: K::fence_of(leadership),
         role: part.role,
         output: None,
-        withheld: HIDDEN.map(|hidden| hidden.variable.into()).into(),
+        withheld: withheld().map(Into::into).collect(),
         until_file: control::until_file(control),
         grace: settings.backend.grace(),
         kill_margin: settings.backend.kill_margin(),

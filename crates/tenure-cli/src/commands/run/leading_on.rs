@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use tenure::clock;
+use tenure::{Time, clock};
 
 use super::runner::Runner;
 use crate::protocol::{Class, Later};
@@ -20,14 +20,16 @@ impl<K: Class> Runner<K> {
         self.participant.could_be_followed(&self.role.part.election).await
     }
 
-    /// Waits until another one leads, and a moment more.
+    /// Waits until one leads that did not lead before, and a moment more: one that did may only
+    /// lead on, as this one does.
     pub(super) fn follower(&self) -> Later<'static, ()> {
         let (participant, since) = (Rc::clone(&self.participant), clock::now());
         let (election, name) = (self.election.clone(), self.role.part.election.clone());
         Box::pin(async move {
             // While somebody looks, all that lead are heard of.
             let _observed = election.observe();
-            while !participant.is_followed(&name, since).await {
+            let before = participant.others_that_lead(&name, Time::ZERO).await;
+            while participant.others_that_lead(&name, since).await.is_subset(&before) {
                 tokio::time::sleep(LOOK).await;
             }
             tokio::time::sleep(BEGINS).await;

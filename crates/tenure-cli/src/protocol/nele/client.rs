@@ -1,7 +1,7 @@
 //! Taking part in elections on Kafka with the settings of a command.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -193,14 +193,19 @@ impl<C: Class> Participant for Client<C> {
         })
     }
 
-    fn is_followed(&self, election: &ElectionName, since: Time) -> Later<'_, bool> {
+    fn others_that_lead(
+        &self,
+        election: &ElectionName,
+        since: Time,
+    ) -> Later<'_, BTreeSet<String>> {
         let role = self.settings.config.role(election);
-        let follows = move |seen: Seen| {
+        let leads = move |seen: &Seen| {
             Some(seen.role) == role && seen.who != *self.node.who() && seen.heard >= since
         };
-        Box::pin(
-            async move { self.node.seen().await.is_some_and(|seen| seen.into_iter().any(follows)) },
-        )
+        Box::pin(async move {
+            let seen = self.node.seen().await.unwrap_or_default();
+            seen.into_iter().filter(leads).map(|seen| seen.who.to_string()).collect()
+        })
     }
 
     /// A static member does not say that it leaves, and is given what it had when it is back.

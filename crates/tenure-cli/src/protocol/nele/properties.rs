@@ -83,6 +83,11 @@ pub(super) fn parse(text: &str) -> Result<Given, Refusal> {
             (Some((name, value)), _) => {
                 given.push((name.trim().to_owned(), value.trim().to_owned()));
             }
+            // What is no name may be one that was misspelt, and the value a secret.
+            (None, Some((name, _))) if part.contains('=') && is_harmless(name) => {
+                let fix = "write NAME=VALUE, with commas between several; names are in lower case";
+                return Err(Refusal::of_secret("a part of it is no name and value", fix));
+            }
             (None, Some((_, value))) => {
                 value.push(',');
                 value.push_str(part);
@@ -159,6 +164,11 @@ mod tests {
             assert!(shown.contains("=(not shown)"), "{shown}");
             assert!(!shown.to_lowercase().contains("s3cret"), "{shown}");
             assert!(!format!("{given:?}").contains("S3cret"), "{given:?}");
+        }
+        for wrong in ["ssl-keystore-password=S3cret", "Ssl.key.password=S3cret", "password=S3cret"]
+        {
+            let refused = parse(&format!("client.rack=b,{wrong}")).unwrap_err();
+            assert!(refused.hides_text, "{wrong}");
         }
         for whole in ["S3cret", "S3cret=", "s3cret==", "s3cret=a"] {
             assert!(parse(whole).unwrap_err().hides_text, "{whole}");

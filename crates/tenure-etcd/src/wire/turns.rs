@@ -1,0 +1,140 @@
+//! Unary calls take turns: so many of a kind are under way, and the others wait in their order. Who
+//! waits is no task, so that thousands that wait take nothing from those that are under way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenure::clock;
+use tenure_core::Time;
+use tenure_core::etcd::{Answer, Refusal, Reply, Request};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::limits::Kind;
+use super::links::Links;
+use super::{Incoming, call};
+
+/// A request, and when it was handed over.
+pub(super) type Handed = (Time, Request);
+
+/// Carries out all calls of one kind.
+pub(super) async fn run(
+    links: Links,
+    kind: Kind,
+    mut requests: mpsc::UnboundedReceiver<Handed>,
+    incoming: mpsc::Sender<Incoming>,
+) {
+    let (mut waiting, mut calls) = (Waiting::default(), JoinSet::new());
+    loop {
+        while calls.len() < kind.most()
+            && let Some(handed) = waiting.first()
+        {
+            let (links, incoming) = (links.clone(), incoming.clone());
+            calls.spawn(async move {
+                let answer = call::carry_out(&links, handed).await;
+                // Nobody takes answers any more: nobody waits for this one.
+                let _ = incoming.send(Incoming::Answer(answer)).await;
+            });
+        }
+        let due = waiting.due();
+        let rest = due.map_or_else(Default::default, |due| due.since(clock::now()));
+        tokio::select! {
+            Some(_) = calls.join_next() => {}
+            () = tokio::time::sleep(rest), if due.is_some() => {
+                while let Some((handed, request)) = waiting.take_due(clock::now()) {
+                    let refused = refused(handed, &request, calls.len());
+                    let _ = incoming.send(Incoming::Answer(refused)).await;
+                }
+            }
+            handed = requests.recv() => match handed {
+                Some(handed) => waiting.put(handed),
+                // What is under way goes on.
+                None => return calls.detach_all(),
+            },
+        }
+    }
+}
+
+/// One that gets no turn is refused before the core stops waiting for it: it certainly did nothing,
+/// so the core need not look for what it may have done.
+fn refused(handed: Time, request: &Request, busy: usize) -> Answer {
+    let waited = clock::now().since(handed).as_secs_f32();
+    let said = format!("it waited {waited:.1} s for its turn: {busy} requests are under way");
+    let reply = Reply::Refused(Refusal::Other { said: said.into() });
+    Answer { call: request.call, header: None, reply }
+}
+
+/// Requests in their order.
+#[derive(Debug, Default)]
+struct Waiting {
+    requests: BTreeMap<u64, Handed>,
+    /// When each is given up: when half of its time is over, so that one that gets its turn has as
+    /// much left.
+    dues: BTreeSet<(Time, u64)>,
+    last: u64,
+}
+
+impl Waiting {
+    fn put(&mut self, (handed, request): Handed) {
+        self.last += 1;
+        self.dues.insert((given_up(handed, &request), self.last));
+        self.requests.insert(self.last, (handed, request));
+    }
+
+    /// The one whose turn it is.
+    fn first(&mut self) -> Option<Handed> {
+        let (number, (handed, request)) = self.requests.pop_first()?;
+        self.dues.remove(&(given_up(handed, &request), number));
+        Some((handed, request))
+    }
+
+    fn due(&self) -> Option<Time> {
+        self.dues.first().map(|(due, _)| *due)
+    }
+
+    /// One that is given up by now.
+    fn take_due(&mut self, now: Time) -> Option<Handed> {
+        let (_, number) = self.dues.first().copied().filter(|(due, _)| *due <= now)?;
+        self.dues.pop_first();
+        self.requests.remove(&number)
+    }
+}
+
+fn given_up(handed: Time, request: &Request) -> Time {
+    handed.after(request.within / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tenure_core::etcd::{CallId, LeaseId, Op};
+
+    use super::*;
+
+    fn at(seconds: u64) -> Time {
+        Time::from_nanos(seconds * 1_000_000_000)
+    }
+
+    fn handed(call: u64, seconds: u64, within: u64) -> Handed {
+        let op = Op::Revoke { lease: LeaseId(1) };
+        (at(seconds), Request { call: CallId(call), within: Duration::from_secs(within), op })
+    }
+
+    #[test]
+    fn turns_are_in_the_order_of_requests_and_end_when_half_of_the_time_is_over() {
+        let mut waiting = Waiting::default();
+        let requests = [(1, 0, 20), (2, 1, 4), (3, 2, 20), (4, 2, 4)];
+        requests.into_iter().for_each(|(call, at, within)| waiting.put(handed(call, at, within)));
+        let call = |one: Option<Handed>| one.map(|(_, request)| request.call.0);
+        assert_eq!(waiting.due(), Some(at(3)));
+        assert_eq!(call(waiting.take_due(at(2))), None);
+        assert_eq!(call(waiting.first()), Some(1));
+        assert_eq!(call(waiting.take_due(at(3))), Some(2));
+        assert_eq!(call(waiting.take_due(at(3))), None);
+        assert_eq!(call(waiting.first()), Some(3));
+        assert_eq!(waiting.due(), Some(at(4)));
+        assert_eq!(call(waiting.first()), Some(4));
+        assert_eq!((call(waiting.first()), waiting.due()), (None, None));
+        assert!(waiting.dues.is_empty(), "nothing is left");
+    }
+}
