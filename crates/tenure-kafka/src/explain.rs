@@ -11,7 +11,7 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> String {
     if let KafkaError::ClientConfig(code, _, name, _) = error {
         return refused(name, *code);
     }
-    let code = error.rdkafka_error_code();
+    let code = code(error);
     let said = match (reason, code) {
         (Some(reason), Some(code)) if reason.code == Some(code) => reason.text.clone(),
         (Some(reason), Some(code)) => format!("{code}: {}", reason.text),
@@ -42,10 +42,18 @@ pub(crate) fn is_unknown(code: RDKafkaConfRes) -> bool {
     code == RDKafkaConfRes::RD_KAFKA_CONF_UNKNOWN
 }
 
+fn code(error: &KafkaError) -> Option<Code> {
+    match error {
+        // The library's own look at it leaves these out.
+        KafkaError::AdminOp(code) => Some(*code),
+        error => error.rdkafka_error_code(),
+    }
+}
+
 /// Whether nobody has answered: nothing was refused.
 pub(crate) fn is_silence(error: &KafkaError) -> bool {
     matches!(
-        error.rdkafka_error_code(),
+        code(error),
         Some(
             Code::OperationTimedOut
                 | Code::RequestTimedOut
