@@ -74,14 +74,15 @@ impl Sessions {
     /// Keeps a session that is not established yet, in the place of one of the same process.
     pub(super) fn keep(&mut self, session: Session) {
         let id = id(&session.public);
-        let was = self.all.insert(id, session).map(|before| before.established);
+        let was = self.all.insert(id, session).map(|before| (before.established, before.address));
         match was {
-            Some(true) => {
+            Some((true, address)) => {
                 if let Some(session) = self.all.get_mut(&id) {
-                    session.established = true;
+                    // It is where it was, until something comes that is sealed for our door.
+                    (session.established, session.address) = (true, address);
                 }
             }
-            Some(false) => {}
+            Some((false, _)) => {}
             None => self.pending.push_back(id),
         }
         while self.pending.len() > PENDING_MAX {
@@ -130,5 +131,46 @@ impl Sessions {
         if self.addresses.get(&session.address) == Some(&id) {
             self.addresses.remove(&session.address);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::nerio::keys::Secret;
+    use super::*;
+
+    fn session(port: u16) -> Session {
+        Session {
+            public: [7; 32],
+            authority: Authority::Cluster,
+            key: KeyId([0; 4]),
+            opens: Aead::new(&Secret([1; 32])),
+            seals: Aead::new(&Secret([2; 32])),
+            door: 1,
+            window: Window::default(),
+            address: SocketAddr::from(([127, 0, 0, 1], port)),
+            heard: Time::ZERO,
+            name: None,
+            established: false,
+        }
+    }
+
+    #[test]
+    fn a_process_that_comes_from_another_address_each_time_takes_no_more_room() {
+        let mut sessions = Sessions::default();
+        for port in 1..1_000 {
+            let one = session(port);
+            let (id, address) = (id(&one.public), one.address);
+            sessions.keep(one);
+            assert!(sessions.establish(id, address, true));
+            assert!(sessions.at(address).is_some());
+            assert_eq!((sessions.all.len(), sessions.addresses.len()), (1, 1));
+        }
+        // A hello that may be an old one moves nobody.
+        let hello = session(2_000);
+        let address = hello.address;
+        sessions.keep(hello);
+        assert!(sessions.at(address).is_none());
+        assert!(sessions.at(session(999).address).is_some());
     }
 }
