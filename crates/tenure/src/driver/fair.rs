@@ -1,7 +1,7 @@
 //! What has come in is handled fairly: one of each kind in turn.
 
-/// Handles what is there, one of each kind in turn, until nothing is or each kind has had
-/// `limit - 1` turns: one kind that never ends keeps no other waiting, nor what its driver does
+/// Handles what is there, one of each kind in turn, until nothing is, each kind has had `limit - 1`
+/// turns, or `is_late`: one kind that never ends keeps no other waiting, nor what its driver does
 /// between batches. Says whether more may be there.
 pub(super) fn handle_fairly<D, H>(
     driver: &mut D,
@@ -9,8 +9,12 @@ pub(super) fn handle_fairly<D, H>(
     kinds: usize,
     take: impl Fn(&mut D, usize) -> Option<H>,
     on: impl Fn(&mut D, H),
+    is_late: impl Fn() -> bool,
 ) -> bool {
     for _ in 1..limit {
+        if is_late() {
+            break;
+        }
         let mut is_quiet = true;
         for kind in 0..kinds {
             if let Some(happened) = take(driver, kind) {
@@ -27,6 +31,8 @@ pub(super) fn handle_fairly<D, H>(
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     /// Letters of which `a` never ends, and what was handled.
@@ -64,15 +70,23 @@ mod tests {
     #[test]
     fn what_never_ends_keeps_nothing_waiting_and_is_bounded() {
         let mut driver = Driver { b: 2, ..Driver::default() };
-        assert!(handle_fairly(&mut driver, 5, 3, Driver::take, Driver::on));
+        assert!(handle_fairly(&mut driver, 5, 3, Driver::take, Driver::on, || false));
         assert_eq!(driver.handled, "abcabcaa");
+    }
+
+    #[test]
+    fn a_batch_that_takes_long_is_left_for_what_is_done_between_batches() {
+        let (mut driver, turns) = (Driver { b: 9, ..Driver::default() }, Cell::new(0));
+        let is_late = || turns.replace(turns.get() + 1) == 2;
+        assert!(handle_fairly(&mut driver, 64, 3, Driver::take, Driver::on, is_late));
+        assert_eq!(driver.handled, "abcabc");
     }
 
     #[test]
     fn when_nothing_is_there_it_ends() {
         let mut driver = Driver { b: 1, ..Driver::default() };
         let take = |driver: &mut Driver, kind| driver.take(kind + 1);
-        assert!(!handle_fairly(&mut driver, 64, 2, take, Driver::on));
+        assert!(!handle_fairly(&mut driver, 64, 2, take, Driver::on, || false));
         assert_eq!((&*driver.handled, driver.asked), ("bc", 2));
     }
 }

@@ -1,6 +1,7 @@
 //! The loop that carries a core: one thread, one clock sample for each thing that happens.
 
 use std::io;
+use std::time::Duration;
 
 use tenure_core::contract::{Protocol, Words};
 use tenure_core::{Clocks, Command, Effect, Event, Input, Now, Time, Value, WallTime};
@@ -18,6 +19,10 @@ use crate::error::{CampaignError, TransferError};
 
 /// How many things of each kind are handled before all that they gave rise to is sent.
 const BATCH: usize = 64;
+
+/// How long a batch takes at most, but for its last thing. A renewal goes through the tasks of this
+/// thread several times, and behind a batch each time.
+const SPAN: Duration = Duration::from_millis(1);
 
 /// The loop's state.
 pub(super) struct Loop<B: Backend> {
@@ -96,7 +101,9 @@ impl<B: Backend> Loop<B> {
             // Somebody may wait for this one, so it waits for nothing that comes after it.
             self.backend.before_more();
             // What never ends keeps neither handles nor other kinds waiting.
-            if handle_fairly(self, BATCH, 1 + B::KINDS, Self::take, Self::on) {
+            let begin = clock::now();
+            let is_late = || clock::now().since(begin) >= SPAN;
+            if handle_fairly(self, BATCH, 1 + B::KINDS, Self::take, Self::on, is_late) {
                 // Nor the tasks of the same thread that carry what is sent, and what comes in.
                 tokio::task::yield_now().await;
             }

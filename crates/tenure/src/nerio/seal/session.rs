@@ -136,8 +136,8 @@ impl Sessions {
 
 #[cfg(test)]
 mod tests {
-    use crate::nerio::keys::Secret;
     use super::*;
+    use crate::nerio::keys::Secret;
 
     fn session(port: u16) -> Session {
         Session {
