@@ -80,7 +80,9 @@ impl Step {
             Self::Test => {
                 "unit, process and property tests, every interleaving of the claim's cell"
             }
-            Self::Long => "tests in crates/*/tests/*_long.rs: minutes, or root",
+            Self::Long => {
+                "tests in crates/*/tests/*_long.rs: minutes, or root; and refusals in a release build"
+            }
             Self::Sweep => {
                 "twenty million events of each protocol in made-up worlds, others for each commit"
             }
@@ -183,7 +185,10 @@ fn long(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
     let command = |test: &String| {
         Cmd::cargo(&format!("test --workspace --test {test} --features {FULL}")).env(LONG, "1")
     };
-    Ok(tests.iter().map(command).collect())
+    // What libraries check in debug builds only must make no difference.
+    let release =
+        format!("test --workspace --release --test errors --test settings --features {FULL}");
+    Ok(tests.iter().map(command).chain([Cmd::cargo(&release)]).collect())
 }
 
 /// All of the workspace with all features, as for clippy: what it depends on is checked once.

@@ -15,6 +15,7 @@ use crate::settings::ask::{
     AskSettings, ChangeMembersSettings, MembersSettings, TellSettings, TransferSettings,
 };
 use crate::settings::demo::DemoSettings;
+use crate::settings::flags::Flags;
 use crate::settings::keys::{IssueKeySettings, NewKeySettings};
 use crate::settings::node::{NodeSettings, StatusSettings, WaitSafeSettings};
 use crate::settings::run::RunSettings;
@@ -110,8 +111,8 @@ pub fn read(
         return Ok(Reading::Invocation(Box::new(invocation)));
     }
     environment.check(registry)?.iter().for_each(|warning| warn(warning));
-    let (words, flags) = innermost(name, flags);
-    let mut layers = Layers::new(flags, environment, registry)?;
+    let (words, leaf, flags) = innermost(&tree, name, flags);
+    let mut layers = Layers::new(Flags::new(leaf, flags), environment, registry)?;
     let log = level(&mut layers)?;
     let command = command(&words, &mut layers);
     layers.warnings().iter().for_each(|warning| warn(warning));
@@ -129,12 +130,19 @@ pub fn read(
     Ok(Reading::Invocation(Box::new(Invocation { command, context, log })))
 }
 
-/// All words of the command, and the flags that stand after the last.
-fn innermost<'a>(name: &str, flags: &'a ArgMatches) -> (String, &'a ArgMatches) {
-    match flags.subcommand() {
-        Some((below, flags)) => innermost(&format!("{name} {below}"), flags),
-        None => (name.to_owned(), flags),
+/// All words of the command, what it takes, and the flags that stand after the last.
+fn innermost<'a>(
+    tree: &'a clap::Command,
+    name: &str,
+    flags: &'a ArgMatches,
+) -> (String, &'a clap::Command, &'a ArgMatches) {
+    let (mut words, mut leaf, mut flags) = (name.to_owned(), tree.find_subcommand(name), flags);
+    while let Some((below, further)) = flags.subcommand() {
+        words = format!("{words} {below}");
+        (leaf, flags) = (leaf.and_then(|leaf| leaf.find_subcommand(below)), further);
     }
+    // What was matched is in the tree.
+    (words, leaf.unwrap_or(tree), flags)
 }
 
 fn command(words: &str, layers: &mut Layers<'_>) -> Result<Command, Failure> {

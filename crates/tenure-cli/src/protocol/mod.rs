@@ -76,6 +76,11 @@ pub trait Protocol: Debug + Sync {
         &[]
     }
 
+    /// Those of its settings whose values may be secrets: CMD is not given their variables.
+    fn secrets(&self) -> &'static [&'static Spec] {
+        &[]
+    }
+
     /// What it says of settings that it shares.
     fn says(&self) -> &'static [About] {
         &[]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::ArgMatches;
 
 use super::file::SettingsFile;
+use super::flags::Flags;
 use super::{Default, Origin, Origins, Refusal, Setting, Spec, table};
 use crate::environment::{Environment, HANDED_DOWN};
 use crate::failure::{Failure, quoted};
@@ -24,7 +25,7 @@ pub struct Realms {
 
 /// The layers of one invocation, and the origins of what was found in them.
 pub struct Layers<'a> {
-    flags: &'a ArgMatches,
+    flags: Flags<'a>,
     environment: &'a Environment,
     registry: Registry,
     /// Whether what `tenure run` hands down to CMD is taken as a setting.
@@ -41,7 +42,7 @@ impl<'a> Layers<'a> {
     /// The layers of an invocation whose flags are `flags`; reads the file if one is named and
     /// the command has settings that may stand in one.
     pub fn new(
-        flags: &'a ArgMatches,
+        flags: Flags<'a>,
         environment: &'a Environment,
         registry: Registry,
     ) -> Result<Self, Failure> {
@@ -55,7 +56,7 @@ impl<'a> Layers<'a> {
             origins: Origins::default(),
             warnings: Vec::new(),
         };
-        if flags.try_contains_id(table::CONFIG.spec.name).is_ok() {
+        if layers.flags.has(table::CONFIG.spec.name) {
             let config: Option<PathBuf> = layers.optional(&table::CONFIG)?;
             if let (Some(path), Some(origin)) = (config, layers.origins.origin(&table::CONFIG)) {
                 layers.file = Some(SettingsFile::read(&path, origin, registry)?);
@@ -73,7 +74,7 @@ impl<'a> Layers<'a> {
     /// The flags themselves, for what is no setting.
     #[must_use]
     pub fn flags(&self) -> &'a ArgMatches {
-        self.flags
+        self.flags.given
     }
 
     /// The variables themselves, for what is no setting.
@@ -155,7 +156,7 @@ impl<'a> Layers<'a> {
 
     /// Whether this command has a setting, and only with another protocol.
     fn is_foreign(&self, spec: &Spec) -> bool {
-        !protocol::has(self.protocol, spec) && self.flags.try_contains_id(spec.name).is_ok()
+        !protocol::has(self.protocol, spec) && self.flags.has(spec.name)
     }
 
     /// A setting whose absence has a meaning.
@@ -277,9 +278,9 @@ impl<'a> Layers<'a> {
     fn flag(&self, spec: &Spec) -> Result<Option<(String, Origin)>, Failure> {
         let origin = Origin::Flag(format!("--{}", spec.name));
         if spec.is_switch() {
-            return Ok(self.flags.get_flag(spec.name).then(|| ("true".into(), origin)));
+            return Ok(self.flags.given.get_flag(spec.name).then(|| ("true".into(), origin)));
         }
-        match self.flags.get_raw(spec.name).and_then(|mut values| values.next()) {
+        match self.flags.given.get_raw(spec.name).and_then(|mut values| values.next()) {
             Some(text) => Ok(Some((utf8(spec.name, text, &origin)?, origin))),
             None => Ok(None),
         }

@@ -9,6 +9,7 @@
 pub mod ask;
 pub mod demo;
 pub mod file;
+pub mod flags;
 pub(crate) mod id;
 pub mod keys;
 pub mod layers;

@@ -39,12 +39,6 @@ pub static KEYS: Hidden = Hidden {
 /// All of them.
 pub static HIDDEN: [&Hidden; 3] = [&PASSWORD, &SECRET, &KEYS];
 
-/// Variables that CMD is not given: what they hold may be a secret.
-pub fn withheld() -> impl Iterator<Item = &'static str> {
-    // Its properties may be passwords.
-    HIDDEN.into_iter().map(|hidden| hidden.variable).chain(["TENURE_KAFKA_PROPERTY"])
-}
-
 /// A text that is in a file or a variable. There is no such flag, because every user of the
 /// machine could read it, and no such key, because settings files are passed on.
 pub struct Hidden {

@@ -17,9 +17,10 @@ use super::stepping_down::{End, tell};
 use crate::control::{self, Answer, Asked, Request};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::protocol::{Class, Later};
+use crate::protocol::{self, Class, Later};
+use crate::settings::Spec;
 use crate::settings::run::RunRole;
-use crate::settings::tls::withheld;
+use crate::settings::tls::HIDDEN;
 
 /// How a leadership of a runner ended. CMD and all its processes are gone.
 pub(super) enum Ended {
@@ -258,6 +259,13 @@ fn plan<K: Class>(runner: &Runner<K>, leadership: &Leadership<K>) -> Plan {
     }
 }
 
+/// The variables that CMD is not given: what they hold may be a secret, of whichever protocol.
+fn withheld() -> impl Iterator<Item = String> {
+    let hidden = HIDDEN.into_iter().map(|hidden| hidden.variable.to_owned());
+    let secrets = protocol::ALL.iter().flat_map(|protocol| protocol.secrets());
+    hidden.chain(secrets.copied().filter_map(Spec::variable))
+}
+
 /// Keeps the guard's deadline current until no process of CMD is left. CMD may take long to come
 /// to run, so everything else is looked after from the beginning.
 async fn watch<K: Class>(
@@ -463,4 +471,18 @@ fn not_started(error: &SuperviseError) -> Failure {
         _ => (Exit::System, "look at the limits of this process and at /proc"),
     };
     Failure::new(exit, format!("CMD could not be started: {error}"), fix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_a_secret_is_withheld_from_cmd() {
+        let withheld: Vec<_> = withheld().collect();
+        for variable in ["TENURE_PASSWORD", "TENURE_SECRET", "TENURE_KEYS", "TENURE_KAFKA_PROPERTY"]
+        {
+            assert!(withheld.iter().any(|one| one == variable), "{withheld:?}");
+        }
+    }
 }

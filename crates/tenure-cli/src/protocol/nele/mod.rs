@@ -242,6 +242,11 @@ impl Protocol for Nele {
         }
     }
 
+    fn secrets(&self) -> &'static [&'static Spec] {
+        static SECRETS: [&Spec; 1] = [&KAFKA_PROPERTY.spec];
+        &SECRETS
+    }
+
     fn quiet(&self) -> &'static [&'static str] {
         &["rdkafka", "librdkafka", "tenure::kafka"]
     }

@@ -166,8 +166,8 @@ impl Shown {
     }
 }
 
-/// A vacancy that was shown at a time, and is still: nobody leads since so long before that it would
-/// have been heard. One with a longer T may never have been.
+/// A vacancy that was shown at a time, and is still: nobody leads since so long before that it was
+/// to be heard. One with a longer T may never have been.
 fn still_vacant(
     check: &Check<'_>,
     (node, election): (usize, usize),

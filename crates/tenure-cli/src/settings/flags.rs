@@ -1,0 +1,45 @@
+//! What stands on the command line, and which flags there could be.
+
+use std::collections::BTreeSet;
+
+use clap::{ArgMatches, Command};
+
+/// The flags of the command that was given.
+#[derive(Debug)]
+pub struct Flags<'a> {
+    /// What was given.
+    pub given: &'a ArgMatches,
+    /// All that the command has: what was given knows that in debug builds only.
+    known: BTreeSet<String>,
+}
+
+impl<'a> Flags<'a> {
+    /// Those of `command`.
+    #[must_use]
+    pub fn new(command: &Command, given: &'a ArgMatches) -> Self {
+        let known = command.get_arguments().map(|flag| flag.get_id().to_string()).collect();
+        Self { given, known }
+    }
+
+    /// Whether the command has it.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.known.contains(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Arg;
+
+    use super::*;
+
+    #[test]
+    fn a_command_has_what_it_takes_given_or_not() {
+        let mut command = Command::new("ask").args([Arg::new("role"), Arg::new("group")]);
+        let given = command.try_get_matches_from_mut(["ask", "3"]).unwrap();
+        let flags = Flags::new(&command, &given);
+        assert!(flags.has("role") && flags.has("group"));
+        assert!(!flags.has("new"));
+    }
+}
