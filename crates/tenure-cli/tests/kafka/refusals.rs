@@ -167,7 +167,7 @@ fn no_right_to_make_a_topic() {
             "error: topic rights cannot be made: TopicAuthorizationFailed",
             "this user may not (kafka-acls.sh --operation Create --topic)",
             "origin: user ann, variable TENURE_USER",
-            "fix: Who is allowed to can make it: kafka-topics.sh",
+            "fix: By hand, by a user who may: kafka-topics.sh",
         ],
     );
     // A password that is wrong.
@@ -417,7 +417,7 @@ fn a_role_that_nobody_fills_is_warned_of() {
     let one = host.start("one", &run("one", &LOOSE, &["--partitions", "1", "--role", "0"], WORK));
     one.line("works", 1);
     let two = host.start("two", &run("two", &LOOSE, &["--partitions", "1", "--role", "1"], WORK));
-    one.line("warning: 1 roles without a leader", 1);
+    one.line("warning: role 1 has no leader", 1);
     for one in [one, two] {
         one.signal(Signal::TERM);
         assert_eq!(one.ended(), Some(143));

@@ -184,8 +184,11 @@ impl fmt::Display for OwnEvent {
                 }
             }
             Self::Trouble { partition, why } => write!(f, "{partition}: {why}"),
+            Self::Unfilled { first: Some(first), count: 1 } => {
+                write!(f, "{first} has no leader")
+            }
             Self::Unfilled { first: Some(first), count } => {
-                write!(f, "{count} roles without a leader, the first is {first}")
+                write!(f, "{count} roles have no leader, the first is {first}")
             }
             Self::Unfilled { first: None, .. } => f.write_str("every role has a leader"),
             Self::SameHost { role, who, group } => {

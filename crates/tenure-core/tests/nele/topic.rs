@@ -1,7 +1,9 @@
 //! The topic stays what it was, and all count its partitions in the same way (rulings 5 and 10).
 
-use tenure_core::nele::{Event, Kind, Mode, OwnEvent, Partition, Record, Report, Said, TopicId};
-use tenure_core::{End, Loss, View};
+use tenure_core::nele::{
+    Event, Kind, Lead, Mode, OwnEvent, Partition, Record, Report, Role, Said, TopicId,
+};
+use tenure_core::{End, Fence, Loss, View};
 
 use crate::stage::{Stage, X, ms, topic};
 
@@ -82,6 +84,24 @@ pub(crate) fn another_topic_of_the_same_name_ends_everything() {
         stage.report(0, Report::Topic { id, partitions: 2 });
         is_over(&mut stage, "fences begin again there");
     }
+}
+
+/// Fences must not go back there.
+#[cfg_attr(not(tenure_planted), test)]
+fn with_which_fence_base_to_begin_on_another_topic_is_said() {
+    let mut stage = Stage::new(1, Mode::AtMostOne);
+    stage.logs[0].epoch = Some(6);
+    stage.campaign(0, X);
+    stage.assign(0, &[0]);
+    stage.pass(ms(7_000));
+    let mut entry = stage.stranger(Kind::Beat);
+    let fence = Some(Fence::new(9 << 40 | 3));
+    entry.leads = vec![Lead { role: Role(1), fence, value: Default::default() }];
+    stage.append(0, Said::Entry(entry));
+    stage.pass(ms(100));
+    let id = TopicId { topic: 8 << 96, ..topic() };
+    stage.report(0, Report::Topic { id, partitions: 2 });
+    is_over(&mut stage, "a fence base of 10 or more");
 }
 
 #[cfg_attr(not(tenure_planted), test)]

@@ -102,7 +102,7 @@ impl Ledger {
         let writer = Writer::new(
             settings::producer(options, &protocol)?,
             name.clone(),
-            protocol.partitions,
+            &protocol,
             queue.clone(),
         )?;
         let reader_config = settings::reader(options, &protocol)?;

@@ -1,8 +1,9 @@
 //! What is written: at once, to the partitions that are named, with neither key nor value.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rdkafka::ClientConfig;
 use rdkafka::client::ClientContext;
@@ -10,13 +11,17 @@ use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, Message as _, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer as _, ProducerContext, ThreadedProducer};
+use tenure::Time;
 use tenure::clock::now;
-use tenure_core::nele::{Entry, EntryNumber, Kind, Partition, Report, Target};
+use tenure_core::nele::{Config, Entry, EntryNumber, Kind, Partition, Report, Target};
 
 use super::pace::Pace;
 use super::queue::Queue;
 use crate::told::{LOG, Told};
 use crate::{explain, wire};
+
+/// So many delivery timeouts after the first record that failed a producer is taken for stuck.
+const STUCK: u32 = 4;
 
 /// Which record something became of.
 struct Sent {
@@ -34,6 +39,8 @@ struct Outcomes {
     over: AtomicBool,
     /// They have taken something.
     worked: AtomicBool,
+    /// Since when everything has failed, in nanoseconds of the clock; 0 if the last record did not.
+    failing: AtomicU64,
 }
 
 /// What is told of what became of records: of claims everything, of others what failed, and the
@@ -60,8 +67,14 @@ impl ProducerContext for Outcomes {
 
     fn delivery(&self, result: &DeliveryResult<'_>, sent: Box<Sent>) {
         match result {
-            Ok(_) => self.worked.store(true, Ordering::Relaxed),
-            Err((error, _)) => drop(self.over.fetch_or(is_over(error), Ordering::Relaxed)),
+            Ok(_) => {
+                self.worked.store(true, Ordering::Relaxed);
+                self.failing.store(0, Ordering::Relaxed);
+            }
+            Err((error, _)) => {
+                self.over.fetch_or(is_over(error), Ordering::Relaxed);
+                self.fails(now());
+            }
         }
         let outcome = match result {
             Ok(message) => u64::try_from(message.offset()).map_err(|_| "no offset is told".into()),
@@ -72,6 +85,17 @@ impl ProducerContext for Outcomes {
 }
 
 impl Outcomes {
+    fn fails(&self, now: Time) {
+        let first = now.as_nanos().max(1);
+        let _ = self.failing.compare_exchange(0, first, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Whether everything has failed for so long.
+    fn has_failed_for(&self, long: Duration, now: Time) -> bool {
+        let since = self.failing.load(Ordering::Relaxed);
+        since != 0 && now.since(Time::from_nanos(since)) >= long
+    }
+
     fn said(&self, error: &KafkaError) -> Arc<str> {
         explain::error(error, self.told.reason().as_ref()).into()
     }
@@ -106,23 +130,30 @@ pub(super) struct Writer {
     reports: Reports,
     producer: ThreadedProducer<Outcomes>,
     pace: Pace,
+    /// One that writes nothing for so long is taken for stuck: the library has been seen to let
+    /// record after record run out of time, while another producer could write.
+    patience: Duration,
 }
 
 impl Writer {
     pub(super) fn new(
         config: ClientConfig,
         topic: String,
-        partitions: u32,
+        protocol: &Config,
         queue: Queue,
     ) -> KafkaResult<Self> {
         let reports = Reports::new(queue);
         let producer = producer(&config, &reports)?;
-        Ok(Self { config, topic, partitions, reports, producer, pace: Pace::default() })
+        let patience = STUCK * protocol.delivery_timeout;
+        let (partitions, pace) = (protocol.partitions, Pace::default());
+        Ok(Self { config, topic, partitions, reports, producer, pace, patience })
     }
 
     /// Hands an entry to the library, which sends it at once. Waits for no broker.
     pub(super) fn publish(&mut self, to: Target, entry: &Entry) {
-        if self.producer.context().over.load(Ordering::Relaxed) {
+        let outcomes = self.producer.context();
+        let is_stuck = outcomes.has_failed_for(self.patience, now());
+        if is_stuck || outcomes.over.load(Ordering::Relaxed) {
             self.begin_anew();
         }
         let value = wire::write(entry);
@@ -193,12 +224,33 @@ fn producer(config: &ClientConfig, reports: &Reports) -> KafkaResult<ThreadedPro
         reports: reports.clone(),
         over: AtomicBool::new(false),
         worked: AtomicBool::new(false),
+        failing: AtomicU64::new(0),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_that_writes_nothing_for_long_is_found() {
+        let outcomes = Outcomes {
+            told: Told::default(),
+            reports: Reports::new(Queue::default()),
+            over: AtomicBool::new(false),
+            worked: AtomicBool::new(false),
+            failing: AtomicU64::new(0),
+        };
+        let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
+        let is_stuck = |seconds| outcomes.has_failed_for(Duration::from_secs(4), at(seconds));
+        assert!(!is_stuck(100));
+        outcomes.fails(at(100));
+        outcomes.fails(at(103));
+        assert!(!is_stuck(103) && is_stuck(104));
+        outcomes.failing.store(0, Ordering::Relaxed);
+        outcomes.fails(at(110));
+        assert!(!is_stuck(113), "one was written in between");
+    }
 
     #[test]
     fn the_first_success_after_a_failure_is_told_and_no_other_but_of_claims() {

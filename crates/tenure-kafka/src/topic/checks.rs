@@ -295,7 +295,7 @@ impl WrongTopic {
             return write!(
                 f,
                 "With all processes stopped, make it anew, or take another one with --topic:\n    \
-                 kafka-topics.sh --bootstrap-server {brokers} --delete --topic {topic}\n    \
+                 kafka-topics.sh --bootstrap-server {brokers} --delete --topic {topic} &&\n    \
                  kafka-topics.sh --bootstrap-server {brokers} --create --topic {topic} \
                  --partitions {partitions} --replication-factor {copies}{settings}"
             );

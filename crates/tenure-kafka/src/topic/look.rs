@@ -120,7 +120,7 @@ pub enum TopicError {
         command: String,
     },
     /// It cannot be made.
-    #[error("topic {topic} cannot be made: {why}\nWho is allowed to can make it:\n    {command}")]
+    #[error("topic {topic} cannot be made: {why}\nBy hand, by a user who may:\n    {command}")]
     NotMade {
         /// The topic.
         topic: String,
@@ -128,6 +128,17 @@ pub enum TopicError {
         why: String,
         /// What makes it.
         command: String,
+    },
+    /// There are fewer brokers than it is to have copies.
+    #[error(
+        "topic {topic} cannot be made with {copies} copies: there are fewer brokers\n\
+         Start more brokers; or give --allow-unreplicated, if a topic may be lost with a broker"
+    )]
+    TooFewBrokers {
+        /// The topic.
+        topic: String,
+        /// How many copies.
+        copies: u16,
     },
     /// Its settings cannot be read, so that nobody knows whether it can be used.
     #[error(
@@ -309,6 +320,10 @@ impl<'a> Asks<'a> {
         let anew = match made.into_iter().next() {
             Some(Ok(_)) => true,
             Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => false,
+            Some(Err((topic, RDKafkaErrorCode::InvalidReplicationFactor))) => {
+                let copies = self.options.create.unwrap_or_default();
+                return Err(TopicError::TooFewBrokers { topic, copies });
+            }
             Some(Err((_, code))) => return Err(refused(not_made(code))),
             None => return Err(refused("the answer is empty".to_owned())),
         };

@@ -103,6 +103,11 @@ impl Explain {
                 let (what, fix) = in_two(&text);
                 self.failure(Exit::Usage, &what, &fix, &["topic", "partitions", "mode"])
             }
+            TopicError::TooFewBrokers { .. } => {
+                let (what, fix) = in_two(&text);
+                let names = ["topic", "create-topic", "allow-unreplicated"];
+                self.failure(Exit::Refused, &what, &fix, &names)
+            }
             TopicError::NotMade { .. }
             | TopicError::NotDescribed { .. }
             | TopicError::NoRight { .. } => {

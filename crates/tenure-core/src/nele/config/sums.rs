@@ -145,6 +145,11 @@ impl Config {
             .then(|| Fence::new(epoch.wrapping_mul(FENCE_OFFSETS).wrapping_add(offset)))
     }
 
+    /// The base and the leader epoch of a fence, as one number.
+    pub(crate) fn base_of(fence: Fence) -> u32 {
+        u32::try_from(fence.number() / FENCE_OFFSETS).unwrap_or(u32::MAX)
+    }
+
     /// What T must hold in this mode, and how long it must be at least.
     pub(super) fn needed(&self) -> (Sum, Duration) {
         match self.mode {

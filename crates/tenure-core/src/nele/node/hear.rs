@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::Nele;
 use crate::event::Loss;
+use crate::nele::config::{Config, Mode};
 use crate::nele::event::{Ignored, OwnEvent};
 use crate::nele::identity::{EntryNumber, Partition, Reading, RebalanceId};
 use crate::nele::message::{Entry, Kind, Record, Report, Said, TopicId};
@@ -63,11 +64,18 @@ impl Nele {
     fn on_topic(&mut self, id: &TopicId, partitions: u32, out: &mut Out) {
         let ours = self.config.partitions;
         if *id != self.topic && ruling(Rule::TopicSame) {
-            let why = format!(
-                "the topic is {id}, and was {}: fences begin again there. Start again with a \
-                 higher fence base, or another election",
-                self.topic
-            );
+            let why = match self.config.mode {
+                Mode::AtLeastOne => {
+                    format!("the topic is {id}, and was {}: start again", self.topic)
+                }
+                Mode::AtMostOne => format!(
+                    "the topic is {id}, and was {}: fences begin again there. Start again with a \
+                     fence base of {} or more, above every fence that was seen here, or with \
+                     another election",
+                    self.topic,
+                    self.next_fence_base(),
+                ),
+            };
             self.halt(why.into(), Loss::Reset, out);
         } else if partitions != ours && ruling(Rule::PartitionsFixed) {
             let why = format!(
@@ -76,6 +84,14 @@ impl Nele {
             );
             self.halt(why.into(), Loss::Reset, out);
         }
+    }
+
+    /// The first base with which every fence is above all that this process had, or heard of.
+    fn next_fence_base(&self) -> u32 {
+        let own = self.slots.values().filter_map(super::Slot::fence);
+        let heard = self.heard.all().filter_map(|seen| seen.fence);
+        let bases = own.chain(heard).map(Config::base_of);
+        bases.max().unwrap_or_default().max(self.config.fence_base).saturating_add(1)
     }
 
     fn on_records(

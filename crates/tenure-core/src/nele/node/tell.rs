@@ -53,6 +53,10 @@ impl Nele {
     /// Roles for which members of the group stand, that are decided on what this process owns, and
     /// for which it does not stand.
     fn tell_unfilled(&mut self, out: &mut Out) {
+        if self.group.quits {
+            // It owns them for a moment more.
+            return;
+        }
         let unfilled = match ruling(Rule::UnfilledTold) {
             true => self.unfilled(),
             false => None,

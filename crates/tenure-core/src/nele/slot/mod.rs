@@ -92,6 +92,11 @@ impl Slot {
         self.reads.is_some()
     }
 
+    /// That of its claim.
+    pub(super) fn fence(&self) -> Option<Fence> {
+        self.held.as_ref().map(Held::fence)
+    }
+
     /// How it is read.
     pub(super) const fn reads(&self) -> Option<&Reads> {
         self.reads.as_ref()

@@ -261,7 +261,7 @@ async fn an_owner_that_does_not_stand_for_a_role_is_told() {
     let said = told(&mut notices, one).await;
     assert_eq!(
         said,
-        "1 roles without a leader, the first is role 1: this process owns their partitions and \
+        "role 1 has no leader: this process owns their partitions and \
          does not stand for them; have all processes of a group stand for the same roles"
     );
     assert_eq!(counters(&owner).await.unfilled, 1);
