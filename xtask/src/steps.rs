@@ -81,7 +81,7 @@ impl Step {
                 "unit, process and property tests, every interleaving of the claim's cell"
             }
             Self::Long => {
-                "tests in crates/*/tests/*_long.rs: minutes, or root; and refusals in a release build"
+                "crates/*/tests/*_long.rs: minutes, or root; and refusals by a release build"
             }
             Self::Sweep => {
                 "twenty million events of each protocol in made-up worlds, others for each commit"

@@ -283,3 +283,14 @@ impl Protocol for Nele {
         Err(Failure::new(crate::Exit::Bug, what, "report it"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties_may_be_secrets() {
+        let variables: Vec<_> = Nele.secrets().iter().filter_map(|spec| spec.variable()).collect();
+        assert_eq!(variables, ["TENURE_KAFKA_PROPERTY"]);
+    }
+}
