@@ -134,8 +134,8 @@ pub(crate) fn a_claim_of_a_later_epoch_waits_anew() {
     assert!(stage.fence(0, X) > Some(lost));
 }
 
-/// The same, and the second has a longer T, which the first has heard: it led long before, and gives
-/// the role up and stands for it again, so that it must claim anew, later than the second did.
+/// The same, and the second has a longer T, which the first has heard. That led long before; it
+/// gives the role up and stands for it again, so that it must claim anew, later than the second.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_claim_of_a_later_epoch_waits_anew_for_those_with_a_longer_t() {
     let longer = Config { takeover: ms(16_000), ..config(1, Mode::AtMostOne) };
