@@ -273,6 +273,11 @@ impl fmt::Display for Wrong {
     }
 }
 
+/// Settings as the command that makes a topic takes them.
+pub(super) fn flags(settings: &[(&str, String)]) -> String {
+    settings.iter().map(|(name, value)| format!(" --config {name}={value}")).collect()
+}
+
 impl WrongTopic {
     /// The commands that mend it.
     fn mend(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -288,8 +293,7 @@ impl WrongTopic {
             if wrong.iter().any(small) {
                 settings.push((room.name, room.needed));
             }
-            let settings: String =
-                settings.iter().map(|(name, value)| format!(" --config {name}={value}")).collect();
+            let settings = flags(&settings);
             let copies = if needs.replicated { REPLICATION_MIN } else { 1 };
             let partitions = needs.partitions;
             return write!(

@@ -15,7 +15,7 @@ use tenure::clock::now;
 use tenure_core::nele::{Config, Mode, TopicId};
 use tokio::sync::oneshot;
 
-use super::checks::{Found, Needs, REPLICATION_MIN, WrongTopic};
+use super::checks::{Found, Needs, REPLICATION_MIN, WrongTopic, flags};
 use crate::load::Load;
 use crate::login::LoginError;
 use crate::native::Rights;
@@ -251,10 +251,7 @@ impl<'a> Asks<'a> {
             brokers: self.options.addresses(),
             why,
         };
-        let found = asked.map_err(|error| match explain::is_silence(&error) {
-            true => self.unreachable(&error),
-            false => refused(explain::error(&error, None)),
-        })?;
+        let found = asked.map_err(|error| self.failed(&error, refused))?;
         match found.into_iter().next() {
             // What is answered to a user without the right: `rdkafka` drops the error.
             Some(Ok(found)) if found.entries.is_empty() => {
@@ -313,10 +310,7 @@ impl<'a> Asks<'a> {
             command: self.command(),
         };
         let asked = self.admin.create_topics([&topic], &bounded()).await;
-        let made = asked.map_err(|error| match explain::is_silence(&error) {
-            true => self.unreachable(&error),
-            false => refused(explain::error(&error, None)),
-        })?;
+        let made = asked.map_err(|error| self.failed(&error, refused))?;
         let anew = match made.into_iter().next() {
             Some(Ok(_)) => true,
             Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => false,
@@ -347,14 +341,20 @@ impl<'a> Asks<'a> {
         let Needs { topic, partitions, replicated, .. } = &self.needs;
         let least = if *replicated { REPLICATION_MIN } else { 1 };
         let copies = self.options.create.map_or(least, u32::from);
-        let settings = self.needs.made_with();
-        let settings: String =
-            settings.iter().map(|(name, value)| format!(" --config {name}={value}")).collect();
+        let settings = flags(&self.needs.made_with());
         format!(
             "kafka-topics.sh --bootstrap-server {} --create --topic {topic} --partitions \
              {partitions} --replication-factor {copies}{settings}",
             self.options.addresses()
         )
+    }
+
+    /// A request failed: nobody answered it, or it was refused.
+    fn failed(&self, error: &KafkaError, refused: impl Fn(String) -> TopicError) -> TopicError {
+        match explain::is_silence(error) {
+            true => self.unreachable(error),
+            false => refused(explain::error(error, None)),
+        }
     }
 
     fn unreachable(&self, error: &KafkaError) -> TopicError {

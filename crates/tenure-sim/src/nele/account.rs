@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tenure_core::Time;
 use tenure_core::nele::{
-    Change, Checked, Entry, EntryNumber, Kind, Partition, Process, Reading, Rebalance, RebalanceId,
-    Record, Report, Request, Said, Target,
+    Change, Checked, Config, Entry, EntryNumber, Kind, Partition, Process, Reading, Rebalance,
+    RebalanceId, Record, Report, Request, Said, Target,
 };
 
 /// One life of one process.
@@ -33,6 +33,15 @@ struct Unlike {
     until: Time,
     /// How long a claimant waits for it.
     span: Duration,
+}
+
+/// The longest that a span of one clock can be by another: x·(1 + ρ)/(1 − ρ), rounded up.
+#[must_use]
+pub fn by_any_clock(span: Duration, config: &Config) -> Duration {
+    let parts = u128::from(config.drift.parts_per_billion());
+    let span = span.as_nanos() * (1_000_000_000 + parts);
+    let span = span.div_ceil(1_000_000_000 - parts);
+    Duration::from_nanos(u64::try_from(span).unwrap_or(u64::MAX))
 }
 
 /// What it knows of one partition.
@@ -114,19 +123,21 @@ impl Account {
         self.at = at;
     }
 
-    /// For how long a claimant waits for those with a longer T that were heard before this input.
-    #[must_use]
-    pub fn waits_for_others(&self) -> Duration {
-        let heard = self.unlike.values().filter(|one| one.first < self.at && self.at < one.until);
-        heard.map(|one| one.span).max().unwrap_or_default()
+    /// Those with other terms that were heard before this input, and may lead.
+    fn heard_before(&self) -> impl Iterator<Item = (&u128, &Unlike)> {
+        self.unlike.iter().filter(|(_, one)| one.first < self.at && self.at < one.until)
     }
 
-    /// The lives with other terms that were heard before this input, and may lead.
+    /// For how long a claimant waits for them.
+    #[must_use]
+    pub fn waits_for_others(&self) -> Duration {
+        self.heard_before().map(|(_, one)| one.span).max().unwrap_or_default()
+    }
+
+    /// Their lives.
     #[must_use]
     pub fn unlike(&self) -> BTreeSet<u128> {
-        let heard = self.unlike.iter();
-        let heard = heard.filter(|(_, one)| one.first < self.at && self.at < one.until);
-        heard.map(|(life, _)| *life).collect()
+        self.heard_before().map(|(life, _)| *life).collect()
     }
 
     /// It asks for something.
@@ -220,9 +231,7 @@ impl Account {
             && entry.group == config.group
             && entry.terms != config.terms()
         {
-            // By any two clocks.
-            let drift = f64::from(config.drift.parts_per_billion()) / 1e9;
-            let span = entry.terms.takeover.mul_f64((1.0 + drift) / (1.0 - drift));
+            let span = by_any_clock(entry.terms.takeover, config);
             let known = self.unlike.get(&entry.sender.incarnation).filter(|one| at < one.until);
             let first = known.map_or(at, |one| one.first);
             let unlike = Unlike { first, until: at.after(span), span };

@@ -2,7 +2,7 @@ use tenure_core::nele::{Config, Mode, Partition};
 use tenure_core::{Fence, Time};
 
 use super::{Check, Emergence, Fact, Own, Property};
-use crate::nele::account::{Account, Proof};
+use crate::nele::account::{Account, Proof, by_any_clock};
 use crate::scenario::Claimed;
 
 /// Ruling 1: in `at_most_one` a claim is raised on a partition that is assigned, by a claim that
@@ -63,10 +63,9 @@ fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
     // A leadership that goes on has its own fence, and the claim may be a later one.
     let goes_on = check.own(claim).is_some();
     let since = if goes_on { proof.since } else { proof.renewed };
-    let office = match goes_on {
-        true => since.after(grace(&config)),
-        false => since.after(grace(&config).max(waits_for_others(check, node))),
-    };
+    let grace = by_any_clock(config.takeover, &config);
+    let others = check.own.account(node).filter(|_| !goes_on).map(Account::waits_for_others);
+    let office = since.after(others.map_or(grace, |others| grace.max(others)));
     let until = proof.evidence.map_or(Time::ZERO, |sent| sent.after(config.takeover));
     if now < office || claim.ends > until {
         return Err(format!(
@@ -86,18 +85,6 @@ fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
             crate::scenario::history::under(claim.fence)
         })),
     }
-}
-
-fn waits_for_others(check: &Check<'_>, node: usize) -> std::time::Duration {
-    check.own.account(node).map(Account::waits_for_others).unwrap_or_default()
-}
-
-/// T·(1 + ρ)/(1 − ρ), rounded up.
-fn grace(config: &Config) -> std::time::Duration {
-    let parts = u128::from(config.drift.parts_per_billion());
-    let span = config.takeover.as_nanos() * (1_000_000_000 + parts);
-    let span = span.div_ceil(1_000_000_000 - parts);
-    std::time::Duration::from_nanos(u64::try_from(span).unwrap_or(u64::MAX))
 }
 
 fn fence(config: &Config, proof: &Proof) -> Option<Fence> {

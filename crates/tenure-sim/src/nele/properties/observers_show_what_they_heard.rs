@@ -5,7 +5,7 @@ use tenure_core::nele::{Config, Kind, Mode, Process, Report, Request, Said, Term
 use tenure_core::{LeaderView, Time, View};
 
 use super::{Check, Emergence, Fact, Own, Property};
-use crate::nele::account::Read;
+use crate::nele::account::{Read, by_any_clock};
 
 /// Observers: a leader that is shown has said so itself, in a record of this election, and lately;
 /// a vacancy is shown by one that has listened for as long as anybody may lead who was not heard;
@@ -199,10 +199,7 @@ fn leads_for(config: &Config, terms: &Terms) -> Duration {
     if *terms == config.terms() {
         return config.heard_leads().max(config.silence());
     }
-    let parts = u128::from(config.drift.parts_per_billion());
-    let span = 2 * terms.takeover.as_nanos() * (1_000_000_000 + parts);
-    let span = span.div_ceil(1_000_000_000 - parts) + 1;
-    let span = Duration::from_nanos(u64::try_from(span).unwrap_or(u64::MAX));
+    let span = by_any_clock(2 * terms.takeover, config) + Duration::from_nanos(1);
     (span + config.fetch_wait).max(config.heard_leads()).max(config.silence())
 }
 
