@@ -1,7 +1,7 @@
 //! A command that can be run, and printed so that it can be pasted into a shell.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
 use std::process::{Command, Stdio};
@@ -34,6 +34,23 @@ impl Cmd {
     pub(crate) fn arg(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
         self
+    }
+
+    /// More arguments, which are separated by spaces.
+    pub(crate) fn args(self, arguments: &str) -> Self {
+        arguments.split_whitespace().fold(self, Self::arg)
+    }
+
+    /// The same `cargo test`, of no other targets than `choice`.
+    pub(crate) fn only(&self, choice: &str) -> Self {
+        const TARGETS: [&str; 4] = ["--lib", "--bins", "--tests", "--examples"];
+        let (mut only, mut named) = (self.clone(), false);
+        only.arguments.retain(|argument| {
+            let dropped = named || TARGETS.contains(&argument.as_str());
+            named = argument == "--test";
+            !dropped && !named
+        });
+        only.args(choice)
     }
 
     /// Sets a variable for this command.
@@ -89,9 +106,26 @@ impl Cmd {
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
+    /// Runs it with its standard error passed through: its standard output.
+    pub(crate) fn told(&self, workspace: &Workspace) -> Result<String, Error> {
+        let output = self.command(workspace).stderr(Stdio::inherit()).output();
+        let output = output.map_err(|source| Error::Spawn { command: self.to_string(), source })?;
+        let (told, status) = (String::from_utf8_lossy(&output.stdout).into_owned(), output.status);
+        if status.success() {
+            return Ok(told);
+        }
+        Err(Error::Failed { told: String::new(), command: self.to_string(), status })
+    }
+
     fn command(&self, workspace: &Workspace) -> Command {
-        let mut command = Command::new(self.executable());
+        let mut command = self.prepared(self.executable());
         command.args(&self.arguments).current_dir(&workspace.root);
+        command
+    }
+
+    /// Some program with the variables of this command.
+    pub(crate) fn prepared(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
         // Not what Cargo has said of this package. Build scripts that ask for it (ring's) would run
         // anew here and after each run by hand, and all that needs them would be compiled again.
         let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());

@@ -10,6 +10,9 @@ mod command;
 mod error;
 mod facts;
 mod failures;
+mod lanes;
+mod package;
+mod planted;
 mod protocols;
 mod run;
 mod services;
@@ -47,6 +50,8 @@ enum Task {
     Services(services::Selection),
     /// Check on real services what our protocols rely on, and say what has changed.
     Facts(facts::Selection),
+    /// Build the Debian package of the command, and print its path.
+    Package,
     /// Check what compilers do not: sizes, leftovers, links, decisions.
     Tidy,
     /// Write what can be corrected by machine: lints with a known correction, then formatting.
@@ -86,6 +91,7 @@ fn main() -> ExitCode {
         Task::Bench(selection) => bench::run(&workspace, &selection),
         Task::Services(service) => services::run(&service),
         Task::Facts(facts) => facts::run(&workspace, &facts),
+        Task::Package => package::run(&workspace),
         Task::Tidy => tidy::run(&workspace),
         Task::Fix => fix(&workspace),
         Task::Bless(selection) => bless::run(&workspace, &selection),

@@ -4,8 +4,8 @@ use clap::Args;
 
 use crate::command::Cmd;
 use crate::error::Error;
+use crate::planted::planted;
 use crate::protocols::{self, Protocol};
-use crate::steps::planted;
 use crate::workspace::Workspace;
 
 /// How much the ordinary test run sweeps of each.
@@ -24,7 +24,7 @@ fn with(command: Cmd, rest: &Rest) -> Cmd {
 }
 
 fn tool(task: &str) -> Cmd {
-    Cmd::cargo(&format!("run --quiet --profile sim --package tenure-sweep -- {task}"))
+    Cmd::cargo(&format!("run --quiet --release --package tenure-sweep -- {task}"))
 }
 
 fn planted_tool(task: &str, workspace: &Workspace) -> Cmd {

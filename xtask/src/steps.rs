@@ -8,6 +8,8 @@ use tenure_services::build_tools;
 
 use crate::command::Cmd;
 use crate::error::Error;
+use crate::lanes;
+use crate::planted::planted;
 use crate::services;
 use crate::sim;
 use crate::tidy;
@@ -17,16 +19,16 @@ use crate::workspace::Workspace;
 /// The variable that tells a test to run in its long form.
 const LONG: &str = "TENURE_LONG";
 
-/// A core whose rules can be broken one at a time, in a target directory of its own.
-const PLANTED_FLAGS: &str = "--cfg tenure_planted";
-
 /// The command with everything in it: its default leaves out what needs more than Rust.
 const FULL: &str = "tenure-cli/full";
+
+/// A program that no test needs, so that tests are built without.
+const PACKAGE: &str = "tenure-package/program";
 
 /// What the tests are built with, up to the features.
 const TESTS: &str = "test --workspace --no-fail-fast --lib --bins --tests --examples --features";
 
-/// What a shipped crate says to [`PLANTED_FLAGS`].
+/// What a shipped crate says to the flags of [`planted`].
 const NEVER_SHIPPED: &str = "a core whose rules can be broken is never shipped";
 
 /// One check. The order of the variants is the order of the run.
@@ -73,7 +75,7 @@ impl Step {
             Self::Fmt => "the formatting is rustfmt's",
             Self::Services => "the services that tests run against are there",
             Self::Clippy => "no lint complains about any target",
-            Self::BareMetal => "the core builds where there is no std",
+            Self::BareMetal => "the core compiles where there is no std",
             Self::Deny => "licences, bans and sources of what we depend on (deny.toml)",
             Self::Tidy => "sizes, leftovers, links, decisions",
             Self::Readme => "the README's code is compiled and run, and it names this command",
@@ -99,7 +101,7 @@ impl Step {
             Self::Services => vec![Cmd::cargo(services::COMMAND)],
             Self::Clippy => clippy(workspace)?,
             Self::BareMetal => {
-                vec![Cmd::cargo(&format!("build --package tenure-core --target {BARE_METAL}"))]
+                vec![Cmd::cargo(&format!("check --package tenure-core --target {BARE_METAL}"))]
             }
             Self::Deny => vec![Cmd::new("cargo-deny", DENY)],
             Self::Tidy => vec![Cmd::cargo(tidy::COMMAND)],
@@ -151,8 +153,11 @@ impl Step {
             Self::Test | Self::Long | Self::Sweep | Self::Doctest | Self::Doc => build_tools()?,
         }
         for command in self.commands(workspace)? {
-            let command = if long && self == Self::Test { command.env(LONG, "1") } else { command };
-            command.run(workspace)?;
+            match self {
+                Self::Test if long => lanes::run(workspace, &command.env(LONG, "1"))?,
+                Self::Test => lanes::run(workspace, &command)?,
+                _ => command.run(workspace)?,
+            }
         }
         Ok(())
     }
@@ -165,7 +170,8 @@ const DENY: &str = "--workspace --all-features check --hide-inclusion-graph bans
 /// named. Without features of the command the whole workspace is chosen all the same: what only the
 /// other packages need is then built with the same features, and is there.
 fn clippy(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
-    let all = format!("clippy --workspace --all-targets --features {FULL} -- -D warnings");
+    let all =
+        format!("clippy --workspace --all-targets --features {FULL},{PACKAGE} -- -D warnings");
     let without = "clippy --workspace --all-targets -- -D warnings";
     let tests = workspace.long_tests()?;
     let tests: String = tests.iter().map(|test| format!("--test {test} ")).collect();
@@ -185,9 +191,12 @@ fn long(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
     let command = |test: &String| {
         Cmd::cargo(&format!("test --workspace --test {test} --features {FULL}")).env(LONG, "1")
     };
-    // What libraries check in debug builds only must make no difference.
-    let release =
-        format!("test --workspace --release --test errors --test settings --features {FULL}");
+    // What libraries check in debug builds only must make no difference. Optimized as one program
+    // each would be built for longer, and say the same.
+    let release = format!(
+        "test --workspace --release --config profile.release.lto=false --test errors --test \
+         settings --features {FULL}"
+    );
     Ok(tests.iter().map(command).chain([Cmd::cargo(&release)]).collect())
 }
 
@@ -195,13 +204,6 @@ fn long(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
 fn doc() -> Cmd {
     let all = format!("doc --workspace --features {FULL} --no-deps --document-private-items");
     Cmd::cargo(&all).env("RUSTDOCFLAGS", "-D warnings")
-}
-
-pub(crate) fn planted(arguments: &str, workspace: &Workspace) -> Cmd {
-    Cmd::cargo(arguments)
-        .arg("--target-dir")
-        .arg(workspace.target.join("planted").display().to_string())
-        .env("RUSTFLAGS", PLANTED_FLAGS)
 }
 
 /// The library everything shipped is built on does not compile with the rules that can be broken,

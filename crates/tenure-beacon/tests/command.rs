@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
 use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::Duration;
@@ -17,12 +17,13 @@ use tenure_cli::Failure;
 use tenure_cli::protocol::nerio::Nerio;
 use tenure_cli::protocol::{
     AnyElection, Asks, Backend, Capabilities, Later, Participant, Protocol, Purpose, Started,
+    at_once,
 };
 use tenure_cli::settings::Default::{Nothing, Text};
 use tenure_cli::settings::Reach::Everywhere;
 use tenure_cli::settings::table::{self, plain};
 use tenure_cli::settings::{Layers, Origins, Spec, parse};
-use tenure_testkit::processes::wait;
+use tenure_testkit::processes::{addresses, wait};
 
 /// With this variable the binary is the command.
 const ROLE: &str = "PLAYS_THE_COMMAND";
@@ -88,6 +89,8 @@ impl Protocol for Beacon {
             several_leaders: true,
             members: false,
             change_members: false,
+            elections: false,
+            orders: false,
         }
     }
 
@@ -189,6 +192,10 @@ impl Participant for One {
         AnyElection::MayOverlap(self.0.election(name.clone()))
     }
 
+    fn alive(&self) -> Later<'_, bool> {
+        at_once(true)
+    }
+
     fn permanent_failure(&self) -> Later<'static, Failure> {
         Box::pin(std::future::pending())
     }
@@ -214,12 +221,6 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// Addresses that nobody uses.
-fn free<const COUNT: usize>() -> [SocketAddr; COUNT] {
-    let sockets = [(); COUNT].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
-    sockets.each_ref().map(|socket| socket.local_addr().unwrap())
-}
-
 /// The arguments of a command among participants at these addresses.
 fn with<'a>(command: &[&'a str], beacons: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let among = ["--protocol", "beacon", "--election", "e", "--beacons", beacons];
@@ -227,7 +228,7 @@ fn with<'a>(command: &[&'a str], beacons: &'a str, more: &[&'a str]) -> Vec<&'a 
 }
 
 fn a_command_runs_without_a_fence() {
-    let beacons = list(&free::<2>());
+    let beacons = list(&addresses::<2>());
     let script = "echo $TENURE_ID ${TENURE_FENCE-none}; cat $TENURE_UNTIL_FILE";
     let ran = tenure(&with(&["run"], &beacons, &["--id", "me", "--", "sh", "-c", script]));
     let said = text(&ran.stderr);
@@ -246,7 +247,7 @@ fn a_command_runs_without_a_fence() {
 
 fn a_runner_has_a_status_and_resigns() {
     let sockets = tempfile::tempdir().unwrap();
-    let (socket, beacons) = (sockets.path().join("me.sock"), list(&free::<2>()));
+    let (socket, beacons) = (sockets.path().join("me.sock"), list(&addresses::<2>()));
     let control = ["--control", socket.to_str().unwrap()];
     let run = with(&["run"], &beacons, &[&control[..], &["--once", "--", "sleep", "600"]].concat());
     let mut run = command(&run, sockets.path()).stderr(Stdio::null()).spawn().unwrap();
@@ -267,7 +268,7 @@ fn a_runner_has_a_status_and_resigns() {
 
 /// Two that do not reach each other lead, and the command hears both.
 fn all_leaders_are_named() {
-    let [one, other, asker] = free();
+    let [one, other, asker] = addresses();
     let beacons = list(&[one, other, asker]);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let leads = |name: &str, address| {
@@ -316,7 +317,7 @@ fn what_it_does_not_have_is_refused() {
     let told = "error: rank is a setting of beacon, and the protocol is nerio\n\
                 fix: leave it out, or give --priority: the higher one goes first";
     assert_eq!(rank, told);
-    let beacons = list(&free::<1>());
+    let beacons = list(&addresses::<1>());
     let priority = refused(&with(&["run"], &beacons, &["--priority", "1", "--", "true"]));
     let told = "error: priority is a setting of nerio, and the protocol is beacon\n\
                 fix: leave it out, or give --rank: the lower one leads";
@@ -334,7 +335,7 @@ fn its_words_are_in_the_help() {
         assert!(help.contains(words), "{help}");
     }
     assert!(!help.contains("--endpoints"));
-    let beacons = list(&free::<1>());
+    let beacons = list(&addresses::<1>());
     let shown = tenure(&with(&["leader", "--show-settings"], &beacons, &[]));
     let shown = text(&shown.stdout);
     assert!(shown.contains("beacons ") && !shown.contains("rank "), "{shown}");

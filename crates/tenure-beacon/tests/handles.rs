@@ -3,12 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure::{Election, MayOverlap};
 use tenure_beacon::{Config, Node, start};
 use tenure_testkit::handles::Group;
+use tenure_testkit::processes::addresses;
 
 struct Beacons {
     addresses: Vec<SocketAddr>,
@@ -17,9 +18,7 @@ struct Beacons {
 
 impl Beacons {
     fn new() -> Self {
-        let sockets = [(); 4].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
-        let addresses = sockets.iter().map(|socket| socket.local_addr().unwrap()).collect();
-        Self { addresses, nodes: BTreeMap::new() }
+        Self { addresses: addresses::<4>().into(), nodes: BTreeMap::new() }
     }
 }
 

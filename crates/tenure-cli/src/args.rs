@@ -50,6 +50,8 @@ pub fn command(registry: Registry) -> Command {
             leader(registry),
             observe(registry),
             verify(registry),
+            elections(registry),
+            candidates(registry),
             members(registry),
             resign(registry),
             transfer(registry),
@@ -115,14 +117,33 @@ fn node() -> Command {
     .subcommands([
         with_settings(
             NERIO,
-            Command::new("status")
-                .about("Print what a node of this machine is doing, or a runner by its --control"),
-            &[&[&NAME.spec, &CONTROL.spec, &CLUSTER.spec, &MEMBERS.spec]],
+            Command::new("status").about(
+                "Print what a node of this machine is doing, or a runner by its --control, or \
+                        with --remote how all nodes do",
+            ),
+            &[&[&NAME.spec, &CONTROL.spec, &REMOTE.spec], CLUSTER_SETTINGS],
         )
         .after_help(
-            "Examples:\n  tenure node status --name a\n  \
-             tenure node status --control /run/billing.sock",
+            "With --remote every node is asked over the network: what it does, the longest lease \
+             that it gives, of how many elections it has granted the lease; ends with 4 when fewer \
+             serve than a quorum, with --name with 69 when that one does not answer.\n\n\
+             Examples:\n  tenure node status --name a\n  \
+             tenure node status --control /run/billing.sock\n  \
+             tenure node status --remote --config tenure.toml",
         ),
+        with_settings(
+            NERIO,
+            Command::new("recover").about(
+                "Edit the state directory of a stopped node, when more directories are lost than \
+                 the others make up for",
+            ),
+            &[
+                &[&NAME.spec, &STATE.spec, &LOST.spec, &ALL_LEADERS_STOPPED.spec],
+                &[&FENCE_FLOOR.spec],
+                &of_nodes,
+            ],
+        )
+        .after_help(RECOVER),
         with_settings(
             NERIO,
             Command::new("wait-safe")
@@ -141,6 +162,20 @@ fn node() -> Command {
          --members a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103",
     )
 }
+
+const RECOVER: &str = "\
+Where the lost ones are a quorum among themselves, nobody knows what they granted, and to whom; \
+every election stops. Run this for each member that is there, first for those whose directories \
+are whole: a lost directory begins a memory that knows the floor, a whole one keeps all that it \
+holds. It prints the command line for the others, with the floor that all are to have.
+
+Refused where starting the nodes is enough, for a directory that a node holds, for one that is \
+not as --lost says, and for a floor below what a directory holds. The whole way is in \
+docs/operations.md under \"Too many lost directories\".
+
+Example:
+  tenure node recover --name c --state /var/lib/tenure/c --config tenure.toml \\
+      --lost a,b --all-leaders-stopped";
 
 fn leader(registry: Registry) -> Command {
     with_settings(
@@ -174,6 +209,32 @@ fn verify(registry: Registry) -> Command {
              when there is none, 4 when it did not answer, 6 when it says that it does not lead, \
              as while it hands over. Without --wait the first answer counts.\n\n\
              Example:\n  tenure verify --config tenure.toml --election billing",
+        )
+}
+
+fn elections(registry: Registry) -> Command {
+    let able = |protocol: &dyn Protocol| protocol.can().elections;
+    with_settings_of(registry, able, Command::new("elections"), &[&PROTOCOL.spec])
+        .about("Print which elections there are, who leads each, and how many wait")
+        .after_help(
+            "Those that somebody holds or waits for, as the members say that answer; with the key \
+             of an application, its own. A leader is named when a quorum of members names it: that \
+             none is named does not say that nobody leads, which tenure leader says. Ends with 4 \
+             when fewer members serve than a quorum.\n\n\
+             Example:\n  tenure elections --config tenure.toml",
+        )
+}
+
+fn candidates(registry: Registry) -> Command {
+    let able = |protocol: &dyn Protocol| protocol.can().elections;
+    let specs = [&ELECTION.spec, &PROTOCOL.spec];
+    with_settings_of(registry, able, Command::new("candidates"), &specs)
+        .about("Print who leads an election and who waits for it, and since when")
+        .after_help(
+            "The leader first, then who has waited longest: without a break, at the member where \
+             that is longest. A member that was started again counts from then. Ends with 4 when \
+             fewer members serve than a quorum.\n\n\
+             Example:\n  tenure candidates --config tenure.toml --election billing",
         )
 }
 
@@ -238,31 +299,46 @@ fn with_settings_of(
 }
 
 fn resign(registry: Registry) -> Command {
-    to_runner(registry, Command::new("resign"), &[&EVERY_ROLE.spec])
-        .about("Have the leading `tenure run` of this machine resign")
+    let own = [&EVERY_ROLE.spec, &REMOTE.spec, &TIMEOUT.spec];
+    to_runner(registry, Command::new("resign"), &own)
+        .about("Have the leading `tenure run` resign: that of this machine, or with --remote any")
         .after_help(
             "Ends with 6 when it does not lead, 69 when no runner answers, or its CMD has not \
              ended in 90 s.\n\n\
+             With --remote the members pass it on to whoever leads, which needs a key with the \
+             right to resign. Ends with 0 when that leadership is over, 3 when there is none, 4 \
+             when no quorum answers, 6 when no member passes it on, 69 when it goes on after \
+             --timeout.\n\n\
              Examples:\n  tenure resign --election billing\n  \
-             tenure resign --election prices --all",
+             tenure resign --election prices --all\n  \
+             tenure resign --remote --key-file operator.key --config tenure.toml \\\n      \
+             --election billing",
         )
 }
 
 fn transfer(registry: Registry) -> Command {
-    to_runner(registry, Command::new("transfer"), &[&TO.spec, &WAIT.spec])
-        .about("Have the leading `tenure run` hand over to another")
+    let own = [&TO.spec, &WAIT.spec, &REMOTE.spec, &TIMEOUT.spec];
+    to_runner(registry, Command::new("transfer"), &own)
+        .about(
+            "Have the leading `tenure run` hand over: that of this machine, or with --remote any",
+        )
         .after_help(
             "Without --wait it ends when the old leader leads no more, and says until when a \
              verification's promise keeps the other from leading.\n\n\
              Ends with 4 when --wait is over before that, 6 when it does not lead or the other \
              does not wait, 69 when no runner answers.\n\n\
-             Example:\n  tenure transfer --election billing --to web-2-815 --wait 10s",
+             With --remote the members pass it on to whoever leads, which needs a key with the \
+             right to resign; 3 when nobody leads, 4 when no quorum answers, 69 when it leads on \
+             after --timeout.\n\n\
+             Examples:\n  tenure transfer --election billing --to web-2-815 --wait 10s\n  \
+             tenure transfer --remote --config tenure.toml --key-file operator.key \\\n      \
+             --election billing --to web-2-815 --wait 10s",
         )
 }
 
 /// `command` with what names the runner of an election on this machine. How else that runner finds
-/// the others is taken and not looked at, so that it need not be removed from a line that asks who
-/// leads.
+/// the others is looked at only with --remote, so that it need not be removed from a line that asks
+/// who leads.
 fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Command {
     let mut specs = vec![&ELECTION.spec, &PROTOCOL.spec, &CONTROL.spec];
     let realms = registry.0.iter().map(|protocol| protocol.realm());
@@ -274,8 +350,11 @@ fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Co
     }
     let others = registry.of_protocols(false).into_iter();
     let others = others.filter(|spec| specs.iter().all(|told| told.name != spec.name));
-    let others: Vec<_> = others.map(|spec| flag(registry, spec).hide(true)).collect();
-    with_settings(registry, command, &[&specs, more]).args(others)
+    // Those with which members are found are of use with --remote.
+    let able = |spec: &&Spec| registry.owners(spec).iter().any(|owner| owner.can().orders);
+    let (shown, hidden): (Vec<_>, Vec<_>) = others.partition(able);
+    let hidden: Vec<_> = hidden.into_iter().map(|spec| flag(registry, spec).hide(true)).collect();
+    with_settings(registry, command, &[&specs, more, &shown]).args(hidden)
 }
 
 fn keys() -> Command {
@@ -298,12 +377,15 @@ fn keys() -> Command {
             below(
                 "issue",
                 "Make the key of an application from that of its cluster",
-                &[&KEY_FILE.spec, &APP.spec, &ELECTIONS.spec, &OUT.spec],
+                &[&KEY_FILE.spec, &APP.spec, &ELECTIONS.spec, &RIGHTS.spec, &OUT.spec],
             )
             .after_help(format!(
-                "{made} The same command makes the same key again.\n\n\
-                 Example:\n  tenure keys issue --key-file prod.key --app billing \\\n      \
-                 --elections 'billing/*' --out billing.key"
+                "{made} The same command makes the same key again. Versions of tenure before \
+                 rights do not read keys with others than contend,ask: upgrade first.\n\n\
+                 Examples:\n  tenure keys issue --key-file prod.key --app billing \\\n      \
+                 --elections 'billing/*' --out billing.key\n  \
+                 tenure keys issue --key-file prod.key --app operator --elections '*' \\\n      \
+                 --rights ask,resign --out operator.key"
             )),
             below(
                 "status",

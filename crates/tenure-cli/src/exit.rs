@@ -19,7 +19,8 @@ pub enum Exit {
     /// The one who was asked refuses: not leading, not waiting, the name is held by another, no
     /// permission.
     Refused,
-    /// Nobody answers where the runner or the node should be.
+    /// Nobody answers where the runner or the node should be, or a leader that was told from
+    /// elsewhere to step down leads on.
     Unreachable,
     /// A bug in tenure.
     Bug,
@@ -73,7 +74,8 @@ Exit codes:
     5  leadership lost (run --once)
     6  refused: not leading, not waiting, no permission, the name is held by another, or others
        go by other times
-   69  no answer where the runner or the node should be
+   69  no answer where the runner or the node should be, or one that was told to step down over
+       the network leads on
    70  a bug in tenure
    74  the system refuses: a file, a directory, a socket, a port in use
   126  CMD cannot be executed

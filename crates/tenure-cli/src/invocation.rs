@@ -12,12 +12,14 @@ use crate::exit::Exit;
 use crate::failure::{Failure, quoted};
 use crate::protocol::{MemberChange, Registry};
 use crate::settings::ask::{
-    AskSettings, ChangeMembersSettings, MembersSettings, TellSettings, TransferSettings,
+    AskSettings, ChangeMembersSettings, ElectionsSettings, MembersSettings,
 };
 use crate::settings::demo::DemoSettings;
 use crate::settings::flags::Flags;
 use crate::settings::keys::{IssueKeySettings, NewKeySettings};
-use crate::settings::node::{NodeSettings, StatusSettings, WaitSafeSettings};
+use crate::settings::node::{NodeSettings, NodeStatusSettings, StatusSettings, WaitSafeSettings};
+use crate::settings::order::{HandOverSettings, ResignSettings};
+use crate::settings::recover::RecoverSettings;
 use crate::settings::run::RunSettings;
 use crate::settings::simulate::SimulateSettings;
 use crate::settings::{Context, Layers, Origin, parse, table};
@@ -51,23 +53,29 @@ pub enum Command {
     /// `node`
     Node(NodeSettings),
     /// `node status`
-    NodeStatus(StatusSettings),
+    NodeStatus(NodeStatusSettings),
     /// `node wait-safe`
     NodeWaitSafe(WaitSafeSettings),
+    /// `node recover`
+    NodeRecover(RecoverSettings),
     /// `leader`
     Leader(AskSettings),
     /// `observe`
     Observe(AskSettings),
     /// `verify`
     Verify(AskSettings),
+    /// `elections`
+    Elections(ElectionsSettings),
+    /// `candidates`
+    Candidates(AskSettings),
     /// `members`, `members show`
     Members(MembersSettings),
     /// `members add`, `members remove`
     ChangeMembers(ChangeMembersSettings),
     /// `resign`
-    Resign(TellSettings),
+    Resign(ResignSettings),
     /// `transfer`
-    Transfer(TransferSettings),
+    Transfer(HandOverSettings),
     /// `keys new`
     KeysNew(NewKeySettings),
     /// `keys issue`
@@ -149,11 +157,14 @@ fn command(words: &str, layers: &mut Layers<'_>) -> Result<Command, Failure> {
     Ok(match words {
         "run" => Command::Run(RunSettings::read(layers)?),
         "node" => Command::Node(NodeSettings::read(layers)?),
-        "node status" => Command::NodeStatus(StatusSettings::read(layers)?),
+        "node status" => Command::NodeStatus(NodeStatusSettings::read(layers)?),
         "node wait-safe" => Command::NodeWaitSafe(WaitSafeSettings::read(layers)?),
+        "node recover" => Command::NodeRecover(RecoverSettings::read(layers)?),
         "leader" => Command::Leader(AskSettings::read(layers, true)?),
         "observe" => Command::Observe(AskSettings::read(layers, false)?),
         "verify" => Command::Verify(AskSettings::verify(layers)?),
+        "elections" => Command::Elections(ElectionsSettings::read(layers)?),
+        "candidates" => Command::Candidates(AskSettings::candidates(layers)?),
         "members" | "members show" => Command::Members(MembersSettings::read(layers)?),
         "members add" => {
             Command::ChangeMembers(ChangeMembersSettings::read(layers, MemberChange::Add)?)
@@ -161,8 +172,8 @@ fn command(words: &str, layers: &mut Layers<'_>) -> Result<Command, Failure> {
         "members remove" => {
             Command::ChangeMembers(ChangeMembersSettings::read(layers, MemberChange::Remove)?)
         }
-        "resign" => Command::Resign(TellSettings::read(layers)?),
-        "transfer" => Command::Transfer(TransferSettings::read(layers)?),
+        "resign" => Command::Resign(ResignSettings::read(layers)?),
+        "transfer" => Command::Transfer(HandOverSettings::read(layers)?),
         "keys new" => Command::KeysNew(NewKeySettings::read(layers)?),
         "keys issue" => Command::KeysIssue(IssueKeySettings::read(layers)?),
         "keys status" => Command::KeysStatus(StatusSettings::read(layers)?),

@@ -21,6 +21,7 @@ mod near;
 pub mod output;
 mod program;
 pub mod protocol;
+mod service_manager;
 pub mod settings;
 mod stderr;
 mod usage;

@@ -4,10 +4,20 @@
 
 #[path = "keys/fleet.rs"]
 mod fleet;
+#[path = "keys/health.rs"]
+mod health;
+#[path = "keys/lists.rs"]
+mod lists;
+#[path = "keys/orders.rs"]
+mod orders;
 #[path = "keys/recorder.rs"]
 mod recorder;
+#[path = "keys/rollout.rs"]
+mod rollout;
 #[path = "keys/stranger.rs"]
 mod stranger;
+#[path = "keys/troubles.rs"]
+mod troubles;
 
 use std::fs;
 use std::thread::sleep;

@@ -4,11 +4,10 @@
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 use std::collections::BTreeMap;
-use std::net::UdpSocket;
 
 use rustix::process::Signal;
 use serde_json::Value;
-use tenure_testkit::processes::{Answer, Machine, Running, wait};
+use tenure_testkit::processes::{Answer, Machine, Members, Running, wait};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
@@ -21,16 +20,11 @@ struct Three {
 impl Three {
     /// All three, for the first time.
     fn new() -> Self {
-        let sockets = NAMES.map(|name| (name, UdpSocket::bind("127.0.0.1:0").unwrap()));
-        let of =
-            |(name, socket): &(&str, UdpSocket)| format!("{name}={}", socket.local_addr().unwrap());
-        let members: Vec<_> = sockets.iter().map(of).collect();
         let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"))
-            .with("TENURE_MEMBERS", &members.join(","))
+            .with("TENURE_MEMBERS", &Members::new(NAMES).to_string())
             .with("TENURE_ELECTION", "billing")
             .with("TENURE_LEASE", "2s")
             .with("TENURE_GRACE", "500ms");
-        drop(sockets);
         let mut three = Self { machine, running: BTreeMap::new() };
         NAMES.iter().for_each(|name| three.start(name, &["--new"]));
         three
@@ -142,4 +136,21 @@ fn a_member_tells_what_is_wrong_with_it() {
         status["warning"].as_str().is_some_and(|said| said.contains("receives on")),
         "{status}"
     );
+}
+
+/// The others may be a quorum, so it is no error.
+#[test]
+fn a_member_that_gives_no_lease_as_long_as_its_own_says_so_at_its_start() {
+    let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
+    let own = ["run", "--name", "a", "--memory", "--election", "e", "--members", "a=127.0.0.1:1"];
+    let said = |lease_max: &str| {
+        let lengths = ["--lease", "5s", "--lease-max", lease_max, "--show-settings", "--", "true"];
+        let answer = machine.ask(&[&own[..], &lengths].concat());
+        assert_eq!(answer.code, Some(0), "{}", answer.err);
+        answer.err
+    };
+    let told = "warning: lease is 5s, and lease-max, the longest that this member gives, 3s: it \
+                never grants itself the lease, ";
+    assert_eq!(said("3s").matches(told).count(), 1, "{}", said("3s"));
+    assert!(!said("5s").contains("lease-max"), "{}", said("5s"));
 }

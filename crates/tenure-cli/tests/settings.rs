@@ -83,7 +83,7 @@ fn a_flag_wins_over_a_variable_over_the_file_over_the_default() {
     expect(
         "listen",
         "127.0.0.1:0",
-        "default: a node's address in the members list; else any free port",
+        "default: a node's address in the members list, of a name its port; else any free port",
     );
     expect("wait", "-", "default");
 }
@@ -157,7 +157,7 @@ fn every_shell_has_completions_that_know_the_settings() {
         let output = tenure(&["completions", shell], &[]);
         let script = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{shell}");
-        for word in ["kill-margin", "wait-safe", "trace"] {
+        for word in ["kill-margin", "wait-safe", "fence-floor", "trace"] {
             assert!(script.contains(word), "{shell} {word}");
         }
     }
@@ -182,6 +182,7 @@ fn word() -> impl Strategy<Value = String> {
         "run",
         "node",
         "status",
+        "recover",
         "wait-safe",
         "leader",
         "observe",

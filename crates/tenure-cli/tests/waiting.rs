@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tenure_testkit::processes::{Answer, Machine, Running, wait};
+use tenure_testkit::processes::{Answer, Machine, Members, Running, wait};
 
 /// Three members, of which a test starts what it likes. Dropping it kills them all.
 struct Stage {
@@ -44,14 +44,11 @@ impl Deref for Stage {
 impl Stage {
     fn new() -> Self {
         let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
-        let socket = |name| (name, UdpSocket::bind("127.0.0.1:0").unwrap());
-        let silent: Vec<_> = ["a", "b", "c"].map(socket).into();
-        let member =
-            |(name, socket): &(&str, UdpSocket)| format!("{name}={}", socket.local_addr().unwrap());
-        let members: Vec<_> = silent.iter().map(member).collect();
+        let members = Members::new(["a", "b", "c"]);
+        let silent = members.iter().map(|(name, at)| (name, UdpSocket::bind(at).unwrap()));
+        let silent = silent.collect();
         let settings = format!(
-            "cluster = \"t\"\nelection = \"e\"\nlease = \"60s\"\nmembers = \"{}\"\n",
-            members.join(",")
+            "cluster = \"t\"\nelection = \"e\"\nlease = \"60s\"\nmembers = \"{members}\"\n"
         );
         fs::write(machine.path("tenure.toml"), settings).unwrap();
         Self { machine, silent, running: BTreeMap::new() }
@@ -202,11 +199,12 @@ fn programs_are_told_the_same() {
 #[test]
 fn a_quarantine_says_until_when() {
     let mut stage = Stage::new();
-    // Not new: what these had was lost.
-    stage.node("a", &[]);
-    stage.node("b", &[]);
+    // What these had may have been lost.
+    for node in ["a", "b", "c"] {
+        stage.node(node, &[]);
+    }
     stage.candidate("one", "one", &[]);
-    stage.says("one", "tenure: one waits: old leases may last: a, b grant nothing for ");
+    stage.says("one", "tenure: one waits: old leases may last: a, b, c grant nothing for ");
     let waiting = stage.status("one")["done"]["waiting"].clone();
     let left = waiting["remaining_ms"].as_u64().unwrap();
     // Twice the lease, and a little more for clocks that drift.
@@ -329,6 +327,7 @@ fn a_quarantine_is_told_as_people_write_it_with_what_remains_and_why() {
         stage.node(node, &["--new"]);
     }
     stage.node("c", &[]);
+    stage.says("c", "granting nothing for ");
     let status = &stage.status("c")["done"];
     assert_eq!(status["service"], "quarantine", "{status}");
     let left = status["remaining_ms"].as_u64().unwrap();
@@ -546,6 +545,20 @@ fn a_lost_directory_is_told_while_the_node_runs() {
     let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "b", "--wait", "1s"], None);
     assert!(said.contains("a is unable to write its state directory"), "{said}");
     assert_eq!(code, Some(4));
+    let warns = "warning: a is unable to write its state directory: make room in the state \
+                 directory of a (1 MiB is enough), mend its disk, or bring the directory back: its \
+                 log and tenure node status say which";
+    for asked in [&["members"][..], &["node", "status", "--remote"]] {
+        let (code, said) = stage.tenure(asked, None);
+        assert_eq!((code, said.matches(warns).count()), (Some(0), 1), "{said}");
+        let line = said.lines().find(|line| line.starts_with("a at 127.0.0.1:")).unwrap();
+        assert!(line.contains(" is unable to write its state directory"), "{said}");
+    }
+    let (_, said) = stage.tenure(&["node", "status", "--remote", "--json"], None);
+    let told: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
+    let [a, b] = [0, 1].map(|nth| &told["members"][nth]);
+    assert_eq!((&a["state"], a["fix"].is_string()), (&json!("failing"), true), "{told}");
+    assert_eq!((&b["state"], &b["fix"]), (&json!("serving"), &Value::Null), "{told}");
 }
 
 /// While it waits for old leases it writes nothing that would tell it.
@@ -555,17 +568,14 @@ fn a_directory_that_is_back_is_told_though_the_node_does_not_serve_yet() {
     let (state, elsewhere) = (stage.path("state"), stage.path("elsewhere"));
     stage.silent.retain(|(silent, _)| *silent != "a");
     stage.start("a", &["node", "--name", "a", "--state", state.to_str().unwrap()], &[]);
-    stage.says("a", "granting nothing for ");
-    wait::eventually("its boot is written", || {
-        (stage.status("a")["done"]["service"] == "quarantine").then_some(())
-    });
+    stage.says("a", "reading the fences of the others");
     fs::rename(&state, &elsewhere).unwrap();
     stage.says("a", &format!("warning: state directory {} is lost: ", state.display()));
     assert_eq!(stage.status("a")["done"]["service"], "failing");
     fs::rename(&elsewhere, &state).unwrap();
     stage.says("a", "the state directory can be written again\n");
     let status = &stage.status("a")["done"];
-    assert_eq!((&status["service"], &status["write_error"]), (&json!("quarantine"), &Value::Null));
+    assert_eq!((&status["service"], &status["write_error"]), (&json!("recovering"), &Value::Null));
 }
 
 /// It says so as long as it lasts, and how long that is.

@@ -70,9 +70,15 @@ pub trait Protocol: Clone + Eq + Hash + Debug {
     /// When [`Input::Timeout`] is due next. Ask again after every `handle`.
     fn deadline(&self) -> Option<Deadline>;
 
+    /// When that is, without what it is for: always the instant of [`deadline`](Self::deadline).
+    /// Drivers ask before each thing that they handle.
+    fn due(&self) -> Option<Time> {
+        self.deadline().map(|deadline| deadline.at)
+    }
+
     /// Whether [`Input::Timeout`] at `now` comes before it is due. It does nothing then.
     fn is_early(&self, now: Time) -> bool {
-        self.deadline().is_none_or(|deadline| now < deadline.at)
+        self.due().is_none_or(|due| now < due)
     }
 
     /// Whether this process leads `election` at `now`. Right even after a long pause, because

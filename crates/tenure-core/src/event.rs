@@ -87,7 +87,7 @@ pub enum Loss {
     Revoked,
     /// The store went back in its history (a backup was restored), or is another one than
     /// before. Fences of before and after may not be in order.
-    #[error("the store is not the one it was: restored from a backup, or replaced")]
+    #[error("the store is not the one it was: restored from a backup, replaced, or changed")]
     Reset,
     /// Another leader goes before this one, where leaders may overlap.
     #[error("another leader goes before this one")]

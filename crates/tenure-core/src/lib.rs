@@ -18,6 +18,7 @@ extern crate alloc;
 
 pub mod allcall;
 mod backoff;
+mod by_election;
 mod claim;
 mod clocks;
 mod command;

@@ -210,7 +210,7 @@ text! {
     /// The name of a cluster: keeps two clusters that meet by accident apart.
     ///
     /// 1 to 32 bytes: letters, digits and `. _ -`.
-    ClusterName, "a cluster's name", 1..=32, is_label, "letters, digits and . _ -"
+    ClusterName, "the name of a cluster or group", 1..=32, is_label, "letters, digits and . _ -"
 }
 
 text! {

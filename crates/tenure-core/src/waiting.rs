@@ -40,8 +40,8 @@ pub enum Waiting {
     Fences {
         /// Those grantors.
         at: Vec<Arc<str>>,
-        /// Whether one of them knows of a leadership: then it is not the first start.
-        led: bool,
+        /// Whether a member remembers the cluster: then it is not new.
+        known: bool,
         /// Nothing is heard of these.
         missing: Vec<Arc<str>>,
     },
@@ -193,21 +193,21 @@ impl fmt::Display for Told<'_> {
                 self.until(*until, f)?;
                 also(missing, f)
             }
-            Waiting::Fences { at, led, missing } => {
-                let (has, reads) = if at.len() == 1 { ("has", "reads") } else { ("have", "read") };
-                write!(
-                    f,
-                    "{} {has} no memory, lost or never had, and {reads} the fences of the others",
-                    List(at, ", ")
-                )?;
+            Waiting::Fences { at, known, missing } => {
+                let has = if at.len() == 1 { "has" } else { "have" };
+                write!(f, "{} {has} no memory, lost or never had", List(at, ", "))?;
                 also(missing, f)?;
-                f.write_str(". It goes on when a full quorum of the other nodes serves; ")?;
-                f.write_str(match led {
-                    true => "it is not the first start of the cluster, so leave --new out",
+                f.write_str(match known {
+                    true => ". It goes on when a full quorum of the other nodes serves",
                     false => {
-                        "if this is the first start of the cluster, start these again with --new"
+                        ". It goes on when all nodes are there if the cluster is new, else when \
+                         a full quorum of the other nodes serves"
                     }
-                })
+                })?;
+                f.write_str(
+                    ". If these have lost theirs, too: \"Too many lost directories\" in \
+                     docs/operations.md",
+                )
             }
             Waiting::Behind { who, leading: true } => write!(f, "behind {who}, which leads"),
             Waiting::Behind { who, leading: false } => write!(f, "behind {who}"),
@@ -314,16 +314,16 @@ mod tests {
             ),
             (leases(1), "old leases may last: b grants nothing for 0.0s more; nothing heard of a"),
             (
-                Waiting::Fences { at: names(&["b"]), led: true, missing: names(&["c"]) },
-                "b has no memory, lost or never had, and reads the fences of the others; nothing \
-                 heard of c. It goes on when a full quorum of the other nodes serves; it is not \
-                 the first start of the cluster, so leave --new out",
+                Waiting::Fences { at: names(&["b"]), known: true, missing: names(&["c"]) },
+                "b has no memory, lost or never had; nothing heard of c. It goes on when a full \
+                 quorum of the other nodes serves. If these have lost theirs, too: \"Too many lost \
+                 directories\" in docs/operations.md",
             ),
             (
-                Waiting::Fences { at: names(&["a", "b"]), led: false, missing: Vec::new() },
-                "a, b have no memory, lost or never had, and read the fences of the others. It \
-                 goes on when a full quorum of the other nodes serves; if this is the first start \
-                 of the cluster, start these again with --new",
+                Waiting::Fences { at: names(&["a", "b"]), known: false, missing: Vec::new() },
+                "a, b have no memory, lost or never had. It goes on when all nodes are there if \
+                 the cluster is new, else when a full quorum of the other nodes serves. If these \
+                 have lost theirs, too: \"Too many lost directories\" in docs/operations.md",
             ),
             (Waiting::Behind { who: "one".into(), leading: true }, "behind one, which leads"),
             (Waiting::Behind { who: "1e26f5".into(), leading: false }, "behind 1e26f5"),

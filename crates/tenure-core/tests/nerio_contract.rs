@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
-    Boot, Checked, Command, Config, Extra, FenceRead, FenceSeen, Granted, Holder, Inc, Instance,
-    Kept, Leaving, Limits, List, Listed, Member, Memory, Message, Nerio, Query, Raising, Recall,
-    Refusal, Refused, Release, Released, Remainder, Request, Sender, Service, Stamp, Start, State,
-    Verify, Who,
+    Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, ElectionHere,
+    Elections, ElectionsHere, Entry, Extra, FenceRead, FenceSeen, Granted, Holder, HolderHere, Inc,
+    Instance, Kept, Leaving, Limits, List, Listed, Member, Memory, Message, Nerio, Order, Ordered,
+    Passed, Query, Raising, Refusal, Refused, Release, Released, Remainder, Request, Roster,
+    Sender, Service, Stamp, Start, State, StepDown, To, Verify, Which, Who,
 };
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 
@@ -36,8 +37,7 @@ fn address(node: usize) -> SocketAddr {
 }
 
 fn config() -> Checked {
-    let member =
-        |node: usize| Member { name: NAMES[node].parse().unwrap(), address: address(node) };
+    let member = |node: usize| Member::at(NAMES[node].parse().unwrap(), address(node));
     let members = (0..GRANTORS).map(member).collect();
     let mut config = Config::new("suite".parse().unwrap(), members);
     config.lease = Duration::from_millis(1_000);
@@ -73,16 +73,20 @@ impl Subject for NerioSubject {
             delta_max: Duration::ZERO,
             reserve: Fence::NONE,
             kept: Kept::New,
+            roster: Vec::new(),
         });
         Start { inc: who(node).inc, seed: node as u64, memory }
     }
 
     fn sender(node: usize) -> Sender {
-        Sender { who: who(node), address: address(node) }
+        Sender { who: who(node), address: address(node), member: (node < GRANTORS).then_some(node) }
     }
 
-    fn node_at(to: &SocketAddr) -> Option<usize> {
-        (0..NAMES.len()).find(|node| address(*node) == *to)
+    fn node_at(to: &To) -> Option<usize> {
+        match to {
+            To::Member(node) => Some(*node),
+            To::Address(to) => (0..NAMES.len()).find(|node| address(*node) == *to),
+        }
     }
 
     fn elections() -> Vec<ElectionName> {
@@ -130,7 +134,8 @@ impl Packets for NerioSubject {
         };
         let known = NAMES.iter().position(|name| *name == envelope.who.name.as_str());
         let address = address(known.unwrap_or(9));
-        let from = Sender { who: envelope.who, address };
+        let member = known.filter(|node| *node < GRANTORS);
+        let from = Sender { who: envelope.who, address, member };
         messages.flatten().map(|message| (from.clone(), message)).collect()
     }
 }
@@ -140,7 +145,11 @@ fn anybody(rng: &mut Rng) -> Sender {
     match (rng.within(0..4), node) {
         (0, 0..5) => NerioSubject::sender(node),
         (1, 0..5) => Sender { address: any_address(rng), ..NerioSubject::sender(node) },
-        _ => Sender { who: any_who(rng), address: any_address(rng) },
+        _ => Sender {
+            who: any_who(rng),
+            address: any_address(rng),
+            member: rng.once_in(2).then(|| rng.within(0..5) as usize),
+        },
     }
 }
 
@@ -234,8 +243,8 @@ fn service(rng: &mut Rng) -> Service {
         1 => Service::Quarantine { remaining: span(rng) },
         2 => Service::Failing,
         3 => Service::Starting,
-        4 => Service::Founding,
-        _ => Service::Recovering { led: flag(rng) },
+        4 => Service::Replaced,
+        _ => Service::Recovering { known: flag(rng) },
     }
 }
 
@@ -243,7 +252,7 @@ fn refusal(rng: &mut Rng) -> Refusal {
     match rng.within(0..9) {
         0 | 1 => Refusal::Held { holder: Box::new(holder(rng)), parked: flag(rng) },
         2 => Refusal::Quarantine { remaining: span(rng) },
-        3 => Refusal::Recovering { led: flag(rng) },
+        3 => Refusal::Recovering { known: flag(rng) },
         4 => Refusal::TooLong { lease: span(rng), delta_max: span(rng) },
         5 => Refusal::FenceTooFar,
         6 => Refusal::OtherAddress { holder: any_address(rng) },
@@ -260,13 +269,26 @@ fn asker(rng: &mut Rng) -> Inc {
     }
 }
 
+fn instance(rng: &mut Rng) -> Instance {
+    Instance(u128::from(number(rng)) << (80 * rng.within(0..2)))
+}
+
+fn roster(rng: &mut Rng) -> Roster {
+    let entry = |rng: &mut Rng| {
+        let known = flag(rng);
+        known.then(|| Entry { instance: instance(rng), founder: flag(rng) })
+    };
+    Roster::new((0..rng.within(0..5)).map(|_| entry(rng)).collect())
+}
+
 fn granted(rng: &mut Rng) -> Granted {
     let (boot, clock) = (Boot(number(rng)), time(rng));
     Granted {
         election: any_election(rng),
         asker: asker(rng),
         start: time(rng),
-        instance: Instance(u128::from(number(rng))),
+        instance: instance(rng),
+        memories: (0..rng.within(0..5)).map(|_| instance(rng).mark()).collect(),
         stamp: Stamp { boot, clock, counter: rng.number() as u32 },
         accepted: flag(rng),
         seen: fence(rng),
@@ -292,9 +314,87 @@ fn request(rng: &mut Rng) -> Request {
     }
 }
 
+fn which(rng: &mut Rng) -> Which {
+    match rng.within(0..3) {
+        0 => Which::All,
+        1 => Which::Beginning(any_election(rng)),
+        _ => Which::Only(any_election(rng)),
+    }
+}
+
+fn elections_here(rng: &mut Rng) -> ElectionsHere {
+    let holder = |rng: &mut Rng| HolderHere {
+        who: any_who(rng),
+        fence: flag(rng).then(|| fence(rng)),
+        remaining: span(rng),
+        leaving: flag(rng).then(|| span(rng)),
+    };
+    let here = |rng: &mut Rng| ElectionHere {
+        election: any_election(rng),
+        holder: flag(rng).then(|| holder(rng)),
+        waiting: rng.number() as u16,
+    };
+    ElectionsHere {
+        asker: asker(rng),
+        start: time(rng),
+        service: service(rng),
+        elections: (0..3).map(|_| here(rng)).collect(),
+        more_after: flag(rng).then(|| any_election(rng)),
+    }
+}
+
+fn candidates_here(rng: &mut Rng) -> CandidatesHere {
+    let here = |rng: &mut Rng| CandidateHere {
+        who: any_who(rng),
+        priority: rng.number().to_le_bytes()[0],
+        leading: flag(rng),
+        waited: span(rng),
+    };
+    CandidatesHere {
+        election: any_election(rng),
+        asker: asker(rng),
+        start: time(rng),
+        service: service(rng),
+        holder: flag(rng).then(|| Box::new(holder(rng))),
+        waiting: (0..3).map(|_| here(rng)).collect(),
+        more: flag(rng),
+    }
+}
+
+fn of_orders(rng: &mut Rng) -> Message {
+    let (election, start, number) = (any_election(rng), time(rng), rng.number());
+    match rng.within(0..3) {
+        0 => {
+            let (fence, next) = (fence(rng), some_name(rng));
+            Message::Order(Order { election, start, number, fence, next })
+        }
+        1 => {
+            let passed = if flag(rng) { Passed::On } else { Passed::NotHeld };
+            Message::Ordered(Ordered { election, asker: asker(rng), start, passed })
+        }
+        _ => {
+            let (holder, fence, next) = (asker(rng), fence(rng), some_name(rng));
+            let from = any_address(rng);
+            Message::StepDown(StepDown { election, holder, fence, next, number, from })
+        }
+    }
+}
+
+fn fence_seen(rng: &mut Rng) -> FenceSeen {
+    FenceSeen {
+        asker: asker(rng),
+        start: time(rng),
+        seen: fence(rng),
+        delta_max: span(rng),
+        whole: flag(rng),
+        leader: span(rng),
+        roster: roster(rng),
+    }
+}
+
 fn anything(rng: &mut Rng) -> Message {
     let (election, start, asker) = (any_election(rng), time(rng), asker(rng));
-    match rng.within(0..18) {
+    match rng.within(0..25) {
         0..=4 => Message::Request(request(rng)),
         5 => Message::Granted(granted(rng)),
         6 => {
@@ -320,6 +420,8 @@ fn anything(rng: &mut Rng) -> Message {
                 asker,
                 start,
                 service,
+                instance: instance(rng),
+                memories: vec![instance(rng).mark(); 3],
                 holder,
                 free_for,
                 waiting,
@@ -335,16 +437,21 @@ fn anything(rng: &mut Rng) -> Message {
             Message::Listed(Listed { start, service, names: vec![election; 3], more })
         }
         16 => Message::Leaving(Leaving { election, start, held: span(rng) }),
-        _ if flag(rng) => Message::FenceRead(FenceRead { start }),
-        _ => {
-            let (seen, delta_max) = (fence(rng), span(rng));
-            let recall = match rng.within(0..4) {
-                0 => Recall::Unfounded,
-                1 => Recall::Lost,
-                2 => Recall::Unled,
-                _ => Recall::Led,
-            };
-            Message::FenceSeen(FenceSeen { asker, start, seen, delta_max, recall })
+        17 => Message::Elections(Elections {
+            start,
+            which: which(rng),
+            after: flag(rng).then_some(election),
+        }),
+        18 => Message::ElectionsHere(elections_here(rng)),
+        19 => {
+            let after = flag(rng).then(|| any_who(rng));
+            Message::Candidates(Candidates { election, start, after })
         }
+        20 => Message::CandidatesHere(candidates_here(rng)),
+        21..=23 => of_orders(rng),
+        _ if flag(rng) => {
+            Message::FenceRead(FenceRead { start, instance: instance(rng), record: flag(rng) })
+        }
+        _ => Message::FenceSeen(fence_seen(rng)),
     }
 }

@@ -29,8 +29,8 @@ pub(crate) enum Ask {
         lead_on: bool,
         again: bool,
     },
-    /// Whether another process could lead this role next.
-    Follows(Role, oneshot::Sender<bool>),
+    /// Whether another process could lead this role next, and when anything was read last.
+    Follows(Role, oneshot::Sender<(bool, Time)>),
 }
 
 /// One process's part on the ledger, and what it says of it.
@@ -75,7 +75,8 @@ impl<C: SafetyClass> Backend for Wired<C> {
             Ask::Counters(reply) => drop(reply.send(self.counters.clone())),
             Ask::Seen(reply) => drop(reply.send(machine.core.seen().collect())),
             Ask::Follows(role, reply) => {
-                let _ = reply.send(self.others.stand_for(role, now, &self.config));
+                let stands = self.others.stand_for(role, now, &self.config);
+                let _ = reply.send((stands, self.others.read()));
             }
             Ask::Leave { lead_on, again } => {
                 // It is about all roles, whichever is named.
@@ -109,10 +110,10 @@ impl<C: SafetyClass> Backend for Wired<C> {
         }
         let error = matches!(event, OwnEvent::Halted { .. } | OwnEvent::NoFence { .. });
         let notice = Notice::Protocol { election, event };
-        match notice.remedy() {
-            _ if error => tracing::error!(target: LOG, "{notice}"),
-            Some(_) => tracing::warn!(target: LOG, "{notice}"),
-            None => tracing::info!(target: LOG, "{notice}"),
+        if error {
+            tracing::error!(target: LOG, "{notice}");
+        } else {
+            notice.log();
         }
         // Nobody listening is fine.
         let _ = self.notices.send(notice);

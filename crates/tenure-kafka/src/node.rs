@@ -4,9 +4,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tenure::driver::{self, HoldOf, Notices, Timing};
-use tenure::{AtMostOne, Election, MayOverlap, NameError, SafetyClass, SystemError};
+use tenure::{AtMostOne, Election, MayOverlap, NameError, SafetyClass, SystemError, clock};
 use tenure_core::ElectionName;
 use tenure_core::nele::{Checked, Mode, Nele, Process, Role, Seen, Start, TopicId};
 use tokio::sync::broadcast;
@@ -19,6 +20,9 @@ use crate::options::CheckedOptions;
 use crate::others::Others;
 use crate::roles::Roles;
 use crate::topic::{self, Made, TopicError};
+
+/// How often it is asked whether another process was heard of.
+const LISTENS: Duration = Duration::from_millis(50);
 
 /// A class of safety, and the mode that has it.
 pub trait Class: SafetyClass {
@@ -173,11 +177,26 @@ impl<C: Class> Node<C> {
         self.shared.driver.ask(Ask::Seen).await
     }
 
-    /// Whether another process was heard a moment ago that stands for this role, in whatever group:
-    /// one that could lead it next. Of partitions that are read here, so it is not known before
-    /// this process owns one. `false` once the node is closed. Cancel safe.
+    /// Whether another process is there that stands for this role, in whatever group: one that
+    /// could lead it next. Of partitions that are read here, so it is not known before this process
+    /// owns or observes one. `false` only after it has listened for so long that one that has just
+    /// come was heard: about four publish intervals, and a silence and a seek where nothing can be
+    /// read; or at once when the node is closed. Cancel safe.
     pub async fn could_be_followed(&self, role: u32) -> bool {
-        self.shared.driver.ask(|reply| Ask::Follows(Role(role), reply)).await.unwrap_or(false)
+        let (config, asked) = (self.config(), clock::now());
+        let mut until = asked.after(config.seek).after(config.silence());
+        loop {
+            let heard = self.shared.driver.ask(|reply| Ask::Follows(Role(role), reply)).await;
+            let Some((false, read)) = heard else { return heard.is_some() };
+            // Reading may just have begun, or still be of what was read before the question.
+            if read >= asked.after(config.publish_interval) {
+                until = until.min(read.after(config.publish_interval * 2));
+            }
+            if clock::now() >= until {
+                return false;
+            }
+            tokio::time::sleep(LISTENS).await;
+        }
     }
 
     /// Leaves the group and joins it again, so that what it owns is spread anew over all members.
@@ -245,14 +264,14 @@ impl<C: Class> Builder<C> {
         }
         let Made { id: topic, anew, session, load, may_read } =
             topic::ensure(&options, &config).await?;
-        let ledger = Ledger::new(&options, config.clone())?;
+        let (notices, said) = Notices::new();
+        let ledger = Ledger::with_notices(&options, config.clone(), Some(said.clone()))?;
         if may_read {
             ledger.may_read();
         }
         let (incarnation, seed) = (driver::random()?, driver::seed()?);
         let who = Process { id: config.id.clone(), incarnation };
         let start = Start { incarnation, seed, topic: topic.clone() };
-        let (notices, said) = Notices::new();
         // Nobody listening is fine.
         let _ = said.send(Notice::Began {
             topic: options.topic.clone(),

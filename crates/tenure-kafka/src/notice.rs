@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use tenure::driver::LOG;
 use tenure_core::ElectionName;
 use tenure_core::nele::{OwnEvent, TopicId};
 
@@ -30,6 +31,16 @@ pub enum Notice {
         /// How much it writes at most.
         load: Load,
     },
+    /// Brokers do not know the topic any more. Said once, until it is [back](Self::TopicBack).
+    TopicGone {
+        /// The topic.
+        topic: String,
+    },
+    /// They know it again.
+    TopicBack {
+        /// The topic.
+        topic: String,
+    },
     /// What the protocol itself tells.
     Protocol {
         /// The election, when it is about one.
@@ -40,6 +51,14 @@ pub enum Notice {
 }
 
 impl Notice {
+    /// Puts it down in the log.
+    pub(crate) fn log(&self) {
+        match self.remedy() {
+            Some(_) => tracing::warn!(target: LOG, "{self}"),
+            None => tracing::info!(target: LOG, "{self}"),
+        }
+    }
+
     /// What an operator can do about it, if anything is wrong that the process cannot mend.
     #[must_use]
     pub const fn remedy(&self) -> Option<&'static str> {
@@ -47,6 +66,10 @@ impl Notice {
             Self::Protocol { event: OwnEvent::Unfilled { first: Some(_), .. }, .. } => Some(
                 "this process owns their partitions and does not stand for them; have all \
                  processes of a group stand for the same roles",
+            ),
+            Self::TopicGone { .. } => Some(
+                "nobody becomes leader, or stays it for long; stop all processes, make it again, \
+                 and raise the fence base",
             ),
             Self::Protocol { event: OwnEvent::SameHost { .. }, .. } => {
                 Some("both fail with the machine; run each group on machines of its own")
@@ -74,6 +97,8 @@ impl fmt::Display for Notice {
                 )?;
                 write!(f, "{session}; {load}")
             }
+            Self::TopicGone { topic } => write!(f, "topic {topic} is not there any more"),
+            Self::TopicBack { topic } => write!(f, "topic {topic} is there again"),
             Self::Protocol { election: Some(election), event } => write!(f, "{election}: {event}"),
             Self::Protocol { election: None, event } => event.fmt(f),
         }?;

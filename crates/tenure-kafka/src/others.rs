@@ -1,9 +1,9 @@
-//! Which other processes were heard lately, and for which roles they stand.
+//! Which other processes are there, and for which roles they stand.
 
 use std::collections::BTreeMap;
 
 use tenure::Time;
-use tenure_core::nele::{Config, Entry, Process, Report, Role, RoleRange, Said};
+use tenure_core::nele::{Config, Entry, Process, RANGES_MAX, Report, Role, RoleRange, Said};
 
 /// So many are remembered.
 const MOST: usize = 1_024;
@@ -12,16 +12,19 @@ const MOST: usize = 1_024;
 #[derive(Debug)]
 pub(crate) struct Others {
     own: Process,
+    /// When anything was read last.
+    read: Time,
     heard: BTreeMap<Process, (Time, Vec<RoleRange>)>,
 }
 
 impl Others {
     pub(crate) fn new(own: Process) -> Self {
-        Self { own, heard: BTreeMap::new() }
+        Self { own, read: Time::ZERO, heard: BTreeMap::new() }
     }
 
     pub(crate) fn hear(&mut self, now: Time, report: &Report, config: &Config) {
         let Report::Records { records, .. } = report else { return };
+        self.read = now;
         for record in records {
             if let Said::Entry(entry) = &record.said {
                 self.hear_one(now, entry, config);
@@ -39,7 +42,8 @@ impl Others {
             return;
         }
         if self.heard.len() >= MOST && !self.heard.contains_key(&entry.sender) {
-            let there = |(heard, _): &(Time, Vec<RoleRange>)| now.since(*heard) < config.silence();
+            let there =
+                |(heard, _): &(Time, Vec<RoleRange>)| now.since(*heard) < config.heard_leads();
             self.heard.retain(|_, one| there(one));
             if self.heard.len() >= MOST {
                 return;
@@ -48,10 +52,20 @@ impl Others {
         self.heard.insert(entry.sender.clone(), (now, entry.stands.clone()));
     }
 
-    /// Whether one that was heard a moment ago stands for this role.
+    /// When anything was read last, also of its own: who is there was heard by then.
+    pub(crate) const fn read(&self) -> Time {
+        self.read
+    }
+
+    /// Whether another one stands for this role, as it said last. One that has not left counts for
+    /// as long as it could lead: it may have a longer publish interval, and to wait in vain costs
+    /// less than a gap.
     pub(crate) fn stand_for(&self, role: Role, now: Time, config: &Config) -> bool {
         self.heard.values().any(|(heard, stands)| {
-            now.since(*heard) < config.silence() && stands.iter().any(|range| range.contains(role))
+            let there = now.since(*heard) < config.heard_leads();
+            // Who stands for more ranges than a record names may stand for any after them.
+            let more = stands.len() >= RANGES_MAX && stands.last().is_some_and(|to| to.last < role);
+            there && (more || stands.iter().any(|range| range.contains(role)))
         })
     }
 }
@@ -92,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stands_and_was_heard_lately_could_follow() {
+    fn who_stands_and_has_not_left_could_follow() {
         let (config, mut others) = (config(), Others::new(process("a")));
         let at = |millis| Time::from_nanos(millis * 1_000_000);
         let stand = |others: &Others, role, now| others.stand_for(Role(role), at(now), &config);
@@ -104,17 +118,25 @@ mod tests {
         others.hear_one(at(0), &beat(&config, "b", &[(0, 1), (3, 3)]), &config);
         assert!(stand(&others, 0, 100) && stand(&others, 3, 100) && !stand(&others, 2, 100));
         let silence = u64::try_from(config.silence().as_millis()).unwrap();
-        assert!(!stand(&others, 0, silence), "it was silent for {:?}", config.silence());
-        others.hear_one(at(silence), &beat(&config, "b", &[(0, 1)]), &config);
-        assert!(stand(&others, 0, silence));
-        others.hear_one(at(silence), &beat(&config, "b", &[]), &config);
-        assert!(!stand(&others, 0, silence), "it leaves");
+        assert!(stand(&others, 0, 2 * silence), "it may write less often");
+        let over = u64::try_from(config.heard_leads().as_millis()).unwrap() + 1;
+        assert!(!stand(&others, 0, over), "it was silent for {:?}", config.heard_leads());
+        others.hear_one(at(over), &beat(&config, "b", &[(0, 1)]), &config);
+        assert!(stand(&others, 0, over));
+        others.hear_one(at(over), &beat(&config, "b", &[(1, 1)]), &config);
+        assert!(!stand(&others, 0, over), "it stands for the other one still");
+        others.hear_one(at(over), &beat(&config, "b", &[]), &config);
+        assert!(!stand(&others, 1, over), "it leaves");
+        let all: Vec<_> = (0..RANGES_MAX as u32).map(|range| (2 * range, 2 * range)).collect();
+        others.hear_one(at(over), &beat(&config, "b", &all), &config);
+        assert!(stand(&others, 2, over) && !stand(&others, 3, over));
+        assert!(stand(&others, 999, over), "more than a record names");
     }
 
     #[test]
     fn no_more_are_remembered_than_there_is_room_for() {
         let (config, mut others) = (config(), Others::new(process("a")));
-        let later = Time::from_nanos(0).after(config.silence() + Duration::from_secs(1));
+        let later = Time::from_nanos(0).after(config.heard_leads() + Duration::from_secs(1));
         for number in 0..2 * MOST {
             let beat = beat(&config, &format!("n{number}"), &[(0, 0)]);
             others.hear_one(Time::from_nanos(0), &beat, &config);

@@ -145,13 +145,14 @@ struct Whose {
     group: ClusterName,
 }
 
-/// Whether it says, whatever else it says, that it is of another election or group.
+/// Whether it says, whatever else it says, that it is of another election, or of another group
+/// where each has leaders of its own: in `at_least_one` observers are shown those of all groups.
 fn is_of_others(value: &[u8], ours: &Config) -> bool {
     let whose = match value.len() {
         0..=ENTRY_BYTES_MAX => serde_json::from_slice::<Whose>(value).ok(),
         _ => None,
     };
-    whose.is_some_and(|Whose { election, group }| election != ours.election || group != ours.group)
+    whose.is_some_and(|Whose { election, group }| election != ours.election || !ours.shows(&group))
 }
 
 fn entry(value: &[u8]) -> Option<Entry> {
@@ -298,6 +299,12 @@ mod tests {
         for text in of_others {
             assert_eq!(read(Some(text.as_bytes())), Said::Nothing, "{text}");
         }
+        // Where observers are shown the leaders of all groups, it may have said who leads.
+        let loose = Config { mode: Mode::AtLeastOne, ..ours() };
+        let green = later.replace("blue", "green");
+        assert_eq!(super::read(Some(green.as_bytes()), &loose), Said::Unreadable);
+        let rates = later.replace("prices", "rates");
+        assert_eq!(super::read(Some(rates.as_bytes()), &loose), Said::Nothing);
         // Not known, or not clear, whose they are.
         let unclear = [
             later.replace("\"group\":\"blue\"", "\"group\":\"\""),

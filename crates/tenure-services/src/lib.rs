@@ -4,7 +4,8 @@
 //! gets a version of it into `target/services` of the workspace, `Cluster` runs some of its servers
 //! on free ports with their data in a temporary folder, and ends them by pid when it is dropped.
 //! [`relay::Relay`] stands between two programs, to be cut; [`go::program`] builds a test's own
-//! Go program; [`build_tools`] finds what client libraries need to be built. `cargo xtask services`
+//! Go program; [`addresses`] gives addresses to the servers of a test's own; [`build_tools`] finds
+//! what client libraries need to be built. `cargo xtask services`
 //! is the same by hand, for each [`Service`] in [`ALL`].
 //!
 //! Processes end with the process that started them, even when that is killed with -9: each is
@@ -29,6 +30,7 @@ mod tool;
 
 pub use daemon::Daemon;
 pub use error::Error;
+pub use port::addresses;
 pub use process::Process;
 pub use service::{Service, Started, build_tools};
 

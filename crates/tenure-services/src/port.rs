@@ -1,20 +1,30 @@
 //! Ports nobody listens on.
 
+use std::io;
 use std::iter;
-use std::net::{Ipv4Addr, TcpListener};
-use std::sync::OnceLock;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram};
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Below the ports that Linux gives to outgoing connections (from 32768 on): one of those could
 /// take a member's port while that member is down for a moment.
 const FIRST: u16 = 12_000;
 const COUNT: u16 = 20_000;
 
-/// Some ports on loopback, all different, that nobody listens on at this moment. Somebody may
-/// in the next, so whoever uses them must be ready to ask again.
+/// Some addresses on loopback, all different, where nobody listens. They are given to this process
+/// for as long as it lives, and to no other that asks here: nobody takes a member's port while that
+/// member is down. Somebody who does not ask here may.
 ///
-/// This process gives none of them a second time, before it has given all: another cluster could
-/// take a member's port while that member is down.
+/// # Panics
+/// When there are not as many.
+pub fn addresses<const N: usize>() -> [SocketAddr; N] {
+    let ports: Result<[u16; N], _> = free(N).try_into();
+    ports.expect("thousands of ports").map(|port| (Ipv4Addr::LOCALHOST, port).into())
+}
+
+/// Ports of such addresses.
 pub(crate) fn free(count: usize) -> Vec<u16> {
     static START: OnceLock<u16> = OnceLock::new();
     static GIVEN: AtomicU16 = AtomicU16::new(0);
@@ -25,8 +35,24 @@ pub(crate) fn free(count: usize) -> Vec<u16> {
         u16::from_le_bytes(seed) % COUNT
     });
     let next = || FIRST + (start + GIVEN.fetch_add(1, Ordering::Relaxed) % COUNT) % COUNT;
-    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
-    iter::repeat_with(next).take(COUNT.into()).filter(is_free).take(count).collect()
+    iter::repeat_with(next).take(COUNT.into()).filter(|port| is_ours(*port)).take(count).collect()
+}
+
+/// Whether the port is free, and reserved for this process from now on: by a name that one process
+/// at a time can have, and that the kernel takes back when it ends.
+fn is_ours(port: u16) -> bool {
+    static RESERVED: Mutex<Vec<UnixDatagram>> = Mutex::new(Vec::new());
+    let at = (Ipv4Addr::LOCALHOST, port);
+    let reserve = || -> io::Result<UnixDatagram> {
+        let name = UnixAddress::from_abstract_name(format!("tenure-port-{port}"))?;
+        let reserved = UnixDatagram::bind_addr(&name)?;
+        TcpListener::bind(at)?;
+        UdpSocket::bind(at)?;
+        Ok(reserved)
+    };
+    let Ok(reserved) = reserve() else { return false };
+    RESERVED.lock().unwrap_or_else(PoisonError::into_inner).push(reserved);
+    true
 }
 
 #[cfg(test)]
@@ -45,5 +71,6 @@ mod tests {
         assert!(ports.iter().all(|port| (FIRST..FIRST + COUNT).contains(port)), "{ports:?}");
         let others = free(8);
         assert!(others.iter().all(|port| !ports.contains(port)), "{ports:?} and {others:?}");
+        assert!(!is_ours(ports[0]), "it was given to somebody");
     }
 }

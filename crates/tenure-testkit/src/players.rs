@@ -20,6 +20,12 @@ pub trait Players: Sized {
     /// The sender that other nodes see on its messages.
     fn sender(core: &Self::Core, address: AddressOf<Self>) -> SenderOf<Self>;
 
+    /// Where a message goes that `core` sends to `to`: itself, unless an address says only who is
+    /// meant.
+    fn place(_core: &Self::Core, to: AddressOf<Self>) -> AddressOf<Self> {
+        to
+    }
+
     /// Writes a record.
     fn write(disk: &mut Self::Disk, record: RecordOf<Self>);
 }

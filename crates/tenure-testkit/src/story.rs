@@ -126,6 +126,7 @@ impl<P: Players> Harness<P> {
                 }
                 Effect::Flush(ticket, record) => flushed.push((ticket, record)),
                 Effect::Send { to, message } => {
+                    let to = P::place(&actor.core, to);
                     sent.push(Letter { by: who, from: from.clone(), to, message });
                 }
                 Effect::Emit { event, .. } => actor.events.push(event),

@@ -2,17 +2,17 @@
 //! times, with a name, a state directory and a port each, FIRST_START once in the cluster's life:
 //!
 //! ```sh
-//! tenure keys new --cluster copies --out copies.key
-//! export KEY_FILE=copies.key MEMBERS=a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103
-//! NAME=a STATE=/tmp/copies-a HTTP=127.0.0.1:8001 FIRST_START=yes cargo run --example three_copies
+//! tenure keys new --out copies.key
+//! export TENURE_MEMBERS=a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103
+//! export TENURE_KEY_FILE=copies.key TENURE_LEASE=2s TENURE_GRACE=500ms HTTP=127.0.0.1:8001
+//! TENURE_NAME=a TENURE_STATE=/tmp/copies-a FIRST_START=yes cargo run --example three_copies
 //! ```
 #![allow(clippy::print_stdout, reason = "its work is to print")]
 
-use std::error::Error;
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use axum::{Router, routing::get};
-use tenure::nerio::{Config, Member, Node, Storage, keys::Keys};
+use tenure::nerio::{Node, Settings, Storage};
 use tenure::{AtMostOne, Leader, state::Opening};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -21,17 +21,13 @@ type Failure = Box<dyn Error + Send + Sync>;
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Failure> {
     let set = |name| std::env::var(name).map_err(|_| format!("set {name}"));
-    let member = |member: &str| {
-        let (name, address) = member.split_once('=').ok_or("write NAME=ADDRESS,…")?;
-        Ok(Member { name: name.parse()?, address: address.parse()? })
-    };
-    let members = set("MEMBERS")?.split(',').map(member).collect::<Result<_, Failure>>()?;
-    let mut config = Config::new("copies".parse()?, members).with_lease(Duration::from_secs(2));
-    config.grace = Duration::from_millis(500);
+    // The variables of the command `tenure`, so that `tenure leader` needs no others.
+    let Settings { config, name, state, keys } = Settings::from_env()?;
+    let (name, path) = name.zip(state).ok_or("set TENURE_NAME and TENURE_STATE")?;
     let opening = if set("FIRST_START").is_ok() { Opening::New } else { Opening::Existing };
-    let node = Node::builder(config.check()?, set("NAME")?.parse()?)
-        .keys(Keys::parse(&std::fs::read_to_string(set("KEY_FILE")?)?)?)
-        .grantor(Storage::Directory { path: set("STATE")?.into(), opening })
+    let node = Node::builder(config.check()?, name)
+        .keys(keys.ok_or("set TENURE_KEY_FILE")?)
+        .grantor(Storage::Directory { path, opening })
         .start()?;
     let election = node.election("service")?;
 

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
+use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -119,10 +120,19 @@ impl<C: SafetyClass> Leader<C> {
     /// no end nothing is later. Cancel safe.
     pub async fn renewed(&self, known: Option<Time>) -> Result<Option<Time>, Loss> {
         let known = known.unwrap_or(Time::MAX);
-        let progress = self.progress(|progress| progress.until > known).await?;
-        match progress.ended {
-            None => Ok(crate::claim::end(progress.until)),
-            Some(loss) => Err(loss),
+        loop {
+            // Listened for before the claim is read, so that none is missed between the two.
+            let mut raised = pin!(self.about.won.raised.notified());
+            raised.as_mut().enable();
+            let until = self.until();
+            if until.unwrap_or(Time::MAX) > known {
+                return Ok(until);
+            }
+            tokio::select! {
+                biased;
+                loss = self.ended() => return Err(loss),
+                () = raised => {}
+            }
         }
     }
 

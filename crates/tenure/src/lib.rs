@@ -36,7 +36,7 @@
 //! # drop(sockets);
 //! let mut members = Vec::new();
 //! for (name, address) in ["a", "b", "c"].into_iter().zip(addresses) {
-//!     members.push(Member { name: name.parse()?, address });
+//!     members.push(Member::at(name.parse()?, address));
 //! }
 //! let config = Config::new("shop".parse()?, members).check()?;
 //! let mut grantors = Vec::new();
@@ -136,6 +136,7 @@ mod observe;
 mod release;
 mod resignation;
 mod safety;
+pub mod settings;
 pub mod state;
 pub mod supervise;
 pub mod transport;

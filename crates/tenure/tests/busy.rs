@@ -61,7 +61,7 @@ async fn soon<F: Future>(what: &str, future: F) -> F::Output {
 #[tokio::test]
 async fn a_socket_that_is_never_empty_keeps_nothing_waiting() {
     let name = || "a".parse().unwrap();
-    let member = Member { name: name(), address: ADDRESS.parse().unwrap() };
+    let member = Member::at(name(), ADDRESS.parse().unwrap());
     let lease = Duration::from_secs(2);
     let mut config = Config::new("busy".parse().unwrap(), vec![member]).with_lease(lease);
     config.grace = lease / 5;

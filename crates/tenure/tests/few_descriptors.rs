@@ -18,8 +18,7 @@ fn leave(room: u64) {
 #[tokio::test]
 async fn a_node_that_gets_no_descriptor_is_an_error_whichever_it_is() {
     let limit = getrlimit(Resource::Nofile);
-    let members =
-        vec![Member { name: "a".parse().unwrap(), address: ([127, 0, 0, 1], 7_999).into() }];
+    let members = vec![Member::at("a".parse().unwrap(), ([127, 0, 0, 1], 7_999).into())];
     let config = Config::new("c".parse().unwrap(), members).check().unwrap();
     let mut refused = Vec::new();
     for room in 0..32 {

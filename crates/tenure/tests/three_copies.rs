@@ -5,22 +5,24 @@
 mod example;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode};
 
 use libtest_mimic::{Arguments, Trial};
 use rustix::process::{Pid, Signal, kill_process};
+use tenure::nerio::Settings;
 use tenure::nerio::keys::ClusterKey;
-use tenure_testkit::processes::wait;
+use tenure_testkit::processes::{Members, wait};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
 fn main() -> ExitCode {
     // One of the copies.
-    if std::env::var_os("KEY_FILE").is_some() {
+    if std::env::var_os("HTTP").is_some() {
         return match example::main() {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => panic!("{failure}"),
@@ -47,14 +49,12 @@ struct Copies {
 impl Copies {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let sockets = NAMES.map(|name| (name, UdpSocket::bind("127.0.0.1:0").unwrap()));
-        let member =
-            |(name, socket): &(&str, UdpSocket)| format!("{name}={}", socket.local_addr().unwrap());
-        let members = sockets.iter().map(member).collect::<Vec<_>>().join(",");
-        let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let http = NAMES.map(|name| (name, free())).into();
-        let key = ClusterKey::generate("copies".parse().unwrap()).unwrap();
-        fs::write(folder.path().join("copies.key"), key.to_line()).unwrap();
+        let members = Members::new(NAMES).to_string();
+        let http = Members::new(NAMES).iter().collect();
+        let key = ClusterKey::generate("tenure".parse().unwrap()).unwrap();
+        let file = folder.path().join("copies.key");
+        fs::write(&file, key.to_line()).unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
         let acts = File::options().create(true).append(true).open(folder.path().join("acts"));
         Self { folder, members, http, acts: acts.unwrap(), running: BTreeMap::new() }
     }
@@ -65,10 +65,15 @@ impl Copies {
 
     fn start(&mut self, name: &'static str, first: bool) {
         let mut copy = Command::new(std::env::current_exe().unwrap());
-        copy.env("NAME", name)
-            .env("MEMBERS", &self.members)
-            .env("KEY_FILE", self.path("copies.key"))
-            .env("STATE", self.path(name))
+        for variable in Settings::VARIABLES {
+            copy.env_remove(variable);
+        }
+        copy.env("TENURE_NAME", name)
+            .env("TENURE_MEMBERS", &self.members)
+            .env("TENURE_KEY_FILE", self.path("copies.key"))
+            .env("TENURE_STATE", self.path(name))
+            .env("TENURE_LEASE", "2s")
+            .env("TENURE_GRACE", "500ms")
             .env("HTTP", self.http[name].to_string())
             .stdout(self.acts.try_clone().unwrap());
         if first {

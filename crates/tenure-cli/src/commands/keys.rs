@@ -100,28 +100,58 @@ fn lines(answer: &Value) -> String {
     };
     let (node, cluster) = (word(&answer["node"]), word(&answer["cluster"]));
     let mut text = format!("node {node} of {cluster} uses {}{also}\n", word(&answer["uses"]));
+    let mut folded: Vec<Folded> = Vec::new();
     for peer in answer["peers"].as_array().into_iter().flatten() {
         let of = match (&peer["application"], &peer["elections"]) {
             (Value::String(application), Value::String(elections)) => {
-                format!("of {application} for {elections}")
+                let rights = peer["rights"].as_str().unwrap_or("contend,ask");
+                format!("of {application} for {elections} ({rights})")
             }
             _ => "with the key of the cluster".to_owned(),
         };
         let heard = Duration::from_millis(peer["heard_ms"].as_u64().unwrap_or_default());
-        text += &format!(
-            "{}  {} at {}, {of}, heard {heard:.1?} ago\n",
-            word(&peer["key"]),
-            word(&peer["name"]),
-            word(&peer["address"]),
-        );
+        let [key, name, address] = ["key", "name", "address"].map(|part| word(&peer[part]));
+        let who = (key, name, of);
+        match folded.iter_mut().find(|one| one.who == who) {
+            Some(one) if one.heard <= heard => one.more += 1,
+            Some(one) => (one.address, one.heard, one.more) = (address, heard, one.more + 1),
+            None => folded.push(Folded { who, address, heard, more: 0 }),
+        }
+    }
+    for Folded { who: (key, name, of), address, heard, more } in folded {
+        let more = match more {
+            0 => String::new(),
+            1 => " and one more".to_owned(),
+            more => format!(" and {more} more"),
+        };
+        text += &format!("{key}  {name} at {address}{more}, {of}, heard {heard:.1?} ago\n");
     }
     if let Some(more @ 1..) = answer["more"].as_u64() {
         text += &format!("and {more} more, which were heard of before these\n");
+    }
+    for one in answer["unsealed"].as_array().into_iter().flatten() {
+        let heard = Duration::from_millis(one["heard_ms"].as_u64().unwrap_or_default());
+        text += &format!(
+            "no key    {} at {}, heard {heard:.1?} ago\n",
+            word(&one["name"]),
+            word(&one["address"]),
+        );
     }
     if let Some(advice) = answer["advice"].as_str() {
         text += &format!("{advice}\n");
     }
     text
+}
+
+/// All of one name with the same key: each call of a command has an address of its own.
+struct Folded {
+    /// Key, name, and whose key that is.
+    who: (String, String, String),
+    /// Where the one was that was heard of last.
+    address: String,
+    heard: Duration,
+    /// How many more addresses there are.
+    more: usize,
 }
 
 #[cfg(test)]
@@ -136,18 +166,25 @@ mod tests {
             "peers": [
                 {"key": "11111111", "name": "b", "address": "10.0.0.2:7101", "application": null,
                  "elections": null, "heard_ms": 1500},
+                {"key": "11111111", "name": "survey", "address": "10.0.0.9:1", "heard_ms": 90},
+                {"key": "11111111", "name": "survey", "address": "10.0.0.9:2", "heard_ms": 30},
+                {"key": "11111111", "name": "survey", "address": "10.0.0.9:3", "heard_ms": 60},
                 {"key": "22222222", "name": null, "address": "10.0.0.9:5", "application": "billing",
-                 "elections": "billing/*", "heard_ms": 20},
+                 "elections": "billing/*", "rights": "ask", "heard_ms": 20},
             ],
             "more": 2,
+            "unsealed": [{"name": "c", "address": "10.0.0.3:7101", "heard_ms": 250}],
             "advice": "1 uses 22222222 still",
         });
         assert_eq!(
             lines(&answer),
             "node a of prod uses 11111111, and accepts 22222222\n\
              11111111  b at 10.0.0.2:7101, with the key of the cluster, heard 1.5s ago\n\
-             22222222  - at 10.0.0.9:5, of billing for billing/*, heard 20.0ms ago\n\
+             11111111  survey at 10.0.0.9:2 and 2 more, with the key of the cluster, heard 30.0ms \
+             ago\n\
+             22222222  - at 10.0.0.9:5, of billing for billing/* (ask), heard 20.0ms ago\n\
              and 2 more, which were heard of before these\n\
+             no key    c at 10.0.0.3:7101, heard 250.0ms ago\n\
              1 uses 22222222 still\n"
         );
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-use crate::protocol::MemberChange;
+use crate::protocol::{Member, MemberChange};
 use crate::settings::Context;
 use crate::settings::ask::{ChangeMembersSettings, MembersSettings};
 
@@ -13,27 +13,28 @@ use crate::settings::ask::{ChangeMembersSettings, MembersSettings};
 pub(super) async fn run(settings: MembersSettings, context: Context) -> Result<Exit, Failure> {
     let members = settings.backend.members(&context.origins).await?;
     let text = if context.json {
-        let all: Vec<Value> = members
-            .all
-            .iter()
-            .map(|member| {
-                json!({
-                    "name": member.name.as_str(),
-                    "address": member.address,
-                    "state": member.state,
-                    "text": member.text,
-                })
-            })
-            .collect();
+        let all = objects(&members.all);
         format!("{}\n", json!({"members": all, "quorum": members.failure.is_none()}))
     } else {
-        let line = |member: &crate::protocol::Member| {
-            format!("{} at {} {}\n", member.name, member.address, member.text)
-        };
+        let line =
+            |member: &Member| format!("{} at {} {}\n", member.name, member.address, member.text);
         members.all.iter().map(line).collect()
     };
     output::print(&text)?;
     members.failure.map_or(Ok(Exit::Done), Err)
+}
+
+/// Each member, for programs.
+pub(super) fn objects(members: &[Member]) -> Vec<Value> {
+    let object = |member: &Member| {
+        json!({
+            "name": member.name.as_str(),
+            "address": member.address,
+            "state": member.state,
+            "text": member.text,
+        })
+    };
+    members.iter().map(object).collect()
 }
 
 /// Has a member added or removed.

@@ -5,11 +5,15 @@
 
 pub mod completions;
 mod demo;
+mod health;
 mod keys;
 mod leader;
+mod lists;
 mod members;
 mod node;
 mod observe;
+mod order;
+mod recover;
 mod run;
 mod signals;
 mod simulate;
@@ -33,6 +37,8 @@ use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::invocation::{Command, Invocation};
 use crate::protocol::{self, Registry};
+use crate::settings::node::NodeStatusSettings;
+use crate::settings::order::{HandOverSettings, ResignSettings};
 use crate::stderr;
 
 /// Carries out one command.
@@ -45,15 +51,31 @@ pub fn dispatch(invocation: Invocation, registry: Registry) -> Result<Exit, Fail
     match invocation.command {
         Command::Run(settings) => block_on(run::run(settings, context)),
         Command::Node(settings) => block_on(node::run(settings, context)),
-        Command::NodeStatus(settings) => block_on(status::run(settings, context)),
+        Command::NodeStatus(NodeStatusSettings::Here(settings)) => {
+            block_on(status::run(settings, context))
+        }
+        Command::NodeStatus(NodeStatusSettings::Elsewhere(settings)) => {
+            block_on(health::run(settings, context))
+        }
         Command::NodeWaitSafe(settings) => block_on(wait_safe::run(settings, context)),
+        Command::NodeRecover(settings) => recover::run(&settings, &context),
         Command::Leader(settings) => block_on(leader::run(settings, context)),
         Command::Observe(settings) => block_on(observe::run(settings, context)),
         Command::Verify(settings) => block_on(verify::run(settings, context)),
+        Command::Elections(settings) => block_on(lists::elections(settings, context)),
+        Command::Candidates(settings) => block_on(lists::candidates(settings, context)),
         Command::Members(settings) => block_on(members::run(settings, context)),
         Command::ChangeMembers(settings) => block_on(members::change(settings, context)),
-        Command::Resign(settings) => block_on(tell::resign(settings, context)),
-        Command::Transfer(settings) => block_on(tell::transfer(settings, context)),
+        Command::Resign(ResignSettings::Here(settings)) => {
+            block_on(tell::resign(settings, context))
+        }
+        Command::Transfer(HandOverSettings::Here(settings)) => {
+            block_on(tell::transfer(settings, context))
+        }
+        Command::Resign(ResignSettings::Elsewhere(settings))
+        | Command::Transfer(HandOverSettings::Elsewhere(settings)) => {
+            block_on(order::run(settings, context))
+        }
         Command::Completions(shell) => completions::run(shell, registry),
         Command::KeysNew(settings) => keys::new(&settings, &context),
         Command::KeysIssue(settings) => keys::issue(&settings, &context),
@@ -69,7 +91,10 @@ fn block_on(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit
         let what = format!("the runtime cannot be made: {error}");
         Failure::new(Exit::System, what, "look at the limits of this process")
     })?;
-    runtime.block_on(command)
+    let ended = runtime.block_on(command);
+    // A look-up that a name server leaves unanswered keeps nobody waiting.
+    runtime.shutdown_background();
+    ended
 }
 
 fn log(level: LevelFilter) {
@@ -84,6 +109,8 @@ fn log(level: LevelFilter) {
     let quiet = protocol::ALL.iter().flat_map(|protocol| protocol.quiet());
     let targets = targets.with_targets(quiet.map(|target| (*target, others.min(events))));
     let targets = targets.with_target(tenure::driver::LOG, events);
+    // These in full.
+    let targets = targets.with_target(tenure::nerio::NOTICES, LevelFilter::OFF);
     let lines = tracing_subscriber::fmt::layer().with_writer(|| stderr::Lines).with_ansi(false);
     // A second one in the same process, as in tests, changes nothing.
     let _ = tracing_subscriber::registry().with(lines.with_filter(targets)).try_init();

@@ -18,7 +18,14 @@ pub(super) async fn resign(settings: TellSettings, context: Context) -> Result<E
     let socket = control::find_leader(&settings, &context.origins).await?;
     if settings.all {
         let answer = control::ask(&socket, &Request::ResignAll).await?;
-        return say(&context, &answer, "gave back all of it", "; it stands for it again");
+        let roles = answer["roles"].as_array().into_iter().flatten();
+        let roles: Vec<String> = roles.map(ToString::to_string).collect();
+        let done = match &*roles {
+            [] => "led no role, and has joined again".to_owned(),
+            [role] => format!("gave back role {role}, and stands for it again"),
+            roles => format!("gave back roles {}, and stands for them again", roles.join(", ")),
+        };
+        return say(&context, &answer, &done, "");
     }
     let answer = control::ask(&socket, &Request::Resign).await?;
     let next = match answer["rank"].as_u64() {

@@ -92,8 +92,14 @@ async fn exchange(
             return Failure::new(Exit::System, what, fix);
         }
         let what = format!("nobody answers at the control socket {}: {error}", path.display());
-        let fix = "start it, or give --control PATH; if it runs and its socket was removed, it \
-                   makes that again within a second, or warns why it cannot";
+        let fix = match a_role_of(path) {
+            Some(one) => {
+                format!("each role of a process has a socket of its own: {}", one.display())
+            }
+            None => "start it, or give --control PATH; if it runs and its socket was removed, it \
+                     makes that again within a second, or warns why it cannot"
+                .to_owned(),
+        };
         Failure::new(Exit::Unreachable, what, fix)
     };
     let exchange = told(path, patience, talk(path, request));
@@ -104,6 +110,19 @@ async fn exchange(
         Ok(Err(refused)) => Err(refused),
         Err(error) => Err(unreachable(error)),
     })
+}
+
+/// The first socket `PATH.0`, `PATH.1`, … that is there: those of a process with several roles.
+fn a_role_of(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let role = |file: PathBuf| {
+        let role = file.file_name()?.to_str()?.strip_prefix(name)?.strip_prefix('.')?;
+        Some((role.parse::<u32>().ok()?, file))
+    };
+    let directory = path.parent().filter(|of| !of.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    let files = directory.read_dir().ok()?.flatten().map(|entry| entry.path());
+    files.filter_map(role).min().map(|(_, file)| file)
 }
 
 /// One request, and its answer.
@@ -271,7 +290,8 @@ fn sockets(directory: &Path, prefix: &str) -> impl Iterator<Item = fs::DirEntry>
 }
 
 const ELSEWHERE: &str = "run this on the machine of the leader (tenure leader prints who it is), \
-                         as the same user, or give --control PATH; a runner whose socket was \
+                         as the same user, or give --control PATH, or --remote where \
+                         the protocol has orders from elsewhere; a runner whose socket was \
                          removed makes it again within a second, or warns why it cannot";
 
 fn nobody(settings: &TellSettings, running: &[String]) -> Failure {

@@ -76,7 +76,7 @@ fn parts(list: &str) -> BTreeSet<&str> {
 /// In words: which candidate it is, for what, and by which protocol.
 pub(super) fn runner(status: &Value) -> Option<String> {
     let text = |field: &str| status[field].as_str().map(clipped);
-    let realm = ["cluster", "namespace"].iter().find_map(|field| {
+    let realm = ["cluster", "namespace", "group"].iter().find_map(|field| {
         let name = text(field).filter(|name| !name.is_empty())?;
         Some(format!(", {field} {name}"))
     });

@@ -31,6 +31,8 @@ const LOOK: Duration = Duration::from_secs(1);
 pub struct Asked {
     /// What is asked for.
     pub request: Request,
+    /// Only of the leadership with this fence, if that is said.
+    pub only: Option<u64>,
     /// Takes the answer.
     pub reply: oneshot::Sender<Answer>,
 }
@@ -40,6 +42,7 @@ pub struct Asked {
 pub struct Server {
     _place: Arc<Mutex<SocketFile>>,
     requests: mpsc::Receiver<Asked>,
+    sender: mpsc::Sender<Asked>,
     /// Ends when it is dropped.
     accepting: JoinSet<()>,
     slots: Arc<Semaphore>,
@@ -54,9 +57,14 @@ impl Server {
         let slots = Arc::new(Semaphore::new(AT_ONCE as usize));
         let place = Arc::new(Mutex::new(place));
         let mut accepting = JoinSet::new();
-        let service = Service { requests: sender, slots: Arc::clone(&slots) };
+        let service = Service { requests: sender.clone(), slots: Arc::clone(&slots) };
         accepting.spawn(keep(Arc::downgrade(&place), listener, service));
-        Ok(Self { _place: place, requests, accepting, slots })
+        Ok(Self { _place: place, requests, sender, accepting, slots })
+    }
+
+    /// Takes requests that came another way.
+    pub fn sender(&self) -> mpsc::Sender<Asked> {
+        self.sender.clone()
     }
 
     /// The next request. Cancel safe.
@@ -148,7 +156,7 @@ async fn answer(mut stream: UnixStream, requests: mpsc::Sender<Asked>) -> io::Re
     let answer = match serde_json::from_str(&line) {
         Ok(request) => {
             let (reply, answer) = oneshot::channel();
-            let sent = requests.send(Asked { request, reply }).await.is_ok();
+            let sent = requests.send(Asked { request, only: None, reply }).await.is_ok();
             match answer.await {
                 Ok(answer) if sent => answer,
                 _ => refused("it is ending", "try again if it should still run"),

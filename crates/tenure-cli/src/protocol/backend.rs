@@ -9,10 +9,17 @@ use tenure::{
     AtMostOne, Election, ElectionName, Fence, Leader, LeaderView, MayOverlap, NodeName, Observer,
     SafetyClass, Time, View, Waiting,
 };
+use tokio::sync::mpsc;
 
+use super::lists::{ListedCandidate, ListedElection, Listing};
+use super::orders::{Ended, Wish};
+use crate::control::Asked;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Origins;
+
+/// How long it takes at most until others know that this side has given up, or that is waited for.
+pub(super) const OTHERS_KNOW: Duration = Duration::from_secs(10);
 
 /// The checked settings of one protocol: with whom a command elects or asks.
 pub trait Backend: Debug {
@@ -21,6 +28,11 @@ pub trait Backend: Debug {
 
     /// How long before the end of its lease a leader's work is ended by force.
     fn kill_margin(&self) -> Duration;
+
+    /// How long a process that is asked to end takes at most: CMD ends, and others know.
+    fn ends_within(&self) -> Duration {
+        self.grace() + self.kill_margin() + OTHERS_KNOW
+    }
 
     /// How long to ask before it is unknown who leads.
     fn patience(&self) -> Duration;
@@ -61,6 +73,33 @@ pub trait Backend: Debug {
     /// The members, and how each does: asked only where [`can`](super::Protocol::can) says so.
     fn members<'a>(&'a self, _: &'a Origins) -> Later<'a, Result<Members, Failure>> {
         Box::pin(async { Err(unsupported("tenure members")) })
+    }
+
+    /// Which elections there are: asked only where [`can`](super::Protocol::can) says so.
+    fn elections<'a>(
+        &'a self,
+        _: &'a Origins,
+    ) -> Later<'a, Result<Listing<ListedElection>, Failure>> {
+        Box::pin(async { Err(unsupported("tenure elections")) })
+    }
+
+    /// Who wants to lead `election`: asked only where [`can`](super::Protocol::can) says so.
+    fn candidates<'a>(
+        &'a self,
+        _election: &'a ElectionName,
+        _: &'a Origins,
+    ) -> Later<'a, Result<Listing<ListedCandidate>, Failure>> {
+        Box::pin(async { Err(unsupported("tenure candidates")) })
+    }
+
+    /// Has whoever leads step down, wherever it is: asked only where
+    /// [`can`](super::Protocol::can) says so.
+    fn end_leadership<'a>(
+        &'a self,
+        _: &'a Wish,
+        _: &'a Origins,
+    ) -> Later<'a, Result<Ended, Failure>> {
+        Box::pin(async { Err(unsupported("orders from elsewhere")) })
     }
 
     /// Changes who the members are: asked only where [`can`](super::Protocol::can) says so.
@@ -108,6 +147,9 @@ pub trait Participant {
     /// One election.
     fn election(&self, name: &ElectionName) -> AnyElection;
 
+    /// Whether its driver still runs, once that has answered: it does soon, if it works.
+    fn alive(&self) -> Later<'_, bool>;
+
     /// Resolves when nothing that is asked from now on can ever be answered, with what to do
     /// about it. Meanwhile it warns of what may pass.
     fn permanent_failure(&self) -> Later<'static, Failure>;
@@ -144,9 +186,19 @@ pub trait Participant {
         Box::pin(std::future::ready(()))
     }
 
+    /// What else may be behind `waiting` than it says.
+    fn may_be(&self, _: &Waiting) -> Option<&'static str> {
+        None
+    }
+
     /// What keeps it from the others now, and for how long already.
     fn trouble(&self) -> Option<String> {
         None
+    }
+
+    /// What an operator is to look at now, in the status of a runner.
+    fn worth_a_look(&self) -> Later<'static, Option<String>> {
+        at_once(self.trouble())
     }
 
     /// What to do about a campaign that was refused for this reason.
@@ -185,6 +237,12 @@ pub trait Participant {
     /// known.
     fn table(&self) -> Later<'_, Option<Table>> {
         at_once(None)
+    }
+
+    /// Hands what others order over the network in to the runner of `election`, for as long as it
+    /// is polled.
+    fn orders(&self, _: &ElectionName, _: mpsc::Sender<Asked>) -> Option<Later<'static, ()>> {
+        None
     }
 
     /// Asks `leader` itself whether it leads `election`: called only where

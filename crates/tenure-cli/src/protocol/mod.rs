@@ -19,8 +19,10 @@
 pub mod allcall;
 mod backend;
 pub mod etcd;
+pub mod lists;
 pub mod nele;
 pub mod nerio;
+pub mod orders;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod outage;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
@@ -161,6 +163,10 @@ pub enum Purpose<'a> {
     Ask(&'a ElectionName),
     /// To ask the members how they do, of this election where it has members of its own.
     Members(Option<&'a ElectionName>),
+    /// To have whoever leads this election step down.
+    Order(&'a ElectionName),
+    /// To ask which elections there are, of those that may be asked about.
+    Elections,
 }
 
 impl<'a> Purpose<'a> {
@@ -168,8 +174,10 @@ impl<'a> Purpose<'a> {
     #[must_use]
     pub const fn election(self) -> Option<&'a ElectionName> {
         match self {
-            Self::Campaign(election) | Self::Ask(election) => Some(election),
-            Self::Members(_) => None,
+            Self::Campaign(election) | Self::Ask(election) | Self::Order(election) => {
+                Some(election)
+            }
+            Self::Members(_) | Self::Elections => None,
         }
     }
 }
@@ -202,12 +210,16 @@ pub struct Capabilities {
     pub members: bool,
     /// Members can be added and removed.
     pub change_members: bool,
+    /// Elections can be listed, and those who want one.
+    pub elections: bool,
+    /// A leader can be told from elsewhere to resign or to hand over.
+    pub orders: bool,
 }
 
 impl Capabilities {
     /// Each of them with its name.
     #[must_use]
-    pub const fn named(self) -> [(&'static str, bool); 7] {
+    pub const fn named(self) -> [(&'static str, bool); 9] {
         [
             ("fence", self.fence),
             ("priority", self.priority),
@@ -216,6 +228,8 @@ impl Capabilities {
             ("several leaders", self.several_leaders),
             ("members", self.members),
             ("change members", self.change_members),
+            ("elections", self.elections),
+            ("orders from elsewhere", self.orders),
         ]
     }
 }
@@ -244,12 +258,17 @@ pub struct Realm {
 }
 
 impl Realm {
-    /// Reads it.
-    pub fn read(layers: &mut Layers<'_>, protocol: &dyn Protocol) -> Result<Self, Failure> {
+    /// Reads it. Where nothing else says it, the name of the election, without a role, does.
+    pub fn read(
+        layers: &mut Layers<'_>,
+        protocol: &dyn Protocol,
+        election: &ElectionName,
+    ) -> Result<Self, Failure> {
         let spec = protocol.realm();
         let name = match spec.default {
-            // The election says it, and names the sockets as well.
-            Default::Follows(_) => layers.text_if_set(spec)?.unwrap_or_default(),
+            Default::Follows(_) => {
+                layers.text_if_set(spec)?.unwrap_or_else(|| election.to_string())
+            }
             _ => layers.text_of(spec)?,
         };
         let roster = match protocol.roster() {

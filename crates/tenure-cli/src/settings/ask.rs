@@ -11,7 +11,7 @@ use crate::failure::{Failure, quoted};
 use crate::protocol::{Backend, MemberChange, Protocol, Purpose, Realm, whole};
 use crate::{args, control};
 
-/// What `tenure leader`, `observe` or `verify` was asked, checked.
+/// What `tenure leader`, `observe`, `verify` or `candidates` was asked, checked.
 #[derive(Debug)]
 pub struct AskSettings {
     /// How a leader is found.
@@ -21,7 +21,7 @@ pub struct AskSettings {
     /// About what.
     pub election: ElectionName,
     /// How long to wait for a leader; `None` takes the first answer. Always `None` for
-    /// `observe`.
+    /// `observe` and `candidates`.
     pub wait: Option<Duration>,
 }
 
@@ -45,6 +45,15 @@ impl AskSettings {
         Self::of(layers, protocol, election, true)
     }
 
+    /// The same for `candidates`.
+    pub fn candidates(layers: &mut Layers<'_>) -> Result<Self, Failure> {
+        let election = layers.required(&table::ELECTION)?;
+        let protocol = layers.protocol()?;
+        let fix = "ask tenure leader, which says who leads";
+        supported(layers, "a list of candidates", protocol, protocol.can().elections, fix)?;
+        Self::of(layers, protocol, election, false)
+    }
+
     fn of(
         layers: &mut Layers<'_>,
         protocol: &'static dyn Protocol,
@@ -54,6 +63,24 @@ impl AskSettings {
         let backend = protocol.backend(layers, Purpose::Ask(&election))?;
         let wait = if waits { layers.optional(&table::WAIT)? } else { None };
         Ok(Self { protocol, backend, election, wait })
+    }
+}
+
+/// What `tenure elections` was asked, checked.
+#[derive(Debug)]
+pub struct ElectionsSettings {
+    /// Whose elections.
+    pub backend: Box<dyn Backend>,
+}
+
+impl ElectionsSettings {
+    /// Reads and checks them.
+    pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
+        let protocol = layers.protocol()?;
+        let fix = "ask tenure leader about each election";
+        supported(layers, "a list of elections", protocol, protocol.can().elections, fix)?;
+        let backend = protocol.backend(layers, Purpose::Elections)?;
+        Ok(Self { backend })
     }
 }
 
@@ -117,7 +144,7 @@ fn member(layers: &Layers<'_>) -> Result<NodeName, Failure> {
 }
 
 /// Refuses a command that the protocol does not have.
-fn supported(
+pub(super) fn supported(
     layers: &Layers<'_>,
     command: &str,
     protocol: &dyn Protocol,
@@ -187,7 +214,7 @@ impl TellSettings {
             None => None,
         };
         let election = whole(&election, role);
-        let realm = Realm::read(layers, protocol)?;
+        let realm = Realm::read(layers, protocol, &election)?;
         let runner = match layers.optional(&table::CONTROL)? {
             Some(path) => Runner::Socket(path),
             None => Runner::Among {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tenure::nerio::keys::ApplicationKey;
+use tenure::nerio::keys::{ApplicationKey, Grant};
 use tenure_core::ClusterName;
 
 use super::{Layers, table};
@@ -41,19 +41,25 @@ impl IssueKeySettings {
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let application = layers.required(&table::APP)?;
         let elections = layers.required(&table::ELECTIONS)?;
+        let rights = layers.required(&table::RIGHTS)?;
         let out = layers.optional(&table::OUT)?;
         let Some(given) = keys::read(layers)? else {
             let mut failure = layers.missing(&table::KEY_FILE.spec);
             failure.fix += ", or set TENURE_KEYS: the key of the cluster, from tenure keys new";
             return Err(failure);
         };
-        let key = given.keys.issue(application, elections);
+        let key = given.keys.issue_with(Grant { application, elections, rights });
         let Some(key) = key else {
             let what = "the key is that of an application, from which no others are made";
             let fix = "give the key of the cluster, which tenure keys new made";
             let failure = Failure::usage(what, fix);
             return Err(layers.origins.explain(failure, &keys::NAMES));
         };
+        let key = key.map_err(|error| {
+            let fix = "name fewer elections, or give them and the application shorter names";
+            let failure = Failure::usage(error.to_string(), fix);
+            layers.origins.explain(failure, &["elections", "app"])
+        })?;
         Ok(Self { key, out })
     }
 }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tenure::nerio::keys::Right;
 use tenure_core::NodeName;
 
-use super::{Layers, Realms, table};
+use super::{Layers, Realms, order, table};
 use crate::control;
 use crate::failure::Failure;
 use crate::protocol::nerio::keys::check_rights;
@@ -32,6 +33,40 @@ impl NodeSettings {
 }
 
 /// What `tenure node status` was asked to do, checked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NodeStatusSettings {
+    /// Of a node of this machine, or a runner.
+    Here(StatusSettings),
+    /// Of the members, over the network.
+    Elsewhere(HealthSettings),
+}
+
+/// Which members are asked how they do, checked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HealthSettings {
+    /// The members.
+    pub cluster: Cluster,
+    /// The one that is shown alone.
+    pub name: Option<NodeName>,
+}
+
+impl NodeStatusSettings {
+    /// Reads and checks them.
+    pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
+        if !layers.required(&table::REMOTE)? {
+            return StatusSettings::read(layers).map(Self::Here);
+        }
+        order::no_control(layers)?;
+        let name = layers.optional(&table::NAME)?;
+        let cluster = Cluster::read(layers, None)?;
+        if let Some(name) = &name {
+            cluster.member(name, &layers.origins)?;
+        }
+        Ok(Self::Elsewhere(HealthSettings { cluster, name }))
+    }
+}
+
+/// Where the one is asked that tells on this machine how it does, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StatusSettings {
     /// The control socket: of the node that is named, or any that is given, of a runner, too.
@@ -74,7 +109,7 @@ impl WaitSafeSettings {
         let name = layers.required(&table::NAME)?;
         let cluster = Cluster::read(layers, None)?;
         cluster.member(&name, &layers.origins)?;
-        check_rights(cluster.keys.as_ref(), None, &layers.origins)?;
+        check_rights(cluster.keys.as_ref(), Right::Ask, None, &layers.origins)?;
         let wait = layers.optional(&table::WAIT)?;
         Ok(Self { name, cluster, wait })
     }

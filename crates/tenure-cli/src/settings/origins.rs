@@ -26,6 +26,13 @@ impl Origins {
         self.entry(setting.spec.name).map(|entry| &entry.origin)
     }
 
+    /// The value of a setting, if it stood on the command line.
+    #[must_use]
+    pub fn by_flag(&self, name: &str) -> Option<&str> {
+        let entry = self.entry(name).filter(|entry| matches!(entry.origin, Origin::Flag(_)))?;
+        entry.value.as_deref()
+    }
+
     /// Those of these settings that the user gave, with their values.
     #[must_use]
     pub fn given(&self, names: &[&'static str]) -> Vec<(&'static str, String)> {

@@ -1,14 +1,16 @@
 //! One parser for each kind of value, whatever layer its text came from.
 
 use std::fmt::Display;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use tenure::nerio::keys::{Elections, ElectionsError};
-use tenure_core::nerio::Member;
-use tenure_core::{ClusterName, Drift, ElectionName, NameError, NodeName, Value};
+use tenure::nerio::keys::{Elections, ElectionsError, Rights, RightsError};
+use tenure::nerio::state::Recovery;
+use tenure::settings::DurationError;
+use tenure_core::nerio::{HostPort, HostPortError, Member, MemberError};
+use tenure_core::{ClusterName, Drift, ElectionName, Fence, NameError, NodeName, Value};
 use tracing::level_filters::LevelFilter;
 
 use crate::near::nearest;
@@ -39,37 +41,14 @@ impl Refusal {
 
 /// A number with a unit: `500ms`, `5s`, `1m 30s`.
 pub fn duration(text: &str) -> Result<Duration, Refusal> {
-    use humantime::DurationError;
-    let fix = "write a number and a unit, such as 500ms, 5s or 2m";
-    let refuse = |what: String| Err(Refusal::new(what, fix));
-    if text.trim_start().starts_with('-') {
-        return refuse("a span of time is not negative".into());
-    }
-    match humantime::parse_duration(text) {
-        Ok(span) => Ok(span),
-        Err(DurationError::Empty) => refuse("it is empty".into()),
-        Err(DurationError::UnknownUnit { unit, .. }) if unit.is_empty() => {
-            refuse("it has no unit".into())
-        }
-        Err(DurationError::UnknownUnit { unit, .. }) => {
-            refuse(format!("the unit {unit:?} is unknown"))
-        }
-        Err(DurationError::NumberOverflow) => {
-            refuse("the number is too large, or finer than a nanosecond".into())
-        }
-        Err(DurationError::InvalidCharacter(_) | DurationError::NumberExpected(_)) => {
-            refuse("it is not a number with a unit".into())
-        }
-    }
+    tenure::settings::duration(text)
+        .map_err(|error| Refusal::new(error.to_string(), DurationError::FIX))
 }
 
 /// A span of time above zero.
 pub fn positive_duration(text: &str) -> Result<Duration, Refusal> {
     match duration(text)? {
-        Duration::ZERO => Err(Refusal::new(
-            "it must be more than zero",
-            "write a number and a unit, such as 500ms, 5s or 2m",
-        )),
+        Duration::ZERO => Err(Refusal::new("it must be more than zero", DurationError::FIX)),
         span => Ok(span),
     }
 }
@@ -101,6 +80,22 @@ pub fn node(text: &str) -> Result<NodeName, Refusal> {
     NodeName::new(text).map_err(|error| refused(&error, NodeName::MAX_BYTES))
 }
 
+/// Names of members, with commas.
+pub fn nodes(text: &str) -> Result<Vec<NodeName>, Refusal> {
+    text.split(',').map(|name| node(name.trim())).collect()
+}
+
+/// What fences begin above.
+pub fn fence_floor(text: &str) -> Result<Fence, Refusal> {
+    let max = Recovery::FLOOR_MAX;
+    let floor = whole(text, max.number()).map(Fence::new)?;
+    if floor > max {
+        let range = format!("from 0 to {max}");
+        return Err(Refusal::new(format!("it is not {range}"), format!("write a number {range}")));
+    }
+    Ok(floor)
+}
+
 /// The name of a cluster.
 pub fn cluster(text: &str) -> Result<ClusterName, Refusal> {
     ClusterName::new(text).map_err(|error| refused(&error, ClusterName::MAX_BYTES))
@@ -116,6 +111,13 @@ pub fn elections(text: &str) -> Result<Elections, Refusal> {
 /// Why a name is not mended for one candidate alone.
 pub const ANOTHER: &str = "another name is another election";
 
+/// What a key allows.
+pub fn rights(text: &str) -> Result<Rights, Refusal> {
+    text.parse().map_err(|error: RightsError| {
+        Refusal::new(error.to_string(), "list some of contend, ask, resign, with commas between")
+    })
+}
+
 /// What a candidate wants others to know of it.
 pub fn value(text: &str) -> Result<Value, Refusal> {
     Value::new(text).map_err(|error| refused(&error, Value::MAX_BYTES))
@@ -130,56 +132,38 @@ fn refused(error: &NameError, max: usize) -> Refusal {
     Refusal::new(error.to_string(), fix)
 }
 
-/// An address to bind or to send to: an IP address and a port.
+/// An address to bind: an IP address and a port.
 pub fn address(text: &str) -> Result<SocketAddr, Refusal> {
     let fix = "write an IP address and a port, such as 127.0.0.1:7101 or [::1]:7101";
-    if let Ok(address) = text.parse() {
-        return Ok(address);
-    }
-    if text.is_empty() {
-        return Err(Refusal::new("the address is empty", fix));
-    }
-    if text.parse::<IpAddr>().is_ok() {
-        return Err(Refusal::new(format!("the address {text} has no port"), fix));
-    }
-    let (host, port) = text.rsplit_once(':').unwrap_or((text, ""));
-    let what = if port.is_empty() {
-        format!("the address {text:?} has no port")
-    } else if port.parse::<u16>().is_err() {
-        format!("the port {port:?} is not a number from 1 to 65535")
-    } else if host.parse::<IpAddr>().is_ok() {
-        format!("the IPv6 address {host:?} needs brackets before its port")
-    } else {
-        format!("{host:?} is not an IP address (names are not looked up)")
+    let host = match text.parse::<HostPort>() {
+        Ok(place) => match (place.literal(), place.name()) {
+            (Some(address), _) => return Ok(address),
+            (None, name) => name.unwrap_or_default().to_owned(),
+        },
+        Err(HostPortError::Host { host, .. }) => host,
+        Err(error) => return Err(Refusal::new(error.to_string(), fix)),
     };
+    let what = format!("{host:?} is not an IP address (what is bound is not looked up)");
     Err(Refusal::new(what, fix))
 }
 
-/// `a=127.0.0.1:7101,b=…`; spaces around names and addresses are ignored.
+/// `a=127.0.0.1:7101,b=db-2.internal:7101`; spaces around names and addresses are ignored.
 pub fn members(text: &str) -> Result<Vec<Member>, Refusal> {
-    if text.trim().is_empty() {
-        return Ok(Vec::new());
-    }
-    text.split(',').map(one_member).collect()
-}
-
-fn one_member(text: &str) -> Result<Member, Refusal> {
-    let Some((name, address)) = text.split_once('=') else {
-        return Err(Refusal::new(
-            format!("the member {:?} has no `=`", text.trim()),
-            "write name=address for each member, such as a=127.0.0.1:7101,b=127.0.0.1:7102",
-        ));
-    };
-    member(name.trim(), address.trim())
+    tenure_core::nerio::members(text).map_err(|error| of_member(&error))
 }
 
 /// One member from its name and its address.
 pub fn member(name: &str, address: &str) -> Result<Member, Refusal> {
-    let of = |refusal: Refusal| Refusal {
-        what: format!("member {name:?}: {}", refusal.what),
-        ..refusal
+    Member::new(name, address).map_err(|error| of_member(&error))
+}
+
+fn of_member(error: &MemberError) -> Refusal {
+    let fix = match error {
+        MemberError::NoAddress(_) => MemberError::FIX.to_owned(),
+        MemberError::Name { error, .. } => refused(error, NodeName::MAX_BYTES).fix,
+        MemberError::Address { .. } => HostPortError::FIX.to_owned(),
     };
-    Ok(Member { name: node(name).map_err(of)?, address: self::address(address).map_err(of)? })
+    Refusal::new(error.to_string(), fix)
 }
 
 /// A path in the file system.
@@ -286,12 +270,12 @@ mod tests {
     #[test]
     fn an_address_says_what_it_lacks() {
         for (text, what) in [
-            ("127.0.0.1", "the address 127.0.0.1 has no port"),
+            ("127.0.0.1", "the address \"127.0.0.1\" has no port"),
             ("127.0.0.1:", "the address \"127.0.0.1:\" has no port"),
             ("127.0.0.1:70000", "the port \"70000\" is not a number from 1 to 65535"),
-            ("localhost:1", "\"localhost\" is not an IP address (names are not looked up)"),
+            ("localhost:1", "\"localhost\" is not an IP address (what is bound is not looked up)"),
             ("fe80::1:2:x", "the port \"x\" is not a number from 1 to 65535"),
-            ("::1", "the address ::1 has no port"),
+            ("::1", "the address \"::1\" has no port"),
             ("", "the address is empty"),
         ] {
             assert_eq!(address(text).unwrap_err().what, what, "{text}");

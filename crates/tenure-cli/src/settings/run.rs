@@ -49,7 +49,7 @@ pub struct RunRole {
 }
 
 /// CMD, which was there and executable a moment ago.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct CommandLine {
     /// The file to execute.
     pub program: PathBuf,
@@ -76,7 +76,7 @@ impl RunSettings {
             false => None,
         };
         let once = layers.required(&table::ONCE)?;
-        let realm = Realm::read(layers, protocol)?;
+        let realm = Realm::read(layers, protocol, &election)?;
         let backend = protocol.backend(layers, Purpose::Campaign(&election))?;
         let parts = backend.parts(&election);
         let controls =
@@ -144,6 +144,10 @@ fn filled(arg: &OsStr, number: &str) -> OsString {
 fn command_line(layers: &Layers<'_>) -> Result<CommandLine, Failure> {
     let mut words = layers.flags().get_many(args::COMMAND).into_iter().flatten().cloned();
     let Some(name) = words.next() else {
+        if layers.flags().get_flag(table::SHOW_SETTINGS.spec.name) {
+            // Nothing will run.
+            return Ok(CommandLine::default());
+        }
         return Err(Failure::usage(
             "there is no CMD to run while leading",
             "put it at the end, after --: tenure run --election NAME … -- CMD ARGS",

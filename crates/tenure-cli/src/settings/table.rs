@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenure::nerio::keys::Elections;
-use tenure_core::{ClusterName, Drift, ElectionName, NodeName, Value};
+use tenure::nerio::keys::{Elections, Rights};
+use tenure_core::{ClusterName, Drift, ElectionName, Fence, NodeName, Value};
 use tracing::level_filters::LevelFilter;
 
 use super::{Default, Reach, Spec, parse};
@@ -27,6 +27,7 @@ const OUTPUT: &str = "Settings and output";
 
 /// Why a wish for one invocation has no variable and no key.
 pub const ONE_CALL: Reach = Reach::Flag("it is meant for one invocation");
+const WORD: Reach = Reach::Flag("it is your word, for what is so now");
 const ON_PURPOSE: Reach =
     Reach::Flag("left in a variable or a file, it would pass off a lost directory as a new one");
 
@@ -68,6 +69,16 @@ crate::settings! {
         parse::switch, plain,
         "No state directory: every restart waits out the longest lease, and two restarts at \
          once can stop elections";
+    LOST: Vec<NodeName> = "lost" "LIST" List, ONE_CALL, Nothing, WHAT,
+        parse::nodes, nodes,
+        "The members whose state directories are lost, or that never come back: a,b";
+    ALL_LEADERS_STOPPED: bool = "all-leaders-stopped" "" Switch, WORD, Text("false"), WHAT,
+        parse::switch, plain,
+        "Your word that every tenure run and every node of this cluster is stopped, wherever it is";
+    FENCE_FLOOR: Fence = "fence-floor" "N" Number, ONE_CALL,
+        Follows("milliseconds since 1970, or what the directory holds if that is more"), WHAT,
+        parse::fence_floor, plain,
+        "What fences go on above: no lost member handed out a higher one. The same for all members";
     EVERY_ROLE: bool = "all" "" Switch, ONE_CALL, Text("false"), WHAT,
         parse::switch, plain,
         "Where an election has roles: stop every CMD of that process, give back all that it holds, \
@@ -75,6 +86,14 @@ crate::settings! {
     TO: NodeName = "to" "NAME" Text, ONE_CALL, Nothing, WHAT,
         parse::node, plain,
         "The waiting candidate that leads next";
+    REMOTE: bool = "remote" "" Switch, ONE_CALL, Text("false"), WHAT,
+        parse::switch, plain,
+        "Over the network, through the members, wherever it runs, instead of by its control \
+         socket on this machine";
+    TIMEOUT: Duration = "timeout" "DURATION" Text, ONE_CALL, Text("1m 30s"), WHAT,
+        parse::positive_duration, span,
+        "With --remote: how long the leader may take to step down; of transfer, unless --wait says \
+         it";
     WAIT: Duration = "wait" "DURATION" Text, ONE_CALL, Nothing, WHAT,
         parse::duration, span,
         "How long to wait; the last answers may take a second more. Below stands what holds \
@@ -125,12 +144,17 @@ crate::settings! {
         "The name of the application: 1 to 64 bytes of letters, digits and . _ -";
     ELECTIONS: Elections = "elections" "LIST" Text, ONE_CALL, Nothing, WHAT,
         parse::elections, plain,
-        "The elections in which it may contend, and of which it may ask: billing/*,audit or *";
+        "The elections that the key is for: billing/*,audit or *";
+    RIGHTS: Rights = "rights" "LIST" Text, ONE_CALL, Text("contend,ask"), WHAT,
+        parse::rights, plain,
+        "What the key allows in them: contend (to lead), ask (who leads, who waits), resign (to \
+         have leaders resign or hand over from elsewhere). With ask alone nobody can ever lead";
     OUT: PathBuf = "out" "FILE" Text, ONE_CALL, Nothing, OUTPUT,
         parse::path, path,
         "The file to make, which only its owner can read, instead of printing";
     LISTEN: SocketAddr = "listen" "ADDR" Text, Everywhere,
-        Follows("a node's address in the members list; else any free port"), NETWORK,
+        Follows("a node's address in the members list, of a name its port; else any free port"),
+        NETWORK,
         parse::address, plain,
         "The address to bind";
     CONFIG: PathBuf = "config" "FILE" Text, Process, Nothing, OUTPUT,
@@ -167,6 +191,13 @@ pub fn span(value: &Duration) -> String {
     humantime::format_duration(*value).to_string()
 }
 
+/// Writes names of members.
+#[expect(clippy::ptr_arg, reason = "the type of the setting")]
+fn nodes(value: &Vec<NodeName>) -> String {
+    let names: Vec<_> = value.iter().map(NodeName::as_str).collect();
+    names.join(",")
+}
+
 /// Writes a path.
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]
 #[must_use]
@@ -190,6 +221,18 @@ mod tests {
             }
         }
         assert!(count > 10);
+    }
+
+    /// A program reads with the library what the command reads.
+    #[test]
+    fn variables_of_the_library_are_settings() {
+        let hidden = super::super::tls::HIDDEN.map(|hidden| hidden.variable);
+        for variable in tenure::nerio::Settings::VARIABLES {
+            let name = variable.trim_start_matches("TENURE_").to_lowercase().replace('_', "-");
+            let spec = Registry(protocol::ALL).setting(&name);
+            let is_setting = spec.is_some_and(|spec| spec.variable().as_deref() == Some(variable));
+            assert!(is_setting || hidden.contains(&variable), "{variable}");
+        }
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+use tenure::settings::SecretFile;
 
 use super::{Layers, Origin, Setting, table};
 use crate::failure::{Failure, quoted, shell_word};
@@ -51,13 +52,6 @@ pub struct Hidden {
     /// Whether a file that others can read or change is refused.
     is_kept_from_others: bool,
 }
-
-/// Readable by every user, or writable by another than the owner. A group may read: services
-/// are given files so.
-const FOR_OTHERS: u32 = 0o026;
-
-/// More than any needs, and what is read at most.
-const BYTES_MAX: u64 = 4_096;
 
 /// A certificate for clients, in two PEM files. Read for each connection:
 /// they may be renewed.
@@ -148,26 +142,40 @@ impl Hidden {
         };
         layers.origins.note(name, Some("(not shown)".to_owned()), origin.clone());
         match text {
-            None => Err(self.unusable("is not UTF-8", &origin)),
-            Some(text) if text.is_empty() => Err(self.unusable("is empty", &origin)),
+            None => Err(self.unusable("is not UTF-8", file.as_deref(), &origin)),
+            Some(text) if text.is_empty() => {
+                Err(self.unusable("is empty", file.as_deref(), &origin))
+            }
             Some(text) => Ok(Some(Found { text, origin, file })),
         }
     }
 
-    fn unusable(&self, what: &str, origin: &Origin) -> Failure {
-        Failure::usage(format!("the {} {what}", self.name), "correct it there").origin(origin)
+    fn unusable(&self, what: &str, file: Option<&Path>, origin: &Origin) -> Failure {
+        let place = self.place(file);
+        Failure::usage(format!("{place} {what}"), "correct it there").origin(origin)
+    }
+
+    /// What it is read from.
+    #[must_use]
+    pub fn place(&self, file: Option<&Path>) -> String {
+        match file {
+            Some(path) => {
+                format!("the {} file {}", self.name, quoted(&path.display().to_string()))
+            }
+            None => format!("the variable {}", self.variable),
+        }
     }
 
     /// What is in the file at `path`, if it is UTF-8.
     fn of_file(&self, path: &Path, layers: &mut Layers<'_>) -> Result<Option<String>, Failure> {
         let name = self.name;
-        let (bytes, mode) = contents(path).map_err(|what| {
+        let SecretFile { bytes, mode } = SecretFile::read(path).map_err(|what| {
             let what = format!("the {name} file {} {what}", quoted(&path.display().to_string()));
             let failure = Failure::usage(what, "name a file that this user may read");
             layers.origins.explain(failure, &[self.file.spec.name])
         })?;
         let what = format!("{name} file");
-        if self.is_kept_from_others && mode & FOR_OTHERS != 0 {
+        if self.is_kept_from_others && SecretFile::is_open(mode) {
             let fix = format!("take that away: chmod 600 {}", word(path));
             let failure = Failure::usage(for_others(&what, path, mode), fix);
             return Err(layers.origins.explain(failure, &[self.file.spec.name]));
@@ -178,26 +186,11 @@ impl Hidden {
 
     /// The same while a process runs, of a file that was read before; or what is wrong with it.
     pub fn reread(&self, path: &Path) -> Result<String, String> {
-        let (bytes, mode) = contents(path)?;
-        if self.is_kept_from_others && mode & FOR_OTHERS != 0 {
+        let SecretFile { bytes, mode } = SecretFile::read(path)?;
+        if self.is_kept_from_others && SecretFile::is_open(mode) {
             return Err(format!("others can read or change it, its mode is {mode:o}"));
         }
         String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
-    }
-}
-
-/// The bytes of a small file, and its mode; or why it is of no use.
-fn contents(path: &Path) -> Result<(Vec<u8>, u32), String> {
-    let (mut bytes, mut mode) = (Vec::new(), 0);
-    File::open(path)
-        .and_then(|file| {
-            mode = file.metadata()?.permissions().mode() & 0o7777;
-            file.take(BYTES_MAX + 1).read_to_end(&mut bytes)
-        })
-        .map_err(|error| format!("cannot be read: {error}"))?;
-    match bytes.len() as u64 > BYTES_MAX {
-        true => Err(format!("has more than {BYTES_MAX} bytes")),
-        false => Ok((bytes, mode)),
     }
 }
 
@@ -228,7 +221,7 @@ pub fn look_at(
 }
 
 fn warn_of_mode(layers: &mut Layers<'_>, what: &str, path: &Path, mode: u32) {
-    if mode & FOR_OTHERS == 0 {
+    if !SecretFile::is_open(mode) {
         return;
     }
     let others = for_others(what, path, mode);
@@ -269,7 +262,7 @@ fn password(layers: &mut Layers<'_>) -> Result<Option<(Secret, Option<PathBuf>)>
     match PASSWORD.read(layers)? {
         Some(found) if found.text.contains(char::is_control) => {
             let what = "holds a control character, such as the end of a line";
-            Err(PASSWORD.unusable(what, &found.origin))
+            Err(PASSWORD.unusable(what, found.file.as_deref(), &found.origin))
         }
         found => Ok(found.map(|Found { text, file, .. }| (Secret(text), file))),
     }

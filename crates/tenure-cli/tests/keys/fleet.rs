@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
-use std::net::{SocketAddr, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -10,22 +9,27 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
+use tenure_testkit::processes::Members;
 
 pub(crate) const NODES: [&str; 3] = ["a", "b", "c"];
 pub(crate) const LEASE: Duration = Duration::from_secs(3);
 
 /// Dropping it ends the processes.
 pub(crate) struct Fleet {
+    /// The command that processes are started with.
+    pub(crate) program: PathBuf,
     folder: TempDir,
-    pub(crate) addresses: Vec<SocketAddr>,
+    pub(crate) members: Members<3>,
     processes: BTreeMap<String, Child>,
+    /// Members as some processes have them.
+    lists: BTreeMap<String, String>,
 }
 
 impl Fleet {
     pub(crate) fn new() -> Self {
-        let sockets = NODES.map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
-        let addresses = sockets.iter().map(|socket| socket.local_addr().unwrap()).collect();
-        Self { folder: TempDir::new().unwrap(), addresses, processes: BTreeMap::new() }
+        let (folder, members) = (TempDir::new().unwrap(), Members::new(NODES));
+        let program = env!("CARGO_BIN_EXE_tenure").into();
+        Self { program, folder, members, processes: BTreeMap::new(), lists: BTreeMap::new() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -33,12 +37,16 @@ impl Fleet {
     }
 
     pub(crate) fn members(&self) -> String {
-        let members = NODES.iter().zip(&self.addresses);
-        members.map(|(name, address)| format!("{name}={address}")).collect::<Vec<_>>().join(",")
+        self.members.to_string()
+    }
+
+    /// What this process is to take for members.
+    pub(crate) fn misinform(&mut self, process: &str, members: String) {
+        self.lists.insert(process.to_owned(), members);
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        let mut command = Command::new(&self.program);
         command.args(arguments).current_dir(self.folder.path()).env_remove("TENURE_KEYS");
         command.env("XDG_RUNTIME_DIR", self.folder.path()).stdin(Stdio::null());
         command
@@ -63,6 +71,20 @@ impl Fleet {
         file.to_owned()
     }
 
+    /// That of another one with these rights, for the same elections.
+    pub(crate) fn issue_with(&self, from: &str, app: &str, rights: &str, file: &str) -> String {
+        let arguments = ["--key-file", from, "--app", app, "--elections", "billing/*"];
+        let more = ["--rights", rights, "--out", file];
+        let made = self.tenure(&[&["keys", "issue"], &arguments[..], &more].concat());
+        assert!(made.status.success(), "{made:?}");
+        file.to_owned()
+    }
+
+    /// The id of a process.
+    pub(crate) fn process(&self, process: &str) -> u32 {
+        self.processes[process].id()
+    }
+
     /// The key file of a process.
     pub(crate) fn file(&self, process: &str) -> PathBuf {
         self.path(&format!("{process}.own.key"))
@@ -70,6 +92,9 @@ impl Fleet {
 
     /// Puts the keys of these files into `file`, all at once.
     pub(crate) fn give(&self, file: &Path, keys: &[&str]) {
+        if keys.is_empty() {
+            return;
+        }
         let texts: String =
             keys.iter().map(|key| fs::read_to_string(self.path(key)).unwrap()).collect();
         let draft = file.with_extension("draft");
@@ -88,37 +113,78 @@ impl Fleet {
         self.node(name, key, &[]);
     }
 
+    /// The same with these keys, if there are any, once it grants.
+    pub(crate) fn restart_node(&mut self, name: &str, keys: &[&str]) {
+        self.stop(name);
+        self.give(&self.file(name), keys);
+        self.grant(name, &[]);
+        self.wait_for(name, "granting");
+    }
+
     fn node(&mut self, name: &str, key: &str, more: &[&str]) {
         let own = self.file(name);
         self.give(&own, &[key]);
+        self.grant(name, more);
+    }
+
+    /// With its key file if it has one.
+    fn grant(&mut self, name: &str, more: &[&str]) {
         let (state, control) = (format!("state-{name}"), format!("{name}.sock"));
         let arguments = ["node", "--name", name, "--state", &state, "--control", &control];
         self.start(name, &arguments, more);
     }
 
     pub(crate) fn start_runner(&mut self, id: &str, key: &str) {
+        self.runner(id, key);
+        self.wait_for(id, "runs as process");
+    }
+
+    /// Behind one that leads, with these keys if there are any.
+    pub(crate) fn start_waiting(&mut self, id: &str, keys: &[&str]) {
+        self.give(&self.file(id), keys);
+        self.run(id, "500ms", &["sleep", "600"]);
+        self.wait_for(id, " waits: ");
+    }
+
+    pub(crate) fn runner(&mut self, id: &str, key: &str) {
         let own = self.file(id);
         self.give(&own, &[key]);
+        self.run(id, "500ms", &["sleep", "600"]);
+    }
+
+    /// Its CMD takes as long to end as it may.
+    pub(crate) fn start_stubborn(&mut self, id: &str, key: &str) {
+        let own = self.file(id);
+        self.give(&own, &[key]);
+        self.run(id, "1500ms", &["sh", "-c", "trap '' TERM; while :; do sleep 1; done"]);
+        self.wait_for(id, "runs as process");
+    }
+
+    /// With its key file if it has one.
+    fn run(&mut self, id: &str, grace: &str, cmd: &[&str]) {
         let control = format!("runner-{id}.sock");
-        let arguments = [
-            "run",
-            "--election",
-            "billing/x",
-            "--id",
-            id,
-            "--control",
-            &control,
-            "--grace",
-            "500ms",
-        ];
-        self.start(id, &arguments, &["--", "sleep", "600"]);
+        let arguments =
+            ["run", "--election", "billing/x", "--id", id, "--control", &control, "--grace", grace];
+        self.start(id, &arguments, &[&["--"], cmd].concat());
+    }
+
+    pub(crate) fn start_node_unsealed(&mut self, name: &str) {
+        self.grant(name, &["--new"]);
+        self.wait_for(name, "granting");
+    }
+
+    pub(crate) fn start_runner_unsealed(&mut self, id: &str) {
+        self.run(id, "500ms", &["sleep", "600"]);
         self.wait_for(id, "runs as process");
     }
 
     fn start(&mut self, process: &str, arguments: &[&str], more: &[&str]) {
-        let (members, own) = (self.members(), self.file(process).display().to_string());
+        let own = self.file(process);
+        let members = self.lists.get(process).cloned().unwrap_or_else(|| self.members());
         let lease = format!("{}s", LEASE.as_secs());
-        let common = ["--members", &members, "--key-file", &own, "--lease", &lease];
+        let shown = own.display().to_string();
+        let key = if own.exists() { vec!["--key-file", &shown] } else { Vec::new() };
+        let common = [&["--members", &members, "--lease", &lease], &key[..]].concat();
         let out = File::create(self.path(&format!("{process}.log"))).unwrap();
         let arguments = [arguments, &common, more].concat();
         let mut command = self.command(&arguments);
@@ -147,10 +213,20 @@ impl Fleet {
 
     /// Who leads, by the key in `key`.
     pub(crate) fn leader(&self, key: &str, election: &str) -> Option<Value> {
+        self.named(election, &["--key-file", key])
+    }
+
+    pub(crate) fn leader_unsealed(&self, election: &str) -> Option<Value> {
+        self.named(election, &[])
+    }
+
+    fn named(&self, election: &str, key: &[&str]) -> Option<Value> {
         let members = self.members();
-        let asked = ["leader", "--election", election, "--key-file", key, "--members", &members];
-        let answer = self.tenure(&[&asked[..], &["--lease", "3s", "--json"]].concat());
-        answer.status.success().then(|| serde_json::from_slice(&answer.stdout).unwrap())
+        let asked = ["leader", "--election", election, "--members", &members];
+        let ask = || self.tenure(&[&asked[..], key, &["--lease", "3s", "--json"]].concat());
+        // On a busy machine members may be slow to answer.
+        let answer = std::iter::repeat_with(ask).take(3).find(|answer| answer.status.success())?;
+        Some(serde_json::from_slice(&answer.stdout).unwrap())
     }
 
     fn ask(&self, arguments: &[&str], node: &str) -> Value {

@@ -41,7 +41,7 @@ fn a_stranger_changes_nothing_and_learns_nothing() {
     let samples = samples(&candidate.1);
     let runner: SocketAddr = before["address"].as_str().unwrap().parse().unwrap();
     let hosts: Vec<_> =
-        fleet.addresses.iter().copied().chain([runner, candidate.0.address()]).collect();
+        fleet.members.iter().map(|(_, at)| at).chain([runner, candidate.0.address()]).collect();
     let received = |fleet: &Fleet| -> u64 {
         NODES.iter().map(|node| fleet.status(node)["received"].as_u64().unwrap()).sum()
     };
@@ -104,9 +104,8 @@ fn runtime() -> Runtime {
 
 /// A candidate of this process, of whose datagrams the stranger hears every one.
 fn candidate(fleet: &Fleet, key: &str) -> (Node, Records) {
-    let members = NODES.iter().zip(&fleet.addresses);
-    let members =
-        members.map(|(name, address)| Member { name: name.parse().unwrap(), address: *address });
+    let member = |(name, address): (&str, _)| Member::at(name.parse().unwrap(), address);
+    let members = fleet.members.iter().map(member);
     let config = Config::new("tenure".parse().unwrap(), members.collect()).with_lease(LEASE);
     let config = config.check().unwrap();
     let keys = Keys::parse(&std::fs::read_to_string(fleet.path(key)).unwrap()).unwrap();

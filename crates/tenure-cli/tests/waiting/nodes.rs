@@ -1,6 +1,7 @@
 //! What a node says of itself while something is wrong with it.
 
 use std::fs::{self, File};
+use std::net::UdpSocket;
 
 use serde_json::Value;
 
@@ -55,41 +56,119 @@ fn another_configuration_is_in_the_status_as_well() {
     assert_eq!((code, states), (Some(0), vec!["serving", "serving", "differs"]), "{told}");
 }
 
-/// What was refused is not recommended afterwards, neither by that node nor by the other.
+/// Without keys an address is all by which a member is known.
 #[test]
-fn after_a_first_start_was_refused_nobody_is_told_to_say_it_again() {
+fn a_member_that_moved_without_keys_is_told_what_to_change_and_so_are_the_others() {
     let mut stage = Stage::new();
-    let short = ["--lease-max", "1s"];
-    stage.keeping("c", &["--new", "--lease-max", "1s"]);
-    stage.says("c", "granting leases");
-    stage.kill("c");
-    // It was restarted, and may have known a leader.
+    for node in ["b", "c"] {
+        stage.node(node, &["--new"]);
+    }
+    let free = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (before, members) = (stage.members(), stage.members());
+    let old = before.split(',').next().unwrap().trim_start_matches("a=");
+    let new = free.local_addr().unwrap().to_string();
+    drop(free);
+    // It has no memory, so it asks the others.
+    stage.keeping("a", &["--members", &members.replace(old, &new)]);
+    stage.says("a", "b, c take it for a stranger: ");
+    stage.says("a", "If it has moved, change members everywhere");
+    for node in ["b", "c"] {
+        let told = format!("a sends from {new}, and by members here it is at {old}: without keys");
+        stage.says(node, &format!("warning: {told}"));
+        stage.says(node, "If it has moved, change members everywhere");
+        let warning = &stage.status(node)["done"]["warning"];
+        assert!(warning.as_str().is_some_and(|warning| warning.contains(&told)), "{warning}");
+    }
+}
+
+/// The library says it, and so do the member's side and the candidate's.
+#[test]
+fn nothing_is_said_twice_however_much_is_logged() {
+    let mut stage = Stage::new();
+    stage.set("60s", "6s");
+    stage.node("b", &["--new", "-v"]);
+    stage.node("c", &["--new", "-v", "--lease-max", "3s"]);
+    stage.silent.retain(|(silent, _)| *silent != "a");
+    let own = ["run", "--name", "a", "--memory", "--new", "-v"];
+    stage.start("a", &own, &["--", "sleep", "1000"]);
+    stage.says("a", "c refuses this candidate for e: ");
+    stage.candidate("two", "two", &["--drift", "0.01", "-v"]);
+    for node in ["a", "b", "c"] {
+        stage.says(node, "two at 127.0.0.1:");
+    }
+    stage.says("two", "so no quorum agrees with this one");
+    for name in ["a", "b", "c", "two"] {
+        let said = stage.log(name);
+        let texts = ["refuses this candidate", "two at 127.0.0.1:", "no quorum agrees", "granting"];
+        for text in texts {
+            let all = said.lines().filter_map(|line| line.find(text).map(|at| &line[at..]));
+            let mut all: Vec<_> = all.collect();
+            let count = all.len();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len(), count, "{name} says it twice: {text}\n{said}");
+        }
+    }
+}
+
+/// The same command line is right at every start: at the first one of a cluster, too.
+#[test]
+fn a_cluster_is_founded_without_a_flag_and_starts_again_with_the_same_words() {
+    let mut stage = Stage::new();
+    let short = ["--lease", "1s", "--lease-max", "1s", "--grace", "200ms"];
+    stage.candidate("one", "one", &["--lease", "1s", "--grace", "200ms"]);
+    for node in ["a", "b"] {
+        stage.keeping(node, &short);
+        stage.says(node, "it is founded when all members are there");
+    }
+    stage.says("one", "one waits: a, b have no memory, lost or never had");
+    stage.says("one", "It goes on when all nodes are there if the cluster is new");
     stage.keeping("c", &short);
-    stage.keeping("a", &short);
-    // How much is left when a busy machine prints it, nobody knows.
-    stage.says("a", "s, longer if another node has a larger lease-max, ");
-    stage.says("a", "reading the fences of the others");
+    stage.says("a", "founds the cluster: the directories of all members are empty");
+    for node in ["a", "b", "c"] {
+        stage.says(node, "granting leases");
+    }
+    stage.says("one", "CMD runs");
+    let (_, before) = stage.tenure(&["leader", "--json"], None);
+    for node in ["a", "b", "c"] {
+        stage.kill(node);
+        stage.keeping(node, &short);
+        stage.says(node, "granting leases");
+    }
+    stage.says("one", "CMD runs");
+    let fence = |told: &str| -> u64 {
+        let line = told.lines().find(|line| line.contains("\"fence\"")).expect(told);
+        serde_json::from_str::<Value>(line).unwrap()["fence"].as_u64().unwrap()
+    };
+    let (_, after) = stage.tenure(&["leader", "--json"], None);
+    assert!(fence(&after) >= fence(&before), "{before} {after}");
+    assert!(fence(&before) > 1_793_491_200_000, "a founding begins at the clock: {before}");
+}
+
+/// A directory is lost, another one takes its place, and then the old one is found and started: the
+/// others know the later one, and it says so.
+#[test]
+fn an_old_directory_that_was_found_again_says_that_it_is_one() {
+    let mut stage = Stage::new();
+    let short = ["--lease", "1s", "--lease-max", "1s", "--grace", "200ms"];
+    for node in ["a", "b", "c"] {
+        stage.keeping(node, &[&short[..], &["--new"]].concat());
+        stage.says(node, "granting leases");
+    }
     stage.kill("a");
-    stage.keeping("a", &["--new", "--lease-max", "1s"]);
-    stage.node("b", &short);
-    stage.says("a", "--new is refused");
-    for (node, other) in [("a", "b"), ("b", "a")] {
-        let text = format!("{other} has no memory either, lost or never had. ");
-        stage.says(node, &format!("{text}It is not the first start of the cluster"));
-        let log = stage.log(node);
-        let (_, after) = log.rsplit_once(&text).unwrap();
-        assert!(!after.contains("with --new"), "{log}");
-    }
-    // Nor is it by those who only hear of it from the nodes.
-    stage.candidate("one", "one", &[]);
-    stage.says("one", "one waits: a, b have no memory, lost or never had, ");
-    let wait_safe = &["node", "wait-safe", "--name", "c", "--wait", "1s", "--json"][..];
-    let (_, leader) = stage.tenure(&["leader"], None);
-    let (_, wait_safe) = stage.tenure(wait_safe, None);
-    for said in [stage.log("one"), leader, wait_safe] {
-        assert!(said.contains("leave --new out"), "{said}");
-        assert!(!said.contains("with --new"), "{said}");
-    }
+    fs::rename(stage.path("state-a"), stage.path("found")).unwrap();
+    stage.keeping("a", &short);
+    stage.says("a", "granting leases");
+    stage.kill("a");
+    fs::rename(stage.path("state-a"), stage.path("later")).unwrap();
+    fs::rename(stage.path("found"), stage.path("state-a")).unwrap();
+    stage.keeping("a", &short);
+    stage.says("a", "the other members know a later state directory of this node");
+    let status = &stage.status("a")["done"];
+    assert_eq!(status["service"], "replaced", "{status}");
+    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "b", "--wait", "1s"], None);
+    assert!(said.contains("a has an old state directory"), "{said}");
+    assert_eq!(code, Some(4), "{said}");
 }
 
 /// The lock is held on one of the files: without it nobody could tell whether another process has

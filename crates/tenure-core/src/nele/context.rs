@@ -1,5 +1,7 @@
 //! What every part of the machine needs of its surroundings.
 
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::config::Checked;
@@ -24,6 +26,8 @@ pub(super) struct Context<'a> {
     /// Whether it leaves the group by its own wish: what it leads on ends as resigned.
     pub(super) leaves: bool,
     pub(super) heard: &'a Heard,
+    /// Partitions to which the last record was not written, and why.
+    pub(super) unwritten: &'a BTreeMap<Partition, Arc<str>>,
     pub(super) sent: &'a mut Sent,
     /// The number of the last reading.
     pub(super) attempts: &'a mut u64,

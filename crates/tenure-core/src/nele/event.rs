@@ -55,6 +55,11 @@ pub enum OwnEvent {
         /// What happened.
         why: Arc<str>,
     },
+    /// After [`Trouble`](Self::Trouble) in writing a record was written again.
+    Written {
+        /// To which partition.
+        partition: Partition,
+    },
     /// Roles for which others stand, of partitions that belong to this process, which does not
     /// stand for them: they have no leader. Told when it changes; none is over.
     Unfilled {
@@ -184,6 +189,7 @@ impl fmt::Display for OwnEvent {
                 }
             }
             Self::Trouble { partition, why } => write!(f, "{partition}: {why}"),
+            Self::Written { partition } => write!(f, "{partition} can be written again"),
             Self::Unfilled { first: Some(first), count: 1 } => {
                 write!(f, "{first} has no leader")
             }

@@ -21,9 +21,8 @@ pub(super) struct Heard {
     /// Others of the group of this process that go by other terms, and until when what they lead
     /// now may last.
     unlike: BTreeMap<Process, (Time, Terms)>,
-    /// All those for which there was no room: until when the last one may lead, and the longest of
-    /// their spans.
-    crowd: (Time, Duration),
+    /// All those for which there was no room.
+    crowd: Crowd,
     /// When somebody may have been silent for too long.
     check: Option<Time>,
     /// How long any of those that are remembered may lead after it was heard.
@@ -32,6 +31,17 @@ pub(super) struct Heard {
     forgot: Time,
     /// Something that others are told of has changed since this was asked last.
     changed: bool,
+}
+
+/// Others of the group of this process that go by other terms, all as one.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+struct Crowd {
+    /// Until when the last one may lead.
+    until: Time,
+    /// How long one of them that makes claims may lead after it was heard.
+    longest: Duration,
+    /// Until when one that makes none may lead.
+    claimless: Time,
 }
 
 /// One of them.
@@ -122,7 +132,9 @@ impl Heard {
         }
         (member.at, member.number, member.silent) = (now, *number, false);
         member.leads_for = entry.terms.heard_leads(config).max(config.silence());
-        self.longest = self.longest.max(member.leads_for);
+        if config.shows(group) {
+            self.longest = self.longest.max(member.leads_for);
+        }
         member.records = member.records.saturating_add(1);
         let records = member.records;
         self.check_at(now.after(config.silence()));
@@ -145,8 +157,13 @@ impl Heard {
         let leads_for = terms.leads_for(config);
         let until = now.after(leads_for);
         if !room && !self.unlike.contains_key(sender) {
-            let first = self.crowd.0 <= now;
-            self.crowd = (self.crowd.0.max(until), self.crowd.1.max(leads_for));
+            let crowd = &mut self.crowd;
+            let first = crowd.until <= now;
+            crowd.until = crowd.until.max(until);
+            match terms.mode {
+                Mode::AtMostOne => crowd.longest = crowd.longest.max(leads_for),
+                Mode::AtLeastOne => crowd.claimless = crowd.claimless.max(until),
+            }
             self.check_at(until);
             return first;
         }
@@ -162,7 +179,14 @@ impl Heard {
             Mode::AtMostOne => terms.leads_for(config),
             Mode::AtLeastOne => until.since(since),
         });
-        spans.max().unwrap_or_default().max(self.crowd.1)
+        let crowd = self.crowd.longest.max(self.crowd.claimless.since(since));
+        spans.max().unwrap_or_default().max(crowd)
+    }
+
+    /// One of the group that makes no claims, and so is waited for as long as it is heard.
+    pub(super) fn without_claims(&self) -> Option<(&Process, &Terms)> {
+        let mut unlike = self.unlike.iter().map(|(who, (_, terms))| (who, terms));
+        unlike.find(|(_, terms)| terms.mode == Mode::AtLeastOne)
     }
 
     fn check_at(&mut self, due: Time) {
@@ -181,16 +205,17 @@ impl Heard {
         let silence = config.silence();
         let gone =
             |member: &Member| now.since(member.at) >= member.leads_for && ruling(Rule::SilentGone);
+        let shown = |member: &&Member| config.shows(&member.group);
         let led = |member: &&Member| !member.leads.is_empty() && gone(member);
         let until = |member: &Member| member.at.after(member.leads_for);
-        let forgot = self.members.values().filter(led).map(until).max();
+        let forgot = self.members.values().filter(shown).filter(led).map(until).max();
         self.forgot = self.forgot.max(forgot.unwrap_or_default());
         let before = self.members.len();
         self.members.retain(|_, member| !gone(member));
         self.changed |= self.members.len() != before;
         self.unlike.retain(|_, (until, _)| *until > now);
-        if self.crowd.0 <= now {
-            self.crowd = (Time::ZERO, Duration::ZERO);
+        if self.crowd.until <= now {
+            self.crowd = Crowd::default();
         }
         for member in self.members.values_mut() {
             if !member.silent && now.since(member.at) >= silence {
@@ -201,9 +226,11 @@ impl Heard {
             .members
             .values()
             .map(|member| member.at.after(if member.silent { member.leads_for } else { silence }));
-        let dues = dues.chain(self.unlike.values().map(|(until, _)| *until)).chain([self.crowd.0]);
+        let dues =
+            dues.chain(self.unlike.values().map(|(until, _)| *until)).chain([self.crowd.until]);
         self.check = dues.filter(|due| *due > now).min();
-        self.longest = self.members.values().map(|one| one.leads_for).max().unwrap_or_default();
+        let shown = self.members.values().filter(shown);
+        self.longest = shown.map(|one| one.leads_for).max().unwrap_or_default();
     }
 
     /// Whether one that has listened from then on until then knows of all who may lead, as far as

@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::config::Terms;
+use super::config::{Limits, Terms};
 use super::identity::{EntryNumber, Membership, Partition, Process, Reading, RebalanceId, Role};
 use crate::fence::Fence;
 use crate::name::{ClusterName, ElectionName, NodeName, Value};
@@ -15,7 +15,7 @@ use crate::name::{ClusterName, ElectionName, NodeName, Value};
 /// The most ranges of roles of one entry. An entry with more is unreadable.
 pub const RANGES_MAX: usize = 64;
 /// The most leaderships of one entry. One with more is unreadable.
-pub const LEADS_MAX: usize = 4_096;
+pub const LEADS_MAX: usize = Limits::ROLES_MAX;
 
 /// A request to the ledger, or something that it reports.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -249,13 +249,14 @@ impl RoleRange {
 }
 
 impl Entry {
-    /// Whether its lists are as they may be: bounded, ranges that begin before they end, each role
-    /// that is led once, in their order.
+    /// Whether it has a number, and its lists are as they may be: bounded, ranges that begin before
+    /// they end, each role that is led once, in their order.
     #[must_use]
     pub fn is_formed(&self) -> bool {
         let bounded = self.stands.len() <= RANGES_MAX && self.leads.len() <= LEADS_MAX;
         let ranges = self.stands.iter().all(|range| range.first <= range.last);
-        bounded && ranges && self.leads.is_sorted_by(|one, next| one.role < next.role)
+        let numbered = self.number > EntryNumber(0);
+        bounded && ranges && numbered && self.leads.is_sorted_by(|one, next| one.role < next.role)
     }
 }
 

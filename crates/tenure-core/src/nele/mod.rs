@@ -27,8 +27,8 @@
 //!   one replica) forgets a claim, and for up to T two may lead in `at_most_one`. Their fences are
 //!   in order all the same.
 //! - **Anything against participants that lie.** Who may write to the topic takes part.
-//! - **A role whose owner can read its partition, and not write to it.** It stays the owner as
-//!   long as it reports to its coordinator. It says that it cannot write.
+//! - **A role whose owner cannot read its partition, or not write to it.** It stays the owner as
+//!   long as it reports to its coordinator. It says what it cannot do.
 //! - **A role for which its owner does not stand.** A partition cannot be given back alone. Its
 //!   owner says [which roles are unfilled](OwnEvent::Unfilled).
 //! - **Two groups on one topic** share the fate of each partition: without a leader of its broker

@@ -41,6 +41,8 @@ pub(super) enum Place {
         start: u64,
         /// The offset that comes next.
         next: u64,
+        /// When it was found.
+        found: Time,
         /// What was read last, to know it if it comes twice.
         last: Option<u64>,
         /// When something was read last, or the end was found.
@@ -97,6 +99,21 @@ impl Reads {
         }
     }
 
+    /// From when on it is read, and when something was read last, where it is.
+    pub(super) const fn heard_within(&self) -> Option<(Time, Time)> {
+        match self.place {
+            Place::Seeking { .. } => None,
+            Place::At { found, heard, .. } => Some((found, heard)),
+        }
+    }
+
+    /// Whether something was read since then, by which reading, and from when on it goes.
+    pub(super) fn is_heard(&self, since: Time) -> (Reading, Option<Time>, bool) {
+        let within = self.heard_within();
+        let found = within.map(|(found, _)| found);
+        (self.reading, found, within.is_some_and(|(_, heard)| heard >= since))
+    }
+
     /// Something was read now.
     pub(super) const fn hears(&mut self, now: Time) {
         if let Place::At { heard, .. } = &mut self.place {
@@ -139,7 +156,7 @@ impl Reads {
     pub(super) fn found(&mut self, reading: Reading, end: u64, now: Time) -> bool {
         let waited = reading == self.reading && !self.is_open();
         if waited {
-            self.place = Place::At { start: end, next: end, last: None, heard: now };
+            self.place = Place::At { start: end, next: end, found: now, last: None, heard: now };
             self.failures = 0;
         }
         waited

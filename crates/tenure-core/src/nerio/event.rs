@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::identity::Who;
-use super::message::{Refusal, fmt_fence};
+use super::message::{Named, Refusal, fmt_fence};
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
 use crate::name::NodeName;
@@ -64,6 +64,18 @@ pub enum OwnEvent {
         /// Who answered.
         by: Who,
     },
+    /// Somebody who may orders the leadership with this fence to end. Said once of each order; it
+    /// goes on unless the application ends it.
+    Ordered {
+        /// The fence of the leadership, which goes on.
+        fence: Fence,
+        /// Who is to lead next, if that was said.
+        next: Option<NodeName>,
+        /// The member that passed it on.
+        by: NodeName,
+        /// From where the order came.
+        from: SocketAddr,
+    },
     /// This grantor's grant went to somebody else, and that is written down.
     Granted {
         /// To whom.
@@ -96,24 +108,31 @@ pub enum OwnEvent {
         /// Until then, on its clock.
         until: Time,
     },
-    /// This grantor lost its memory and reads the fences of the others.
+    /// This grantor lost its memory and reads the fences of the others, or the cluster is new.
     Recovering,
-    /// A full quorum of others is needed for that, and has not answered yet. Said when it changes.
+    /// A full quorum of others that remember is needed for that, or where nobody remembers
+    /// anything, all of them. Said when it changes.
     RecoveryWaits {
-        /// Whether this grantor was told to begin a new cluster.
-        founding: bool,
-        /// Whether a leadership is known, or may have been, so that nobody may begin a new cluster.
-        led: bool,
+        /// Who answers that it remembers.
+        whole: Vec<NodeName>,
         /// Who does not answer.
         silent: Vec<NodeName>,
-        /// Who answers that it never granted and reads the fences of the others, too. Such an
-        /// answer counts only for those who begin a new cluster.
-        unfounded: Vec<NodeName>,
+        /// Who answers that its directory is empty, too.
+        empty: Vec<NodeName>,
+        /// Which of these do not take it for the member that it is, and so do not write its memory
+        /// down.
+        strange: Vec<NodeName>,
     },
-    /// This grantor was told to begin a new cluster, and another member knows of leaderships: it
-    /// goes on as one that lost its memory.
-    NotFounded {
-        /// Who knows.
+    /// No member remembered anything: the cluster was founded with the memories that there are now.
+    Founded,
+    /// Others know a later memory of this grantor than the one that it has: its state directory is
+    /// an old one, or another process has its name. It grants no more.
+    Replaced,
+    /// An ok of `member` did not count, because `by` knows a later memory of it.
+    OldMemory {
+        /// Whose ok it was.
+        member: NodeName,
+        /// Who knows a later memory.
         by: NodeName,
     },
     /// The state directory could not be written. Said once, until [`DiskMended`](Self::DiskMended).
@@ -220,6 +239,10 @@ impl fmt::Display for OwnEvent {
                 fmt_fence(*fence, f)
             }
             Self::NotVerified { by, .. } => write!(f, "{by} does not lead"),
+            Self::Ordered { fence, next, by, .. } => {
+                let next = Named("next", next.as_ref());
+                write!(f, "ordered by {by} to end fence {fence}{next}")
+            }
             Self::Granted { to } => write!(f, "granted to {to}"),
             Self::Freed { by } => write!(f, "freed by {by}"),
             Self::Serving => f.write_str("serving"),
@@ -229,12 +252,18 @@ impl fmt::Display for OwnEvent {
             Self::Raised { delta_max } => write!(f, "gives leases up to {delta_max:?}"),
             Self::Quarantined { until } => write!(f, "in quarantine until {until}"),
             Self::Recovering => f.write_str("recovering"),
-            Self::RecoveryWaits { founding, silent, unfounded, .. } => {
-                f.write_str(if *founding { "founding" } else { "reading fences" })?;
+            Self::RecoveryWaits { whole, silent, empty, strange } => {
+                f.write_str("reading fences")?;
+                fmt_names("whole", whole, f)?;
                 fmt_names("silent", silent, f)?;
-                fmt_names("unfounded", unfounded, f)
+                fmt_names("empty", empty, f)?;
+                fmt_names("strange to", strange, f)
             }
-            Self::NotFounded { by } => write!(f, "not founded: {by} took part in a leadership"),
+            Self::Founded => f.write_str("founded"),
+            Self::Replaced => f.write_str("replaced by a later memory"),
+            Self::OldMemory { member, by } => {
+                write!(f, "{member} has an old memory, says {by}")
+            }
             Self::DiskFailed => f.write_str("cannot write"),
             Self::DiskHangs { since } => write!(f, "has written nothing since {since}"),
             Self::DiskMended => f.write_str("can write again"),

@@ -15,12 +15,55 @@ use crate::time::Time;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Inc(pub u128);
 
-/// 128 random bits kept in a state directory: one continuous memory of a grantor.
+/// One continuous memory of a grantor, by a number kept in its state directory: when it began, in
+/// milliseconds since 1970 (48 bits), and 80 random bits.
 ///
 /// A grantor whose directory was lost is another instance, and quorum timestamps of different
-/// instances are not comparable.
+/// instances are not comparable. Of two instances of one member the greater one is the later.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Instance(pub u128);
+
+impl Instance {
+    const RANDOM_BITS: u32 = 80;
+    const RANDOM: u128 = (1 << Self::RANDOM_BITS) - 1;
+    const BORN_MAX: u64 = (1 << (u128::BITS - Self::RANDOM_BITS)) - 1;
+
+    /// A memory that begins `born` milliseconds after 1970 began.
+    #[must_use]
+    pub const fn new(born: u64, random: u128) -> Self {
+        let born = if born > Self::BORN_MAX { Self::BORN_MAX } else { born };
+        Self((born as u128) << Self::RANDOM_BITS | random & Self::RANDOM)
+    }
+
+    /// When it began, in milliseconds since 1970 by the clock of its machine.
+    #[must_use]
+    pub const fn born(self) -> u64 {
+        (self.0 >> Self::RANDOM_BITS) as u64
+    }
+
+    /// This memory, which nobody relies on yet, as one that began after `other`; `None` if none
+    /// can.
+    pub(super) fn after(self, other: Self) -> Option<Self> {
+        let born = other.born().checked_add(1).filter(|born| *born <= Self::BORN_MAX)?;
+        Some(Self::new(born.max(self.born()), self.0))
+    }
+
+    /// By what oks name it.
+    #[must_use]
+    pub const fn mark(self) -> Mark {
+        Mark((self.0 as u64).to_le_bytes())
+    }
+}
+
+/// The last 64 bits of an [`Instance`], all of them random: enough to tell the few memories of one
+/// member apart, and half as long. Zero names none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Mark(pub [u8; 8]);
+
+impl Mark {
+    /// No memory.
+    pub const NONE: Self = Self([0; 8]);
+}
 
 /// How often a grantor has started on its state directory; raised durably before it grants.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -77,7 +120,7 @@ impl fmt::Debug for Inc {
 
 impl fmt::Display for Instance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:08x}", self.0 >> 96)
+        write!(f, "{:08x}", self.0 as u32)
     }
 }
 

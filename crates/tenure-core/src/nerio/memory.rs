@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::identity::{Boot, Instance};
 use super::record::{GrantRecord, Record};
+use super::roster::Entry;
 use crate::fence::Fence;
-use crate::name::ElectionName;
+use crate::name::{ElectionName, NodeName};
 
 /// What a grantor remembers when it starts.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -24,6 +25,8 @@ pub struct Memory {
     pub reserve: Fence,
     /// How much of it can be trusted.
     pub kept: Kept,
+    /// Which memory each member has, as far as it was written down.
+    pub roster: Vec<(NodeName, Entry)>,
 }
 
 /// How much a grantor remembers.
@@ -35,11 +38,9 @@ pub enum Kept {
     Grants(Vec<GrantRecord>),
     /// Its fences but not its grants: the machine was restarted, or the table was torn.
     Reserve,
-    /// Nothing, though it may have granted before: the directory was lost, or there is none.
+    /// Nothing, though it may have granted before: the directory was lost, there is none, or the
+    /// cluster is new. Others are asked which of it is so.
     Nothing,
-    /// The same, and an operator says that it is the cluster's very first start. Others are asked
-    /// whether they know better.
-    Founding,
 }
 
 /// What outlives the machine. Nothing in it ever goes back, so the order in which records reach it
@@ -54,13 +55,39 @@ pub struct Durable {
     pub delta_max: Option<Duration>,
     /// `H`. `None`: this memory was lost, and the fences have not been read from the others yet.
     pub reserve: Option<Fence>,
+    /// Which memory each member has, by name.
+    pub roster: Vec<(NodeName, Entry)>,
 }
 
 impl Durable {
     /// A memory that begins; `first` if an operator says that it is the cluster's very first start.
     #[must_use]
     pub fn begin(instance: Instance, first: bool) -> Self {
-        Self { instance, boot: Boot(0), delta_max: None, reserve: first.then_some(Fence::NONE) }
+        let reserve = first.then_some(Fence::NONE);
+        Self { instance, boot: Boot(0), delta_max: None, reserve, roster: Vec::new() }
+    }
+
+    /// This after an operator's word that more memories are lost than the others can make up for,
+    /// and that nobody leads by them any more: a memory that was lost begins anew, at `begun` or
+    /// later than the one before, as one that knows its fences, which go on above `floor`, and none
+    /// of its grants. One that was not lost goes on above `floor`, and nothing else of it changes.
+    #[must_use]
+    pub fn recovered(&self, begun: Instance, delta_max: Duration, floor: Fence) -> Self {
+        let mut next = self.clone();
+        if self.reserve.is_none() {
+            let is_later = begun >= self.instance;
+            let later = if is_later { None } else { begun.after(self.instance) };
+            (next.instance, next.boot) = (later.unwrap_or(begun), Boot(0));
+            next.delta_max = self.delta_max.max(Some(delta_max));
+        }
+        next.reserve = self.reserve.max(Some(floor));
+        next
+    }
+
+    /// Whether it was [`recovered`](Self::recovered), and nobody has started on it since.
+    #[must_use]
+    pub fn is_just_recovered(&self) -> bool {
+        self.reserve.is_some() && self.boot == Boot(0)
     }
 
     /// This with what is durable of `record`; `None` if it is one that outlives only the process.
@@ -74,6 +101,12 @@ impl Durable {
                 next.delta_max = next.delta_max.max(Some(*delta_max));
             }
             Record::Reserve { high } => next.reserve = next.reserve.max(Some(*high)),
+            Record::Roster(members) => members.iter().for_each(|(name, entry)| {
+                match next.roster.iter_mut().find(|(known, _)| known == name) {
+                    Some((_, known)) => *known = known.merged(*entry),
+                    None => next.roster.push((name.clone(), *entry)),
+                }
+            }),
             Record::Grant(_) | Record::Forget(_) => return None,
         }
         Some(next)
@@ -82,13 +115,13 @@ impl Durable {
 
 impl Memory {
     /// What a start makes of what is found: `first` if an operator says that it is the cluster's
-    /// very first one, and the grants if they are all those of this boot of the machine.
+    /// very first one, which is believed of an empty directory, and the grants if they are all
+    /// those of this boot of the machine.
     #[must_use]
     pub fn found(durable: &Durable, first: bool, grants: Option<Vec<GrantRecord>>) -> Self {
         let kept = match (first, durable.reserve, grants) {
             (true, Some(_), _) => Kept::New,
-            (true, None, _) => Kept::Founding,
-            (false, None, _) => Kept::Nothing,
+            (_, None, _) => Kept::Nothing,
             (false, Some(_), Some(grants)) => Kept::Grants(grants),
             (false, Some(_), None) => Kept::Reserve,
         };
@@ -98,6 +131,7 @@ impl Memory {
             delta_max: durable.delta_max.unwrap_or_default(),
             reserve: durable.reserve.unwrap_or(Fence::NONE),
             kept,
+            roster: durable.roster.clone(),
         }
     }
 }
@@ -142,8 +176,17 @@ impl Remembered {
             Record::Forget(election) => {
                 self.grants.as_mut().and_then(|grants| grants.remove(&election));
             }
-            Record::Identity { .. } | Record::Reserve { .. } => {}
+            Record::Identity { .. } | Record::Reserve { .. } | Record::Roster(_) => {}
         }
+    }
+
+    /// An operator has [recovered](Durable::recovered) it.
+    pub fn recover(&mut self, begun: Instance, delta_max: Duration, floor: Fence) {
+        if self.durable.reserve.is_none() || !self.written {
+            (self.durable.reserve, self.grants) = (None, None);
+        }
+        self.durable = self.durable.recovered(begun, delta_max, floor);
+        (self.written, self.first) = (true, false);
     }
 
     /// Something was granted in this boot of the machine, if only to be forgotten.
@@ -159,7 +202,7 @@ impl Remembered {
     /// What the next start remembers. That a memory which holds fences is new is not believed.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        let first = self.first && (!self.written || self.durable.reserve.is_none());
+        let first = self.first && !self.written;
         let grants = self.grants.as_ref().map(|grants| grants.values().cloned().collect());
         Memory::found(&self.durable, first, grants)
     }

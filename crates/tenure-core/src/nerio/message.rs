@@ -8,7 +8,10 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::identity::{Inc, Instance, Stamp, Who};
+use super::identity::{Inc, Instance, Mark, Stamp, Who};
+use super::inventory::{Candidates, CandidatesHere, Elections, ElectionsHere};
+use super::order::{Order, Ordered, StepDown};
+use super::roster::Roster;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName, Value};
 use crate::time::Time;
@@ -20,6 +23,9 @@ pub struct Sender {
     pub who: Who,
     /// The address the transport saw.
     pub address: SocketAddr,
+    /// Which member the driver has found it to be, by position: by what nobody else can show, such
+    /// as a key, or as well as it can without. `None` of everybody else.
+    pub member: Option<usize>,
 }
 
 /// One message. Many share a datagram; each stands alone.
@@ -53,6 +59,20 @@ pub enum Message {
     FenceSeen(FenceSeen),
     /// Leader to grantor: I lead no more, and release when a promise is over (erratum 2).
     Leaving(Leaving),
+    /// Anybody to a grantor: which elections are there, who holds them, how many wait?
+    Elections(Elections),
+    /// Grantor to asker: elections, a page of them.
+    ElectionsHere(ElectionsHere),
+    /// Anybody to a grantor: who wants to lead this election?
+    Candidates(Candidates),
+    /// Grantor to asker: who holds it and who waits, a page of them.
+    CandidatesHere(CandidatesHere),
+    /// Anybody who may to a grantor: the leadership with this fence is to end.
+    Order(Order),
+    /// Grantor to the one that gave an order: what came of it here.
+    Ordered(Ordered),
+    /// Grantor to the holder of its grant: you are ordered to end your leadership.
+    StepDown(StepDown),
 }
 
 /// `grantRequest` (section 3).
@@ -95,6 +115,9 @@ pub struct Granted {
     pub start: Time,
     /// Which memory granted it.
     pub instance: Instance,
+    /// Which memory each member has, as far as this one has written it down: by
+    /// [place](super::Checked::place). Empty if it knows of none.
+    pub memories: Vec<Mark>,
     /// `T_q`: the sample with which it was granted.
     pub stamp: Stamp,
     /// Whether the fence was accepted for this leadership.
@@ -124,11 +147,11 @@ pub enum Refusal {
         /// How much longer, on its clock.
         remaining: Duration,
     },
-    /// This grantor lost its memory and reads the fences of the others.
+    /// This grantor lost its memory and reads the fences of the others, or the cluster is new, and
+    /// it waits for all members.
     Recovering {
-        /// Whether it knows of a leadership, or of one that may have been: then it is not the first
-        /// start of the cluster.
-        led: bool,
+        /// Whether anybody is known to remember the cluster: then it is not new.
+        known: bool,
     },
     /// The lease asked for, or to be asked for next, is longer than this grantor gives.
     TooLong {
@@ -137,7 +160,7 @@ pub enum Refusal {
         /// The longest it gives.
         delta_max: Duration,
     },
-    /// The fence proposed is more than 2⁴⁰ above the highest one seen.
+    /// The fence proposed is more than 2⁴² above the highest one seen.
     FenceTooFar,
     /// The same incarnation of this candidate asks from another address.
     OtherAddress {
@@ -150,6 +173,8 @@ pub enum Refusal {
     Disk,
     /// This grantor starts, and what it must write down first is on its way to its state directory.
     Starting,
+    /// Another memory of this member has taken the place of the one that this process has.
+    Replaced,
 }
 
 /// `refused` (section 10.2).
@@ -277,12 +302,11 @@ pub enum Service {
         /// How much longer, on its clock.
         remaining: Duration,
     },
-    /// It lost its memory and reads the fences of the others. Only a full quorum of others that
-    /// have theirs ends that.
+    /// It lost its memory and reads the fences of a full quorum of others, or the cluster is new,
+    /// and it waits for all members.
     Recovering {
-        /// Whether it knows of a leadership, or of one that may have been: then it is not the first
-        /// start of the cluster.
-        led: bool,
+        /// Whether anybody is known to remember the cluster: then it is not new.
+        known: bool,
     },
     /// It cannot write its state directory. What it says of holders is written and counts; that
     /// nobody holds an election it does not say. Or a flush has taken too long, and is under way.
@@ -290,8 +314,9 @@ pub enum Service {
     /// It starts, and what it must write down before it grants is on its way to its state
     /// directory.
     Starting,
-    /// It was told that this is the cluster's first start, and asks the others whether it is.
-    Founding,
+    /// It has another memory than the one that the others know as this member's: a later one has
+    /// taken its place. It never grants again.
+    Replaced,
 }
 
 /// What one grantor knows of an election.
@@ -305,6 +330,10 @@ pub struct State {
     pub start: Time,
     /// Whether its word counts.
     pub service: Service,
+    /// Which memory says so.
+    pub instance: Instance,
+    /// Which memory each member has, as far as this one has written it down.
+    pub memories: Vec<Mark>,
     /// Who holds its grant, if that is written down.
     pub holder: Option<Box<Holder>>,
     /// How long nobody has held it here, at least, on the grantor's clock.
@@ -350,33 +379,17 @@ pub struct Listed {
     pub more: bool,
 }
 
-/// A question for the fences (the scalar fence, rule 4).
+/// A member says which memory it has, and asks for what others know: for the fences (the scalar
+/// fence, rule 4), and for the memories.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct FenceRead {
     /// When it was asked, on the asker's clock.
     pub start: Time,
-}
-
-/// How much a grantor knows of the time before now.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub enum Recall {
-    /// Nothing was ever granted from this memory, and no fences were read into it. There may have
-    /// been another one before it, which was lost: such a word proves nothing by itself.
-    Unfounded,
-    /// As little, and it has heard of a leadership since it started: what it knew was lost.
-    Lost,
-    /// All of it, and there was no leadership in it.
-    Unled,
-    /// All of it, and it took part in a leadership, or may have.
-    Led,
-}
-
-impl Recall {
-    /// Whether it remembers everything, so that its word bounds what others forgot.
-    #[must_use]
-    pub const fn is_whole(self) -> bool {
-        matches!(self, Self::Unled | Self::Led)
-    }
+    /// The memory that the asker has.
+    pub instance: Instance,
+    /// Whether that is to be written down before the answer. A member with an empty directory only
+    /// asks at first: as long as it could not serve, its real directory may come back.
+    pub record: bool,
 }
 
 /// An upper bound on every fence that this grantor has seen, and on every lease that it gave.
@@ -390,8 +403,13 @@ pub struct FenceSeen {
     pub seen: Fence,
     /// The bound on leases: the largest `delta_max` that this grantor ever had.
     pub delta_max: Duration,
-    /// What its word is worth.
-    pub recall: Recall,
+    /// Whether it remembers everything, so that its word bounds what others forgot. If not, its
+    /// directory is empty: it was lost, or the cluster is new.
+    pub whole: bool,
+    /// How much longer a leader that it has heard since it started may lead, on its clock.
+    pub leader: Duration,
+    /// Which memories it has written down, its own among them.
+    pub roster: Roster,
 }
 
 impl fmt::Display for Sender {
@@ -419,17 +437,6 @@ pub(super) fn fmt_fence(fence: Option<Fence>, f: &mut fmt::Formatter<'_>) -> fmt
     }
 }
 
-impl fmt::Display for Recall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unfounded => "unfounded",
-            Self::Lost => "lost",
-            Self::Unled => "unled",
-            Self::Led => "led",
-        })
-    }
-}
-
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -437,7 +444,9 @@ impl fmt::Display for Refusal {
                 write!(f, "held by {holder}{}", if *parked { ", parked" } else { "" })
             }
             Self::Quarantine { remaining } => write!(f, "in quarantine for {remaining:?}"),
-            Self::Recovering { led } => write!(f, "recovering{}", if *led { ", led" } else { "" }),
+            Self::Recovering { known } => {
+                write!(f, "recovering{}", if *known { "" } else { ", new" })
+            }
             Self::TooLong { lease, delta_max } => {
                 write!(f, "a lease of {lease:?}, longer than the {delta_max:?} that it gives")
             }
@@ -446,6 +455,7 @@ impl fmt::Display for Refusal {
             Self::Full => f.write_str("full"),
             Self::Disk => f.write_str("cannot write"),
             Self::Starting => f.write_str("starting"),
+            Self::Replaced => f.write_str("replaced by a later memory"),
         }
     }
 }
@@ -455,15 +465,18 @@ impl fmt::Display for Service {
         match self {
             Self::Serving => f.write_str("serving"),
             Self::Quarantine { remaining } => write!(f, "in quarantine for {remaining:?}"),
-            Self::Recovering { led } => write!(f, "recovering{}", if *led { ", led" } else { "" }),
+            Self::Recovering { known } => {
+                write!(f, "recovering{}", if *known { "" } else { ", new" })
+            }
             Self::Failing => f.write_str("unable to write its state directory"),
             Self::Starting => f.write_str("starting"),
-            Self::Founding => f.write_str("founding"),
+            Self::Replaced => f.write_str("replaced by a later memory"),
         }
     }
 }
 
-struct Named<'a>(&'a str, Option<&'a NodeName>);
+/// A name behind a word, where there is one.
+pub(super) struct Named<'a>(pub(super) &'a str, pub(super) Option<&'a NodeName>);
 
 impl fmt::Display for Named<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -477,20 +490,7 @@ impl fmt::Display for Named<'_> {
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Request(m) => {
-                let leading = if m.leading { " leading" } else { "" };
-                let next = Named("next", m.next.as_ref());
-                let (election, start, delta, fence) = (&m.election, m.start, m.delta, m.fence);
-                write!(f, "request {election} start {start} for {delta:?} ")?;
-                if m.lease != delta {
-                    write!(f, "then {:?} ", m.lease)?;
-                }
-                write!(f, "fence {fence} first {} priority {}{leading}", m.first, m.priority)?;
-                if let Some(fence) = m.announced {
-                    write!(f, " announced {fence}")?;
-                }
-                write!(f, "{next}")
-            }
+            Self::Request(m) => fmt_request(m, f),
             Self::Granted(m) => {
                 let accepted = if m.accepted { "accepted" } else { "not accepted" };
                 let waited = if m.waited { " waited" } else { "" };
@@ -536,8 +536,33 @@ impl fmt::Display for Message {
             Self::FenceSeen(m) => write!(
                 f,
                 "fence seen {} delta_max {:?} {} start {}",
-                m.seen, m.delta_max, m.recall, m.start
+                m.seen,
+                m.delta_max,
+                if m.whole { "whole" } else { "empty" },
+                m.start
             ),
+            Self::Elections(m) => write!(f, "{m}"),
+            Self::ElectionsHere(m) => write!(f, "{m}"),
+            Self::Candidates(m) => write!(f, "{m}"),
+            Self::CandidatesHere(m) => write!(f, "{m}"),
+            Self::Order(m) => write!(f, "{m}"),
+            Self::Ordered(m) => write!(f, "{m}"),
+            Self::StepDown(m) => write!(f, "{m}"),
         }
     }
+}
+
+fn fmt_request(m: &Request, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let leading = if m.leading { " leading" } else { "" };
+    let next = Named("next", m.next.as_ref());
+    let (election, start, delta, fence) = (&m.election, m.start, m.delta, m.fence);
+    write!(f, "request {election} start {start} for {delta:?} ")?;
+    if m.lease != delta {
+        write!(f, "then {:?} ", m.lease)?;
+    }
+    write!(f, "fence {fence} first {} priority {}{leading}", m.first, m.priority)?;
+    if let Some(fence) = m.announced {
+        write!(f, " announced {fence}")?;
+    }
+    write!(f, "{next}")
 }

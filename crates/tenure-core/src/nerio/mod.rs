@@ -100,6 +100,10 @@
 //! | [`Remainder`] | leader, asker | 10.5 | the least real time left, bound to the question |
 //! | [`Query`], [`State`] | anybody, grantor | 10.4 | the holder with its announced fence, if that is written, or that there is none |
 //! | [`List`], [`Listed`] | anybody, grantor | | names of elections |
+//! | [`Elections`], [`ElectionsHere`] | anybody, grantor | | elections, who holds them, how many wait |
+//! | [`Candidates`], [`CandidatesHere`] | anybody, grantor | | who holds one, and who waits since when |
+//! | [`Order`], [`Ordered`] | anybody who may, grantor | | the fence of a leadership that is to end, and who is next |
+//! | [`StepDown`] | grantor, leader | | the same, to the holder of that fence |
 //! | [`FenceRead`], [`FenceSeen`] | grantor, grantor | | a bound on all fences seen and leases given |
 //!
 //! How they travel: [`wire`].
@@ -187,6 +191,9 @@
 //!   and a leader is named one round trip after it won. A grantor that cannot write says so, and
 //!   of what it could not write nothing. A leader that gives up under a promise tells the
 //!   grantors, and they tell those who ask: its grants last, and it leads no more.
+//! - *Orders*: a grantor passes an order to end a leadership on to the holder with the fence that
+//!   the order names. The holder reports it, once, if that is the fence with which it leads: the
+//!   application ends its leadership or goes on. An order never ends a later one.
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
 //!
 //! # Not built yet
@@ -210,12 +217,13 @@
 //!
 //! use tenure_core::nerio::{
 //!     Boot, Command, Config, Effect, Inc, Instance, Kept, Member, Memory, Nerio, Sender, Start,
+//!     To,
 //! };
 //! use tenure_core::{Fence, Input, Protocol, Time};
 //!
 //! let names = ["a", "b", "c"];
 //! let address = |n: usize| SocketAddr::from(([127, 0, 0, 1], 7101 + n as u16));
-//! let member = |n: usize| Member { name: names[n].parse().unwrap(), address: address(n) };
+//! let member = |n: usize| Member::at(names[n].parse().unwrap(), address(n));
 //! let config = Config::new("demo".parse()?, (0..3).map(member).collect()).check()?;
 //! let mut nodes: Vec<Nerio> =
 //!     names.iter().map(|name| Nerio::new(config.clone(), name.parse().unwrap())).collect();
@@ -231,6 +239,7 @@
 //!         delta_max: Duration::ZERO,
 //!         reserve: Fence::NONE,
 //!         kept: Kept::New,
+//!         roster: Vec::new(),
 //!     };
 //!     let start = Start { inc: Inc(n as u128), seed: 1, memory: Some(memory) };
 //!     queue.push_back((n, Input::Start(start)));
@@ -245,8 +254,13 @@
 //!         match effect {
 //!             Effect::Flush(ticket, _record) => queue.push_front((n, Input::Flushed(ticket))),
 //!             Effect::Send { to, message } => {
-//!                 let from = Sender { who: nodes[n].who().clone(), address: address(n) };
-//!                 let to = (0..3).find(|n| address(*n) == to).unwrap();
+//!                 // Here the nodes are the members, and nobody pretends to be another one.
+//!                 let who = nodes[n].who().clone();
+//!                 let from = Sender { who, address: address(n), member: Some(n) };
+//!                 let to = match to {
+//!                     To::Member(n) => n,
+//!                     To::Address(to) => (0..3).find(|n| address(*n) == to).unwrap(),
+//!                 };
 //!                 queue.push_back((to, Input::Message { from, message }));
 //!             }
 //!             // Writing is done at once, and nobody listens.
@@ -270,13 +284,17 @@ pub mod config;
 mod event;
 mod grantor;
 mod identity;
+mod inventory;
 mod memory;
 mod message;
+mod naming;
 mod node;
 mod observer;
+mod order;
 pub mod quorum;
 mod rank;
 mod record;
+mod roster;
 pub(crate) mod rule;
 mod timer;
 mod timestamp;
@@ -285,17 +303,26 @@ pub mod wire;
 mod words;
 
 pub use command::{Command, Extra};
-pub use config::{Checked, Config, ConfigError, Limits, Member};
+pub use config::{
+    Checked, Config, ConfigError, HostPort, HostPortError, Limits, Member, MemberError, members,
+};
 pub use event::{Event, Ignored, OwnEvent, Question};
-pub use identity::{Boot, Inc, Instance, Stamp, Who};
+pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
+pub use inventory::{
+    CandidateHere, Candidates, CandidatesHere, ElectionHere, Elections, ElectionsHere, HolderHere,
+    Which,
+};
 pub use memory::{Durable, Kept, Memory, Remembered};
 pub use message::*;
+pub use naming::{LiveGrant, leadership};
 pub use node::Nerio;
+pub use order::{Order, Ordered, Passed, StepDown};
 pub use quorum::{MemberSet, QuorumError, QuorumTextError, Quorums};
 pub use record::{GrantRecord, Record, Tenancy};
+pub use roster::{Entry, Roster};
 pub use timer::Timer;
 pub use timestamp::{EdictTimestamp, Incomparable, QuorumTimestamp};
-pub use words::{Effect, Start, Words};
+pub use words::{Effect, Start, To, Words};
 
 /// Its rules, in builds in which they can be broken.
 #[cfg(tenure_planted)]

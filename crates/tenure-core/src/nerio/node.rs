@@ -13,10 +13,12 @@ use super::message::{
     Granted, Message, Refused, Released, Remainder, Sender, Service, State, Verify,
 };
 use super::observer::Observer;
+use super::order::StepDown;
 use super::rule::{Rule, ruling};
 use super::timer::Timer;
 use super::trips::RoundTrips;
 use super::words::{Effect, Out, Start, Words, emit};
+use crate::by_election::ByElection;
 use crate::contract::{Input, Protocol};
 use crate::deadlines::Deadlines;
 use crate::draw::Draw;
@@ -36,7 +38,7 @@ pub struct Nerio {
     draw: Draw,
     trips: RoundTrips,
     grantor: Option<Grantor>,
-    candidates: BTreeMap<ElectionName, Candidate>,
+    candidates: ByElection<Candidate>,
     observers: BTreeMap<ElectionName, Observer>,
     candidates_due: Deadlines,
     observers_due: Deadlines,
@@ -56,7 +58,7 @@ impl Nerio {
             draw: Draw::new(0),
             trips: RoundTrips::default(),
             grantor: None,
-            candidates: BTreeMap::new(),
+            candidates: ByElection::new(),
             observers: BTreeMap::new(),
             candidates_due: Deadlines::default(),
             observers_due: Deadlines::default(),
@@ -69,6 +71,12 @@ impl Nerio {
     #[must_use]
     pub fn who(&self) -> &Who {
         &self.who
+    }
+
+    /// What its cluster agrees on, and its own settings.
+    #[must_use]
+    pub const fn config(&self) -> &Checked {
+        &self.config
     }
 
     /// What it does as a grantor; `None` if it is none.
@@ -95,6 +103,9 @@ impl Nerio {
             | Message::Leaving(_)
             | Message::Query(_)
             | Message::List(_)
+            | Message::Elections(_)
+            | Message::Candidates(_)
+            | Message::Order(_)
             | Message::FenceRead(_) => self.hand_to_grantor(now, from, message, out),
             Message::FenceSeen(seen) if seen.asker != self.who.inc && ruling(Rule::AnswerBound) => {
                 ignore(out, None, Ignored::OtherIncarnation);
@@ -112,18 +123,22 @@ impl Nerio {
             },
             Message::Verify(verify) => self.on_verify(now, from, &verify, out),
             Message::Remainder(remainder) => self.on_remainder(now, from, &remainder, out),
-            Message::Listed(_) => ignore(out, None, Ignored::Unasked),
+            Message::StepDown(order) => match self.member(from) {
+                Some(_) => self.on_step_down(now, &from.who.name, &order, out),
+                None => ignore(out, None, Ignored::NotAMember),
+            },
+            Message::Listed(_)
+            | Message::ElectionsHere(_)
+            | Message::CandidatesHere(_)
+            | Message::Ordered(_) => ignore(out, None, Ignored::Unasked),
         }
     }
 
-    /// The member that a message comes from, by name and by address: a sender that only has the
-    /// name could win elections with forged oks.
+    /// The member that a message comes from, by its name and by what the driver knows of it: a
+    /// sender that only has the name could win elections with forged oks.
     fn member(&self, from: &Sender) -> Option<usize> {
-        let name = &from.who.name;
-        let is_it = |m: &super::config::Member| {
-            (m.address == from.address || !ruling(Rule::OkFromMember)) && m.name == *name
-        };
-        self.config.members.iter().position(is_it)
+        let named = self.config.position(&from.who.name)?;
+        (from.member == Some(named) || !ruling(Rule::OkFromMember)).then_some(named)
     }
 
     fn hand_to_grantor(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
@@ -184,15 +199,14 @@ impl Nerio {
     }
 
     fn on_command(&mut self, now: Time, election: ElectionName, command: Command, out: &mut Out) {
-        let known = self.candidates.contains_key(&election);
+        let known = self.candidates.contains(&election);
         match command {
             Command::Campaign { value, priority } => {
                 if self.candidates.len() >= self.config.limits.elections {
-                    self.candidates.retain(|_, candidate| !candidate.is_over(now));
+                    self.candidates.retain(|candidate| !candidate.is_over(now));
                 }
-                self.candidates
-                    .entry(election.clone())
-                    .or_insert_with(|| Candidate::new(election.clone()));
+                let begin = || Candidate::new(election.clone());
+                self.candidates.get_or_insert_with(&election, begin);
                 self.with_candidate(&election, out, |candidate, context, out| {
                     candidate.contend(now, (value, priority), context, out);
                 });
@@ -242,11 +256,18 @@ impl Nerio {
         }
         self.asked.insert((election.clone(), Question { leader, start: now }));
         let message = Message::Verify(Verify { election, start: now });
-        out.push(Effect::Send { to: leader, message });
+        out.push(Effect::Send { to: leader.into(), message });
+    }
+
+    fn on_step_down(&mut self, now: Time, by: &NodeName, order: &StepDown, out: &mut Out) {
+        self.with_candidate(&order.election, out, |candidate, context, out| {
+            candidate.work(now, context, out);
+            candidate.on_step_down(now, by, order, context, out);
+        });
     }
 
     fn on_verify(&mut self, now: Time, from: &Sender, verify: &Verify, out: &mut Out) {
-        if self.candidates.contains_key(&verify.election) {
+        if self.candidates.contains(&verify.election) {
             self.with_candidate(&verify.election, out, |candidate, context, out| {
                 candidate.work(now, context, out);
                 candidate.on_verify(now, from, verify, context, out);
@@ -256,7 +277,8 @@ impl Nerio {
         let (election, start, asker) = (verify.election.clone(), verify.start, from.who.inc);
         let remaining = core::time::Duration::ZERO;
         let remainder = Remainder { election, start, asker, remaining, fence: None };
-        out.push(Effect::Send { to: from.address, message: Message::Remainder(remainder) });
+        let message = Message::Remainder(remainder);
+        out.push(Effect::Send { to: from.address.into(), message });
     }
 
     /// Section 10.5 with erratum 1: the leadership is good while `C_q < Start_q + (1 − ρ)δ`.
@@ -347,7 +369,16 @@ impl Protocol for Nerio {
             timer.unwrap_or(Timer::Attempt).at(at)
         });
         let observer = self.observers_due.first().map(|at| Timer::Observe.at(at));
-        Deadline::first(Deadline::first(grantor, candidate), observer)
+        let first = Deadline::first(Deadline::first(grantor, candidate), observer);
+        debug_assert_eq!(first.map(|first| first.at), self.due(), "the two are one");
+        first
+    }
+
+    /// Without a look at the candidate whose turn it is: of thousands it is in no cache.
+    fn due(&self) -> Option<Time> {
+        let grantor = self.grantor.as_ref().and_then(Grantor::deadline).map(|due| due.at);
+        let others = [self.candidates_due.first(), self.observers_due.first()];
+        others.into_iter().chain([grantor]).flatten().min()
     }
 
     fn standing(&self, election: &ElectionName, now: Time) -> Standing {

@@ -7,13 +7,14 @@ use core::time::Duration;
 use super::by_member::ByMember;
 use super::config::Checked;
 use super::event::Event;
-use super::identity::Who;
+use super::identity::{Instance, Mark};
 use super::message::{Holder, Message, Query, Service, State};
+use super::naming::{LiveGrant, leadership};
 use super::quorum::{MemberSet, Quorums};
+use super::roster::replaced;
 use super::rule::{Rule, ruling};
-use super::words::{Effect, Out};
+use super::words::{Effect, Out, To};
 use crate::deadlines::{Booking, Deadlines};
-use crate::fence::Fence;
 use crate::name::ElectionName;
 use crate::time::Time;
 use crate::view::{LeaderView, View};
@@ -43,6 +44,9 @@ struct Heard {
     holder: Option<(Time, Box<Holder>)>,
     /// Until about when that one is held up by a promise, if it leads no more.
     leaving: Option<Time>,
+    /// Which memory says so, and which ones it knows.
+    instance: Instance,
+    memories: Vec<Mark>,
 }
 
 /// The grant of one member, as it is still believed in.
@@ -51,6 +55,13 @@ struct Named<'a> {
     until: Time,
     holder: &'a Holder,
     leaving: Option<Time>,
+}
+
+impl Named<'_> {
+    const fn grant(&self) -> LiveGrant<'_> {
+        let Holder { who, fence, .. } = self.holder;
+        LiveGrant { member: self.member, until: self.until, who, fence: *fence }
+    }
 }
 
 impl Observer {
@@ -72,9 +83,9 @@ impl Observer {
     pub(super) fn work(&mut self, now: Time, config: &Checked, out: &mut Out) {
         if now >= self.next_at && now > self.last_start {
             self.last_start = now;
-            for member in &config.members {
+            for member in 0..config.members.len() {
                 let query = Query { election: self.election.clone(), start: now };
-                out.push(Effect::Send { to: member.address, message: Message::Query(query) });
+                out.push(Effect::Send { to: To::Member(member), message: Message::Query(query) });
             }
             self.next_at = now.after(self.every);
         }
@@ -100,7 +111,8 @@ impl Observer {
             let holder = state.holder.map(|holder| (until(&holder), holder));
             let leaves = |(_, holder): &(Time, Box<Holder>)| holder.leaving;
             let leaving = holder.as_ref().and_then(leaves).map(|held| now.after(here(held)));
-            let heard = Heard { start, free_since, holder, leaving };
+            let (instance, memories) = (state.instance, state.memories);
+            let heard = Heard { start, free_since, holder, leaving, instance, memories };
             self.answers.insert(member, heard);
         }
         self.work(now, config, out);
@@ -159,10 +171,16 @@ impl Observer {
         self.every.saturating_mul(3).saturating_add(config.round_trip.saturating_mul(4))
     }
 
-    /// The words that still count.
+    /// The words that still count: not those of a memory of which another member knows a later one.
     fn fresh(&self, now: Time, config: &Checked) -> impl Iterator<Item = &(usize, Heard)> + Clone {
         let patience = self.patience(config);
-        self.answers.iter().filter(move |(_, heard)| now.since(heard.start) < patience)
+        let fresh = self.answers.iter().filter(move |(_, heard)| now.since(heard.start) < patience);
+        let words = fresh.clone().map(|(member, heard)| {
+            let known: &[Mark] = &heard.memories;
+            (*member, heard.instance, known)
+        });
+        let replaced = replaced(words, config).map_or(MemberSet::EMPTY, |(members, _)| members);
+        fresh.filter(move |(member, _)| !replaced.contains(*member))
     }
 
     /// Whether a quorum of grantors was free, each at some time not long ago.
@@ -197,20 +215,20 @@ impl Observer {
         if self.is_vacant(now, config) && ruling(Rule::VacantSaid) {
             return Some(View::Vacant);
         }
-        // Mostly all of them name one incarnation and one fence: the first shows it.
-        let mut announced =
-            live.iter().filter_map(|named| Some((&named.holder.who, named.holder.fence?)));
-        announced.find_map(|(who, fence)| {
-            let alike = |other: &&Named<'_>| {
-                let other = other.holder;
-                let same = other.who == *who
-                    || (!ruling(Rule::ViewByIncarnation) && other.who.name == who.name);
-                same && other
-                    .fence
-                    .is_some_and(|known| known == fence || !ruling(Rule::ViewAnnounced))
-            };
-            leader((who, fence), live.iter().filter(alike), &config.quorums)
-        })
+        let (who, fence, until) = leadership(live.iter().map(Named::grant), &config.quorums)?;
+        let alike = live.iter().filter(|named| named.grant().is_of(who, fence));
+        let latest = alike.clone().map(|grant| grant.holder).max_by_key(|holder| holder.start)?;
+        Some(View::Leader(LeaderView {
+            id: who.name.clone().into(),
+            value: latest.value.clone().into(),
+            fence: Some(fence),
+            until: Some(until),
+            incarnation: Some(who.inc.0),
+            address: Some(latest.address),
+            // The grantors that were told say so, and of its one fence there is one leadership.
+            leaving: alike.filter_map(|grant| grant.leaving).max(),
+            heard: None,
+        }))
     }
 
     /// The grants of which is known that they are live.
@@ -241,32 +259,4 @@ fn holds_quorum(grants: &[Named<'_>], quorums: &Quorums) -> bool {
         let its = grants.iter().filter(|other| other.holder.who == one.holder.who);
         quorums.is_quorum(its.map(|grant| grant.member).collect())
     })
-}
-
-/// The leader, if a quorum of grants names it.
-fn leader<'a>(
-    (who, fence): (&Who, Fence),
-    grants: impl Iterator<Item = &'a Named<'a>> + Clone,
-    quorums: &Quorums,
-) -> Option<View> {
-    let ends = grants.clone().map(|grant| (grant.until, grant.member));
-    let longest = quorums.longest(ends).map(|(_, until)| until);
-    let first = grants.clone().map(|grant| grant.until).min();
-    let until = match longest {
-        Some(until) if ruling(Rule::ViewLongest) => until,
-        None if ruling(Rule::ViewByQuorum) => return None,
-        Some(_) | None => first?,
-    };
-    let latest = grants.clone().map(|grant| grant.holder).max_by_key(|holder| holder.start)?;
-    Some(View::Leader(LeaderView {
-        id: who.name.clone().into(),
-        value: latest.value.clone().into(),
-        fence: Some(fence),
-        until: Some(until),
-        incarnation: Some(who.inc.0),
-        address: Some(latest.address),
-        // The grantors that were told say so, and of its one fence there is one leadership.
-        leaving: grants.filter_map(|grant| grant.leaving).max(),
-        heard: None,
-    }))
 }

@@ -1,6 +1,7 @@
 //! What a grantor writes down, and why each part must survive what.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -8,8 +9,9 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::identity::{Boot, Instance, Stamp, Who};
+use super::roster::Entry;
 use crate::fence::Fence;
-use crate::name::{ElectionName, Value};
+use crate::name::{ElectionName, NodeName, Value};
 use crate::time::Time;
 
 /// Something that goes to the state directory.
@@ -34,6 +36,9 @@ pub enum Record {
         /// The highest fence that may be accepted.
         high: Fence,
     },
+    /// Must survive the machine: which memory each member has. An answer that says so, and an ok
+    /// that goes by it, leave after it is durable.
+    Roster(Vec<(NodeName, Entry)>),
     /// Must survive the process only: without a flush, because another boot of the machine
     /// waits out all leases anyway.
     ///
@@ -98,6 +103,12 @@ impl fmt::Display for Record {
                 write!(f, "identity {instance} {boot:?} delta_max {delta_max:?}")
             }
             Self::Reserve { high } => write!(f, "reserve {high}"),
+            Self::Roster(members) => {
+                f.write_str("roster")?;
+                members.iter().try_for_each(|(name, Entry { instance, founder })| {
+                    write!(f, " {name} {instance}{}", if *founder { " founder" } else { "" })
+                })
+            }
             Self::Grant(grant) => write!(
                 f,
                 "grant {} to {} start {} finish {} stamp {} fence {}",

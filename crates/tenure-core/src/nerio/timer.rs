@@ -19,6 +19,10 @@ pub enum Timer {
     FlushHangs,
     /// Records are written again.
     WriteRecords,
+    /// What was heard of memories is written again.
+    WriteMemories,
+    /// A grantor says again which memory it has.
+    SayMemory,
     /// A grant or a waiting request ends.
     GrantEnd,
     /// A candidate asks for the lease.
@@ -47,6 +51,8 @@ impl Timer {
             Self::LongerLeases => "longer leases are given",
             Self::FlushHangs => "a flush takes too long",
             Self::WriteRecords => "writing again",
+            Self::WriteMemories => "writing again which memories there are",
+            Self::SayMemory => "saying again which memory it has",
             Self::GrantEnd => "a grant or a waiting request ends",
             Self::Attempt => "a candidate asks for the lease",
             Self::Renewal => "a leader renews",

@@ -1,19 +1,22 @@
 //! Datagrams: an envelope that says whether to read on, and messages that stand alone.
 //!
 //! ```text
-//! magic "TNRE" | version 4 | digest u64 LE | epoch, inc, name (postcard) | message*
+//! magic "TNRE" | version 8 | digest u64 LE | to u8 | epoch, inc, name (postcard) | message*
 //! message = kind u8 | length u16 LE | body (postcard)
 //! ```
 //!
 //! The digest covers what all participants must agree on; a datagram of another configuration
-//! is not read further. The epoch is the membership's (section 10.6), zero until it changes. A
-//! message of an unknown kind is skipped and counted, so that kinds can be added: 13 (gone),
-//! 14 (ping) and 15 (pong) are kept for supervised release and the ring of section 9.
+//! is not read further. What is meant for a member has its [number](super::Config::number) in `to`,
+//! and is for nobody else: a name may lead to the address of another member, and a release that one
+//! takes for its own ends what it must not. Elsewhere `to` is 0. The epoch is the membership's
+//! (section 10.6), zero until it changes. A message of an unknown kind is skipped and counted, so
+//! that kinds can be added: 13 (gone), 14 (ping) and 15 (pong) are kept for supervised release and
+//! the ring of section 9.
 //!
 //! Anybody can ask in anybody's name, so questions must not be shorter than their answers by much:
-//! a verification, a query, a list and a fence read count only where there are
-//! [`QUESTION_BYTES`] of the datagram for each, a request where there are [`REQUEST_BYTES`], and
-//! zeros of kind 255 make up what is missing.
+//! a verification, a query, a fence read, a question for a list (kinds 9, 17, 19) and an order (21)
+//! count only where there are [`QUESTION_BYTES`] of the datagram for each, a request where there
+//! are [`REQUEST_BYTES`], and zeros of kind 255 make up what is missing.
 
 use alloc::vec::Vec;
 
@@ -25,21 +28,23 @@ use super::message::Message;
 use crate::name::NodeName;
 
 const MAGIC: [u8; 4] = *b"TNRE";
-const FIXED: usize = MAGIC.len() + 1 + 8;
+const TO: usize = MAGIC.len() + 1 + 8;
+const FIXED: usize = TO + 1;
 const FRAME: usize = 3;
 
-/// The version of datagrams. Those of another one are dropped; the byte behind the magic.
-pub const VERSION: u8 = 4;
+/// The version of datagrams. Those of another one are dropped; the byte behind the magic. 5 to 7
+/// are those of sealed ones.
+pub const VERSION: u8 = 8;
 
 /// The most bytes in a datagram.
 pub const DATAGRAM_MAX: usize = 1_200;
 
 /// How much of a datagram each question takes, with what fills it up: its answer is at most four
-/// times as long.
+/// times as long, and so are the answer to an order and what it tells the holder, together.
 pub const QUESTION_BYTES: usize = 280;
 
 /// The same of a request, and its refusal or ok.
-pub const REQUEST_BYTES: usize = 104;
+pub const REQUEST_BYTES: usize = 144;
 
 /// Zeros behind a question or a request.
 const FILLER: u8 = u8::MAX;
@@ -113,6 +118,7 @@ impl Packer {
         head.extend_from_slice(&MAGIC);
         head.push(VERSION);
         head.extend_from_slice(&digest.to_le_bytes());
+        head.push(0);
         let Envelope { epoch, who } = envelope;
         let part = Head { epoch: *epoch, inc: who.inc.0.to_le_bytes(), name: who.name.clone() };
         push(&mut head, &part);
@@ -131,6 +137,14 @@ impl Packer {
     pub fn restart(&self, datagram: &mut Vec<u8>) {
         datagram.clear();
         datagram.extend_from_slice(&self.head);
+    }
+
+    /// Says that `datagram` is for the member with this [number](super::Config::number) alone; 0 is
+    /// anybody.
+    pub fn address(datagram: &mut [u8], number: u8) {
+        if let Some(to) = datagram.get_mut(TO) {
+            *to = number;
+        }
     }
 
     /// Appends `message` if it fits, and says whether it did. One always fits into a datagram
@@ -157,6 +171,12 @@ impl Packer {
     }
 }
 
+/// The [number](super::Config::number) of the member that a datagram is for; 0 is anybody.
+#[must_use]
+pub fn recipient(datagram: &[u8]) -> u8 {
+    datagram.get(TO).copied().unwrap_or(0)
+}
+
 /// Reads the envelope of a datagram, and gives its messages to read on.
 pub fn open(digest: u64, epoch: u64, datagram: &[u8]) -> Result<(Envelope, Messages<'_>), Dropped> {
     if datagram.len() < FIXED || datagram.len() > DATAGRAM_MAX {
@@ -171,7 +191,7 @@ pub fn open(digest: u64, epoch: u64, datagram: &[u8]) -> Result<(Envelope, Messa
         return Err(Dropped::Version(fixed[0]));
     }
     let mut theirs = [0; 8];
-    theirs.copy_from_slice(&fixed[1..]);
+    theirs.copy_from_slice(&fixed[1..=8]);
     let theirs = u64::from_le_bytes(theirs);
     if theirs != digest {
         return Err(Dropped::Digest(theirs));
@@ -240,9 +260,16 @@ impl<'a> Messages<'a> {
 const fn least(kind: u8) -> usize {
     match kind {
         REQUEST => REQUEST_BYTES,
-        VERIFY | QUERY | LIST | FENCE_READ => QUESTION_BYTES,
+        VERIFY | QUERY | LIST | FENCE_READ | ELECTIONS | CANDIDATES | ORDER => QUESTION_BYTES,
         _ => 0,
     }
+}
+
+/// How many bytes of a message `part` takes.
+pub(super) fn length(part: &impl Serialize) -> usize {
+    // Cannot fail: every type here serializes. If it did, it would not fit.
+    postcard::serialize_with_flavor(part, postcard::ser_flavors::Size::default())
+        .unwrap_or(DATAGRAM_MAX)
 }
 
 fn push<T: Serialize>(into: &mut Vec<u8>, part: &T) {
@@ -286,6 +313,9 @@ const VERIFY: u8 = 5;
 const QUERY: u8 = 7;
 const LIST: u8 = 9;
 const FENCE_READ: u8 = 11;
+const ELECTIONS: u8 = 17;
+const CANDIDATES: u8 = 19;
+const ORDER: u8 = 21;
 
 kinds! {
     REQUEST => Request,
@@ -302,6 +332,13 @@ kinds! {
     FENCE_READ => FenceRead,
     12 => FenceSeen,
     16 => Leaving,
+    ELECTIONS => Elections,
+    18 => ElectionsHere,
+    CANDIDATES => Candidates,
+    20 => CandidatesHere,
+    ORDER => Order,
+    22 => Ordered,
+    23 => StepDown,
 }
 
 #[cfg(test)]
@@ -311,12 +348,19 @@ mod tests {
     use core::net::SocketAddr;
     use core::time::Duration;
 
-    use super::super::grantor::PAGE_BYTES;
-    use super::super::identity::{Boot, Instance, Stamp};
-    use super::super::message::{
-        FenceRead, Granted, Holder, List, Listed, Query, Raising, Refusal, Refused, Release,
-        Released, Request, Service, State, Verify,
+    use super::super::config::Config;
+    use super::super::grantor::{CANDIDATES_BYTES, ELECTIONS_BYTES, PAGE_BYTES};
+    use super::super::identity::{Boot, Instance, Mark, Stamp};
+    use super::super::inventory::{
+        CandidateHere, Candidates, CandidatesHere, ElectionHere, Elections, ElectionsHere,
+        HolderHere, Which,
     };
+    use super::super::message::{
+        FenceRead, FenceSeen, Granted, Holder, List, Listed, Query, Raising, Refusal, Refused,
+        Release, Released, Request, Service, State, Verify,
+    };
+    use super::super::order::{Order, Ordered, Passed, StepDown};
+    use super::super::roster::{Entry, Roster};
     use super::*;
     use crate::fence::Fence;
     use crate::name::{ElectionName, Value};
@@ -352,6 +396,73 @@ mod tests {
         Holder { value: Value::new("").unwrap(), lease: Duration::ZERO, ..holder() }
     }
 
+    fn fence_seen() -> FenceSeen {
+        let entry = Some(Entry { instance: Instance(u128::MAX), founder: true });
+        FenceSeen {
+            asker: Inc(u128::MAX),
+            start: Time::MAX,
+            seen: Fence::new(u64::MAX),
+            delta_max: Duration::MAX,
+            whole: true,
+            leader: Duration::MAX,
+            roster: Roster::new(alloc::vec![entry; Config::MEMBERS_MAX]),
+        }
+    }
+
+    fn elections_here() -> Message {
+        let election = ElectionName::new(&full("e", ElectionName::MAX_BYTES)).unwrap();
+        let service = Service::Quarantine { remaining: Duration::MAX };
+        let here = ElectionHere {
+            election: election.clone(),
+            holder: Some(HolderHere {
+                who: who(),
+                fence: Some(Fence::new(u64::MAX)),
+                remaining: Duration::MAX,
+                leaving: Some(Duration::MAX),
+            }),
+            waiting: u16::MAX,
+        };
+        let elections = alloc::vec![here.clone(); ELECTIONS_BYTES / length(&here)];
+        let (asker, start, more_after) = (Inc(u128::MAX), Time::MAX, Some(election));
+        Message::ElectionsHere(ElectionsHere { asker, start, service, elections, more_after })
+    }
+
+    fn candidates_here() -> Message {
+        let election = ElectionName::new(&full("e", ElectionName::MAX_BYTES)).unwrap();
+        let service = Service::Quarantine { remaining: Duration::MAX };
+        let here =
+            CandidateHere { who: who(), priority: u8::MAX, leading: true, waited: Duration::MAX };
+        Message::CandidatesHere(CandidatesHere {
+            election,
+            asker: Inc(u128::MAX),
+            start: Time::MAX,
+            service,
+            holder: Some(Box::new(Holder { lease: Duration::MAX, ..rival() })),
+            waiting: alloc::vec![here.clone(); CANDIDATES_BYTES / length(&here)],
+            more: true,
+        })
+    }
+
+    fn step_down() -> Message {
+        Message::StepDown(StepDown {
+            election: ElectionName::new(&full("e", ElectionName::MAX_BYTES)).unwrap(),
+            holder: Inc(u128::MAX),
+            fence: Fence::new(u64::MAX),
+            next: Some(who().name),
+            number: u64::MAX,
+            from: holder().address,
+        })
+    }
+
+    fn ordered() -> Message {
+        Message::Ordered(Ordered {
+            election: ElectionName::new(&full("e", ElectionName::MAX_BYTES)).unwrap(),
+            asker: Inc(u128::MAX),
+            start: Time::MAX,
+            passed: Passed::Unsealed,
+        })
+    }
+
     /// Each kind whose size depends on names, with the longest ones.
     fn largest() -> Vec<Message> {
         let election = ElectionName::new(&full("e", ElectionName::MAX_BYTES)).unwrap();
@@ -379,6 +490,7 @@ mod tests {
                 asker,
                 start,
                 instance: Instance(u128::MAX),
+                memories: alloc::vec![Mark([u8::MAX; 8]); Config::MEMBERS_MAX],
                 stamp: Stamp { boot: Boot(u64::MAX), clock: start, counter: u32::MAX },
                 accepted: true,
                 seen,
@@ -400,6 +512,8 @@ mod tests {
                 asker,
                 start,
                 service,
+                instance: Instance(u128::MAX),
+                memories: alloc::vec![Mark([u8::MAX; 8]); Config::MEMBERS_MAX],
                 holder: Some(Box::new(holder())),
                 free_for: Duration::MAX,
                 waiting: u16::MAX,
@@ -408,6 +522,11 @@ mod tests {
                 raise: Some(Box::new(Raising { before: Duration::MAX, remaining: Duration::MAX })),
             }),
             Message::Listed(Listed { start, service, names, more: true }),
+            Message::FenceSeen(fence_seen()),
+            elections_here(),
+            candidates_here(),
+            step_down(),
+            ordered(),
         ]
     }
 
@@ -430,6 +549,8 @@ mod tests {
             largest().into_iter().filter(is_it).collect()
         };
         let told = || answers(|m| matches!(m, Message::State(_) | Message::Listed(_)));
+        let elections = Elections { start, which: Which::All, after: None };
+        let candidates = Candidates { election: election.clone(), start, after: None };
         let request = Request {
             election: election.clone(),
             start,
@@ -444,13 +565,21 @@ mod tests {
             value: Value::new("").unwrap(),
         };
         let decided = answers(|m| matches!(m, Message::Granted(_) | Message::Refused(_)));
+        let order =
+            Order { election: election.clone(), start, number: 0, fence: Fence::NONE, next: None };
         let release = Release { election: election.clone(), start, next: None };
         let released = Released { election: election.clone(), asker: Inc(u128::MAX), start };
         alloc::vec![
             (Message::Verify(Verify { election: election.clone(), start }), told()),
             (Message::Query(Query { election, start }), told()),
             (Message::List(List { start, after: None }), told()),
-            (Message::FenceRead(FenceRead { start }), told()),
+            (Message::Elections(elections), alloc::vec![elections_here()]),
+            (Message::Candidates(candidates), alloc::vec![candidates_here()]),
+            (
+                Message::FenceRead(FenceRead { start, instance: Instance(0), record: false }),
+                alloc::vec![Message::FenceSeen(fence_seen())],
+            ),
+            (Message::Order(order), alloc::vec![ordered(), step_down()]),
             (Message::Request(request), decided),
             (Message::Release(release), alloc::vec![Message::Released(released)]),
         ]
@@ -468,9 +597,13 @@ mod tests {
             let (mut asked, mut most) = (0, 0);
             while asker.push(&mut datagram, &question) {
                 asked += 1;
-                for answer in &answers {
-                    most = most.max(together(&grantor, answer, asked));
-                }
+                let each = answers.iter().map(|answer| together(&grantor, answer, asked));
+                // An order has an answer, and is passed on as well.
+                let all = match &question {
+                    Message::Order(_) => each.sum(),
+                    _ => each.max().unwrap(),
+                };
+                most = most.max(all);
                 assert!(most <= 4 * datagram.len(), "{asked} {question}: {most}");
             }
             let (_, messages) = open(7, 0, &datagram).unwrap();
@@ -513,6 +646,20 @@ mod tests {
             }
             assert!(pushed > DATAGRAM_MAX / least, "{question}");
         }
+    }
+
+    #[test]
+    fn a_datagram_says_which_member_it_is_for() {
+        let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
+        let mut datagram = packer.start();
+        assert_eq!(recipient(&datagram), 0);
+        Packer::address(&mut datagram, 3);
+        assert_eq!(recipient(&datagram), 3);
+        assert!(open(7, 0, &datagram).is_ok(), "who it is for is the driver's to judge");
+        packer.restart(&mut datagram);
+        assert_eq!(recipient(&datagram), 0);
+        Packer::address(&mut [], 3);
+        assert_eq!(recipient(&[]), 0);
     }
 
     #[test]

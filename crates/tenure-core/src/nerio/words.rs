@@ -1,5 +1,6 @@
 //! What a node of a Nerio cluster says and hears, apart from the machine.
 
+use core::fmt;
 use core::net::SocketAddr;
 
 use super::command::Command;
@@ -21,6 +22,31 @@ pub struct Start {
     pub memory: Option<Memory>,
 }
 
+/// Where a message goes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum To {
+    /// To the member at this position of the list, wherever it is reached now: the driver knows.
+    /// What is meant for one member must not be handled by another.
+    Member(usize),
+    /// To where a message came from, or to an address that somebody was told.
+    Address(SocketAddr),
+}
+
+impl fmt::Display for To {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Member(position) => write!(f, "member {position}"),
+            Self::Address(address) => address.fmt(f),
+        }
+    }
+}
+
+impl From<SocketAddr> for To {
+    fn from(address: SocketAddr) -> Self {
+        Self::Address(address)
+    }
+}
+
 /// The types of its inputs and effects.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
@@ -28,7 +54,7 @@ pub enum Words {}
 impl crate::contract::Words for Words {
     type Start = Start;
     type Sender = Sender;
-    type Address = SocketAddr;
+    type Address = To;
     type Message = Message;
     type Record = Record;
     type Command = Command;

@@ -5,12 +5,16 @@ use std::time::Duration;
 
 use tenure_core::nerio::{
     Config, Event, Extra, Inc, Instance, Kept, Member, Message, Nerio, OwnEvent, Query, Remembered,
-    Sender, Start, Who,
+    Sender, Start, To, Who,
 };
 use tenure_core::{Drift, Effect, Input, NodeName, Protocol, Time};
 use tenure_testkit::conversations::{Beginning, Cast, Span, Words};
 
 use crate::players::Grantors;
+
+fn address(place: usize) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 7_101 + u16::try_from(place).unwrap()))
+}
 
 impl Cast for Grantors {
     const FOLDER: &'static str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conversations");
@@ -45,7 +49,7 @@ impl Cast for Grantors {
         let names: String = words.must("members")?;
         let member = |(place, name): (usize, &str)| {
             let name = name.parse().map_err(|error| format!("{error}"))?;
-            Ok(Member { name, address: Self::address(place) })
+            Ok(Member::at(name, address(place)))
         };
         let members = names.split(',').enumerate().map(member).collect::<Result<_, String>>()?;
         let mut config = Config::new("talks".parse().unwrap(), members).with_lease(lease);
@@ -67,8 +71,8 @@ impl Cast for Grantors {
         self.delay
     }
 
-    fn address(place: usize) -> SocketAddr {
-        SocketAddr::from(([127, 0, 0, 1], 7_101 + u16::try_from(place).unwrap()))
+    fn address(place: usize) -> To {
+        address(place).into()
     }
 
     fn core(&self, name: &NodeName) -> Nerio {
@@ -90,14 +94,14 @@ impl Cast for Grantors {
             Some(Kept::Grants(grants)) => format!(", grants written: {}", grants.len()),
             Some(Kept::Reserve) => ", grants of another boot".into(),
             Some(Kept::Nothing) => ", directory lost".into(),
-            Some(Kept::Founding) => ", directory lost or never used".into(),
         };
         let identity = Who { name: name.clone(), inc }.to_string();
         Beginning { start: Start { inc, seed: 1, memory }, identity, finds }
     }
 
     fn disk(place: usize, count: u32, fresh: bool) -> (Remembered, String) {
-        let instance = Instance(((place as u128 + 1) << 100) + (u128::from(count) << 96));
+        let number = ((place as u128 + 1) << 28) + (u128::from(count) << 24);
+        let instance = Instance::new(u64::from(count), number);
         (Remembered::new(instance, fresh), instance.to_string())
     }
 
@@ -119,7 +123,15 @@ impl Cast for Grantors {
             Message::State(_) => "state",
             Message::FenceRead(_) => "fence-read",
             Message::FenceSeen(_) => "fence-seen",
-            Message::List(_) | Message::Listed(_) => unreachable!("no story lists elections"),
+            Message::List(_)
+            | Message::Listed(_)
+            | Message::Elections(_)
+            | Message::ElectionsHere(_)
+            | Message::Candidates(_)
+            | Message::CandidatesHere(_) => unreachable!("no story lists elections"),
+            Message::Order(_) | Message::Ordered(_) | Message::StepDown(_) => {
+                unreachable!("no story gives orders")
+            }
         }
     }
 
@@ -131,10 +143,13 @@ impl Cast for Grantors {
     fn extra(
         _: &str,
         words: &mut Words,
-        place: impl Fn(&str) -> Result<SocketAddr, String>,
+        place: impl Fn(&str) -> Result<To, String>,
     ) -> Result<Extra, String> {
         let leader: String = words.must("leader")?;
-        Ok(Extra::Verify { leader: place(&leader)? })
+        match place(&leader)? {
+            To::Address(leader) => Ok(Extra::Verify { leader }),
+            To::Member(_) => unreachable!("places are addresses"),
+        }
     }
 
     fn answers(mut core: Nerio, now: Time, from: Sender) -> Vec<String> {

@@ -76,7 +76,7 @@ fn a_fence_that_is_never_accepted_is_not_asked_for_in_a_hot_loop() {
     s.campaign("p");
     let mut requests = 0;
     for _ in 0..10_000 {
-        requests += s.letters.iter().filter(|l| l.to == address("a")).count();
+        requests += s.letters.iter().filter(|l| l.to == address("a").into()).count();
         s.deliver_all();
         s.pass(std::time::Duration::from_micros(100));
     }
@@ -165,13 +165,14 @@ fn a_restart_begins_at_the_reserve() {
 fn a_restart_before_the_read_is_durable_reads_again() {
     let mut s = Story::new();
     s.lose_disk("a");
+    s.deliver_all();
     s.pass(ms(2_100));
     s.restart("a");
-    s.drop_all();
+    s.deliver_all();
     s.pass(ms(2_200));
     assert_eq!(
         refusal(&s.ask("r", "a", request(at(30)))),
-        Some(Refusal::Recovering { led: false })
+        Some(Refusal::Recovering { known: false })
     );
     s.deliver_all();
     s.restart("a");

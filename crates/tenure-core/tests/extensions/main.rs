@@ -12,9 +12,13 @@ mod fence;
 #[cfg(not(tenure_planted))]
 mod identity;
 #[cfg(not(tenure_planted))]
+mod inventory;
+#[cfg(not(tenure_planted))]
 mod listing;
 #[cfg(not(tenure_planted))]
 mod next;
+#[cfg(not(tenure_planted))]
+mod orders;
 #[cfg(not(tenure_planted))]
 mod parked;
 #[cfg(tenure_planted)]

@@ -5,8 +5,8 @@ use tenure_core::planted;
 use tenure_testkit::planted::{Story, by_hand_has_its_story, stories_notice};
 
 use crate::directed::{
-    clocks, disk, fence, founding, identity, maxima, next, observe, parked, restart, verification,
-    waiting,
+    clocks, disk, fence, founding, identity, maxima, memories, next, observe, orders, parked,
+    restart, verification, waiting,
 };
 
 /// Which story notices which rule of rounding.
@@ -90,6 +90,7 @@ const STORIES: &[Story] = &[
     (Rule::FenceReach.row(), fence::a_proposal_too_far_ahead_is_refused),
     (Rule::TooFarClimbs.row(), fence::grantors_whose_fences_are_far_apart_come_together),
     (Rule::OneReserve.row(), fence::one_reserve_at_a_time_is_on_its_way),
+    (Rule::SentReserveKept.row(), disk::a_record_that_is_not_written_takes_no_reserve_back),
     (Rule::VerifyMax.row(), verification::the_answer_is_what_is_left_less_the_drift),
     (Rule::VerifyBound.row(), verification::an_answer_is_bound_to_the_incarnation_of_its_asker),
     (Rule::VerifyEach.row(), verification::each_of_two_verifications_is_answered_for_itself),
@@ -100,21 +101,29 @@ const STORIES: &[Story] = &[
     (Rule::QuarantineForAll.row(), restart::a_quarantine_holds_for_the_leader_too),
     (Rule::DeltaMaxEver.row(), restart::delta_max_is_the_largest_ever_configured),
     (Rule::DeltaMaxOfOthers.row(), maxima::a_lost_memory_waits_for_the_longest_lease_of_others),
-    (Rule::RaiseWaits.row(), maxima::longer_leases_are_given_when_what_others_forgot_has_ended),
+    (Rule::RaiseWaits.row(), maxima::a_larger_delta_max_is_answered_at_once_and_given_later),
     (Rule::FullLeaseFits.row(), maxima::a_first_lease_is_given_only_if_a_full_one_may_follow),
     (
         Rule::TooLongYields.row(),
         maxima::a_candidate_with_too_long_a_lease_waits_and_is_in_nobodys_way,
     ),
     (Rule::TooLongNews.row(), maxima::an_old_refusal_gives_nothing_back),
-    (Rule::FoundingAsks.row(), founding::a_full_quorum_of_others_is_asked_before_founding),
-    (Rule::FoundingByQuorum.row(), founding::a_full_quorum_of_others_is_asked_before_founding),
-    (Rule::FoundingRefused.row(), founding::nobody_founds_what_another_member_has_seen),
-    (Rule::LeadersRefuseFounding.row(), founding::nobody_founds_beside_a_leader_that_is_heard),
     (
-        Rule::FoundingUntilGrant.row(),
-        founding::nobody_founds_when_a_leader_is_heard_before_the_first_grant,
+        Rule::RecordedByQuorum.row(),
+        memories::an_answer_that_names_another_memory_counts_for_nothing,
     ),
+    (Rule::RecordDurable.row(), memories::a_memory_is_written_down_before_the_answer),
+    (Rule::EmptyTakesNoPlace.row(), memories::a_directory_that_could_not_serve_takes_no_place),
+    (Rule::RecordOnlyLater.row(), memories::an_earlier_memory_never_comes_back),
+    (Rule::LatestRead.row(), memories::the_word_of_an_old_memory_bounds_nothing),
+    (Rule::OkNamesMemories.row(), memories::two_memories_of_a_member_elect_nobody_beside_a_leader),
+    (Rule::OneMemoryEach.row(), memories::two_memories_of_a_member_elect_nobody_beside_a_leader),
+    (Rule::MemoriesRead.row(), memories::what_others_have_written_down_is_taken_over),
+    (Rule::FoundingByAll.row(), founding::a_quorum_founds_nothing),
+    (Rule::FounderByMemory.row(), founding::another_memory_was_not_there),
+    (Rule::FoundersTogether.row(), founding::founders_are_there_at_one_time),
+    (Rule::FoundingAfterLeader.row(), founding::a_leader_that_is_heard_is_waited_for),
+    (Rule::FoundingFloor.row(), founding::fences_go_on_when_all_directories_were_lost),
     (Rule::WithinDeltaMax.row(), restart::no_lease_is_longer_than_delta_max),
     (Rule::ViewByQuorum.row(), observe::three_holders_are_no_leader),
     (Rule::ViewByIncarnation.row(), observe::two_incarnations_of_one_name_are_no_leader),
@@ -138,6 +147,8 @@ const STORIES: &[Story] = &[
     (Rule::FailingSaid.row(), observe::a_grantor_that_cannot_write_is_not_free),
     (Rule::HangSaid.row(), observe::a_grantor_whose_flush_hangs_says_so),
     (Rule::StartingSaid.row(), observe::a_grantor_that_starts_with_its_memory_says_that_it_starts),
+    (Rule::OrderNamesFence.row(), orders::an_order_is_for_the_leadership_that_it_names_alone),
+    (Rule::OrderOnce.row(), orders::an_order_that_arrives_again_and_again_is_reported_once),
 ];
 
 #[test]

@@ -230,6 +230,22 @@ fn one_for_which_there_is_no_room_is_waited_for() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
+/// The first one is stopped. The second one gets its partition, and leads; then the first one
+/// wakes, and hears so long after that that it owns nothing. It makes no claim.
+fn wakes_beside_a_leader(stage: &mut Stage, hears: Duration) {
+    stage.assign(1, &[0]);
+    stage.pass(ms(8_000));
+    assert_eq!(stage.leaders(X), [1]);
+    let woke = stage.now;
+    stage.hand(0, Input::Timeout);
+    stage.go_on(0);
+    stage.pass(hears);
+    stage.lose(0, &[0]);
+    stage.pass(ms(8_000));
+    assert_eq!((stage.leaders(X), stage.claims(0, woke)), (vec![1], 0));
+    assert_eq!(stage.ended(1, X), None);
+}
+
 /// Its claim was read back, and its grace period was not over, when it was stopped. Somebody else
 /// leads by now, whose claim lies unread when it wakes.
 #[cfg_attr(not(tenure_planted), test)]
@@ -240,17 +256,52 @@ pub(crate) fn one_that_was_stopped_hears_before_it_claims() {
     stage.pass(ms(1_000));
     stage.nodes[0].stopped = true;
     stage.pass(ms(7_000));
-    stage.assign(1, &[0]);
-    stage.pass(ms(8_000));
-    assert_eq!(stage.leaders(X), [1]);
-    let woke = stage.now;
+    wakes_beside_a_leader(&mut stage, ms(50));
+}
+
+/// Its claim was void already when it was stopped. What another one claimed meanwhile is read
+/// together with what it has written since it woke, and before it hears that it owns nothing.
+#[cfg_attr(not(tenure_planted), test)]
+fn who_reads_that_another_has_claimed_makes_no_claim_at_once() {
+    let mut stage = led(2);
+    stage.nodes[0].again = true;
+    stage.append(0, Said::Unreadable);
+    stage.pass(ms(10));
+    assert_eq!(stage.leaders(X), [0_usize; 0]);
+    stage.nodes[0].stopped = true;
+    wakes_beside_a_leader(&mut stage, ms(300));
+}
+
+/// While it was stopped, what it reads has come to something that it cannot read: nothing that it
+/// writes is read back.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_was_stopped_reads_anew_where_nothing_comes() {
+    let mut stage = led(1);
+    stage.nodes[0].again = true;
+    stage.nodes[0].stopped = true;
+    stage.pass(ms(4_000));
+    stage.stick(0);
     stage.hand(0, Input::Timeout);
     stage.go_on(0);
-    stage.pass(ms(50));
-    stage.lose(0, &[0]);
-    stage.pass(ms(8_000));
-    assert_eq!((stage.leaders(X), stage.claims(0, woke)), (vec![1], 0));
-    assert_eq!(stage.ended(1, X), None);
+    // T until it is read anew, G, and what lies between.
+    stage.pass(ms(10_000));
+    assert_eq!(stage.leaders(X), [0]);
+}
+
+/// It runs for less than an interval between its stops, and reads what it writes meanwhile.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_that_was_stopped_claims_when_it_has_read_what_it_wrote_since() {
+    let mut stage = led(1);
+    stage.nodes[0].again = true;
+    let begin = stage.now;
+    for _ in 0..3 {
+        stage.nodes[0].stopped = true;
+        stage.pass(ms(7_000));
+        stage.hand(0, Input::Timeout);
+        stage.go_on(0);
+        stage.pass(ms(300));
+    }
+    assert!(stage.claims(0, begin) > 0);
 }
 
 /// A leader with a longer T, which is stopped, and one that may stand for the same role.
@@ -311,6 +362,12 @@ fn a_claimant_waits_as_long_as_one_of_its_group_makes_no_claims() {
     stage.assign(1, &[0]);
     stage.pass(ms(60_000));
     assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![0]));
+    let refused = |event: &Event| {
+        matches!(event, Event::Waiting(Waiting::Refused { obstacles, .. })
+            if obstacles[0].label == "mode")
+    };
+    assert_eq!(stage.told(1, refused), 1, "it has no end that moves");
+    assert!(stage.told(1, |event| matches!(event, Event::Waiting(_))) < 8);
     stage.lose(0, &[0]);
     stage.kill(0);
     stage.pass(ms(60_000));
@@ -580,5 +637,11 @@ fn a_campaign_says_what_it_waits_for() {
     let behind = |leading, who: &str| Waiting::Behind { who: who.into(), leading };
     assert_eq!(waits(&stage, 1), behind(false, "another member"));
     stage.pass(ms(8_000));
+    assert_eq!(waits(&stage, 1), behind(true, "n0"));
+    let (number, partition) = (EntryNumber(1), Partition(0));
+    let published = |outcome| Report::Published { number, partition, outcome };
+    stage.report(1, published(Err("it timed out".into())));
+    assert_eq!(label(waits(&stage, 1)), "unwritten", "it would not read the leader's end either");
+    stage.report(1, published(Ok(1)));
     assert_eq!(waits(&stage, 1), behind(true, "n0"));
 }

@@ -221,6 +221,13 @@ pub(crate) fn an_owner_says_which_roles_it_leaves_without_a_leader() {
     assert_eq!(unfilled(&stage), Some((Some(Role(4)), 2)));
     stage.command(0, "x/2", Command::Resign);
     assert_eq!(unfilled(&stage), Some((Some(Role(2)), 3)));
+    stage.command(0, X, Command::Resign);
+    assert_eq!(unfilled(&stage), Some((None, 0)), "it has left, and owns nothing");
+    stage.pass(ms(1_000));
+    stage.campaign(0, X);
+    stage.assign(0, &[0]);
+    stage.pass(ms(1_000));
+    assert_eq!(unfilled(&stage), Some((Some(Role(2)), 3)));
     stage.kill(1);
     stage.pass(ms(4_000));
     assert_eq!(unfilled(&stage), Some((None, 0)));

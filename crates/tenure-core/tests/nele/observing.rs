@@ -227,6 +227,66 @@ pub(crate) fn one_whose_other_reading_brings_nothing_missed_something() {
     assert!(unknown(&stage, 0), "{:?}", stage.view(0, X));
 }
 
+/// It has read one partition to the moment at which it had found the end of the next one, and not
+/// further: what was said between the two is missing.
+#[cfg_attr(not(tenure_planted), test)]
+fn one_whose_next_reading_began_unheard_by_the_first_missed_something() {
+    let mut stage = Stage::new(1, Mode::AtMostOne);
+    stage.campaign(0, "x/1");
+    stage.assign(0, &[0]);
+    stage.observe(0, X);
+    stage.pass(ms(20_000));
+    assert!(vacant(&stage, 0));
+    stage.stick_at(0, 0);
+    stage.pass(ms(2_000));
+    stage.assign(0, &[0, 1]);
+    stage.pass(ms(300));
+    stage.revoke(0, &[0]);
+    stage.pass(ms(100));
+    assert!(unknown(&stage, 0), "{:?}", stage.view(0, X));
+}
+
+/// One of a later version has said something, perhaps who leads.
+#[cfg_attr(not(tenure_planted), test)]
+fn what_cannot_be_read_is_missed() {
+    for stands in [false, true] {
+        let mut stage = Stage::new(1, Mode::AtMostOne);
+        if stands {
+            stage.campaign(0, "x/1");
+            stage.assign(0, &[0, 1]);
+        }
+        stage.observe(0, X);
+        stage.pass(ms(10_000));
+        assert!(vacant(&stage, 0));
+        for _ in 0..20 {
+            for partition in 0..2 {
+                stage.append(partition, Said::Unreadable);
+            }
+            stage.pass(ms(500));
+            assert!(unknown(&stage, 0), "{:?}", stage.view(0, X));
+        }
+        stage.pass(ms(10_000));
+        assert!(vacant(&stage, 0));
+    }
+}
+
+/// Its leaders may lead for a minute after they were heard, and none of them is shown.
+#[cfg_attr(not(tenure_planted), test)]
+fn another_group_keeps_no_role_from_being_vacant() {
+    let mut stage = Stage::new(1, Mode::AtMostOne);
+    stage.observe(0, X);
+    stage.pass(ms(1_000));
+    let mut other = stage.stranger(Kind::Beat);
+    other.group = "h".parse().unwrap();
+    other.terms.takeover = ms(60_000);
+    let lead = |role| Lead { role: Role(role), fence: None, value: Default::default() };
+    let most = u32::try_from(config(0, Mode::AtMostOne).limits.roles).unwrap();
+    other.leads = (0..=most).map(lead).collect();
+    stage.append(0, Said::Entry(other));
+    stage.pass(config(0, Mode::AtMostOne).heard_leads() + ms(3_000));
+    assert!(vacant(&stage, 0), "{:?}", stage.view(0, X));
+}
+
 /// Where nobody is remembered for want of room, a leader may be whom nobody remembers.
 #[cfg_attr(not(tenure_planted), test)]
 fn one_without_room_for_a_leader_does_not_know_a_vacancy() {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tenure_core::nele::{
-    Change, Command, Effect, EntryNumber, Ignored, Kind, Message, Mode, OwnEvent, Partition,
+    Change, Command, Effect, EntryNumber, Event, Ignored, Kind, Message, Mode, OwnEvent, Partition,
     Rebalance, Record, Report, Request, Said,
 };
 use tenure_core::{End, Loss, Standing};
@@ -70,6 +70,24 @@ pub(crate) fn a_record_of_any_group_refreshes() {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
 }
 
+/// It is won with what is left of T, which may be too little to begin anything.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_role_that_comes_back_is_settled_once_something_is_read() {
+    let mut stage = led(1);
+    let settled = |stage: &Stage| stage.told(0, |event| matches!(event, Event::Settled));
+    // Its partition stays with it for the sake of the other one.
+    stage.campaign(0, "x/1");
+    stage.nodes[0].holds_back = true;
+    stage.pass(takeover() - ms(500));
+    stage.command(0, X, Command::Resign);
+    assert_eq!((settled(&stage), stage.elected()), (1, 1));
+    stage.campaign(0, X);
+    assert_eq!((settled(&stage), stage.elected(), stage.leaders(X)), (1, 2, vec![0]));
+    stage.append(0, Said::Nothing);
+    stage.pass(ms(100));
+    assert_eq!((settled(&stage), stage.elected()), (2, 2));
+}
+
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn what_was_written_before_the_end_refreshes_nothing() {
     let mut stage = Stage::new(1, Mode::AtLeastOne);
@@ -130,10 +148,7 @@ fn a_claimant_that_is_told_nothing_reads_anew() {
     stage.pass(ms(100));
     let waits = |stage: &Stage| {
         stage.told(0, |event| {
-            matches!(
-                event,
-                tenure_core::nele::Event::Waiting(tenure_core::Waiting::Listening { .. })
-            )
+            matches!(event, Event::Waiting(tenure_core::Waiting::Listening { .. }))
         })
     };
     assert_eq!(waits(&stage), 1);

@@ -38,12 +38,12 @@ pub(crate) fn another_number_of_partitions_ends_everything() {
         stage.report(0, Report::Topic { id: topic(), partitions: 4 });
         let waiting = stage.ended(0, "x/1");
         assert!(matches!(waiting, Some(End::Refused { .. })), "{waiting:?}");
+        let fences = format!("{waiting:?}").contains("a fence base of 1 or more");
+        assert_eq!(fences, mode == Mode::AtMostOne, "{waiting:?}");
         is_over(&mut stage, "the topic has 4 partitions, and had 2");
     }
 }
 
-/// A process that has seen the new number is in another group by the coordinator, and in the same
-/// one by its name: both may own what decides on a role.
 /// A client that begins to read before the end that it found hands on what was written then.
 #[cfg_attr(not(tenure_planted), test)]
 fn what_was_read_under_a_reading_that_is_over_ends_nothing() {
@@ -58,6 +58,8 @@ fn what_was_read_under_a_reading_that_is_over_ends_nothing() {
     assert_eq!(stage.told(0, |event| matches!(event, Event::Own(OwnEvent::Halted { .. }))), 0);
 }
 
+/// A process that has seen the new number is in another group by the coordinator, and in the same
+/// one by its name: both may own what decides on a role.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_process_that_counts_other_partitions_ends_everything() {
     for kind in [Kind::Beat, Kind::Claim] {
@@ -89,19 +91,45 @@ pub(crate) fn another_topic_of_the_same_name_ends_everything() {
 /// Fences must not go back there.
 #[cfg_attr(not(tenure_planted), test)]
 fn with_which_fence_base_to_begin_on_another_topic_is_said() {
-    let mut stage = Stage::new(1, Mode::AtMostOne);
-    stage.logs[0].epoch = Some(6);
-    stage.campaign(0, X);
-    stage.assign(0, &[0]);
-    stage.pass(ms(7_000));
+    let led = || {
+        let mut stage = Stage::new(1, Mode::AtMostOne);
+        stage.logs[0].epoch = Some(6);
+        stage.campaign(0, X);
+        stage.assign(0, &[0]);
+        stage.pass(ms(7_000));
+        stage
+    };
+    let id = TopicId { topic: 8 << 96, ..topic() };
+    let another = |stage: &mut Stage| {
+        stage.report(0, Report::Topic { id: id.clone(), partitions: 2 });
+    };
+    let breaks = |stage: &mut Stage| {
+        let (reading, _) = stage.reading(0, 0);
+        let why = "out of range".into();
+        stage.report(0, Report::Broken { partition: Partition(0), reading, why });
+    };
+    let mut stage = led();
+    breaks(&mut stage);
+    another(&mut stage);
+    is_over(&mut stage, "a fence base of 7 or more");
+    let mut stage = led();
     let mut entry = stage.stranger(Kind::Beat);
     let fence = Some(Fence::new(9 << 40 | 3));
     entry.leads = vec![Lead { role: Role(1), fence, value: Default::default() }];
     stage.append(0, Said::Entry(entry));
-    stage.pass(ms(100));
-    let id = TopicId { topic: 8 << 96, ..topic() };
-    stage.report(0, Report::Topic { id, partitions: 2 });
+    // Whoever wrote that is forgotten when the topic is another one.
+    stage.pass(ms(30_000));
+    breaks(&mut stage);
+    another(&mut stage);
     is_over(&mut stage, "a fence base of 10 or more");
+    // Whoever took office by the epoch of this record has not said so yet.
+    let mut stage = led();
+    stage.logs[0].epoch = Some(12);
+    let beat = stage.stranger(Kind::Beat);
+    stage.append(0, Said::Entry(beat));
+    stage.pass(ms(100));
+    another(&mut stage);
+    is_over(&mut stage, "a fence base of 13 or more");
 }
 
 #[cfg_attr(not(tenure_planted), test)]

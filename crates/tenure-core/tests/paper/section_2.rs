@@ -59,7 +59,8 @@ fn a_grid_quorum_needs_a_row_and_one_of_each_other() {
     config.quorums = Quorums::grid(2, 3).unwrap();
     let mut s = Story::empty(config);
     for grantor in SIX {
-        s.start(grantor, Some(directory(u128::from(grantor.as_bytes()[0]), true)));
+        let disk = s.directory(true);
+        s.start(grantor, Some(disk));
     }
     s.start("p", None);
     s.campaign("p");
@@ -77,7 +78,8 @@ fn a_grid_quorum_needs_a_row_and_one_of_each_other() {
 #[test]
 fn one_member_and_thirty_one_elect() {
     let mut s = Story::empty(config(&["a"]));
-    s.start("a", Some(directory(1, true)));
+    let disk = s.directory(true);
+    s.start("a", Some(disk));
     s.campaign("a");
     s.deliver_all();
     s.run(ms(5_000));
@@ -89,8 +91,9 @@ fn one_member_and_thirty_one_elect() {
         })
         .collect();
     let mut s = Story::empty(config(&names));
-    for (n, grantor) in names.iter().enumerate() {
-        s.start(grantor, Some(directory(n as u128 + 1, true)));
+    for grantor in names.iter() {
+        let disk = s.directory(true);
+        s.start(grantor, Some(disk));
     }
     s.elect(names[30]);
     s.run(ms(5_000));

@@ -12,13 +12,13 @@ use crate::story::*;
 fn steps_1_to_3_sample_start_and_broadcast() {
     let mut s = Story::new();
     let effects = s.campaign("p");
-    let line = |port| {
+    let line = |place| {
         format!(
-            "to 127.0.0.1:{port}: request x start 10.000000 for 1s fence 1 first 10.000000 \
+            "to member {place}: request x start 10.000000 for 1s fence 1 first 10.000000 \
              priority 0"
         )
     };
-    assert_eq!(lines(&effects), [line(7_001), line(7_002), line(7_003)]);
+    assert_eq!(lines(&effects), [line(0), line(1), line(2)]);
 }
 
 /// Step 5: "if p ≠ A ∧ T < F, then ignore the request" (10.2: refuse it).
@@ -90,9 +90,9 @@ fn step_8_the_effects_of_a_completion() {
     s.deliver("p", "a");
     s.deliver("p", "b");
     s.deliver("a", "p");
-    let renewal = |port| {
+    let renewal = |place| {
         format!(
-            "to 127.0.0.1:{port}: request x start 10.005000 for 1s fence 1 first 10.000000 \
+            "to member {place}: request x start 10.005000 for 1s fence 1 first 10.000000 \
              priority 0 leading announced 1"
         )
     };
@@ -100,11 +100,11 @@ fn step_8_the_effects_of_a_completion() {
         lines(&s.deliver("b", "p")),
         [
             "claim x until 10.900000 fence 1".to_owned(),
-            "x: fence 1 has {00000061@1:10.005000.0 00000062@1:10.005000.0}".to_owned(),
+            "x: fence 1 has {00000001@1:10.005000.0 00000002@1:10.005000.0}".to_owned(),
             "x: elected p fence 1".to_owned(),
-            renewal(7_001),
-            renewal(7_002),
-            renewal(7_003),
+            renewal(0),
+            renewal(1),
+            renewal(2),
         ]
     );
 }

@@ -16,9 +16,9 @@ fn a_release_aborts_lowers_e_and_then_broadcasts() {
         lines(&s.resign("p")),
         [
             "no claim x",
-            "to 127.0.0.1:7001: release x start 10.000000",
-            "to 127.0.0.1:7002: release x start 10.000000",
-            "to 127.0.0.1:7003: release x start 10.000000",
+            "to member 0: release x start 10.000000",
+            "to member 1: release x start 10.000000",
+            "to member 2: release x start 10.000000",
             "x: ended: it was resigned",
         ]
     );

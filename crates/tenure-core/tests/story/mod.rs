@@ -20,12 +20,12 @@ use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    Checked, Command, Config, Effect, Extra, Inc, Instance, Member, Message, Nerio, Query,
-    Remembered, Request, Sender, Start, State, Who,
+    Checked, Command, Config, Effect, Extra, FenceSeen, Inc, Instance, Member, Message, Nerio,
+    Query, Remembered, Request, Roster, Sender, Start, State, Who,
 };
-use tenure_core::{ElectionName, Input, NodeName, Time};
+use tenure_core::{ElectionName, Fence, Input, NodeName, Time};
 
-use tenure_testkit::story::{Actor, Harness};
+use tenure_testkit::story::Harness;
 
 pub use letters::*;
 use players::Grantors;
@@ -51,11 +51,6 @@ pub fn name(text: &str) -> NodeName {
     text.parse().unwrap()
 }
 
-/// An empty state directory: `first` at the very first start of the cluster.
-pub fn directory(instance: u128, first: bool) -> Remembered {
-    Remembered::new(Instance(instance), first)
-}
-
 /// One node of each name is reached at its own port.
 pub fn address(name: &str) -> SocketAddr {
     let port = 7_000 + name.bytes().fold(0, |sum, byte| sum * 27 + u16::from(byte - b'`'));
@@ -68,7 +63,7 @@ pub const REFRESH: Duration = Duration::from_millis(100);
 /// Lease 1 s (the first one too), R 100 ms, ρ 10 %: figures that can be
 /// worked out in the head.
 pub fn config(grantors: &[&str]) -> Config {
-    let member = |text: &&str| Member { name: name(text), address: address(text) };
+    let member = |text: &&str| Member::at(name(text), address(text));
     let members = grantors.iter().map(member).collect();
     let mut config = Config::new("story".parse().unwrap(), members).with_lease(ms(1_000));
     config.drift = "0.1".parse().unwrap();
@@ -82,9 +77,14 @@ pub fn config(grantors: &[&str]) -> Config {
 /// Something on its way.
 pub type Letter = tenure_testkit::story::Letter<Grantors>;
 
+/// One node of a story.
+pub type Actor = tenure_testkit::story::Actor<Grantors>;
+
 /// Grantors and candidates with these settings.
 pub struct Story {
     pub config: Checked,
+    /// How many directories there were.
+    directories: u64,
     harness: Harness<Grantors>,
 }
 
@@ -112,7 +112,8 @@ impl Story {
     pub fn with(config: Config) -> Self {
         let mut story = Self::empty(config);
         for grantor in GRANTORS {
-            story.start(grantor, Some(directory(u128::from(grantor.as_bytes()[0]) << 96, true)));
+            let disk = story.directory(true);
+            story.start(grantor, Some(disk));
         }
         for candidate in CANDIDATES {
             story.start(candidate, None);
@@ -123,7 +124,8 @@ impl Story {
 
     /// A stage without nodes.
     pub fn empty(config: Config) -> Self {
-        Self { config: config.check().unwrap(), harness: Harness::new(x(), address) }
+        let harness = Harness::new(x(), |who| address(who).into());
+        Self { config: config.check().unwrap(), directories: 0, harness }
     }
 
     /// Begins an incarnation of a node; its clock starts at ten seconds, or where it was.
@@ -146,7 +148,7 @@ impl Story {
     /// The process of `who` ends and begins again, with its state directory if it has one.
     pub fn restart(&mut self, who: &'static str) -> Vec<Effect> {
         let disk = self.actor(who).disk.take();
-        self.letters.retain(|letter| letter.to != address(who));
+        self.letters.retain(|letter| letter.to != address(who).into());
         self.start(who, disk)
     }
 
@@ -162,15 +164,28 @@ impl Story {
 
     /// The state directory of `who` is lost.
     pub fn lose_disk(&mut self, who: &'static str) -> Vec<Effect> {
-        self.actor(who).disk = Some(directory(u128::from(who.as_bytes()[0]) << 64, false));
+        let disk = self.directory(false);
+        self.actor(who).disk = Some(disk);
         self.restart(who)
     }
 
-    /// `who` starts again, and is told that this is the first start of the cluster, on a
-    /// directory that may have been lost.
-    pub fn found(&mut self, who: &'static str) -> Vec<Effect> {
-        self.actor(who).disk.as_mut().unwrap().first = true;
-        self.restart(who)
+    /// `who` begins with an empty directory.
+    pub fn start_empty(&mut self, who: &'static str) -> Vec<Effect> {
+        let disk = self.directory(false);
+        self.start(who, Some(disk))
+    }
+
+    /// An empty state directory, of a memory that is later than all before: `first` if an operator
+    /// says that it is the very first start of the cluster.
+    pub fn directory(&mut self, first: bool) -> Remembered {
+        self.directories += 1;
+        let (born, random) = (self.directories * 1_000, u128::from(self.directories));
+        Remembered::new(Instance::new(born, random), first)
+    }
+
+    /// The memory that `who` has.
+    pub fn instance(&mut self, who: &'static str) -> Instance {
+        self.actor(who).disk.as_ref().unwrap().durable().instance
     }
 
     /// What is sent from now on is for nodes with these settings.
@@ -185,7 +200,7 @@ impl Story {
     }
 
     pub fn sender(&self, who: &str) -> Sender {
-        Sender { who: self.who(who), address: address(who) }
+        players::sender(&self.config, self.who(who), address(who).into())
     }
 
     /// `who` starts again from its reserve, in quarantine, on a disk that answers by hand.
@@ -208,6 +223,24 @@ impl Story {
     /// A request from one to another, made up.
     pub fn ask(&mut self, from: &str, to: &'static str, request: Request) -> Vec<Effect> {
         self.tell(from, to, Message::Request(request))
+    }
+
+    /// b and c answer what a asks, which only asks at first and then has its memory written down:
+    /// that they remember everything, have granted for `delta_max` at most, and know `roster`.
+    pub fn others_answer(&mut self, delta_max: Duration, roster: &Roster) {
+        for record in [false, true] {
+            let asked = self.letters.iter().rev().find_map(|letter| match &letter.message {
+                Message::FenceRead(read) if read.record == record => Some(read.start),
+                _ => None,
+            });
+            let (asker, start) = (self.who("a").inc, asked.unwrap());
+            for member in ["b", "c"] {
+                let (seen, whole, leader) = (Fence::NONE, true, ms(0));
+                let roster = roster.clone();
+                let answer = FenceSeen { asker, start, seen, delta_max, whole, leader, roster };
+                self.tell(member, "a", Message::FenceSeen(answer));
+            }
+        }
     }
 
     /// What a grantor says about the election.

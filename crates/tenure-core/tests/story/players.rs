@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::{Checked, Extra, Nerio, OwnEvent, Record, Remembered, Sender};
+use tenure_core::nerio::{
+    Checked, Extra, Member, Nerio, OwnEvent, Record, Remembered, Sender, To, Who,
+};
 use tenure_testkit::Players;
 
 /// The nodes of one cluster; conversations have their settings here.
@@ -13,14 +15,34 @@ pub struct Grantors {
     pub delay: Duration,
 }
 
+/// Where a member of a story is reached.
+fn literal(member: &Member) -> SocketAddr {
+    member.address.literal().unwrap()
+}
+
+/// A sender at `address`, which is a member if name and address are one's.
+pub fn sender(config: &Checked, who: Who, address: To) -> Sender {
+    let To::Address(address) = address else { panic!("{address} is nobody's address") };
+    let is_it = |member: &Member| member.name == who.name && literal(member) == address;
+    let member = config.members.iter().position(is_it);
+    Sender { who, address, member }
+}
+
 impl Players for Grantors {
     type Core = Nerio;
     type Extra = Extra;
     type Own = OwnEvent;
     type Disk = Remembered;
 
-    fn sender(core: &Nerio, address: SocketAddr) -> Sender {
-        Sender { who: core.who().clone(), address }
+    fn sender(core: &Nerio, address: To) -> Sender {
+        sender(core.config(), core.who().clone(), address)
+    }
+
+    fn place(core: &Nerio, to: To) -> To {
+        match to {
+            To::Member(position) => literal(&core.config().members[position]).into(),
+            To::Address(_) => to,
+        }
     }
 
     fn write(disk: &mut Remembered, record: Record) {

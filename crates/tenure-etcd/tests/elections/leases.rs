@@ -35,7 +35,9 @@ fn many_elections_on_one_lease() {
         assert!((1..=3).contains(&more("keep_alive")), "{}", more("keep_alive"));
         assert!(more("txn") <= 4, "{}", more("txn"));
         assert_eq!((sent(&after, "grant"), after.elected), (1, 400));
-        assert_eq!((after.unknown, after.refused, after.connections), (0, 0, 1), "{after:?}");
+        // Of so many campaigns at once some have no turn in time at an etcd with a slow disk.
+        let refused = after.refused - before.refused;
+        assert_eq!((after.unknown, refused, after.connections), (0, 0, 1), "{after:?}");
         soon(node.close()).await;
         until_empty(&cluster).await;
     });

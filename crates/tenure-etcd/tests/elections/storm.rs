@@ -20,7 +20,8 @@ fn a_leader_stays_when_thousands_of_campaigns_begin() {
         let told = run(storm(&cluster, lease));
         let Err(Expired { bare }) = told else { return };
         let lasts = Duration::from_secs(lease);
-        assert!(bare > lasts / 2, "lost, and a bare client was answered within {bare:?}");
+        // A renewal is asked for after a third of it.
+        assert!(bare > lasts / 3, "lost, and a bare client was answered within {bare:?}");
     }
     panic!("etcd has no time to renew a single lease");
 }

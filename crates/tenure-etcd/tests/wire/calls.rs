@@ -190,7 +190,8 @@ fn a_full_disk_is_a_refusal() {
             let key = format!("full/{n}").as_str().into();
             let write = Act::Put { key, value: large.clone(), lease: LeaseId(0) };
             match line.reply(then(vec![write])).await {
-                Reply::Txn { .. } => {}
+                // A server notices how much room it takes up when it commits, every 100 ms.
+                Reply::Txn { .. } => tokio::time::sleep(Duration::from_millis(100)).await,
                 other => {
                     refused = Some(other);
                     break;

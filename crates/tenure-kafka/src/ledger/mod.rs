@@ -32,6 +32,7 @@ use std::sync::atomic::AtomicU64;
 use rdkafka::ClientConfig;
 use rdkafka::error::KafkaError;
 use tenure_core::nele::{Checked, Partition, Reading, RebalanceId, Report, Request};
+use tokio::sync::broadcast::Sender;
 
 use self::member::{Ask, Begin, Member};
 use self::observer::Observer;
@@ -40,6 +41,7 @@ use self::rights::{Right, Rights};
 use self::topic::Watch;
 use self::writer::Writer;
 use crate::login::LoginError;
+use crate::notice::Notice;
 use crate::options::{CheckedOptions, GroupProtocol};
 use crate::{explain, settings};
 
@@ -97,6 +99,15 @@ impl Ledger {
     ///
     /// When the client library does not take the settings. That no broker answers is none.
     pub fn new(options: &CheckedOptions, protocol: Checked) -> Result<Self, LedgerError> {
+        Self::with_notices(options, protocol, None)
+    }
+
+    /// The same, and what an operator should hear of the topic goes to `notices`.
+    pub(crate) fn with_notices(
+        options: &CheckedOptions,
+        protocol: Checked,
+        notices: Option<Sender<Notice>>,
+    ) -> Result<Self, LedgerError> {
         let queue = Queue::default();
         let name = options.topic.clone();
         let writer = Writer::new(
@@ -107,7 +118,7 @@ impl Ledger {
         )?;
         let reader_config = settings::reader(options, &protocol)?;
         let interval = protocol.publish_interval;
-        let watch = Watch::start(&reader_config, name.clone(), interval, queue.clone())?;
+        let watch = Watch::start(&reader_config, name.clone(), interval, queue.clone(), notices)?;
         Ok(Self {
             member_config: settings::member(options, &protocol)?,
             reader_config,
@@ -188,6 +199,9 @@ impl Ledger {
     }
 
     fn observe(&mut self, partition: Partition, reading: Reading) {
+        if self.observer.as_mut().is_some_and(|observer| observer.read(partition, reading)) {
+            return;
+        }
         let (config, topic) = (&self.reader_config, &self.topic);
         let (protocol, queue) = (&self.protocol, self.queue.clone());
         let started = Observer::start(config, topic, (partition, reading), protocol, queue);

@@ -1,7 +1,7 @@
 //! One partition read by a process that is no member of the group.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Sender, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -20,7 +20,11 @@ use crate::told::LOG;
 /// How long a poll waits for something to happen.
 const POLL: Duration = Duration::from_millis(100);
 
+/// So many readings are begun with one client: one that brings nothing may be of no use.
+const READINGS: u32 = 16;
+
 enum Ask {
+    Read(Partition, Reading),
     Found(Found),
     Stop,
 }
@@ -28,11 +32,13 @@ enum Ask {
 /// Reads one partition outside the group, on a thread of its own. Dropping it ends it.
 pub(super) struct Observer {
     pub(super) reading: Reading,
+    /// How many readings it has begun.
+    begun: u32,
     asks: Sender<Ask>,
 }
 
 impl Observer {
-    /// Looks up the end of the partition, and reads on from there.
+    /// Looks up the end of the partition, and reads on from there, with a client of its own.
     pub(super) fn start(
         config: &ClientConfig,
         topic: &str,
@@ -55,23 +61,32 @@ impl Observer {
             // Nobody hears it who was stopped.
             let _ = found.send(Ask::Found(end));
         });
-        ends.find(partition, reading);
         let (topic, ours) = (topic.to_owned(), protocol.clone());
         let run = move || {
             let mut readings = Readings::new(ours);
-            readings.want(partition, reading);
             loop {
                 match asked.try_recv() {
-                    Ok(Ask::Found((_, _, end))) => {
-                        let end = end.map_err(|missed| missed.why);
-                        let end = end.and_then(|end| begin(&consumer, &topic, partition, end));
-                        if end.is_ok() {
-                            readings.begin(partition, reading);
+                    Ok(Ask::Read(partition, reading)) => {
+                        // Nothing of the one before comes any more.
+                        if let Err(error) = consumer.unassign() {
+                            tracing::debug!(target: LOG, "{error}");
                         }
-                        queue.put(Report::Position { partition, reading, end });
+                        readings.forget_all();
+                        readings.want(partition, reading);
+                        ends.find(partition, reading);
                     }
-                    Ok(Ask::Stop) | Err(std::sync::mpsc::TryRecvError::Disconnected) => break,
-                    Err(std::sync::mpsc::TryRecvError::Empty) => {}
+                    Ok(Ask::Found((partition, reading, end))) => {
+                        if readings.is_wanted(partition, reading) {
+                            let end = end.map_err(|missed| missed.why);
+                            let end = end.and_then(|end| begin(&consumer, &topic, partition, end));
+                            if end.is_ok() {
+                                readings.begin(partition, reading);
+                            }
+                            queue.put(Report::Position { partition, reading, end });
+                        }
+                    }
+                    Ok(Ask::Stop) | Err(TryRecvError::Disconnected) => break,
+                    Err(TryRecvError::Empty) => {}
                 }
                 poll(&consumer, &mut readings, &queue);
             }
@@ -81,7 +96,16 @@ impl Observer {
             .name("tenure-observer".into())
             .spawn(run)
             .map_err(|error| KafkaError::ClientCreation(error.to_string()))?;
-        Ok(Self { reading, asks })
+        let mut observer = Self { reading, begun: 0, asks };
+        observer.read(partition, reading);
+        Ok(observer)
+    }
+
+    /// Reads this one from now on, in the place of the one before. Says whether it does: another
+    /// client is to be made from time to time.
+    pub(super) fn read(&mut self, partition: Partition, reading: Reading) -> bool {
+        (self.reading, self.begun) = (reading, self.begun + 1);
+        self.begun <= READINGS && self.asks.send(Ask::Read(partition, reading)).is_ok()
     }
 }
 

@@ -41,6 +41,10 @@ impl Readings {
         self.all.remove(&partition.0);
     }
 
+    pub(super) fn forget_all(&mut self) {
+        self.all.clear();
+    }
+
     /// Forgets those that have begun.
     pub(super) fn clear(&mut self) -> Vec<(Partition, Reading)> {
         let begun = self.all.extract_if(.., |_, (_, begun)| *begun);

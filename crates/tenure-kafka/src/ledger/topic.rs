@@ -10,8 +10,10 @@ use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use tenure::Time;
 use tenure::clock::now;
 use tenure_core::nele::{Report, TopicId};
+use tokio::sync::broadcast::Sender;
 
 use super::queue::Queue;
+use crate::notice::Notice;
 use crate::told::{LOG, Told};
 use crate::topic::{ANSWER, id, shape};
 
@@ -20,6 +22,9 @@ const INTERVALS: u32 = 30;
 
 /// The longest between two looks.
 const MOST: Duration = Duration::from_secs(15);
+
+/// So many looks in a row say that it is gone: one broker may not have heard of it yet.
+const GONE: u32 = 2;
 
 /// The shortest between two, whoever asks for one.
 const LEAST: Duration = Duration::from_millis(500);
@@ -37,15 +42,18 @@ impl Watch {
         topic: String,
         publish_interval: Duration,
         queue: Queue,
+        notices: Option<Sender<Notice>>,
     ) -> KafkaResult<Self> {
         let every = publish_interval.saturating_mul(INTERVALS).min(MOST);
         let client: BaseConsumer<Told> = config.create_with_context(Told::default())?;
         let (soon, asked) = sync_channel::<()>(1);
         let run = move || {
+            let mut gone = Gone { topic, looks: 0, notices };
             while wait(&client, &asked, every) {
-                match look(&client, &topic, now().after(ANSWER)) {
-                    Ok((id, partitions)) => queue.put(Report::Topic { id, partitions }),
-                    Err(error) => tracing::debug!(target: LOG, "{topic}: {error}"),
+                let seen = look(&client, &gone.topic, now().after(ANSWER));
+                gone.look(&seen);
+                if let Ok((id, partitions)) = seen {
+                    queue.put(Report::Topic { id, partitions });
                 }
             }
         };
@@ -63,10 +71,55 @@ impl Watch {
     }
 }
 
+/// What is told of a topic that is gone.
+struct Gone {
+    topic: String,
+    /// So many looks in a row.
+    looks: u32,
+    notices: Option<Sender<Notice>>,
+}
+
+impl Gone {
+    /// Tells when it is gone, and when it is back.
+    fn look(&mut self, seen: &KafkaResult<(TopicId, u32)>) {
+        match seen {
+            Ok(_) => {
+                if self.looks >= GONE {
+                    self.tell(Notice::TopicBack { topic: self.topic.clone() });
+                }
+                self.looks = 0;
+            }
+            Err(error) if is_unknown(error) => {
+                self.looks = self.looks.saturating_add(1);
+                if self.looks == GONE {
+                    self.tell(Notice::TopicGone { topic: self.topic.clone() });
+                }
+            }
+            Err(error) => tracing::debug!(target: LOG, "{}: {error}", self.topic),
+        }
+    }
+
+    fn tell(&self, notice: Notice) {
+        notice.log();
+        if let Some(notices) = &self.notices {
+            // Nobody listening is fine.
+            let _ = notices.send(notice);
+        }
+    }
+}
+
+fn is_unknown(error: &KafkaError) -> bool {
+    use RDKafkaErrorCode::{UnknownTopic, UnknownTopicId, UnknownTopicOrPartition};
+    matches!(
+        error.rdkafka_error_code(),
+        Some(UnknownTopic | UnknownTopicId | UnknownTopicOrPartition)
+    )
+}
+
 /// Waits for the time to look, or until somebody asks for that. Says whether to look. What the
 /// client says meanwhile is logged, so that it does not pile up.
 fn wait(client: &BaseConsumer<Told>, asked: &Receiver<()>, every: Duration) -> bool {
-    let begin = now();
+    let (begin, mut wanted) = (now(), false);
     loop {
         let waited = now().since(begin);
         if waited >= every {
@@ -75,8 +128,11 @@ fn wait(client: &BaseConsumer<Told>, asked: &Receiver<()>, every: Duration) -> b
         drop(client.poll(LEAST.min(every - waited)));
         match asked.try_recv() {
             Err(TryRecvError::Disconnected) => return false,
-            Ok(()) if now().since(begin) >= LEAST => return true,
-            Ok(()) | Err(TryRecvError::Empty) => {}
+            Ok(()) => wanted = true,
+            Err(TryRecvError::Empty) => {}
+        }
+        if wanted && now().since(begin) >= LEAST {
+            return true;
         }
     }
 }

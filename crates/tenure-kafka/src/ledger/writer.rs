@@ -1,7 +1,7 @@
 //! What is written: at once, to the partitions that are named, with neither key nor value.
 
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,8 +20,12 @@ use super::queue::Queue;
 use crate::told::{LOG, Told};
 use crate::{explain, wire};
 
-/// So many delivery timeouts after the first record that failed a producer is taken for stuck.
+/// So many delivery timeouts after the first record of a partition that failed a producer is taken
+/// for stuck.
 const STUCK: u32 = 4;
+
+/// But no sooner than this: a new one takes as long to find the brokers while they elect.
+const STUCK_MIN: Duration = Duration::from_secs(5);
 
 /// Which record something became of.
 struct Sent {
@@ -39,8 +43,6 @@ struct Outcomes {
     over: AtomicBool,
     /// They have taken something.
     worked: AtomicBool,
-    /// Since when everything has failed, in nanoseconds of the clock; 0 if the last record did not.
-    failing: AtomicU64,
 }
 
 /// What is told of what became of records: of claims everything, of others what failed, and the
@@ -48,8 +50,8 @@ struct Outcomes {
 #[derive(Clone)]
 struct Reports {
     queue: Queue,
-    /// Partitions on which the last record failed.
-    failing: Arc<Mutex<BTreeSet<Partition>>>,
+    /// Partitions on which the last record failed, and since when all did.
+    failing: Arc<Mutex<BTreeMap<Partition, Time>>>,
 }
 
 impl ClientContext for Outcomes {
@@ -67,35 +69,23 @@ impl ProducerContext for Outcomes {
 
     fn delivery(&self, result: &DeliveryResult<'_>, sent: Box<Sent>) {
         match result {
-            Ok(_) => {
-                self.worked.store(true, Ordering::Relaxed);
-                self.failing.store(0, Ordering::Relaxed);
-            }
-            Err((error, _)) => {
-                self.over.fetch_or(is_over(error), Ordering::Relaxed);
-                self.fails(now());
-            }
+            Ok(_) => self.worked.store(true, Ordering::Relaxed),
+            Err((error, _)) => drop(self.over.fetch_or(is_over(error), Ordering::Relaxed)),
         }
         let outcome = match result {
-            Ok(message) => u64::try_from(message.offset()).map_err(|_| "no offset is told".into()),
+            // One that was there already, and was sent twice, is somewhere before: of a claim that
+            // is learnt by reading it, and of others nobody asks where.
+            Ok(message) => match u64::try_from(message.offset()) {
+                Err(_) if sent.told => return,
+                offset => Ok(offset.unwrap_or_default()),
+            },
             Err((error, _)) => Err(self.said(error)),
         };
-        self.reports.became(&sent, outcome);
+        self.reports.became(&sent, outcome, now());
     }
 }
 
 impl Outcomes {
-    fn fails(&self, now: Time) {
-        let first = now.as_nanos().max(1);
-        let _ = self.failing.compare_exchange(0, first, Ordering::Relaxed, Ordering::Relaxed);
-    }
-
-    /// Whether everything has failed for so long.
-    fn has_failed_for(&self, long: Duration, now: Time) -> bool {
-        let since = self.failing.load(Ordering::Relaxed);
-        since != 0 && now.since(Time::from_nanos(since)) >= long
-    }
-
     fn said(&self, error: &KafkaError) -> Arc<str> {
         explain::error(error, self.told.reason().as_ref()).into()
     }
@@ -106,19 +96,27 @@ impl Reports {
         Self { queue, failing: Arc::default() }
     }
 
-    fn became(&self, sent: &Sent, outcome: Result<u64, Arc<str>>) {
+    fn became(&self, sent: &Sent, outcome: Result<u64, Arc<str>>, now: Time) {
         let Sent { number, partition, told } = *sent;
         let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
         let news = match outcome {
-            Ok(_) => failing.remove(&partition),
+            Ok(_) => failing.remove(&partition).is_some(),
             Err(_) => {
-                failing.insert(partition);
+                failing.entry(partition).or_insert(now);
                 true
             }
         };
+        // The queue has a lock of its own.
+        drop(failing);
         if told || news {
             self.queue.put(Report::Published { number, partition, outcome });
         }
+    }
+
+    /// Since when all has failed that was written to the partition of which that is so for longest.
+    fn failing(&self) -> Option<Time> {
+        let failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        failing.values().min().copied()
     }
 }
 
@@ -129,10 +127,35 @@ pub(super) struct Writer {
     partitions: u32,
     reports: Reports,
     producer: ThreadedProducer<Outcomes>,
+    /// How often one is made in the place of one that is refused.
     pace: Pace,
-    /// One that writes nothing for so long is taken for stuck: the library has been seen to let
-    /// record after record run out of time, while another producer could write.
+    stuck: Stuck,
+}
+
+/// Finds a producer that is stuck: the library has been seen to let record after record of a
+/// partition run out of time, while another producer could write them.
+struct Stuck {
+    /// So long is waited for a partition.
     patience: Duration,
+    /// When the producer began.
+    since: Time,
+    /// Later and later where another one writes no more either: the partition may have no leader.
+    pace: Pace,
+}
+
+impl Stuck {
+    /// Whether another producer is to be made now, where one partition has failed since then.
+    fn is_due(&mut self, failing: Option<Time>, now: Time) -> bool {
+        let Some(failing) = failing else {
+            self.pace.worked();
+            return false;
+        };
+        let due = now.since(failing.max(self.since)) >= self.patience && self.pace.may(now);
+        if due {
+            self.since = now;
+        }
+        due
+    }
 }
 
 impl Writer {
@@ -144,16 +167,17 @@ impl Writer {
     ) -> KafkaResult<Self> {
         let reports = Reports::new(queue);
         let producer = producer(&config, &reports)?;
-        let patience = STUCK * protocol.delivery_timeout;
+        let patience = STUCK_MIN.max(STUCK * protocol.delivery_timeout);
+        let stuck = Stuck { patience, since: now(), pace: Pace::default() };
         let (partitions, pace) = (protocol.partitions, Pace::default());
-        Ok(Self { config, topic, partitions, reports, producer, pace, patience })
+        Ok(Self { config, topic, partitions, reports, producer, pace, stuck })
     }
 
     /// Hands an entry to the library, which sends it at once. Waits for no broker.
     pub(super) fn publish(&mut self, to: Target, entry: &Entry) {
-        let outcomes = self.producer.context();
-        let is_stuck = outcomes.has_failed_for(self.patience, now());
-        if is_stuck || outcomes.over.load(Ordering::Relaxed) {
+        if self.stuck.is_due(self.reports.failing(), now()) {
+            self.replace();
+        } else if self.producer.context().over.load(Ordering::Relaxed) {
             self.begin_anew();
         }
         let value = wire::write(entry);
@@ -176,7 +200,7 @@ impl Writer {
             .headers(headers);
         let Err((error, record)) = self.producer.send(record) else { return };
         let outcomes = self.producer.context();
-        self.reports.became(&record.delivery_opaque, Err(outcomes.said(&error)));
+        self.reports.became(&record.delivery_opaque, Err(outcomes.said(&error)), now());
         if is_over(&error) {
             self.begin_anew();
         }
@@ -188,9 +212,12 @@ impl Writer {
         if self.producer.context().worked.load(Ordering::Relaxed) {
             self.pace.worked();
         }
-        if !self.pace.may(now()) {
-            return;
+        if self.pace.may(now()) {
+            self.replace();
         }
+    }
+
+    fn replace(&mut self) {
         if let Ok(producer) = producer(&self.config, &self.reports) {
             let before = std::mem::replace(&mut self.producer, producer);
             // It waits for what it has sent when it is dropped, and nobody else must.
@@ -224,7 +251,6 @@ fn producer(config: &ClientConfig, reports: &Reports) -> KafkaResult<ThreadedPro
         reports: reports.clone(),
         over: AtomicBool::new(false),
         worked: AtomicBool::new(false),
-        failing: AtomicU64::new(0),
     })
 }
 
@@ -233,23 +259,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_that_writes_nothing_for_long_is_found() {
-        let outcomes = Outcomes {
-            told: Told::default(),
-            reports: Reports::new(Queue::default()),
-            over: AtomicBool::new(false),
-            worked: AtomicBool::new(false),
-            failing: AtomicU64::new(0),
-        };
+    fn a_producer_that_cannot_write_one_partition_is_replaced_later_and_later() {
         let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
-        let is_stuck = |seconds| outcomes.has_failed_for(Duration::from_secs(4), at(seconds));
-        assert!(!is_stuck(100));
-        outcomes.fails(at(100));
-        outcomes.fails(at(103));
-        assert!(!is_stuck(103) && is_stuck(104));
-        outcomes.failing.store(0, Ordering::Relaxed);
-        outcomes.fails(at(110));
-        assert!(!is_stuck(113), "one was written in between");
+        let patience = Duration::from_secs(5);
+        let mut stuck = Stuck { patience, since: at(100), pace: Pace::default() };
+        assert!(!stuck.is_due(None, at(200)), "everything is written");
+        assert!(!stuck.is_due(Some(at(198)), at(202)) && stuck.is_due(Some(at(198)), at(203)));
+        let replaced = (204..1_000).filter(|now| stuck.is_due(Some(at(198)), at(*now))).count();
+        assert!((20..40).contains(&replaced), "{replaced}: each is given its time, and a pause");
+        assert!(!stuck.is_due(None, at(1_000)));
+        assert!(stuck.is_due(Some(at(1_001)), at(1_006)), "at once after it was written");
+    }
+
+    #[test]
+    fn the_partition_that_fails_for_longest_counts() {
+        let reports = Reports::new(Queue::default());
+        let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
+        let became = |partition: u32, works: bool, now: u64| {
+            let partition = Partition(partition);
+            let sent = Sent { number: EntryNumber(1), partition, told: false };
+            reports.became(&sent, if works { Ok(1) } else { Err("no".into()) }, at(now));
+            reports.failing()
+        };
+        assert_eq!(became(0, true, 1), None);
+        assert_eq!([became(0, false, 2), became(0, false, 3)], [Some(at(2)); 2]);
+        assert_eq!(became(1, true, 4), Some(at(2)), "others do not make it good");
+        assert_eq!([became(2, false, 5), became(0, true, 6)], [Some(at(2)), Some(at(5))]);
+        assert_eq!(became(2, true, 7), None);
     }
 
     #[test]
@@ -261,7 +297,7 @@ mod tests {
             number += 1;
             let sent = Sent { number: EntryNumber(number), partition: Partition(partition), told };
             let outcome = if works { Ok(number) } else { Err("no".into()) };
-            reports.clone().became(&sent, outcome);
+            reports.clone().became(&sent, outcome, Time::ZERO);
             std::iter::from_fn(|| queue.take()).count()
         };
         assert_eq!(became(0, false, true), 0);

@@ -15,6 +15,10 @@ pub struct Needs {
     /// Whether what is acknowledged must not be lost when a broker is (`at_most_one`, unless that
     /// is given up).
     pub replicated: bool,
+    /// How many copies a topic is made with.
+    pub copies: u32,
+    /// Whether somebody only asks: what is wrong then is the question.
+    pub only_asks: bool,
     /// Whether nobody leads while nothing can be written (`at_most_one`), so that one broker less
     /// must not stop that.
     pub strict: bool,
@@ -80,6 +84,8 @@ pub enum Wrong {
 pub struct WrongTopic {
     needs: Needs,
     brokers: String,
+    /// How many it has.
+    copies: u32,
     /// At least one thing.
     pub wrong: Vec<Wrong>,
 }
@@ -104,7 +110,8 @@ impl Needs {
         if wrong.is_empty() {
             return Ok(());
         }
-        Err(WrongTopic { needs: self.clone(), brokers: brokers.to_owned(), wrong })
+        let (needs, brokers, copies) = (self.clone(), brokers.to_owned(), found.replication);
+        Err(WrongTopic { needs, brokers, copies, wrong })
     }
 
     /// For the largest record. A topic is not made with it: brokers allow more by themselves.
@@ -281,11 +288,19 @@ pub(super) fn flags(settings: &[(&str, String)]) -> String {
 impl WrongTopic {
     /// The commands that mend it.
     fn mend(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { needs, brokers, wrong } = self;
+        let Self { needs, brokers, wrong, .. } = self;
         let topic = &needs.topic;
         let is_shape =
             |wrong: &Wrong| matches!(wrong, Wrong::Partitions { .. } | Wrong::Replication { .. });
         if wrong.iter().any(is_shape) {
+            if needs.only_asks {
+                return self.ask_otherwise(f);
+            }
+            for wrong in wrong {
+                if let Wrong::Partitions { found, .. } = wrong {
+                    writeln!(f, "If others go by {found}, give --partitions {found}. Otherwise:")?;
+                }
+            }
             let mut settings = needs.made_with();
             let room = needs.room();
             let small =
@@ -294,15 +309,24 @@ impl WrongTopic {
                 settings.push((room.name, room.needed));
             }
             let settings = flags(&settings);
-            let copies = if needs.replicated { REPLICATION_MIN } else { 1 };
+            let least = if needs.replicated { REPLICATION_MIN } else { 1 };
+            let copies = needs.copies.max(self.copies).max(least);
             let partitions = needs.partitions;
-            return write!(
+            write!(
                 f,
                 "With all processes stopped, make it anew, or take another one with --topic:\n    \
                  kafka-topics.sh --bootstrap-server {brokers} --delete --topic {topic} &&\n    \
                  kafka-topics.sh --bootstrap-server {brokers} --create --topic {topic} \
                  --partitions {partitions} --replication-factor {copies}{settings}"
-            );
+            )?;
+            // They begin at the first record of the new topic.
+            return match needs.strict {
+                true => f.write_str(
+                    "\nFences begin again there: start all with a --fence-base above every one \
+                     before and every leader epoch",
+                ),
+                false => Ok(()),
+            };
         }
         let settings: Vec<_> = wrong
             .iter()
@@ -319,6 +343,17 @@ impl WrongTopic {
             settings.join(",")
         )
     }
+
+    /// Whoever leads goes by the topic as it is.
+    fn ask_otherwise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let instead = self.wrong.iter().filter_map(|wrong| match wrong {
+            Wrong::Partitions { found, .. } => Some(format!("--partitions {found}")),
+            Wrong::Replication { .. } => Some("--allow-unreplicated".to_owned()),
+            Wrong::InSync { .. } | Wrong::Setting { .. } => None,
+        });
+        let instead: Vec<_> = instead.collect();
+        write!(f, "Ask as those do who lead by it: give {}", instead.join(" and "))
+    }
 }
 
 #[cfg(test)]
@@ -328,7 +363,10 @@ mod tests {
     fn needs(replicated: bool) -> Needs {
         let retention = Duration::from_secs(600);
         let topic = "prices".into();
-        Needs { topic, partitions: 16, retention, replicated, strict: replicated, largest: 6_000 }
+        let copies = if replicated { REPLICATION_MIN } else { 1 };
+        let (strict, largest) = (replicated, 6_000);
+        let only_asks = false;
+        Needs { topic, partitions: 16, retention, replicated, strict, copies, only_asks, largest }
     }
 
     fn found(settings: &[(&str, &str)]) -> Found {
@@ -439,6 +477,8 @@ mod tests {
         let found = Found { partitions: 8, replication: 1, ..found(&[]) };
         let said = needs(true).check(&found, "b:1").unwrap_err().to_string();
         for part in [
+            "If others go by 8, give --partitions 8. Otherwise:",
+            "Fences begin again there: start all with a --fence-base",
             "it has 8 partitions, and 16 are set",
             "a partition has 1 of at least 3 copies",
             "--create --topic prices --partitions 16 --replication-factor 3 --config \
@@ -447,6 +487,15 @@ mod tests {
             assert!(said.contains(part), "{said}");
         }
         assert!(!said.contains("max.message.bytes"), "{said}");
+        let asked = Needs { only_asks: true, ..needs(true) };
+        let said = asked.check(&found, "b:1").unwrap_err().to_string();
+        assert!(
+            said.ends_with("lead by it: give --partitions 8 and --allow-unreplicated"),
+            "{said}"
+        );
+        let three = Found { replication: 3, ..found.clone() };
+        let said = needs(false).check(&three, "b:1").unwrap_err().to_string();
+        assert!(said.contains("--replication-factor 3"), "no fewer than there were: {said}");
         let partitions = Found { partitions: 16, ..found.clone() };
         needs(false).check(&partitions, "b:1").unwrap();
         // What it must have besides is in the command that makes it.

@@ -195,12 +195,15 @@ impl<'a> Asks<'a> {
         let most = u32::try_from(protocol.limits.roles).unwrap_or(u32::MAX);
         let roles = options.roles.map_or(most, |roles| roles.min(most));
         let load = Load::of(protocol, usize::try_from(roles).unwrap_or(usize::MAX));
+        let unasked = if options.allow_unreplicated { 1 } else { REPLICATION_MIN };
         let needs = Needs {
             topic: options.topic.clone(),
             partitions: protocol.partitions,
             retention: protocol.retention(),
             replicated: protocol.mode == Mode::AtMostOne && !options.allow_unreplicated,
             strict: protocol.mode == Mode::AtMostOne,
+            copies: options.create.map_or(unasked, u32::from),
+            only_asks: options.only_asks,
             // Who only asks has no say in how large the others' are.
             largest: if options.only_asks { 0 } else { load.largest },
         };
@@ -338,9 +341,7 @@ impl<'a> Asks<'a> {
 
     /// What makes the topic by hand.
     fn command(&self) -> String {
-        let Needs { topic, partitions, replicated, .. } = &self.needs;
-        let least = if *replicated { REPLICATION_MIN } else { 1 };
-        let copies = self.options.create.map_or(least, u32::from);
+        let Needs { topic, partitions, copies, .. } = &self.needs;
         let settings = flags(&self.needs.made_with());
         format!(
             "kafka-topics.sh --bootstrap-server {} --create --topic {topic} --partitions \

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -60,6 +61,16 @@ impl Way<'_> {
     /// Passes everything on again.
     pub fn open(self) {
         self.relays.iter().for_each(Relay::open);
+    }
+}
+
+impl Drop for Cluster {
+    /// What the brokers said may show why a test failed.
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.folder.disable_cleanup(true);
+            eprintln!("logs and data of the brokers are kept in {}", self.folder.path().display());
+        }
     }
 }
 
@@ -190,17 +201,25 @@ impl Cluster {
     }
 
     /// Makes a topic with one copy of each partition and these settings, as somebody else might.
+    /// The controller has it at once; this waits until the first broker knows it.
     ///
     /// # Errors
     ///
-    /// When no broker answers, or it refuses.
+    /// When no broker answers, or it refuses, or does not know it within a minute.
     pub fn make_topic(
         &self,
         name: &str,
         partitions: i32,
         settings: &[(&str, &str)],
     ) -> io::Result<()> {
-        wire::make_topic(self.seats[0].internal, name, partitions, settings)
+        let first = self.seats[0].internal;
+        wire::make_topic(first, name, partitions, settings)?;
+        let known = self.broker(0).wait(|| match wire::knows(first, name) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(format!("does not know topic {name}")),
+            Err(error) => Err(format!("takes no clients: {error}")),
+        });
+        known.map_err(io::Error::other)
     }
 
     /// Gives a topic so many partitions in all.
@@ -210,6 +229,15 @@ impl Cluster {
     /// When no broker answers, or it refuses: fewer than there are.
     pub fn set_partitions(&self, name: &str, partitions: i32) -> io::Result<()> {
         wire::set_partitions(self.seats[0].internal, name, partitions)
+    }
+
+    /// Deletes a topic.
+    ///
+    /// # Errors
+    ///
+    /// When no broker answers, or it refuses.
+    pub fn delete_topic(&self, name: &str) -> io::Result<()> {
+        wire::delete_topic(self.seats[0].internal, name)
     }
 
     /// Allows a user everything with a topic or a group, where an authorizer is set, or takes that

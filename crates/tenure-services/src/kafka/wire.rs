@@ -46,6 +46,16 @@ pub(super) fn make_topic(
     done(&ask(address, (19, 2), &body)?)
 }
 
+/// Whether this broker knows a topic: the request "metadata" in its version 4, which makes none.
+pub(super) fn knows(address: SocketAddr, name: &str) -> io::Result<bool> {
+    let mut body = Vec::new();
+    put_count(&mut body, 1);
+    put_text(&mut body, name);
+    body.push(0);
+    let answer = ask(address, (3, 4), &body)?;
+    Ok(known(&answer).ok_or_else(cut_short)? == 0)
+}
+
 /// Gives a topic so many partitions in all: the request "create partitions" in its version 0.
 pub(super) fn set_partitions(address: SocketAddr, name: &str, partitions: i32) -> io::Result<()> {
     let mut body = Vec::new();
@@ -57,6 +67,15 @@ pub(super) fn set_partitions(address: SocketAddr, name: &str, partitions: i32) -
     body.extend(TIME.to_be_bytes());
     body.push(0);
     done(&ask(address, (37, 0), &body)?)
+}
+
+/// Deletes a topic: the request "delete topics" in its version 1.
+pub(super) fn delete_topic(address: SocketAddr, name: &str) -> io::Result<()> {
+    let mut body = Vec::new();
+    put_count(&mut body, 1);
+    put_text(&mut body, name);
+    body.extend(TIME.to_be_bytes());
+    done(&ask(address, (20, 1), &body)?)
 }
 
 /// What a user may be allowed to do anything with.
@@ -188,14 +207,29 @@ fn refused(code: i16) -> io::Error {
 fn ids(mut answer: &[u8]) -> Option<Vec<i32>> {
     let _number = integer(&mut answer)?;
     let count = integer(&mut answer)?;
-    let broker = |_| {
-        let id = integer(&mut answer)?;
-        text(&mut answer)?;
-        let _port = integer(&mut answer)?;
-        text(&mut answer)?;
-        Some(id)
-    };
-    (0..count).map(broker).collect()
+    (0..count).map(|_| broker(&mut answer)).collect()
+}
+
+/// With which error the broker answers of the one topic it was asked about.
+fn known(mut answer: &[u8]) -> Option<i16> {
+    let _number = integer(&mut answer)?;
+    let _throttle = integer(&mut answer)?;
+    for _ in 0..integer(&mut answer)? {
+        broker(&mut answer)?;
+    }
+    text(&mut answer)?;
+    let _controller = integer(&mut answer)?;
+    let _count = integer(&mut answer)?;
+    answer.first_chunk().map(|bytes| i16::from_be_bytes(*bytes))
+}
+
+/// The id of one broker: its host, its port and its rack follow.
+fn broker(answer: &mut &[u8]) -> Option<i32> {
+    let id = integer(answer)?;
+    text(answer)?;
+    let _port = integer(answer)?;
+    text(answer)?;
+    Some(id)
 }
 
 fn integer(answer: &mut &[u8]) -> Option<i32> {
@@ -229,6 +263,17 @@ mod tests {
             assert_eq!(ids(&answer[..length]), None, "{length}");
         }
         assert_eq!(ids(&[0, 0, 0, 1, 0, 0, 0, 0]), Some(vec![]));
+    }
+
+    #[test]
+    fn whether_a_topic_is_known_stands_behind_the_brokers() {
+        let mut answer = vec![0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 9];
+        answer.extend(b"127.0.0.1");
+        answer.extend([0, 0, 0x23, 0x84, 0xff, 0xff, 0, 1, b'c', 0, 0, 0, 0, 0, 0, 0, 1, 0, 3]);
+        assert_eq!(known(&answer), Some(3));
+        for length in 0..answer.len() {
+            assert_eq!(known(&answer[..length]), None, "{length}");
+        }
     }
 
     #[test]

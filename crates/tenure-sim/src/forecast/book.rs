@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use tenure_core::nerio::wire::{Envelope, Packer};
-use tenure_core::nerio::{Checked, Effect, Event, Inc, Message, OwnEvent, Record, Who};
+use tenure_core::nerio::{Checked, Effect, Event, Inc, Message, OwnEvent, Record, To, Who};
 use tenure_core::{End, Fence, Loss};
+
+use crate::scenario::plan::nanos;
 
 /// Why there was no leader for a while.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -287,7 +289,7 @@ impl Book {
         node: usize,
         effect: &Effect,
         until: impl Fn(tenure_core::Time) -> u64,
-        find: impl Fn(&std::net::SocketAddr) -> Option<usize>,
+        find: impl Fn(&To) -> Option<usize>,
     ) {
         match effect {
             Effect::Raise { until: end, fence: Some(fence), .. } => {
@@ -301,14 +303,10 @@ impl Book {
                 }
             }
             Effect::Persist(Record::Grant(grant)) => {
-                let holder = find(&grant.address).unwrap_or(usize::MAX);
+                let holder = find(&grant.address.into()).unwrap_or(usize::MAX);
                 self.grants[node] = (holder, until(grant.finish));
             }
             Effect::Raise { fence: None, .. } | Effect::Persist(_) | Effect::Flush(..) => {}
         }
     }
-}
-
-pub(super) fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,22 +1,30 @@
 //! All nodes grant and campaign in one election; nobody judges, everything is written down.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::ops::Range;
 
 use tenure_core::nerio::Who;
-use tenure_core::nerio::{Checked, Command, Effect, Event, Inc, Nerio, Record, Sender, Start};
+use tenure_core::nerio::{Checked, Command, Effect, Event, Inc, Nerio, Record, Sender, Start, To};
 use tenure_core::{ElectionName, End, Loss, NameError, Value};
 
-use super::book::{Book, nanos};
-use super::question::Question;
+use super::book::Book;
+use super::question::{Question, address};
 use crate::nerio::disk::Disk;
 use crate::rng::{Rng, mix};
+use crate::scenario::plan::nanos;
 use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Site, Undone};
 use crate::world::fault::Rates;
 use crate::world::nodes::Nodes;
 use crate::world::{Context, Seen, System, World};
+
+/// The node that is reached there.
+fn find(to: &To) -> Option<usize> {
+    match to {
+        To::Member(node) => Some(*node),
+        To::Address(to) => (0..=u8::MAX).find(|at| address(*at) == *to).map(usize::from),
+    }
+}
 
 /// How long a message of a node to itself takes, and a flush.
 const LOOPBACK: Delay = Delay::Between(30_000, 60_000);
@@ -155,12 +163,12 @@ impl System for Cluster {
     fn sender(&self, node: usize, life: u128) -> Sender {
         let member = &self.config.members[node];
         let who = Who { name: member.name.clone(), inc: Inc(life) };
-        Sender { who, address: member.address }
+        let at = u8::try_from(node).unwrap_or(u8::MAX);
+        Sender { who, address: address(at), member: Some(node) }
     }
 
-    fn recipients(&self, _from: usize, to: &SocketAddr) -> Nodes {
-        let number = self.config.members.iter().position(|member| member.address == *to);
-        number.map_or(Nodes::NONE, Nodes::one)
+    fn recipients(&self, _from: usize, to: &To) -> Nodes {
+        find(to).filter(|node| *node < self.config.members.len()).map_or(Nodes::NONE, Nodes::one)
     }
 
     fn next_command(
@@ -185,9 +193,7 @@ impl System for Cluster {
                 Ok(None)
             }
             Seen::Effect { node, life, effect, .. } => {
-                let members = &self.config.members;
                 let until = |end| context.clock.reaches(end);
-                let find = |to: &SocketAddr| members.iter().position(|m| m.address == *to);
                 self.book.effect(context.now, node, effect, until, find);
                 let wants = self.answer(node, life, effect);
                 Ok(wants.then(|| (self.election.clone(), self.campaign())))

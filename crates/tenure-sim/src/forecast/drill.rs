@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use super::book::{Cause, nanos};
+use super::book::Cause;
 use super::cluster::Cluster;
 use super::figures::Spread;
 use super::question::{Question, Unanswerable};
 use super::stretch::{elected, resign, until};
 use crate::rng::Rng;
+use crate::scenario::plan::nanos;
 use crate::world::World;
 use crate::world::conditions::{Delay, DiskFate};
 

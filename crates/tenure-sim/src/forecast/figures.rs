@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::book::{Book, Cause, Traffic, Vacancy};
+use crate::scenario::plan::nanos;
 
 /// What happened in calendar time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -45,7 +46,7 @@ impl Figures {
 
     /// Adds another stretch, as if it came after this one.
     pub(super) fn append(&mut self, other: Self) {
-        let before = super::book::nanos(self.time);
+        let before = nanos(self.time);
         let moved = |vacancy: Vacancy| Vacancy { since: vacancy.since + before, ..vacancy };
         self.vacancies.extend(other.vacancies.into_iter().map(moved));
         self.time += other.time;

@@ -104,6 +104,11 @@ pub enum Unanswerable {
     },
 }
 
+/// Where the node at this place of the list is reached.
+pub(super) fn address(at: u8) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, 1_u8.saturating_add(at)], 7_101))
+}
+
 impl Question {
     /// The most loss: half of all datagrams.
     pub const LOSS_MAX: f64 = 0.5;
@@ -120,7 +125,7 @@ impl Question {
     pub fn members(nodes: usize) -> Result<Vec<Member>, NameError> {
         let member = |at: u8| {
             let name = NodeName::new(&char::from(b'a' + at).to_string())?;
-            Ok(Member { name, address: SocketAddr::from(([10, 0, 0, 1 + at], 7_101)) })
+            Ok(Member::at(name, address(at)))
         };
         (0..u8::try_from(nodes).unwrap_or(26).min(26)).map(member).collect()
     }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::book::nanos;
 use super::cluster::{Cluster, world};
 use super::figures::Figures;
 use super::question::{Question, Unanswerable};
 use crate::rng::{Rng, mix};
+use crate::scenario::plan::nanos;
 use crate::world::World;
 use crate::world::conditions::{Delay, DiskFate};
 

@@ -56,6 +56,8 @@ pub struct Read {
     next: Option<u64>,
     /// The last claim that was made under this reading, until its outcome is known.
     asked: Option<EntryNumber>,
+    /// When the last own record was sent that was read back.
+    pub own: Option<Time>,
     /// A claim that was read back, and that nothing has voided.
     pub claim: Option<Proof>,
     /// When the last claim was voided, until another one is read back.
@@ -278,6 +280,7 @@ impl Read {
         (sent, at): (Option<Time>, Time),
     ) {
         let Record { offset, epoch, .. } = *record;
+        self.own = self.own.max(sent);
         if self.asked == Some(entry.number) {
             self.asked = None;
             // Without a fence it is none.

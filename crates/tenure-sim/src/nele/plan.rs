@@ -10,7 +10,7 @@ use super::client::Manner;
 use super::coordinator::Terms;
 use super::frame::Place;
 use crate::rng::Rng;
-use crate::scenario::plan::{Outline, known};
+use crate::scenario::plan::{Outline, known, nanos};
 use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{DiskFate, Incident};
 use crate::world::fault::Rates;
@@ -145,10 +145,6 @@ fn unlike(seed: u64, config: &Config, clients: usize) -> Option<(usize, Duration
     let mut rng = Rng::new(seed, UNLIKE);
     let differs = config.mode == Mode::AtMostOne && clients > 1 && rng.once_in(6);
     differs.then(|| (rng.below(clients), config.takeover * rng.choose(&[2, 3, 5])))
-}
-
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The plan of a seed.

@@ -156,16 +156,21 @@ impl Emergence {
     /// Whether of two one that took office later had heard the other, if that has a longer T.
     fn have_heard(&self, check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<()>) -> bool {
         let of = claim.election;
+        let later = |office: Office, other: Office| office.1 > other.1;
+        let (ours, theirs) = ((claim.life, claim.fence), (other.life, other.fence));
         match check.plan.own.unlike {
+            // It waits for its own T, which is enough for the other.
+            Some(longer) if longer == other.node && later(theirs, ours) => true,
+            Some(longer) if longer == claim.node && later(ours, theirs) => true,
             Some(longer) if longer == other.node => {
-                let known = self.had_heard(of, (claim.life, claim.fence), other.life);
+                let known = self.had_heard(of, ours, other.life);
                 known.unwrap_or_else(|| {
                     let account = self.account(claim.node);
                     account.is_some_and(|account| account.unlike().contains(&other.life))
                 })
             }
             Some(longer) if longer == claim.node => {
-                self.had_heard(of, (other.life, other.fence), claim.life).unwrap_or_default()
+                self.had_heard(of, theirs, claim.life).unwrap_or_default()
             }
             _ => true,
         }
@@ -449,10 +454,11 @@ impl Scenario for Emergence {
         check.now < check.plan.settled && moved
     }
 
-    /// Of two groups each shows its own leaders only, in `at_most_one`; and one with a longer T may
-    /// lead for longer than those who never heard it know.
+    /// Of two groups each shows its own leaders only; one with a longer T may lead for longer than
+    /// those who never heard it know; and in `at_least_one` a leader leads for T from what it
+    /// reads, however late that is. What NELE alone promises of observers knows all three.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
-        let alone = plan.own.mode == Mode::AtLeastOne || !plan.has_groups();
+        let alone = plan.own.mode == Mode::AtMostOne && !plan.has_groups();
         (alone && plan.own.unlike.is_none()).then_some(plan.own.heard)
     }
 

@@ -4,9 +4,11 @@
 use tenure_core::nerio::{Config, MemberSet};
 
 use super::node::NodePlan;
+use super::plan::rates;
 use crate::rng::{Rng, mix};
 use crate::scenario::plan::LEFTOVER;
-use crate::world::conditions::{DiskFate, Incident};
+use crate::world::conditions::{DiskFate, Incident, Site};
+use crate::world::fault::Rates;
 
 /// What a world concentrates on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,13 +24,28 @@ pub enum Bent {
     Grid,
     /// Who is who: messages in somebody's name from elsewhere, and from another life.
     Strangers,
-    /// The first leader of a cluster, while a grantor that lost its directory founds it and cannot
-    /// write that down.
+    /// The founding of a cluster: all directories are empty when it begins, some are lost while it
+    /// is founded, and in half of the worlds all of them at once later.
     Founding,
+    /// Two memories of one member: it is cut off from the others, another process begins in its
+    /// place with an empty directory, and candidates reach now the one and then the other.
+    Copies,
 }
 
-/// What the draw of which broad worlds are about the first leader is for.
+/// What the draw of which broad worlds are about the founding is for.
 const FOUNDING: u64 = 0x6669_7273;
+/// What the draw of which broad worlds have two memories of one member is for.
+const COPIES: u64 = 0x636f_7079;
+/// What the draw of those in which clocks are set back is for.
+const SET_BACK: u64 = 0x6261_636b;
+/// The draws of what else befalls two memories of one member.
+const ENCOUNTERS: u64 = 4;
+/// The draws of whose directories are not there for a while.
+const ABSENCES: u64 = 6;
+/// The draws of who is late where a cluster is founded.
+const LATE: u64 = 5;
+/// What the draw of those in which all directories are lost is for.
+const ALL_LOST: u64 = 0x616c_6c6c;
 
 /// Which worlds there are, each as often.
 const BENTS: [Bent; 8] = [
@@ -47,6 +64,7 @@ impl Bent {
     pub(super) fn draw(seed: u64) -> Self {
         match Rng::new(seed, 1).choose(&BENTS) {
             Self::Broad if mix(seed ^ FOUNDING).is_multiple_of(4) => Self::Founding,
+            Self::Broad if mix(seed ^ COPIES).is_multiple_of(4) => Self::Copies,
             drawn => drawn,
         }
     }
@@ -57,7 +75,8 @@ impl Bent {
             Self::Broad | Self::Grid | Self::Strangers => (members, others),
             Self::Memory => (rng.choose(&[3, 3, 3, 4, 5]), rng.choose(&[2, 2, 3])),
             Self::Crowd => (rng.choose(&[1, 3, 3, 5]), rng.choose(&[3, 4, 5])),
-            Self::Founding => (rng.choose(&[3, 3, 5]), rng.choose(&[1, 2, 3])),
+            Self::Founding => (rng.choose(&[3, 3, 3, 5, 2, 1]), rng.choose(&[1, 2, 3])),
+            Self::Copies => (rng.choose(&[3, 3, 3, 4, 5]), rng.choose(&[2, 2, 3])),
         }
     }
 
@@ -66,7 +85,7 @@ impl Bent {
         match self {
             Self::Memory => config.delta_max = config.lease * rng.choose(&[1, 1, 2]),
             Self::Crowd => config.limits.parked = rng.choose(&[1, 2, 64]),
-            Self::Founding => config.delta_max = config.lease,
+            Self::Founding | Self::Copies => config.delta_max = config.lease,
             Self::Broad | Self::Grid | Self::Strangers => {}
         }
         config.verify_max = config.verify_max.min(config.delta_max);
@@ -143,7 +162,7 @@ impl Bent {
         match self {
             Self::Memory => rng.choose(&[1, 6, 6, 20]),
             Self::Crowd => 1,
-            Self::Broad | Self::Grid | Self::Strangers | Self::Founding => {
+            Self::Broad | Self::Grid | Self::Strangers | Self::Founding | Self::Copies => {
                 rng.choose(&[1, 1, 1, 1, 6, 40])
             }
         }
@@ -161,21 +180,148 @@ impl Bent {
 
     /// Whether nodes may be gone for good: not where directories must be found again.
     pub(super) fn may_lose_nodes(self) -> bool {
-        self != Self::Memory && self != Self::Founding
+        !matches!(self, Self::Memory | Self::Founding | Self::Copies)
     }
 
-    /// Until when nobody campaigns: that a directory was lost is noticed, and its grantor waits
-    /// for what it may have granted.
-    pub(super) fn idle_until(self, seed: u64, unit: u64) -> u64 {
-        match self {
-            Self::Founding => unit / 2 + Rng::new(seed, 4).within(unit..5 * unit / 2),
-            _ => 0,
+    /// Adds the process that begins in the place of a member.
+    pub(super) fn copy(self, rng: &mut Rng, nodes: &mut Vec<NodePlan>) {
+        if self != Self::Copies {
+            return;
+        }
+        // The others must be able to remember for it.
+        let quorums = &nodes[0].config.quorums;
+        let others = |member| quorums.everyone().minus(MemberSet::EMPTY.with(member));
+        let left = (0..quorums.members()).filter(|member| quorums.is_quorum(others(*member)));
+        let member = rng.choose(&left.collect::<Vec<_>>());
+        (nodes[member].campaigns, nodes[member].observes) = (false, false);
+        let copy = NodePlan { copy_of: Some(member), directory: true, ..nodes[member].clone() };
+        nodes.push(copy);
+    }
+
+    /// In half of the worlds of lost directories some are only not there for a while, and are put
+    /// back if no other one has taken their place.
+    pub(super) fn absences(
+        self,
+        seed: u64,
+        nodes: &[NodePlan],
+        (unit, storm_ends): (u64, u64),
+        incidents: &mut Vec<(u64, Incident)>,
+    ) {
+        let mut rng = Rng::new(seed, ABSENCES);
+        if !self.lacks_directories(seed) {
+            return;
+        }
+        let members = nodes.iter().filter(|this| this.member).count();
+        let crash = |node, down, disk| Incident::Crash { node, down, reboot: None, disk };
+        let mut at = unit;
+        while at + 4 * unit < storm_ends {
+            for _ in 0..rng.within(1..3) {
+                let (node, down) = (rng.below(members), rng.within(1..unit / 8));
+                let back = at + rng.within(unit / 2..3 * unit);
+                incidents.push((at + rng.within(0..unit / 4), crash(node, down, DiskFate::Absent)));
+                // Once more, should it be down just then.
+                for back in [back, back + unit] {
+                    incidents.push((back, crash(node, down, DiskFate::Kept)));
+                }
+            }
+            at += rng.within(4 * unit..8 * unit);
         }
     }
 
-    /// How often writes fail, if not as often as elsewhere.
-    pub(super) fn write_fails(self) -> Option<u16> {
-        (self == Self::Founding).then_some(16_000)
+    /// A member starts long after the others.
+    pub(super) fn late(
+        self,
+        seed: u64,
+        nodes: &[NodePlan],
+        unit: u64,
+        mut sites: Vec<Site>,
+    ) -> Vec<Site> {
+        let mut rng = Rng::new(seed, LATE);
+        if self == Self::Founding && rng.once_in(2) {
+            let late = rng.below(nodes.iter().filter(|this| this.member).count());
+            sites[late].starts += rng.within(unit..unit * 5);
+        }
+        sites
+    }
+
+    /// In half of the worlds with two memories of a member, one of the others goes on to reach the
+    /// old process, which may start again, and loses its own directory. Says whether the others
+    /// take the new process for a stranger, as it has moved, until it starts again.
+    pub(super) fn encounters(
+        self,
+        seed: u64,
+        nodes: &[NodePlan],
+        (unit, storm_ends): (u64, u64),
+        incidents: &mut Vec<(u64, Incident)>,
+    ) -> bool {
+        let mut rng = Rng::new(seed, ENCOUNTERS);
+        let Some(copy) = nodes.iter().position(|this| this.copy_of.is_some()) else { return false };
+        let Some(old) = nodes[copy].copy_of.filter(|_| rng.once_in(2)) else { return false };
+        let others = (0..nodes.len()).filter(|node| nodes[*node].member && *node != old);
+        let others: Vec<_> = others.filter(|node| *node != copy).collect();
+        let near = rng.choose(&others);
+        for (_, incident) in incidents.iter_mut() {
+            if let Incident::Apart { node, from, .. } = incident
+                && *node == old
+            {
+                *from &= !(1 << near);
+            }
+        }
+        let mut at = storm_ends / 8;
+        let crash = |node, down, disk| Incident::Crash { node, down, reboot: None, disk };
+        while at + unit < storm_ends {
+            let (node, disk) = match rng.within(0..4) {
+                0 => (old, DiskFate::Kept),
+                1 => (rng.choose(&others), DiskFate::Lost),
+                _ => (near, DiskFate::Lost),
+            };
+            incidents.push((at, crash(node, rng.within(1..unit / 4), disk)));
+            at += rng.within(unit..unit * 6);
+        }
+        let is_strange = rng.once_in(4);
+        if is_strange {
+            let again = rng.within(storm_ends / 2..storm_ends - unit / 2);
+            incidents.push((again, crash(copy, rng.within(1..unit / 4), DiskFate::Kept)));
+        }
+        is_strange
+    }
+
+    /// Whether the clocks by which memories begin are set back, again and again.
+    pub(super) fn sets_back(self, seed: u64) -> bool {
+        self == Self::Copies && mix(seed ^ SET_BACK).is_multiple_of(2)
+    }
+
+    /// Whether there are two memories of one member.
+    pub(super) fn copies(self) -> bool {
+        self == Self::Copies
+    }
+
+    /// Whether the members begin with empty directories, and nobody says that the cluster is new.
+    pub(super) fn founds(self) -> bool {
+        self == Self::Founding
+    }
+
+    /// Whether all directories are lost at once.
+    pub(super) fn loses_all(self, seed: u64) -> bool {
+        self == Self::Founding && mix(seed ^ ALL_LOST).is_multiple_of(2)
+    }
+
+    /// Whether directories are not there for a while.
+    fn lacks_directories(self, seed: u64) -> bool {
+        self == Self::Memory && mix(seed ^ ABSENCES).is_multiple_of(2)
+    }
+
+    /// How often what goes wrong: where all directories are lost at once, or some are not there for
+    /// a while, no process ends besides.
+    pub(super) fn rates(self, rng: &mut Rng, seed: u64, calm: bool) -> Rates {
+        let mut rates = if calm { Rates::default() } else { rates(rng) };
+        if self == Self::Founding && rng.once_in(2) {
+            rates.write = 16_000;
+        }
+        if self.loses_all(seed) || self.lacks_directories(seed) {
+            rates.crash = 0;
+        }
+        rates
     }
 
     /// What goes wrong by plan, beside what goes wrong in all worlds.
@@ -184,14 +330,15 @@ impl Bent {
         rng: &mut Rng,
         nodes: &[NodePlan],
         (unit, storm_ends): (u64, u64),
+        seed: u64,
         incidents: &mut Vec<(u64, Incident)>,
     ) {
+        if self == Self::Copies {
+            return copies(rng, nodes, (unit, storm_ends), incidents);
+        }
         if self == Self::Founding {
-            // Nothing else happens before the first leader.
-            incidents.retain(|(at, _)| *at > 4 * unit);
-            let members = nodes.iter().filter(|this| this.member).count();
-            let (node, down, disk) = (rng.below(members), unit / 64, DiskFate::Lost);
-            incidents.push((unit / 2, Incident::Crash { node, down, reboot: None, disk }));
+            let all_lost = self.loses_all(seed);
+            return foundings(rng, nodes, (unit, storm_ends), all_lost, incidents);
         }
         if self != Self::Memory {
             return;
@@ -217,6 +364,65 @@ impl Bent {
             incidents.push((at, Incident::Crash { node, down, reboot, disk }));
             at += rng.within(unit / 8..unit * LEFTOVER);
         }
+    }
+}
+
+/// A member is cut off from the others before another process begins in its place, and ends before
+/// the storm does. Candidates reach the one or the other, and not always all of the rest.
+fn copies(
+    rng: &mut Rng,
+    nodes: &[NodePlan],
+    (unit, storm_ends): (u64, u64),
+    incidents: &mut Vec<(u64, Incident)>,
+) {
+    let Some(copy) = nodes.iter().position(|this| this.copy_of.is_some()) else { return };
+    let Some(old) = nodes[copy].copy_of else { return };
+    incidents.clear();
+    let members = (0..nodes.len()).filter(|node| nodes[*node].member && *node != old);
+    let others = members.fold(0, |set, other| set | 1 << other);
+    incidents.push((unit / 2, Incident::Apart { node: old, from: others, until: storm_ends }));
+    incidents.push((storm_ends - unit / 2, Incident::Gone { node: old }));
+    for node in (0..nodes.len()).filter(|node| nodes[*node].campaigns) {
+        let mut at = rng.within(0..2 * unit);
+        while at < storm_ends {
+            let until = at + rng.within(unit / 2..unit * 8);
+            let mut from = 1 << rng.choose(&[old, copy]);
+            if rng.once_in(2) {
+                from |= 1 << rng.below(copy);
+            }
+            incidents.push((at, Incident::Apart { node, from, until }));
+            at = until;
+        }
+    }
+}
+
+/// Directories are lost while the cluster is founded, or all at once later: before one that was
+/// lost first can have recovered from the others.
+fn foundings(
+    rng: &mut Rng,
+    nodes: &[NodePlan],
+    (unit, storm_ends): (u64, u64),
+    all_lost: bool,
+    incidents: &mut Vec<(u64, Incident)>,
+) {
+    let members = nodes.iter().filter(|this| this.member).count();
+    let lost = |node, down| {
+        let disk = DiskFate::Lost;
+        Incident::Crash { node, down, reboot: None, disk }
+    };
+    if all_lost {
+        incidents.retain(|(_, incident)| !matches!(incident, Incident::Crash { .. }));
+        let at = rng.within(3 * unit..storm_ends);
+        for node in 0..members {
+            // Nobody is down for as long as until it is tried again.
+            let first = at + rng.within(1..unit / 8);
+            incidents.push((first, lost(node, rng.within(1..unit / 16))));
+        }
+        return;
+    }
+    for _ in 0..rng.within(0..4) {
+        let (node, down) = (rng.below(members), rng.within(1..unit / 4));
+        incidents.push((rng.within(1..4 * unit), lost(node, down)));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tenure_core::NodeName;
 use tenure_core::nerio::{Instance, Kept, Memory, Record, Remembered};
 
 use super::driver::DriverRule;
@@ -26,13 +27,6 @@ impl Disk {
         Self { owner, kept: Remembered::new(Instance(instance), first), aside: None }
     }
 
-    /// A directory that was lost: `first` if somebody takes it for a new one.
-    pub(super) fn lost(owner: usize, instance: u128, first: bool) -> Self {
-        let mut disk = Self::new(owner, instance, false);
-        disk.kept.first = first;
-        disk
-    }
-
     /// Somebody mounts a copy of `other` here.
     pub fn mount(&mut self, other: &Self) {
         let own = self.aside.take().unwrap_or_else(|| Box::new(self.clone()));
@@ -43,6 +37,23 @@ impl Disk {
     #[must_use]
     pub fn own(&self) -> &Self {
         self.aside.as_deref().unwrap_or(self)
+    }
+
+    /// The node's own directory; an empty one that is mounted in its place, as that may stay.
+    #[must_use]
+    pub fn present(&self) -> &Self {
+        self.aside.as_deref().filter(|own| own.owner != self.owner).unwrap_or(self)
+    }
+
+    /// An empty one has taken the place of the node's own, which is not there.
+    pub fn keep_mounted(&mut self) {
+        self.aside.take_if(|own| own.owner == self.owner);
+    }
+
+    /// Whether the node's own directory is not there.
+    #[must_use]
+    pub const fn is_aside(&self) -> bool {
+        self.aside.is_some()
     }
 
     /// Somebody puts the own directory back.
@@ -59,6 +70,9 @@ impl Disk {
 
     /// The machine was restarted: what was not flushed is gone, and the clock begins anew.
     pub fn reboot(&mut self, broken: Option<DriverRule>) {
+        if let Some(own) = &mut self.aside {
+            own.reboot(broken);
+        }
         match broken {
             // All of the table was flushed, and is taken for this boot's.
             Some(DriverRule::FinishOfThisBoot) => {}
@@ -95,21 +109,40 @@ impl Disk {
         self.kept.durable().reserve.is_some()
     }
 
+    /// Whether it says that `other`, the directory of the member with this name, was there at the
+    /// founding.
+    #[must_use]
+    pub fn names_founder(&self, name: &NodeName, other: &Self) -> bool {
+        let instance = other.kept.durable().instance;
+        let roster = &self.kept.durable().roster;
+        let entry = roster.iter().find(|(known, _)| known == name);
+        entry.is_some_and(|(_, entry)| entry.founder && entry.instance == instance)
+    }
+
     /// Whether a grantor that starts on it remembers everything.
     #[must_use]
     pub fn remembers_all(&self) -> bool {
         matches!(self.memory().kept, Kept::Grants(_))
     }
 
-    /// Whether the fences of the node's own directory are known, even while another's is mounted.
+    /// Whether the fences of the node's present directory are known, even while another's is
+    /// mounted.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.own().knows_fences()
+        self.present().knows_fences()
     }
 }
 
-/// The name of the `number`th memory of a node.
-pub(super) fn instance(seed: u64, node: usize, number: u64) -> u128 {
+/// How much later, in milliseconds, each memory of a world begins than the one before: more than
+/// there are leaderships.
+const BORN: u64 = 1_000_000;
+/// More memories than begin in one world.
+const MEMORIES: u64 = 1_000;
+
+/// The name of the `number`th memory of a node. Where clocks are `set_back`, of those that begin in
+/// the place of a lost one each begins earlier than the one before, as its clock says.
+pub(super) fn instance(seed: u64, node: usize, number: u64, set_back: bool) -> u128 {
+    let nth = if set_back && number > 0 { MEMORIES.saturating_sub(number) } else { number };
     let half = |salt: u64| u128::from(mix(seed ^ mix(salt ^ (node as u64) << 32 ^ number << 8)));
-    half(1) << 64 | half(2)
+    Instance::new(BORN * (nth + 1), half(1) << 64 | half(2)).0
 }

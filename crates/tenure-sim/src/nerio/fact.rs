@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    GrantRecord, Inc, Leaving, Message, Question, QuorumTimestamp, Refused, Release, Request,
-    Sender, State, Who,
+    Entry, FenceSeen, GrantRecord, Inc, Instance, Leaving, Message, Question, QuorumTimestamp,
+    Refused, Release, Request, Sender, State, Who,
 };
-use tenure_core::{Fence, LeaderView, NodeName, Time};
+use tenure_core::{Fence, LeaderView, NodeName, Ticket, Time};
 
 use super::disk::Disk;
 
@@ -141,36 +141,26 @@ pub enum Own<'a> {
         /// The longest lease that its directory says it ever allowed.
         ever: Duration,
     },
-    /// A grantor whose directory was lost begins to wait.
-    Lost {
-        /// The grantor.
-        grantor: usize,
-        /// Whether it was told that it is the first start of the cluster.
-        founds: bool,
-    },
     /// A grantor begins to write down who it is.
     Opens {
         /// The grantor.
         grantor: usize,
         /// Whether its directory knows the fences that it has seen.
         knows_fences: bool,
+        /// Which memory that is.
+        instance: Instance,
     },
     /// What somebody remembers of fences is told to a grantor that has lost its memory.
     Recalls {
         /// The grantor.
         grantor: usize,
         /// By whom.
-        by: usize,
-        /// Whether that one knows of a leadership.
-        knows: bool,
+        from: &'a Sender,
+        /// What is told.
+        seen: &'a FenceSeen,
     },
     /// A grantor did not wait for what it was told last.
     Unread {
-        /// The grantor.
-        grantor: usize,
-    },
-    /// A grantor gives up that this is the first start of the cluster.
-    NotFounded {
         /// The grantor.
         grantor: usize,
     },
@@ -178,6 +168,23 @@ pub enum Own<'a> {
     Reserves {
         /// The grantor.
         grantor: usize,
+        /// As what it is written.
+        ticket: Ticket,
+        /// The bound.
+        high: Fence,
+        /// What survives of it.
+        disk: &'a Disk,
+    },
+    /// A grantor begins to write down which memories members have.
+    Notes {
+        /// The grantor.
+        grantor: usize,
+        /// All that it knows.
+        members: &'a [(NodeName, Entry)],
+        /// As what it is written.
+        ticket: Ticket,
+        /// What its clock shows.
+        local: Time,
     },
     /// A grantor with all its memory begins to write down that it allows longer leases.
     Allows {
@@ -189,6 +196,31 @@ pub enum Own<'a> {
         ever: Duration,
         /// What its clock shows.
         local: Time,
+    },
+    /// What a grantor began to write has been written, or could not be.
+    Settled {
+        /// The grantor.
+        grantor: usize,
+        /// As what it was written.
+        ticket: Ticket,
+        /// Whether it was.
+        written: bool,
+    },
+    /// An order to end its leadership arrives at a node.
+    Handed {
+        /// The node.
+        node: usize,
+        /// The number of the order.
+        number: u64,
+    },
+    /// A leader is told to end its leadership.
+    Ordered {
+        /// The leader.
+        node: usize,
+        /// Which election.
+        election: usize,
+        /// The fence of that leadership.
+        fence: Fence,
     },
     /// A grantor says that two lives use one name.
     Contested {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use tenure_core::nerio::Boot;
 use tenure_core::nerio::{
-    Checked, Granted, Inc, Instance, Message, Refusal, Release, Request, Sender, Stamp, Who,
+    Checked, Granted, Inc, Instance, Message, Order, Refusal, Release, Request, Sender, Stamp, Who,
 };
 use tenure_core::{Fence, Time};
 
@@ -19,11 +19,20 @@ pub(super) fn forge(
     message: &Message,
     draw: u64,
 ) -> Option<(Sender, Message)> {
-    let elsewhere = Sender { who: from.who.clone(), address: stranger() };
+    let elsewhere = Sender { who: from.who.clone(), address: stranger(), member: None };
     let other = Inc(from.who.inc.0 ^ u128::from(1 + draw % 2));
     let namesake = || Sender { who: Who { name: from.who.name.clone(), inc: other }, ..*from };
-    let unknown = || Sender { who: namesake().who, address: stranger() };
+    let unknown = || Sender { who: namesake().who, ..elsewhere };
     match message {
+        Message::Request(Request { election, announced: Some(fence), start, .. })
+            if (draw >> 8).is_multiple_of(4) =>
+        {
+            // Somebody orders the leader to resign, and again.
+            let number = fence.number() * 2 + draw % 2;
+            let (election, start, fence, next) = (election.clone(), *start, *fence, None);
+            let order = Order { election, start, number, fence, next };
+            Some((elsewhere, Message::Order(order)))
+        }
         Message::Request(request) => {
             // Who says that it leads is believed: these say something else.
             let silent = || Request { announced: None, ..request.clone() };
@@ -55,6 +64,7 @@ pub(super) fn forge(
                 asker: if own { refused.asker } else { Inc(refused.asker.0 ^ 4) },
                 start: refused.start,
                 instance: Instance(draw.into()),
+                memories: Vec::new(),
                 stamp: Stamp { boot: Boot(1), clock: Time::from_nanos(draw), counter: 0 },
                 accepted: true,
                 seen: Fence::NONE,

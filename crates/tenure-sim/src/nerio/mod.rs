@@ -11,9 +11,11 @@ mod node;
 pub mod plan;
 pub mod properties;
 mod quorum_leases;
+mod recovery;
 mod scenario;
 mod worlds;
 
 pub use quorum_leases::{Grant, Led, QuorumLeases};
+pub use recovery::Mistake;
 pub use scenario::Counts;
 pub use worlds::Worlds;

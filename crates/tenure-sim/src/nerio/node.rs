@@ -19,6 +19,9 @@ pub struct NodePlan {
     pub later: Option<Checked>,
     /// Whether it gives leases: then it is a member, at this place in the list.
     pub member: bool,
+    /// The member in whose name and place it begins later, with an empty directory, while that one
+    /// lives on and is cut off from the other members.
+    pub copy_of: Option<usize>,
     /// Whether it has a state directory that outlives its process.
     pub directory: bool,
     /// Whether it wants to lead.

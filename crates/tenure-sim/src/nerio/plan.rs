@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::Drift;
-use tenure_core::nerio::{Checked, Config, Member, MemberSet, Quorums, Sender};
+use tenure_core::nerio::{Checked, Config, Member, MemberSet, Quorums, Sender, To};
 
 use super::bent::Bent;
 use super::driver::DriverRule;
 pub use super::node::NodePlan;
 use crate::rng::Rng;
 pub(super) use crate::scenario::plan::{LEFTOVER, known};
-use crate::scenario::plan::{MS, elections, rate};
+use crate::scenario::plan::{MS, elections, nanos, rate};
 use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site, Undone};
 use crate::world::fault::Rates;
@@ -31,6 +31,8 @@ pub struct Settings {
     pub bent: Bent,
     /// Whether members give short leases only, until they start again for the first time.
     pub raises: bool,
+    /// Whether others take the second process of a member for a stranger, until it starts again.
+    pub strange_copy: bool,
     /// What the driver of this world does wrong on purpose.
     pub broken: Option<DriverRule>,
 }
@@ -61,14 +63,15 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     let unit = nanos(config.lease);
     let storm_ends = unit * rng.within(8..36);
     let mut nodes = settings.nodes(&mut rng, members, candidates);
+    bent.copy(&mut rng, &mut nodes);
     let raises = bent.leases(seed, &mut nodes);
     let elections = elections(1 + rng.below(3));
     let grain = bent.grain(&mut rng, nanos(config.round_trip)).max(1);
     let trip = settings.trip(&mut rng).longer(grain);
-    let mut rates = if calm { Rates::default() } else { rates(&mut rng) };
-    rates.write = bent.write_fails().unwrap_or(rates.write);
+    let rates = bent.rates(&mut rng, seed, calm);
     let bounded = climate == Climate::Any;
     let sites = sites(&mut rng, &nodes, config.drift, bounded, storm_ends);
+    let sites = bent.late(seed, &nodes, unit, sites);
     let settled = storm_ends + settle_bound(&nodes, unit, &trip);
     let retired = settled + 4 * unit;
     let end = retired + retire_bound(&nodes, &trip);
@@ -76,7 +79,9 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
         true => Vec::new(),
         false => incidents(&mut rng, nodes.len(), unit, storm_ends),
     };
-    bent.incidents(&mut rng, &nodes, (unit, storm_ends), &mut incidents);
+    bent.incidents(&mut rng, &nodes, (unit, storm_ends), seed, &mut incidents);
+    bent.absences(seed, &nodes, (unit, storm_ends), &mut incidents);
+    let strange_copy = bent.encounters(seed, &nodes, (unit, storm_ends), &mut incidents);
     if raises {
         bent.raises(seed, &nodes, (unit, storm_ends), &mut incidents);
     }
@@ -101,18 +106,17 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
         end,
     };
     let reluctance = bent.reluctance(&mut rng);
-    let wire = rng.once_in(32);
     Plan {
         conditions,
         elections,
         nodes,
         settled,
         retired,
-        idle_until: bent.idle_until(seed, unit),
+        idle_until: 0,
         reluctance,
         calm,
         bounded,
-        own: Settings { wire, bent, raises, broken: None },
+        own: Settings { wire: rng.once_in(32), bent, raises, strange_copy, broken: None },
     }
 }
 
@@ -141,14 +145,30 @@ impl Plan {
     pub fn member(&self, from: &Sender) -> Option<usize> {
         let number = number(&from.address)?;
         let member = self.config().members.get(number)?;
-        let is_it = member.address == from.address && member.name == from.who.name;
+        let is_it = from.member == Some(number) && member.name == from.who.name;
         is_it.then_some(number)
     }
 
-    /// The node at this address.
+    /// The node that is reached there.
     #[must_use]
-    pub fn find(&self, address: &SocketAddr) -> Option<usize> {
-        number(address).filter(|number| *number < self.nodes.len())
+    pub fn find(&self, to: &To) -> Option<usize> {
+        let number = match to {
+            To::Member(member) => Some(*member),
+            To::Address(address) => number(address),
+        };
+        number.filter(|number| *number < self.nodes.len())
+    }
+
+    /// The process that begins in the place of this member.
+    #[must_use]
+    pub fn copy_of(&self, member: usize) -> Option<usize> {
+        self.nodes.iter().position(|node| node.copy_of == Some(member))
+    }
+
+    /// Whose place among the members the grants of this node count for.
+    #[must_use]
+    pub fn place(&self, grantor: usize) -> usize {
+        self.nodes[grantor].copy_of.unwrap_or(grantor)
     }
 
     /// How many nodes are members.
@@ -205,8 +225,7 @@ struct Drawn {
 
 impl Drawn {
     fn draw(rng: &mut Rng, members: usize) -> Self {
-        let list =
-            (0..members).map(|n| Member { name: known(&name(n, true)), address: address(n) });
+        let list = (0..members).map(|n| Member::at(known(&name(n, true)), address(n)));
         let mut config = Config::new(known("world"), list.collect());
         let lease = Duration::from_millis(rng.choose(&[200, 1_000, 1_000, 2_000, 5_000]));
         let drift = rng.choose(&DRIFTS);
@@ -250,6 +269,7 @@ impl Drawn {
                 config: check(config),
                 later: self.shortened.then(|| check(later)),
                 member,
+                copy_of: None,
                 directory: !(forgetful && n == 0),
                 campaigns: !member || all_campaign || rng.once_in(3),
                 observes: rng.once_in(4),
@@ -279,7 +299,7 @@ fn quorums(rng: &mut Rng, members: usize) -> Quorums {
 }
 
 /// Each kind of fault is there in half of the worlds, and then at any of three strengths.
-fn rates(rng: &mut Rng) -> Rates {
+pub(super) fn rates(rng: &mut Rng) -> Rates {
     Rates {
         loss: rate(rng, 4_000),
         repeat: rate(rng, 6_000),
@@ -323,7 +343,10 @@ fn sites(
                 false => clock.jump(at, rng.within(1..storm_ends / 4)),
             }
         }
-        let starts = rng.within(0..storm_ends / 100);
+        let starts = match node.copy_of {
+            None => rng.within(0..storm_ends / 100),
+            Some(_) => rng.within(storm_ends / 8..storm_ends / 2),
+        };
         Site { name: node.name.to_string(), clock, wall: 0, away: 0, starts }
     };
     nodes.iter().map(site).collect()
@@ -443,8 +466,4 @@ pub(super) fn observe_every(config: &Config) -> Duration {
 /// How long what an observer hears may lag behind, on its clock.
 pub(super) fn patience(config: &Config) -> Duration {
     observe_every(config) * 3 + config.round_trip * 4
-}
-
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,10 +1,10 @@
 //! What the checks of Nerio look things up in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use tenure_core::Time;
-use tenure_core::nerio::{QuorumTimestamp, Who};
+use tenure_core::nerio::{Instance, Message, QuorumTimestamp, Who};
+use tenure_core::{NodeName, Time};
 
 use super::fact::Own;
 use super::installed::Installed;
@@ -53,6 +53,8 @@ pub struct QuorumLeases {
     pub(super) installed: Installed,
     /// Each node's last life.
     pub who: Vec<Who>,
+    /// How many lives each node has begun.
+    pub lives: Vec<u32>,
     /// By node and election.
     pub(super) work: Vec<Vec<Work>>,
     /// The last grant of each grantor, by election.
@@ -64,6 +66,11 @@ pub struct QuorumLeases {
     pub unwritten: Vec<Option<u64>>,
     /// Whether a state directory was ever lost.
     pub lost_disk: bool,
+    /// The memories that others were asked to write down: whatever was there before is put back in
+    /// vain.
+    pub written: BTreeSet<Instance>,
+    /// The memories that somebody began to write down as founders.
+    pub founders: BTreeSet<(NodeName, Instance)>,
 }
 
 impl QuorumLeases {
@@ -99,6 +106,13 @@ impl QuorumLeases {
                 if let Some(last) = leaderships.rev().find(|led| led.own.who == *leader) {
                     last.own.promised = last.own.promised.max(until);
                 }
+            }
+            Own::Sent { message: Message::FenceRead(read), .. } if read.record => {
+                self.written.insert(read.instance);
+            }
+            Own::Notes { members, .. } => {
+                let founders = members.iter().filter(|(_, entry)| entry.founder);
+                self.founders.extend(founders.map(|(name, entry)| (name.clone(), entry.instance)));
             }
             _ => {}
         }

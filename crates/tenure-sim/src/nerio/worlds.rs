@@ -3,6 +3,7 @@
 use super::QuorumLeases;
 use super::driver::DriverRule;
 use super::plan::{self, Climate, Plan};
+use super::recovery;
 use crate::sweep::{Duty, Source};
 
 /// Worlds of Nerio.
@@ -20,7 +21,10 @@ impl Source for Worlds {
     const NAME: &'static str = "nerio";
 
     fn plan(&self, seed: u64) -> Plan {
-        let plan = plan::draw(seed, self.climate);
+        let mut plan = plan::draw(seed, self.climate);
+        if self.climate == Climate::Any {
+            recovery::happens(seed, &mut plan);
+        }
         match self.broken {
             Some(rule) => plan.breaking(rule),
             None => plan,

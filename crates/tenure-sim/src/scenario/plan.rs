@@ -1,5 +1,7 @@
 //! What one seed makes of a world, as far as every protocol has it.
 
+use std::time::Duration;
+
 use tenure_core::ElectionName;
 
 use crate::rng::Rng;
@@ -13,6 +15,11 @@ pub const ELECTIONS: [&str; 3] = ["db", "cron", "feed"];
 pub const MS: u64 = 1_000_000;
 /// The longest that a fault of the storm outlasts it, in units: a message, a pause, an outage.
 pub const LEFTOVER: u64 = 3;
+
+/// A span as plans have it, in nanoseconds.
+pub(crate) fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
 
 /// A world that is about to begin: `Node` says what its protocol adds to each node, `Own` what it
 /// adds to the whole.

@@ -8,7 +8,9 @@ use tenure_core::voter::{Admission, Checked, Config, Founding, Listed, Mode, Vot
 
 use super::server::Manner;
 use crate::rng::Rng;
-use crate::scenario::plan::{LEFTOVER, MS, Outline, known, one_way, rate, rates_of_connections};
+use crate::scenario::plan::{
+    LEFTOVER, MS, Outline, known, nanos, one_way, rate, rates_of_connections,
+};
 use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{DiskFate, Incident};
 use crate::world::fault::Rates;
@@ -81,10 +83,6 @@ pub struct NodePlan {
 /// In which of three regions a voter is.
 const fn region(node: usize) -> usize {
     node % 3
-}
-
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Settings {

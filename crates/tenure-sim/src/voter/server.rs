@@ -14,6 +14,7 @@ use tenure_core::{Deadline, Effect, ElectionName, Input, Protocol, Standing, Tim
 
 use super::exchange::{Command, Half, Line, Out, Place, To, Words};
 use crate::rng::mix;
+use crate::scenario::plan::nanos;
 
 /// So many requests wait for their answer.
 const WAITING: usize = 4_096;
@@ -159,7 +160,7 @@ impl Server {
                 let draw = mix(self.run as u64 ^ mix(call.0));
                 let breaks = self.manner.breaks;
                 if now < self.breaks_until && breaks != 0 && draw.is_multiple_of(breaks) {
-                    let within = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX).max(1);
+                    let within = nanos(within).max(1);
                     let after = Duration::from_nanos(mix(draw) % within);
                     self.breaks.insert((now.after(after), call));
                 }

@@ -159,6 +159,8 @@ pub enum Incident {
         /// Which.
         node: usize,
     },
+    /// Several at the same instant, in this order.
+    Together(Vec<Self>),
     /// Messages from one node to another are lost until then.
     Cut {
         /// The sender.
@@ -209,6 +211,15 @@ pub enum DiskFate {
     Torn,
     /// It is lost.
     Lost,
+    /// It is not there, and an empty one is, until the next start with it as it was written.
+    Absent,
     /// Somebody mounts the directory of this other node.
     Foreign(usize),
+    /// An operator recovers it, as one that is lost or as one that is whole.
+    Recovered {
+        /// Whether it is lost.
+        lost: bool,
+        /// What the operator says that fences begin above.
+        floor: u64,
+    },
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tenure_core::nerio::{
     Checked, Command, Config, Effect, Extra, Inc, Incomparable, Instance, Member, MemberSet,
     Message, Nerio, OwnEvent, Query, QuorumTimestamp, Record, Remembered, Sender, Service, Start,
-    Who,
+    To, Who,
 };
 use tenure_core::{Input, Protocol, Time};
 use tenure_testkit::Players;
@@ -84,14 +84,21 @@ impl Settings {
     }
 }
 
+/// Where a node is reached.
+fn place(node: usize) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 7_001 + u16::try_from(node).unwrap()))
+}
+
 impl Players for Grantors {
     type Core = Nerio;
     type Extra = Extra;
     type Own = OwnEvent;
     type Disk = Remembered;
 
-    fn sender(core: &Nerio, address: SocketAddr) -> Sender {
-        Sender { who: core.who().clone(), address }
+    fn sender(core: &Nerio, address: To) -> Sender {
+        let To::Address(address) = address else { panic!("{address} is nobody's address") };
+        let member = GRANTORS.clone().find(|node| place(*node) == address);
+        Sender { who: core.who().clone(), address, member }
     }
 
     fn write(disk: &mut Remembered, record: Record) {
@@ -123,12 +130,15 @@ impl Cluster for Grantors {
         Start { inc: who(life).inc, seed: 1, memory: disk.map(Remembered::memory) }
     }
 
-    fn address(node: usize) -> SocketAddr {
-        SocketAddr::from(([127, 0, 0, 1], 7_001 + u16::try_from(node).unwrap()))
+    fn address(node: usize) -> To {
+        place(node).into()
     }
 
-    fn recipients(_: usize, to: &SocketAddr) -> Vec<usize> {
-        (0..Self::NAMES.len()).filter(|node| Self::address(*node) == *to).collect()
+    fn recipients(_: usize, to: &To) -> Vec<usize> {
+        match to {
+            To::Member(node) => vec![*node],
+            To::Address(to) => (0..Self::NAMES.len()).filter(|node| place(*node) == *to).collect(),
+        }
     }
 
     fn now(_: &Setting<Self>, _: usize, local: Time, _: u64) -> Time {
@@ -175,6 +185,12 @@ impl Cluster for Grantors {
             Message::Release(_) => Some(&mut left.repeated_releases),
             _ => None,
         }
+    }
+
+    /// What a grantor with its memory says of that: made-up worlds and stories have it.
+    fn leaves_out(node: &Node<Self>, message: &Message) -> bool {
+        let knows = |disk: &Remembered| disk.durable().reserve.is_some();
+        matches!(message, Message::FenceRead(_)) && node.disk.as_ref().is_some_and(knows)
     }
 
     /// No ok leaves before its grant is written.
@@ -232,7 +248,7 @@ impl Cluster for Grantors {
     /// Asked of a copy, so that asking changes nothing.
     fn look(node: &Node<Self>, at: u64) -> Look {
         let who = Who { name: "z".parse().unwrap(), inc: Inc(0) };
-        let from = Sender { who, address: Self::address(Self::NAMES.len()) };
+        let from = Sender { who, address: place(Self::NAMES.len()), member: None };
         let now = node.clock.shows(at);
         let message = Message::Query(Query { election: Self::election(), start: now });
         let mut effects = Vec::new();
@@ -288,7 +304,7 @@ impl Cluster for Grantors {
 }
 
 fn instance(life: Life) -> Instance {
-    Instance((life.node as u128 + 1) << 96 | u128::from(life.number))
+    Instance::new(u64::from(life.number), life.node as u128 + 1)
 }
 
 /// A life of a node, as the protocol names it.
@@ -302,10 +318,7 @@ const LEASE: Duration = Duration::from_secs(1);
 
 /// ρ at its largest, and a lease that every timer of the protocol is within a tick or two of.
 fn config() -> Checked {
-    let member = |n: usize| Member {
-        name: Grantors::NAMES[n].parse().unwrap(),
-        address: Grantors::address(n),
-    };
+    let member = |n: usize| Member::at(Grantors::NAMES[n].parse().unwrap(), place(n));
     let mut config = Config::new("model".parse().unwrap(), GRANTORS.map(member).collect());
     config.drift = Config::DRIFT_MAX;
     config.lease = LEASE;

@@ -41,6 +41,7 @@ pub fn the_same_inputs_give_the_same_effects<S: Subject>() {
             let core = &cluster.cores[call.node];
             assert!(*twin == *core && hash(twin) == hash(core), "seed {seed}: {}", call.input);
             assert_eq!(twin.deadline(), core.deadline());
+            assert_eq!(core.due(), core.deadline().map(|deadline| deadline.at));
         }
     }
 }

@@ -282,7 +282,7 @@ impl<C: Cast> Stage<C> {
             let works = self.node(name)?.disk_works;
             match effect {
                 Effect::Send { to, message } => {
-                    let to = self.addressee(&to)?;
+                    let to = self.addressee(name, to)?;
                     let said = message.to_string();
                     let fate = self.send(name, &to, message)?;
                     self.record.sent(said, &to, fate);
@@ -423,8 +423,11 @@ impl<C: Cast> Stage<C> {
         place.map(C::address).ok_or_else(|| format!("nobody is called {name}"))
     }
 
-    fn addressee(&self, address: &AddressOf<C>) -> Result<String, String> {
-        let is_there = |(place, _): &(usize, &String)| C::address(*place) == *address;
+    fn addressee(&self, from: &str, to: AddressOf<C>) -> Result<String, String> {
+        let core = self.nodes.get(from).and_then(|node| node.core.as_ref());
+        let core = core.ok_or_else(|| format!("{from} does not run"))?;
+        let address = C::place(core, to);
+        let is_there = |(place, _): &(usize, &String)| C::address(*place) == address;
         let known = self.known.iter().enumerate().find(is_there);
         known.map(|(_, name)| name.clone()).ok_or_else(|| format!("nobody is at {address}"))
     }

@@ -139,7 +139,8 @@ pub async fn a_failure_ends_leaderships_before_their_leases<G: Group>(group: &mu
 
     group.mend().await;
     let second = soon(begins.recv()).await.unwrap();
-    assert!(!first.is_current() && second.is_current(), "the old one came back");
+    assert!(!first.is_current(), "the old one came back");
+    assert!(second.is_current(), "work began with next to nothing left of its lease");
     G::Class::expect_order(&first, &second);
     sees_a_leader(&mut observer).await;
     shut.send(()).unwrap();

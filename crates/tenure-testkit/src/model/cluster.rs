@@ -79,6 +79,11 @@ pub trait Cluster: Players<Disk: Clone + Eq + Hash> + Copy + Eq + Hash + Debug {
     /// How often messages of this kind may still be repeated.
     fn repeats<'a>(left: &'a mut Self::Troubles, message: &MessageOf<Self>) -> Option<&'a mut u8>;
 
+    /// Whether this is always lost, to keep the states few.
+    fn leaves_out(_: &Node<Self>, _: &MessageOf<Self>) -> bool {
+        false
+    }
+
     /// What is noted when a node sends something; an error is a property violated.
     fn sends(_node: &mut Node<Self>, _message: &MessageOf<Self>) -> Result<(), String> {
         Ok(())

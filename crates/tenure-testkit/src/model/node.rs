@@ -178,6 +178,9 @@ impl<C: Cluster> Node<C> {
         outward: &mut Vec<Outward<C>>,
     ) -> Result<(), String> {
         C::sends(self, message)?;
+        if C::leaves_out(self, message) {
+            return Ok(());
+        }
         let (by, from) = (self.number, C::sender_of(self));
         let letter = |to| Letter { to, by, from: from.clone(), message: message.clone() };
         outward.extend(C::recipients(by, to).into_iter().map(letter).map(Outward::Sent));

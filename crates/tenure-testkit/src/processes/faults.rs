@@ -48,13 +48,16 @@ pub enum Fault {
     ClientMoved,
     /// kill -9 of a node, whose state directory is deleted before it is started again.
     StateDeleted,
+    /// One to three nodes have other addresses, to which their names lead; some are restarted by
+    /// kill -9, too.
+    NodesMoved,
     /// Packets are lost, repeated and reordered.
     Storm,
 }
 
 impl Fault {
     /// Each once.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::RunnerKilled,
         Self::RunnerTerminated,
         Self::RunnerStopped,
@@ -71,6 +74,7 @@ impl Fault {
         Self::RoutesCut,
         Self::ClientMoved,
         Self::StateDeleted,
+        Self::NodesMoved,
         Self::Storm,
     ];
 
@@ -160,6 +164,7 @@ impl<D: Deployment> Blow<'_, D> {
             Fault::RoutesCut => self.routes_cut(),
             Fault::ClientMoved => self.client_moved(),
             Fault::StateDeleted => self.state_deleted(),
+            Fault::NodesMoved => self.nodes_moved(),
             Fault::Storm => self.storm(),
         }
     }
@@ -317,6 +322,24 @@ impl<D: Deployment> Blow<'_, D> {
             true => Struck::ending(names.join(",")),
             false => Struck::passing(names.join(",")),
         }
+    }
+
+    fn nodes_moved(&mut self) -> Struck {
+        let count = 1 + self.rng.index(NODES);
+        let (nodes, restarted) = (self.some_nodes(count), self.rng.chance(50));
+        for node in &nodes {
+            if restarted {
+                D::kill(self.fleet, *node);
+            }
+            self.network().move_host(*node);
+            if restarted {
+                D::restart(self.fleet, *node);
+            }
+        }
+        self.hold(5, 25);
+        let names: Vec<_> = nodes.iter().map(|node| node.name()).collect();
+        let names = names.join(",");
+        Struck::passing(if restarted { names + ", restarted" } else { names })
     }
 
     fn node_cut_off(&mut self) -> Struck {

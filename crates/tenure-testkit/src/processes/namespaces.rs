@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::host::Host;
 use super::network::{Network, Weather};
@@ -11,6 +12,8 @@ const NEEDS: &str = "this test needs root, `ip` (Debian: iproute2) and, unless i
                      `iptables`";
 const HUB: &str = "hub";
 const PORT: u16 = 7100;
+/// How many this process has made.
+static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// A network of namespaces; gone when dropped.
 pub struct Namespaces {
@@ -36,7 +39,9 @@ impl Namespaces {
             let missing = found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
             assert!(!missing, "{NEEDS}; there is no {tool} in PATH, install it");
         }
-        let created = Self { prefix: format!("tnr{}", std::process::id()) };
+        // Several tests of one process may run at once.
+        let nth = MADE.fetch_add(1, Ordering::Relaxed);
+        let created = Self { prefix: format!("tnr{}-{nth}", std::process::id()) };
         let hub = created.name(HUB);
         run(&format!("ip netns add {hub}"));
         run(&format!("ip -n {hub} link add bridge type bridge"));
@@ -75,12 +80,27 @@ impl Namespaces {
         (address, wrapper.into())
     }
 
-    fn name(&self, place: &str) -> String {
+    /// The namespace that joins all others.
+    pub(super) fn hub(&self) -> String {
+        self.name(HUB)
+    }
+
+    pub(super) fn name(&self, place: &str) -> String {
         format!("{}-{place}", self.prefix)
     }
 
-    fn filter(&self, host: Host, rule: &str) {
+    pub(super) fn filter(&self, host: Host, rule: &str) {
         run(&format!("ip netns exec {} iptables -w {rule}", self.name(host.name())));
+    }
+
+    /// The same of packets of the family of `address`.
+    pub(super) fn filter_of(&self, address: IpAddr, host: Host, rule: &str) {
+        match address {
+            IpAddr::V4(_) => self.filter(host, rule),
+            IpAddr::V6(_) => {
+                run(&format!("ip netns exec {} ip6tables -w {rule}", self.name(host.name())));
+            }
+        }
     }
 }
 
@@ -127,7 +147,7 @@ impl Drop for Namespaces {
     }
 }
 
-fn run(line: &str) {
+pub(super) fn run(line: &str) {
     let mut words = line.split(' ');
     let output = Command::new(words.next().unwrap()).args(words).output();
     let output = output.unwrap_or_else(|error| panic!("{NEEDS}; {line}: {error}"));

@@ -68,8 +68,10 @@ impl<N: Network> Deployment for Nerio<N> {
         ] {
             command.arg(flag).arg(value);
         }
-        if !self.network.listen(host).ip().is_loopback() {
-            command.arg("--insecure-any-address");
+        match self.network.key_file(host) {
+            Some(file) => drop(command.arg("--key-file").arg(file)),
+            None if self.network.listen(host).ip().is_loopback() => {}
+            None => drop(command.arg("--insecure-any-address")),
         }
     }
 

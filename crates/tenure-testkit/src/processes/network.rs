@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -38,6 +39,19 @@ pub trait Network {
     fn set_weather(&self, weather: Weather);
     /// No cuts, and calm.
     fn heal(&self);
+
+    /// The key file of a participant, where they have keys.
+    fn key_file(&self, _host: Host) -> Option<PathBuf> {
+        None
+    }
+
+    /// Whether [`move_host`](Self::move_host) does anything.
+    fn moves(&self) -> bool {
+        false
+    }
+
+    /// From now on `host` is at other addresses, and its name leads there.
+    fn move_host(&self, _host: Host) {}
 
     /// Nothing passes between the two, in either direction.
     fn part(&self, one: Host, other: Host) {

@@ -3,11 +3,13 @@
 //! ```text
 //! client 127.N.N.10+i:any → front 127.N.N.1+m:7100 ═ per-client socket → node 127.N.N.10+m:7100
 //!        ←── from the front ──                       ═  127.0.0.1:any    ←── its answer
+//! node 127.N.N.10+i:7100 → front 127.N.N.1+m:7100 ═ front 127.N.N.1+i    → node 127.N.N.10+m:7100
 //! ```
 //!
 //! The members list names the fronts, so that every packet between participants passes here. A
 //! client is known by its address on loopback; each has its own socket towards each node, which
-//! is how the node tells clients apart and how its answers find back.
+//! is how the node tells clients apart and how its answers find back. Nodes hear each other from
+//! the fronts, as they know a member by its address.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::io;
@@ -173,11 +175,12 @@ impl Rules {
     }
 }
 
-/// A client and a node, and the socket that speaks to the node for this client.
+/// A client and a node, and the socket that speaks to the node for this client; none for a node,
+/// whose front does.
 struct Path {
     client: SocketAddr,
     node: usize,
-    socket: UdpSocket,
+    socket: Option<UdpSocket>,
     used: u64,
 }
 
@@ -236,7 +239,7 @@ impl Post {
     fn wait(&self) {
         let next = self.under_way.peek().map(|packet| packet.at.since(clock::now()));
         let pause = next.map_or(GLANCE, |next| next.min(GLANCE));
-        let sockets = self.fronts.iter().chain(self.paths.values().map(|path| &path.socket));
+        let sockets = self.fronts.iter().chain(self.paths.values().flat_map(|path| &path.socket));
         let mut fds: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
         // An interruption only makes the loop turn.
         poll(&mut fds, Some(&Timespec::try_from(pause).unwrap())).ok();
@@ -260,7 +263,7 @@ impl Post {
         let (to, node) = (self.host(client.ip()), Host::node(*node));
         let behind = SocketAddr::from((address(self.net, 10, node), PORT));
         while let Some((length, from)) =
-            self.paths.get(&path).and_then(|path| receive(&path.socket, &mut buffer))
+            self.paths.get(&path).and_then(|path| receive(path.socket.as_ref()?, &mut buffer))
         {
             if from == behind {
                 self.send_off(Some(node), to, path, false, &buffer[..length]);
@@ -293,11 +296,18 @@ impl Post {
             let _ = match packet.to_node {
                 true => {
                     let node = address(self.net, 10, Host::node(path.node));
-                    path.socket.send_to(&packet.bytes, (node, PORT))
+                    let speaks = self.speaks_for(path);
+                    speaks.map_or(Ok(0), |speaks| speaks.send_to(&packet.bytes, (node, PORT)))
                 }
                 false => self.fronts[path.node].send_to(&packet.bytes, path.client),
             };
         }
+    }
+
+    /// The socket that speaks to nodes for the client of `path`.
+    fn speaks_for<'a>(&'a self, path: &'a Path) -> Option<&'a UdpSocket> {
+        let front = || self.fronts.get(self.host(path.client.ip())?.index());
+        path.socket.as_ref().or_else(front)
     }
 
     fn host(&self, ip: IpAddr) -> Option<Host> {
@@ -317,8 +327,13 @@ impl Post {
             let oldest = *oldest.0;
             self.paths.remove(&oldest);
         }
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
-        socket.set_nonblocking(true).ok()?;
+        let socket = match self.host(client.ip()) {
+            Some(host) if host.is_node() => None,
+            _ => Some(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).ok()?),
+        };
+        if let Some(socket) = &socket {
+            socket.set_nonblocking(true).ok()?;
+        }
         self.paths.insert(self.nth, Path { client, node, socket, used: self.nth });
         Some(self.nth)
     }

@@ -10,7 +10,7 @@ use tenure::clock;
 use tenure_core::{Fence, Time};
 
 use super::faults::Blow;
-use super::{Deployment, Fault, Fleet, Host, Leadership, Timing};
+use super::{Deployment, Fault, Fleet, Host, Leadership, Network, Timing};
 use crate::Rng;
 
 /// Leases so short that a round is soon over.
@@ -33,7 +33,10 @@ pub fn play<D: Deployment>(
     let repeat = Repeat::begin(command);
     let mut rng = Rng::new(repeat.seed);
     let fleet = start(rng.number());
-    let known = Fault::ALL.into_iter().filter(|fault| fleet.deployment.knows(*fault)).collect();
+    let moves = fleet.deployment.network().is_some_and(Network::moves);
+    let knows =
+        |fault: &Fault| fleet.deployment.knows(*fault) && (moves || *fault != Fault::NodesMoved);
+    let known = Fault::ALL.into_iter().filter(knows).collect();
     let (record, seen) = (Record::default(), clock::now());
     let mut chaos = Chaos { fleet, rng, known, left: VecDeque::new(), record, seen };
     chaos.heal();

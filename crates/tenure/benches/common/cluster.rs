@@ -52,7 +52,7 @@ impl Settings {
         let members = GRANTORS
             .into_iter()
             .zip(&self.addresses)
-            .map(|(name, address)| Ok(Member { name: name.parse()?, address: *address }));
+            .map(|(name, address)| Ok(Member::at(name.parse()?, *address)));
         let members = members.collect::<Result<_>>()?;
         let mut config = Config::new("bench".parse()?, members).with_lease(self.lease);
         config.refresh = self.refresh;

@@ -1,11 +1,11 @@
 //! Campaigns and leaderships on the driver's side.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use tenure_core::{Claim, ElectionName, Loss, Time, Waiting};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::LOG;
 use super::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Won, say};
@@ -24,6 +24,8 @@ struct Entry<C: SafetyClass> {
     reply: Option<CampaignReply<C>>,
     cell: Option<Arc<ClaimCell>>,
     progress: watch::Sender<Progress>,
+    /// At each renewal, wakes who waits for one: for most nobody does.
+    raised: Arc<Notify>,
     /// What names the leader, once it is one.
     name: Option<Arc<str>>,
     /// What keeps others from knowing that the leadership is over.
@@ -34,8 +36,8 @@ struct Entry<C: SafetyClass> {
 /// All campaigns of a driver: at most one for each election, and those that are over but of which
 /// others do not know yet. Dropping it ends them all as closed.
 pub struct Campaigns<C: SafetyClass> {
-    campaigns: BTreeMap<ElectionName, Entry<C>>,
-    leaving: BTreeMap<ElectionName, Vec<Entry<C>>>,
+    campaigns: HashMap<ElectionName, Entry<C>>,
+    leaving: HashMap<ElectionName, Vec<Entry<C>>>,
 }
 
 impl<C: SafetyClass> Campaigns<C> {
@@ -54,8 +56,16 @@ impl<C: SafetyClass> Campaigns<C> {
         }
         let (progress, _) = watch::channel(Progress::default());
         let (waits, _) = watch::channel(None);
-        let (reply, name) = (Some(reply), None);
-        let campaign = Entry { id, reply, cell: None, progress, name, waits, transfer: None };
+        let campaign = Entry {
+            id,
+            reply: Some(reply),
+            cell: None,
+            progress,
+            raised: Arc::default(),
+            name: None,
+            waits,
+            transfer: None,
+        };
         self.campaigns.insert(election.clone(), campaign);
         true
     }
@@ -74,11 +84,11 @@ impl<C: SafetyClass> Campaigns<C> {
         }
     }
 
-    /// Every election with a campaign that has not been won.
+    /// Every election with a campaign that has not been won, sorted.
     #[must_use]
     pub fn pending(&self) -> Vec<ElectionName> {
         let open = self.campaigns.iter().filter(|(_, campaign)| campaign.reply.is_some());
-        open.map(|(election, _)| election.clone()).collect()
+        sorted(open.map(|(election, _)| election))
     }
 
     /// Whether its campaign has been won, and is not over.
@@ -107,7 +117,7 @@ impl<C: SafetyClass> Campaigns<C> {
             }
         };
         if raised {
-            campaign.progress.send_modify(|progress| progress.until = until);
+            campaign.raised.notify_waiters();
         }
         (!raised).then_some(Resign)
     }
@@ -130,7 +140,8 @@ impl<C: SafetyClass> Campaigns<C> {
         tracing::info!(target: LOG, %election, id = %elected.id, fence = ?elected.fence, "leading");
         campaign.name = Some(elected.id.clone());
         let (progress, waits) = (campaign.progress.subscribe(), campaign.waits.subscribe());
-        let won = Won { elected, cell, progress, waits };
+        let raised = campaign.raised.clone();
+        let won = Won { elected, cell, progress, raised, waits };
         (!reply.won(won)).then_some(Resign)
     }
 
@@ -245,10 +256,10 @@ impl<C: SafetyClass> Campaigns<C> {
         }
     }
 
-    /// Every election with a campaign or a leadership.
+    /// Every election with a campaign or a leadership, sorted.
     #[must_use]
     pub fn elections(&self) -> Vec<ElectionName> {
-        self.campaigns.keys().cloned().collect()
+        sorted(self.campaigns.keys())
     }
 
     /// Whether everything has ended and others know.
@@ -256,6 +267,12 @@ impl<C: SafetyClass> Campaigns<C> {
     pub fn is_quiet(&self) -> bool {
         self.campaigns.is_empty() && self.leaving.is_empty()
     }
+}
+
+fn sorted<'a>(elections: impl Iterator<Item = &'a ElectionName>) -> Vec<ElectionName> {
+    let mut sorted: Vec<_> = elections.cloned().collect();
+    sorted.sort_unstable();
+    sorted
 }
 
 impl<C: SafetyClass> Entry<C> {
@@ -278,7 +295,7 @@ impl<C: SafetyClass> Entry<C> {
 
 impl<C: SafetyClass> Default for Campaigns<C> {
     fn default() -> Self {
-        Self { campaigns: BTreeMap::new(), leaving: BTreeMap::new() }
+        Self { campaigns: HashMap::new(), leaving: HashMap::new() }
     }
 }
 
@@ -294,8 +311,8 @@ impl<C: SafetyClass> Drop for Campaigns<C> {
 impl<C: SafetyClass> fmt::Debug for Campaigns<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Campaigns")
-            .field("open", &self.campaigns.keys())
-            .field("leaving", &self.leaving.keys())
+            .field("open", &self.elections())
+            .field("leaving", &sorted(self.leaving.keys()))
             .finish()
     }
 }

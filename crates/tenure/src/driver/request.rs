@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tenure_core::{ElectionName, Loss, NodeName, Time, View, Waiting};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
 
 use crate::cell::ClaimCell;
 use crate::error::{CampaignError, TransferError};
@@ -182,6 +182,8 @@ pub(crate) struct Won<C: SafetyClass> {
     pub(crate) elected: Elected<C>,
     pub(crate) cell: Arc<ClaimCell>,
     pub(crate) progress: watch::Receiver<Progress>,
+    /// At each renewal, wakes who waits for one.
+    pub(crate) raised: Arc<Notify>,
     /// What keeps others from knowing that it is over.
     pub(crate) waits: watch::Receiver<Option<Waiting>>,
 }
@@ -191,8 +193,6 @@ pub(crate) struct Won<C: SafetyClass> {
 pub(crate) struct Progress {
     /// A lease of full length was obtained.
     pub(crate) settled: bool,
-    /// Until when the claim holds, as last raised.
-    pub(crate) until: Time,
     /// It is over.
     pub(crate) ended: Option<Loss>,
     /// Until when others are not told that it is over, because of a promise.

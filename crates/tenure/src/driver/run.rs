@@ -140,9 +140,9 @@ impl<B: Backend> Loop<B> {
     fn on(&mut self, happened: Happened<B>) {
         let sampled = self.sample();
         let now = sampled.since_boot();
-        // The alarm is heard only where there is a pause, and under a flood there is none.
-        let is_due = self.machine.core.deadline().is_some_and(|deadline| deadline.at <= now);
-        if is_due || matches!(happened, Happened::Alarm) {
+        // The alarm is heard only where there is a pause, and under a flood there is none; and it
+        // may ring for a deadline that has moved away.
+        if self.machine.core.due().is_some_and(|due| due <= now) {
             self.machine.input(Input::Timeout);
             self.work(sampled);
         }
@@ -266,10 +266,9 @@ impl<B: Backend> Loop<B> {
         self.effects = effects;
     }
 
-    /// Sets the alarm to the core's deadline, if that has moved.
+    /// Has the alarm ring when the core or the end of closing is due, or before.
     fn arm(&mut self) {
-        let deadline = self.machine.core.deadline().map(|deadline| deadline.at);
         let closing = self.closing.as_ref().map(|closing| closing.until);
-        self.timer.arm([deadline, closing].into_iter().flatten().min());
+        self.timer.arm(self.machine.core.due().into_iter().chain(closing).min());
     }
 }

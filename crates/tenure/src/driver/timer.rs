@@ -1,11 +1,17 @@
 //! The alarm of a driver's loop.
 
 use std::io;
+use std::time::Duration;
 
 use tenure_core::Time;
 
 use crate::alarm::Alarm;
+use crate::clock;
 use crate::watched::Watched;
+
+/// An alarm that rings sooner than this is set anew when its deadline moves away. One that is
+/// further off is left as it is, and rings once too early.
+const NEAR: Duration = Duration::from_millis(10);
 
 /// Wakes a loop in tokio at an instant of `CLOCK_BOOTTIME`, also when the machine was suspended
 /// meanwhile; tokio's own timers stand still then.
@@ -36,11 +42,15 @@ impl Timer {
         Ok(Self { alarm: Watched::new(Alarm::new()?)?, armed: None })
     }
 
-    /// Rings at `at` and not before, at once when that has passed; with `None` it may ring once
-    /// more as it was armed. Cheap when nothing has changed, so that it can be asked before each
-    /// wait, with the core's deadline.
+    /// Rings at `at` at the latest, at once when that has passed. It may ring before: with `None`,
+    /// and when it was armed for an earlier instant that is more than 10 ms away. So look at the
+    /// clock when it has rung. Cheap when nothing has changed, so that it can be
+    /// asked before each wait, with the core's deadline.
     pub fn arm(&mut self, at: Option<Time>) {
         let Some(at) = at.filter(|at| Some(*at) != self.armed) else { return };
+        if self.armed.is_some_and(|armed| armed < at && armed > clock::now().after(NEAR)) {
+            return;
+        }
         match self.alarm.inner().set(at) {
             Ok(()) => self.armed = Some(at),
             Err(error) => tracing::error!(%error, "the timer could not be set"),
@@ -52,5 +62,25 @@ impl Timer {
         // An error is as good a reason to look at the clock.
         let _ = self.alarm.read(Alarm::take).await;
         self.armed = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn of_a_deadline_that_moves_away_none_rings_late() {
+        let mut timer = Timer::new().unwrap();
+        let now = clock::now();
+        let [soon, later] = [50, 150].map(|millis| now.after(Duration::from_millis(millis)));
+        timer.arm(Some(later.after(Duration::from_secs(3600))));
+        timer.arm(Some(soon));
+        timer.arm(Some(later));
+        timer.rung().await;
+        assert!(clock::now() >= soon, "as it was armed");
+        timer.arm(Some(later));
+        timer.rung().await;
+        assert!(clock::now() >= later);
     }
 }

@@ -32,19 +32,15 @@ struct Differs {
 }
 
 impl Agreement {
-    /// A datagram of this configuration came from `address`.
+    /// A datagram of this configuration came from `member`.
     pub(super) fn agrees(
         &mut self,
-        address: SocketAddr,
+        member: usize,
         config: &Checked,
         repeats: &mut Repeats,
     ) -> Option<Notice> {
-        if self.differing.is_empty() {
-            return None;
-        }
-        let member = config.position_at(address)?;
         self.differing.remove(&member)?;
-        log::mismatch_is_over(repeats, address);
+        log::mismatch_is_over(repeats, &config.members[member].name);
         let possible = config.quorums.is_possible(self.lasting());
         (self.hopeless && possible).then(|| {
             self.hopeless = false;
@@ -52,16 +48,18 @@ impl Agreement {
         })
     }
 
-    /// A datagram of another configuration, with the digest `theirs`, came from `peer`.
+    /// A datagram of another configuration, with the digest `theirs`, came from `peer`, which is
+    /// `member`.
     pub(super) fn differs(
         &mut self,
         now: Time,
-        (peer, address): (NodeName, SocketAddr),
+        (peer, address, member): (NodeName, SocketAddr, Option<usize>),
         theirs: u64,
         config: &Checked,
     ) -> Vec<Notice> {
-        let mut notices = vec![Notice::Mismatch { peer, address, theirs, ours: config.digest() }];
-        let Some(member) = config.position_at(address) else { return notices };
+        let (is_member, ours) = (member.is_some(), config.digest());
+        let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours }];
+        let Some(member) = member else { return notices };
         self.differing.entry(member).or_insert(Differs { since: now, last: now }).last = now;
         if !self.hopeless && !config.quorums.is_possible(self.lasting()) {
             self.hopeless = true;
@@ -80,22 +78,12 @@ impl Agreement {
     /// Members of which nothing is heard because they run with another configuration: those are
     /// what an operator must mend first.
     pub(super) fn explain(&self, waiting: Waiting, config: &Checked) -> Waiting {
-        let (mut obstacles, mut missing) = match waiting {
-            Waiting::NoQuorum { missing } => (Vec::new(), missing),
-            Waiting::Refused { obstacles, missing } => (obstacles, missing),
-            waiting => return waiting,
-        };
-        for member in self.differing.keys() {
-            let name = config.members[*member].name.as_str();
-            let Some(nth) = missing.iter().position(|silent| **silent == *name) else { continue };
-            let by = missing.remove(nth);
+        blame(waiting, |silent| {
+            let differs = |member: &usize| config.members[*member].name.as_str() == silent;
+            self.differing.keys().find(|member| differs(member))?;
             let why = "it runs with another configuration".into();
-            obstacles.push(Obstacle { by, label: "other-configuration", why });
-        }
-        match obstacles.is_empty() {
-            true => Waiting::NoQuorum { missing },
-            false => Waiting::Refused { obstacles, missing },
-        }
+            Some(Obstacle { by: silent.into(), label: "other-configuration", why })
+        })
     }
 
     fn lasting(&self) -> MemberSet {
@@ -105,18 +93,34 @@ impl Agreement {
     }
 }
 
+/// `waiting` with more to say of those of whom nothing is heard, where there is something.
+pub(super) fn blame(waiting: Waiting, why: impl Fn(&str) -> Option<Obstacle>) -> Waiting {
+    let (mut obstacles, missing) = match waiting {
+        Waiting::NoQuorum { missing } => (Vec::new(), missing),
+        Waiting::Refused { obstacles, missing } => (obstacles, missing),
+        waiting => return waiting,
+    };
+    let (blamed, missing): (Vec<_>, Vec<_>) = missing
+        .into_iter()
+        .map(|silent| (why(&silent), silent))
+        .partition(|(why, _)| why.is_some());
+    obstacles.extend(blamed.into_iter().filter_map(|(why, _)| why));
+    let missing = missing.into_iter().map(|(_, silent)| silent).collect();
+    match obstacles.is_empty() {
+        true => Waiting::NoQuorum { missing },
+        false => Waiting::Refused { obstacles, missing },
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use tenure_core::nerio::{Config, Member};
+    use tenure_core::nerio::{Config, members};
 
     use super::*;
 
     fn config() -> Checked {
-        let member = |n: u16| Member {
-            name: NodeName::new(["a", "b", "c"][usize::from(n)]).unwrap(),
-            address: ([127, 0, 0, 1], 7_101 + n).into(),
-        };
-        Config::new("x".parse().unwrap(), (0..3).map(member).collect()).check().unwrap()
+        let members = members("a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103").unwrap();
+        Config::new("x".parse().unwrap(), members).check().unwrap()
     }
 
     fn at(millis: u64) -> Time {
@@ -124,7 +128,8 @@ mod tests {
     }
 
     fn differs(agreement: &mut Agreement, millis: u64, port: u16) -> Vec<Notice> {
-        let from = (NodeName::new("b").unwrap(), ([127, 0, 0, 1], port).into());
+        let member = port.checked_sub(7_101).map(usize::from);
+        let from = (NodeName::new("b").unwrap(), ([127, 0, 0, 1], port).into(), member);
         agreement.differs(at(millis), from, 1, &config())
     }
 
@@ -162,10 +167,9 @@ mod tests {
         assert!(hopeless(&differs(&mut agreement, 11_000, 7_103)));
         assert!(!hopeless(&differs(&mut agreement, 12_000, 7_103)), "said once");
         assert!(hopeless(agreement.disagreement(&config()).as_slice()), "and again when asked");
-        let c = ([127, 0, 0, 1], 7_103).into();
         let mut repeats = Repeats::default();
-        assert_eq!(agreement.agrees(c, &config(), &mut repeats), Some(Notice::QuorumMayAgree));
-        assert_eq!(agreement.agrees(c, &config(), &mut repeats), None);
+        assert_eq!(agreement.agrees(2, &config(), &mut repeats), Some(Notice::QuorumMayAgree));
+        assert_eq!(agreement.agrees(2, &config(), &mut repeats), None);
     }
 
     #[test]

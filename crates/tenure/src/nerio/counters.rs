@@ -2,10 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::Time;
-
-use super::notice::Notice;
-
 /// Totals since the start of a node, by what and why. Both are bounded sets of fixed words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
@@ -29,9 +25,6 @@ pub struct Counters {
     pub write_failures: u64,
     /// Why the last of them failed, until everything is written again.
     pub write_error: Option<String>,
-    /// The last datagram of another configuration: when it came, and the
-    /// [`Notice::Mismatch`] of it.
-    pub mismatch: Option<(Time, Notice)>,
 }
 
 impl Counters {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tenure_core::nerio::wire::{Dropped, Envelope, Packer, open};
+use tenure_core::nerio::wire::{Dropped, Envelope, Packer, open, recipient};
 use tenure_core::nerio::{
-    Checked, Command, Extra, Inc, Kept, Message, Nerio, OwnEvent, Question, QuorumTimestamp,
-    Record, Sender, Start, Who,
+    Checked, Command, Extra, Inc, List, Message, Nerio, Order, Ordered, OwnEvent, Passed, Question,
+    QuorumTimestamp, Record, Sender, Start, To, Who,
 };
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::broadcast;
@@ -20,13 +20,17 @@ use super::agreement::Agreement;
 use super::counters::Counters;
 use super::edicts::Source;
 use super::key_trouble::KeyTroubles;
+use super::lasting::Lasting;
 use super::line::Line;
 use super::log;
 use super::notice::Notice;
+use super::of_core::of_core;
+use super::orders::is_loopback;
 use super::outbox::Outbox;
+use super::places::{Looked, Places, receives};
 use super::proofs::{Proof, Proofs};
 use super::request::Ask;
-use super::seal::{Authority, SEALED_MAX};
+use super::seal::{self, Authority, SEALED_MAX};
 use super::state::WriteError;
 use super::storage::{Flushed, Records};
 use crate::clock;
@@ -45,10 +49,16 @@ pub(super) struct Wire<T> {
     flushed: Flushed,
     notices: broadcast::Sender<Notice>,
     repeats: Repeats,
+    places: Places,
     outbox: Outbox,
+    /// The number by which datagrams call this node, if it is a member.
+    number: u8,
     proofs: Proofs,
     agreement: Agreement,
     key_troubles: KeyTroubles,
+    lasting: Lasting,
+    /// That it receives elsewhere than members say.
+    elsewhere: Option<Notice>,
     inc: Inc,
     /// The quorum timestamp of the leadership that begins.
     stamped: Option<QuorumTimestamp>,
@@ -65,6 +75,8 @@ pub(super) enum Incoming {
         from: SocketAddr,
     },
     Flushed((Ticket, Result<(), WriteError>)),
+    /// The name of a member was looked up.
+    Looked(Looked),
     /// One datagram could not be received.
     Nothing,
 }
@@ -79,14 +91,19 @@ impl<T: Transport> Wire<T> {
     ) -> Self {
         let who = Who { name: name.clone(), inc: start.inc };
         let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
+        let (own, outbox) = (config.position(name), Outbox::new(packer, &config));
         let mut this = Self {
+            places: Places::new(&config, transport.local_address()),
+            number: own.map_or(0, |own| config.number(own)),
+            lasting: Lasting::new(config.delta_max),
+            elsewhere: None,
             config,
             transport,
             records,
             flushed,
             notices,
             repeats: Repeats::default(),
-            outbox: Outbox::new(packer),
+            outbox,
             proofs: Proofs::default(),
             agreement: Agreement::default(),
             key_troubles: KeyTroubles::default(),
@@ -98,17 +115,53 @@ impl<T: Transport> Wire<T> {
         if let Some(error) = this.records.damage.take() {
             this.notice(Notice::GrantsDamaged { error });
         }
-        // After the lock on the state directory was taken: the quarantine counts from here.
-        if let Some(memory) = start.memory.as_ref().filter(|memory| memory.kept == Kept::Founding) {
-            let delta_max = this.config.delta_max.max(memory.delta_max);
-            this.notice(Notice::Founding { delta_max });
+        let here = this.transport.local_address();
+        let member = own.map(|own| this.config.members[own].address.clone());
+        if let Some(member) = member.filter(|member| !receives(here, member)) {
+            this.elsewhere = Some(Notice::ListensElsewhere { here, member });
+            this.notice_if(this.elsewhere.clone());
         }
-        let (here, member) = (this.transport.local_address(), this.config.position(name));
-        let member = member.map(|member| this.config.members[member].address);
-        if let Some(member) = member.filter(|member| !receives(here, *member)) {
-            this.notice(Notice::ListensElsewhere { here, member });
-        }
+        this.members_moved();
         this
+    }
+
+    /// Sealing must know where members may be.
+    fn members_moved(&mut self) {
+        if let Some(seal) = &mut self.transport.seal {
+            seal.members_are(self.places.addresses());
+        }
+    }
+
+    /// A look-up has ended.
+    fn on_looked(&mut self, now: Time, looked: Looked) {
+        let member = looked.member();
+        let (notices, moved) = self.places.on_looked(looked);
+        if moved {
+            self.members_moved();
+        }
+        for notice in notices {
+            self.notice(notice);
+        }
+        // Those who grant ask, with what every member answers, whether another process is there.
+        if self.number == 0 {
+            return;
+        }
+        for address in self.places.several(member) {
+            self.send(To::Address(address), Message::List(List { start: now, after: None }));
+        }
+    }
+
+    /// A member asks all others what every member answers, so that it hears with which keys they
+    /// speak: of their own accord they say nothing to each other for days.
+    fn ask_members(&mut self, now: Time) {
+        if self.number == 0 {
+            return;
+        }
+        for member in 0..self.config.members.len() {
+            if self.config.number(member) != self.number {
+                self.send(To::Member(member), Message::List(List { start: now, after: None }));
+            }
+        }
     }
 
     fn on_datagram(
@@ -121,20 +174,19 @@ impl<T: Transport> Wire<T> {
         let (datagram, shown) = match self.transport.open(now, address, datagram) {
             Ok(Some(incoming)) => (incoming.plain, incoming.shown),
             Ok(None) => return,
-            Err(dropped) => {
-                self.counters.drop_for(dropped.label());
-                let notice = self.key_troubles.unopened(now, address, dropped, &self.config);
-                return self.notice_if(notice);
-            }
+            Err(dropped) => return self.on_unopened(now, (datagram, address), dropped),
         };
         let (envelope, messages) = match open(self.config.digest(), 0, datagram) {
             Ok(opened) => opened,
             Err(dropped) => {
                 self.counters.drop_for(dropped.label());
                 match dropped {
-                    Dropped::Digest(theirs) => self.on_mismatch(now, theirs, datagram, address),
+                    Dropped::Digest(theirs) => {
+                        let shown = shown.map(|(authority, _)| authority);
+                        self.on_mismatch(now, theirs, datagram, (address, shown));
+                    }
                     Dropped::Version(version) => {
-                        let notice = self.key_troubles.version(now, address, version, &self.config);
+                        let notice = self.key_troubles.version(now, address, version, &self.places);
                         self.notice_if(notice);
                     }
                     _ => {}
@@ -142,38 +194,88 @@ impl<T: Transport> Wire<T> {
                 return;
             }
         };
-        let authority = match self.admit(&envelope, shown) {
+        let authority = match self.admit(now, (&envelope, address), shown) {
             Ok(authority) => authority,
             Err(reason) => return self.counters.drop_for(reason),
         };
-        if let Some(notice) = self.agreement.agrees(address, &self.config, &mut self.repeats) {
-            self.notice(notice);
+        self.lasting.fits(address, authority.is_some() || self.transport.seal.is_none());
+        let keyed = authority.is_some();
+        if authority.as_ref().is_none_or(|by| *by == Authority::Cluster) {
+            let notice = self.places.contradicts(&envelope.who.name, address, keyed);
+            self.notice_if(notice);
         }
-        let from = Sender { who: envelope.who, address };
+        let member = self.places.member(&envelope.who, address, authority.as_ref());
+        if let Some(member) = member {
+            let (who, notice) =
+                (&envelope.who, self.agreement.agrees(member, &self.config, &mut self.repeats));
+            let twice = self.places.heard(now, member, (who, address));
+            self.notice_if(notice);
+            self.notice_if(twice);
+        }
+        // A name may lead to another member than the one that is meant.
+        let recipient = recipient(datagram);
+        if ![0, self.number].contains(&recipient) {
+            return self.on_other_recipient(recipient, (&envelope.who.name, address), messages);
+        }
+        let from = Sender { who: envelope.who, address, member };
         for message in messages {
             match message {
-                Ok(message) if authority.as_ref().is_none_or(|by| by.may_say(&message)) => {
-                    self.counters.messages += 1;
-                    machine.input(Input::Message { from: from.clone(), message });
-                }
-                Ok(_) => {
-                    self.counters.drop_for("rights");
-                    let by = authority.as_ref();
-                    let notice = self.key_troubles.rights(now, &from, by, &self.config);
-                    self.notice_if(notice);
-                }
+                Ok(message) => self.on_message(now, (&from, authority.as_ref()), message, machine),
                 Err(dropped) => self.counters.drop_for(dropped.label()),
             }
         }
     }
 
+    /// One that its sender may say is handed in.
+    fn on_message(
+        &mut self,
+        now: Time,
+        (from, by): (&Sender, Option<&Authority>),
+        message: Message,
+        machine: &mut Machine<Self>,
+    ) {
+        if by.is_none() && is_order(&message) && !self.obeys(from.address) {
+            self.refuse_order(from, message);
+        } else if by.is_none_or(|by| by.may_say(&message)) {
+            self.counters.messages += 1;
+            machine.input(Input::Message { from: from.clone(), message });
+        } else {
+            self.counters.drop_for("rights");
+            let notice = self.key_troubles.rights(now, from, by, &self.places);
+            self.notice_if(notice);
+        }
+    }
+
+    /// Whether orders from this address are obeyed that are not sealed: only where no other machine
+    /// takes part, as anybody can send them there in anybody's name.
+    fn obeys(&self, address: SocketAddr) -> bool {
+        let members = self.config.members.iter();
+        address.ip().is_loopback() && members.map(|member| &member.address).all(is_loopback)
+    }
+
+    fn refuse_order(&mut self, from: &Sender, message: Message) {
+        self.counters.drop_for("unsealed_order");
+        let Message::Order(Order { election, start, .. }) = message else { return };
+        let (asker, passed) = (from.who.inc, Passed::Unsealed);
+        self.send(
+            from.address.into(),
+            Message::Ordered(Ordered { election, asker, start, passed }),
+        );
+    }
+
     /// What the sender of an envelope may say, if it is who it says.
     fn admit(
         &mut self,
-        envelope: &Envelope,
+        now: Time,
+        (envelope, address): (&Envelope, SocketAddr),
         shown: Option<(Authority, Inc)>,
     ) -> Result<Option<Authority>, &'static str> {
-        let Some((authority, inc)) = shown else { return Ok(None) };
+        let Some((authority, inc)) = shown else {
+            if let Some(seal) = &mut self.transport.seal {
+                seal.heard_unsealed(now, address, &envelope.who.name);
+            }
+            return Ok(None);
+        };
         if !authority.may_be(inc, &envelope.who, &self.config) {
             return Err("identity");
         }
@@ -183,6 +285,49 @@ impl<T: Transport> Wire<T> {
         Ok(Some(authority))
     }
 
+    /// Who sends here what is for another member hears who this one is, once for each datagram that
+    /// wants something.
+    fn on_other_recipient(
+        &mut self,
+        recipient: u8,
+        (peer, address): (&NodeName, SocketAddr),
+        mut messages: impl Iterator,
+    ) {
+        self.counters.drop_for("other-recipient");
+        let meant = self.numbered(recipient);
+        let Some(own) = self.numbered(self.number) else { return };
+        let own = self.config.members[own].name.clone();
+        let notice = meant.and_then(|meant| self.places.for_another((peer, address), meant, &own));
+        self.notice_if(notice);
+        if messages.next().is_some() {
+            let way = (&mut self.transport, &mut self.places);
+            self.outbox.introduce(address, way, &mut self.counters);
+        }
+    }
+
+    /// The member that datagrams call so.
+    fn numbered(&self, number: u8) -> Option<usize> {
+        (0..self.config.members.len()).find(|nth| self.config.number(*nth) == number)
+    }
+
+    /// One that sends without a key, and is not read for that, is told to who asks.
+    fn on_unopened(
+        &mut self,
+        now: Time,
+        (sent, address): (&[u8], SocketAddr),
+        dropped: seal::Dropped,
+    ) {
+        self.counters.drop_for(dropped.label());
+        let digest = self.config.digest();
+        let name = || open(digest, 0, sent).ok().map(|(envelope, _)| envelope.who.name);
+        let notice = self.key_troubles.unopened(now, (address, dropped), name, &self.places);
+        if let (Some(seal), seal::Dropped::Unsealed) = (&mut self.transport.seal, dropped) {
+            let Some(Notice::Key { peer, .. }) = &notice else { return seal.refused(now, address) };
+            peer.iter().for_each(|name| seal.note_unsealed(now, address, name));
+        }
+        self.notice_if(notice);
+    }
+
     fn notice_if(&mut self, notice: Option<Notice>) {
         if let Some(notice) = notice {
             self.notice(notice);
@@ -190,16 +335,24 @@ impl<T: Transport> Wire<T> {
     }
 
     /// A peer of another configuration is told so, once for each datagram that wants something.
-    fn on_mismatch(&mut self, now: Time, theirs: u64, datagram: &[u8], address: SocketAddr) {
+    fn on_mismatch(
+        &mut self,
+        now: Time,
+        theirs: u64,
+        datagram: &[u8],
+        (address, shown): (SocketAddr, Option<Authority>),
+    ) {
         let Ok((envelope, messages)) = open(theirs, 0, datagram) else { return };
+        let member = self.places.member(&envelope.who, address, shown.as_ref());
         let peer = envelope.who.name;
-        if !messages.is_empty() {
-            self.outbox.introduce(address, &mut self.transport, &mut self.counters);
+        // Where keys are being given, what is not sealed may come from anywhere, and a hello that
+        // this would cause is longer.
+        let may_be_anybody = self.transport.seal.is_some() && shown.is_none();
+        if !messages.is_empty() && !may_be_anybody {
+            let way = (&mut self.transport, &mut self.places);
+            self.outbox.introduce(address, way, &mut self.counters);
         }
-        for notice in self.agreement.differs(now, (peer, address), theirs, &self.config) {
-            if matches!(notice, Notice::Mismatch { .. }) {
-                self.counters.mismatch = Some((now, notice.clone()));
-            }
+        for notice in self.agreement.differs(now, (peer, address, member), theirs, &self.config) {
             self.notice(notice);
         }
     }
@@ -212,21 +365,15 @@ impl<T: Transport> Wire<T> {
     }
 
     fn on_node_event(&mut self, event: OwnEvent) {
+        let event = match of_core(event) {
+            Ok(notice) => return self.notice(notice),
+            Err(event) => event,
+        };
         match event {
-            OwnEvent::Serving => self.notice(Notice::Serving),
-            OwnEvent::RaiseWaits { before, delta_max, until } => {
-                self.notice(Notice::RaiseWaits { before, delta_max, until });
-            }
-            OwnEvent::Raised { delta_max } => self.notice(Notice::Raised { delta_max }),
             OwnEvent::Quarantined { until } => {
                 let forgot = self.records.forgot;
                 self.notice(Notice::Quarantined { until, forgot });
             }
-            OwnEvent::Recovering => self.notice(Notice::Recovering),
-            OwnEvent::RecoveryWaits { founding, led, silent, unfounded } => {
-                self.notice(Notice::RecoveryWaits { founding, led, silent, unfounded });
-            }
-            OwnEvent::NotFounded { by } => self.notice(Notice::NotFounded { by }),
             OwnEvent::DiskFailed => {
                 let error = self.counters.write_error.clone().unwrap_or_default();
                 self.notice(Notice::DiskFailed { error });
@@ -240,12 +387,6 @@ impl<T: Transport> Wire<T> {
                 self.counters.write_error = None;
                 self.notice(Notice::DiskMended);
             }
-            OwnEvent::NameContested { name, addresses } => {
-                self.notice(Notice::NameContested { name, addresses });
-            }
-            OwnEvent::AddressContested { who, holder, other } => {
-                self.notice(Notice::AddressContested { who, holder, other });
-            }
             OwnEvent::Ignored(reason) => self.counters.ignore_for(reason.label()),
             _ => {}
         }
@@ -253,7 +394,9 @@ impl<T: Transport> Wire<T> {
 
     /// Says it, unless that was said already.
     fn notice(&mut self, notice: Notice) {
-        if log::notice(&mut self.repeats, clock::now(), &notice, &self.config) {
+        let now = clock::now();
+        self.lasting.take(now, &notice);
+        if log::notice(&mut self.repeats, now, &notice) {
             // Nobody listening is fine.
             let _ = self.notices.send(notice);
         }
@@ -269,22 +412,25 @@ impl<T: Transport> Backend for Wire<T> {
     type Ask = Ask;
 
     const THREAD: &'static str = "tenure";
-    const KINDS: usize = 2;
+    const KINDS: usize = 3;
 
     async fn next(&mut self) -> Incoming {
-        let Self { transport, buffer, flushed, .. } = self;
+        let Self { transport, buffer, flushed, places, .. } = self;
         let received = poll_fn(|context| transport.poll_receive(context, buffer));
         tokio::select! {
             biased;
             received = received => datagram(received),
             Some(done) = flushed.recv() => Incoming::Flushed(done),
+            looked = places.looked() => Incoming::Looked(looked),
         }
     }
 
     /// A socket that is never empty keeps the disk waiting no longer than one datagram.
     fn take(&mut self, kind: usize) -> Option<Incoming> {
-        if kind == 0 {
-            return self.flushed.try_recv().ok().map(Incoming::Flushed);
+        match kind {
+            0 => return self.flushed.try_recv().ok().map(Incoming::Flushed),
+            1 => return self.places.try_looked().map(Incoming::Looked),
+            _ => {}
         }
         // Nobody is woken by this: the next wait asks again.
         let mut context = Context::from_waker(Waker::noop());
@@ -306,6 +452,7 @@ impl<T: Transport> Backend for Wire<T> {
                 self.write_failed(&error);
                 machine.input(Input::Failed(Some(ticket)));
             }
+            Incoming::Looked(looked) => self.on_looked(now, looked),
             Incoming::Nothing => {}
         }
     }
@@ -316,30 +463,42 @@ impl<T: Transport> Backend for Wire<T> {
                 self.proofs.wait(&election, Question { leader, start: now }, reply);
                 machine.command(election, Command::Extra(Extra::Verify { leader }));
             }
+            Ask::Place { member, reply } => {
+                let _ = reply.send(self.places.place(&member));
+            }
             Ask::Counters(reply) => {
                 let _ = reply.send(self.counters.clone());
             }
             Ask::Service(reply) => {
                 let _ = reply.send(machine.core.service(now));
             }
+            Ask::Troubles(reply) => {
+                let mut all: Vec<_> = self.elsewhere.clone().into_iter().collect();
+                all.extend(self.places.troubles());
+                all.extend(self.lasting.now(now));
+                let _ = reply.send(all);
+            }
             Ask::Disagreement(reply) => {
                 let _ = reply.send(self.agreement.disagreement(&self.config));
             }
             Ask::Keyring(reply) => {
-                let seal = self.transport.seal.as_deref();
-                let _ = reply.send(seal.map(|seal| (seal.ids(), seal.peers())));
+                self.ask_members(now);
+                let seal = self.transport.seal.as_deref_mut();
+                let _ = reply.send(seal.map(|seal| seal.keyring(now)));
             }
             Ask::Rekey { keys, done } => {
                 if let Some(seal) = &mut self.transport.seal {
                     seal.rekey(keys);
                 }
+                self.lasting.keys_changed();
                 let _ = done.send(());
             }
         }
     }
 
-    fn send(&mut self, to: SocketAddr, message: Message) {
-        self.outbox.push(to, &message, &mut self.transport, &mut self.counters);
+    fn send(&mut self, to: To, message: Message) {
+        let way = (&mut self.transport, &mut self.places);
+        self.outbox.push(to, &message, way, &mut self.counters);
     }
 
     fn persist(&mut self, record: &Record) -> bool {
@@ -371,6 +530,9 @@ impl<T: Transport> Backend for Wire<T> {
             OwnEvent::NotVerified { question, by } => {
                 self.proofs.answered(&election, question, &Proof::DoesNotLead { by });
             }
+            OwnEvent::Ordered { fence, next, by, from } => {
+                self.notice(Notice::Ordered { election, fence, next, by, from });
+            }
             OwnEvent::Granted { to } => self.notice(Notice::Granted { election, to }),
             OwnEvent::Freed { by } => self.notice(Notice::Freed { election, by }),
             // What keeps a campaign from being won is told as what it waits for.
@@ -398,19 +560,20 @@ impl<T: Transport> Backend for Wire<T> {
     fn ended(&mut self, end: &End) {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
         // The application has its answer in the cell; others wait for the release.
-        self.outbox.flush(&mut self.transport, &mut self.counters);
+        self.outbox.flush((&mut self.transport, &mut self.places), &mut self.counters);
     }
 
     fn explain(&self, waiting: Waiting) -> Waiting {
-        self.agreement.explain(waiting, &self.config)
+        self.places.explain(self.agreement.explain(waiting, &self.config))
     }
 
     fn before_more(&mut self) {
-        self.outbox.hurry(&mut self.transport, &mut self.counters);
+        self.outbox.hurry((&mut self.transport, &mut self.places), &mut self.counters);
     }
 
     fn before_waiting(&mut self) {
-        self.outbox.flush(&mut self.transport, &mut self.counters);
+        self.outbox.flush((&mut self.transport, &mut self.places), &mut self.counters);
+        self.records.look();
     }
 
     fn farewell(&self) -> Duration {
@@ -418,11 +581,9 @@ impl<T: Transport> Backend for Wire<T> {
     }
 }
 
-/// Whether what is sent to `member` arrives at a socket that is bound `here`, as far as the two
-/// addresses tell.
-fn receives(here: SocketAddr, member: SocketAddr) -> bool {
-    let any = here.ip().is_unspecified() || here.ip().to_canonical() == member.ip().to_canonical();
-    any && here.port() == member.port()
+/// Whether it is to end a leadership from elsewhere.
+const fn is_order(message: &Message) -> bool {
+    matches!(message, Message::Order(_) | Message::StepDown(_))
 }
 
 fn datagram(received: io::Result<(usize, SocketAddr)>) -> Incoming {

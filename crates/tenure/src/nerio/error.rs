@@ -1,5 +1,6 @@
 //! Why what only Nerio has did not happen.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::{ElectionName, NodeName, View};
@@ -36,6 +37,27 @@ pub enum VerifyError {
     /// The node was closed.
     #[error("the node has been closed")]
     Closed,
+}
+
+/// Why keys did not take the place of those that a node has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RekeyError {
+    /// They are of another cluster, of another application, or for another kind of participant.
+    #[error("it is of another cluster or application")]
+    Others,
+    /// They accept what is not sealed, where it could not have been started without keys.
+    #[error(
+        "it says accept-unsealed, which a process that receives on {address} must have been \
+         allowed at its start"
+    )]
+    Unsealed {
+        /// Where it receives.
+        address: SocketAddr,
+    },
+    /// It was started without keys, or was closed.
+    #[error("the node has no keys, or has been closed")]
+    NoKeys,
 }
 
 /// Why no leader was found (section 10.4).

@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::nerio::{Checked, Sender};
+use tenure_core::nerio::Sender;
 use tenure_core::{NodeName, Time};
 
-use super::keys::{Elections, KeyId};
+use super::keys::{Grant, KeyId};
 use super::notice::Notice;
+use super::places::Places;
 use super::seal::{Authority, Dropped, is_sealed};
 
 /// Between two that are worth a look at the log; of what others may forge only one in that time
@@ -26,10 +28,8 @@ pub enum KeyTrouble {
     Sealed,
     /// It asked for what its key does not allow.
     Rights {
-        /// Whose key it is.
-        application: NodeName,
-        /// For which elections.
-        elections: Elections,
+        /// Whose key it is, and what it allows.
+        grant: Arc<Grant>,
     },
 }
 
@@ -38,19 +38,21 @@ impl fmt::Display for KeyTrouble {
         match self {
             Self::Other(key) => write!(
                 f,
-                "uses the key {key}, which this node does not accept: give both keys of one \
-                 cluster key, and of one application where no member takes part"
+                "uses the key {key}, which this node does not accept: if it is one of this \
+                 cluster, put it into the key file of this node, too, below its own; else give \
+                 that one another"
             ),
-            Self::Unsealed => {
-                f.write_str("sends without a key, and this node demands one: give it a key")
-            }
+            Self::Unsealed => f.write_str(
+                "sends without a key, and this node demands one: give it a key; if it has one, \
+                 accept-unsealed must be in the key files of both, or of neither",
+            ),
             Self::Sealed => {
                 f.write_str("uses a key, and this node has none: give this node one, too")
             }
-            Self::Rights { application, elections } => write!(
+            Self::Rights { grant } => write!(
                 f,
                 "asked for what its key does not allow, which is that of the application \
-                 {application} for {elections}"
+                 {grant}"
             ),
         }
     }
@@ -63,20 +65,20 @@ pub(super) struct KeyTroubles {
 }
 
 impl KeyTroubles {
-    /// About a datagram that could not be opened.
+    /// About a datagram that could not be opened, of one that calls itself so.
     pub(super) fn unopened(
         &mut self,
         now: Time,
-        address: SocketAddr,
-        dropped: Dropped,
-        config: &Checked,
+        (address, dropped): (SocketAddr, Dropped),
+        name: impl FnOnce() -> Option<NodeName>,
+        places: &Places,
     ) -> Option<Notice> {
         let why = match dropped {
             Dropped::OtherKey(key) => KeyTrouble::Other(key),
             Dropped::Unsealed => KeyTrouble::Unsealed,
             _ => return None,
         };
-        self.tell(now, address, config, || (None, why))
+        self.tell(now, address, places, || (name(), why))
     }
 
     /// About a datagram of another version, at a node without a key.
@@ -85,10 +87,10 @@ impl KeyTroubles {
         now: Time,
         address: SocketAddr,
         version: u8,
-        config: &Checked,
+        places: &Places,
     ) -> Option<Notice> {
         let sealed = is_sealed(version);
-        sealed.then(|| self.tell(now, address, config, || (None, KeyTrouble::Sealed)))?
+        sealed.then(|| self.tell(now, address, places, || (None, KeyTrouble::Sealed)))?
     }
 
     /// About a message that its sender may not send.
@@ -97,12 +99,11 @@ impl KeyTroubles {
         now: Time,
         from: &Sender,
         by: Option<&Authority>,
-        config: &Checked,
+        places: &Places,
     ) -> Option<Notice> {
         let Some(Authority::Application(grant)) = by else { return None };
-        self.tell(now, from.address, config, || {
-            let (application, elections) = (grant.application.clone(), grant.elections.clone());
-            (Some(from.who.name.clone()), KeyTrouble::Rights { application, elections })
+        self.tell(now, from.address, places, || {
+            (Some(from.who.name.clone()), KeyTrouble::Rights { grant: Arc::clone(grant) })
         })
     }
 
@@ -110,17 +111,17 @@ impl KeyTroubles {
         &mut self,
         now: Time,
         address: SocketAddr,
-        config: &Checked,
+        places: &Places,
         what: impl FnOnce() -> (Option<NodeName>, KeyTrouble),
     ) -> Option<Notice> {
-        let member = config.position_at(address);
+        let member = places.at(address);
         let told = &mut self.told[usize::from(member.is_some())];
         if told.is_some_and(|at| now.since(at) < BETWEEN) {
             return None;
         }
         *told = Some(now);
         let (name, why) = what();
-        let peer = member.map(|nth| config.members[nth].name.clone()).or(name);
-        Some(Notice::Key { peer, address, why })
+        let peer = member.and_then(|nth| places.name(nth)).cloned().or(name);
+        Some(Notice::Key { peer, address, is_member: member.is_some(), why })
     }
 }

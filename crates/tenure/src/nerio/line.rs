@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use tenure_core::Time;
 use tenure_core::nerio::Inc;
 
-use super::seal::{Authority, Dropped, Seal};
+use super::seal::{Authority, Dropped, Opened, Seal};
 use crate::clock;
 use crate::transport::Transport;
 
@@ -41,10 +41,7 @@ impl<T: Transport> Line<T> {
             return Ok(Some(Incoming { plain: datagram, shown: None }));
         };
         let opened = seal.incoming(now, from, datagram, |to, bytes| transport.send(to, bytes))?;
-        Ok(opened.map(|opened| Incoming {
-            plain: opened.plain,
-            shown: Some((opened.authority, opened.inc)),
-        }))
+        Ok(opened.map(|Opened { plain, shown }| Incoming { plain, shown }))
     }
 }
 

@@ -1,56 +1,71 @@
 //! What a node says by `tracing`: each change of state once, never a line for each datagram.
 
-use std::net::SocketAddr;
-
-use tenure_core::Time;
-use tenure_core::nerio::Checked;
+use tenure_core::{NodeName, Time};
 
 use super::notice::Notice;
-use crate::driver::{LOG, Repeats};
+use crate::driver::Repeats;
+
+/// The target of what is told as a [`Notice`], too, below that of all events: who reads notices can
+/// leave it out.
+pub const NOTICES: &str = "tenure::events::notices";
 
 /// Says `notice`, unless that was said already. Whether it was said.
-pub(super) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice, config: &Checked) -> bool {
+pub(super) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool {
     let text = notice.to_string();
-    // All grantors say it of the same two in turn: which one says so is no news.
-    let compared = if matches!(notice, Notice::NameShared { .. }) { "" } else { &text };
-    if let Some((kind, about)) = lasting(notice, config)
+    // All grantors say it of the same two in turn: which one says so is no news, nor is how a name
+    // server that is silent fails this time.
+    let same = matches!(notice, Notice::NameShared { .. } | Notice::Unresolved { .. });
+    let compared = if same { "" } else { &text };
+    if let Notice::Resolved { member, .. } = notice {
+        repeats.forget(UNRESOLVED, member.as_str());
+    }
+    if let Some((kind, about)) = lasting(notice)
         && !repeats.is_new(now, kind, &about, compared)
     {
         return false;
     }
     match notice {
-        Notice::Serving | Notice::Raised { .. } | Notice::DiskMended => {
-            tracing::info!(target: LOG, "{text}")
+        Notice::Serving | Notice::Raised { .. } | Notice::Resolved { .. } | Notice::DiskMended => {
+            tracing::info!(target: NOTICES, "{text}")
         }
-        Notice::Granted { .. } | Notice::Freed { .. } => tracing::debug!(target: LOG, "{text}"),
+        Notice::Granted { .. } | Notice::Freed { .. } => tracing::debug!(target: NOTICES, "{text}"),
         Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
-            tracing::error!(target: LOG, "{text}")
+            tracing::error!(target: NOTICES, "{text}")
         }
-        _ => tracing::warn!(target: LOG, "{text}"),
+        _ => tracing::warn!(target: NOTICES, "{text}"),
     }
     true
 }
 
+const UNRESOLVED: &str = "unresolved";
 const OF_A_MEMBER: &str = "mismatch of a member";
 
-/// The member at `address` has this configuration again: when it differs once more, that is news.
-pub(super) fn mismatch_is_over(repeats: &mut Repeats, address: SocketAddr) {
-    repeats.forget(OF_A_MEMBER, &address.to_string());
+/// This member has this configuration again: when it differs once more, that is news.
+pub(super) fn mismatch_is_over(repeats: &mut Repeats, member: &NodeName) {
+    repeats.forget(OF_A_MEMBER, member.as_str());
 }
 
 /// What comes again with each datagram as long as it lasts, and about what it is.
 ///
-/// What is forged can name any sender. A member's address is one of few, so nothing that comes from
-/// others keeps it from being told.
-fn lasting(notice: &Notice, config: &Checked) -> Option<(&'static str, String)> {
+/// What is forged can name any sender. Members are few, so nothing that comes from others keeps one
+/// from being told.
+fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
     match notice {
-        Notice::Mismatch { address, .. } if config.position_at(*address).is_some() => {
-            Some((OF_A_MEMBER, address.to_string()))
-        }
+        Notice::Mismatch { peer, is_member: true, .. } => Some((OF_A_MEMBER, peer.to_string())),
         Notice::Mismatch { address, .. } => Some(("mismatch", address.to_string())),
-        Notice::Key { address, .. } if config.position_at(*address).is_some() => {
+        Notice::Key { address, is_member: true, .. } => {
             Some(("key of a member", address.to_string()))
         }
+        Notice::Unresolved { member, .. } => Some((UNRESOLVED, member.to_string())),
+        Notice::AtOneAddress { members: [one, other], .. } => {
+            Some(("at one address", format!("{one} {other}")))
+        }
+        Notice::Exchanged { member, address, .. } => {
+            Some(("exchanged", format!("{member} {address}")))
+        }
+        Notice::ForAnother { address, .. } => Some(("for another", address.to_string())),
+        Notice::Moved { member, address, .. } => Some(("moved", format!("{member} {address}"))),
+        Notice::MemberTwice { member, .. } => Some(("member twice", member.to_string())),
         Notice::Key { address, .. } => Some(("key", address.to_string())),
         Notice::NameContested { name, .. } => Some(("name", name.to_string())),
         Notice::AddressContested { who, .. } => Some(("address", who.to_string())),
@@ -60,6 +75,7 @@ fn lasting(notice: &Notice, config: &Checked) -> Option<(&'static str, String)> 
         Notice::NameShared { election, other, .. } => {
             Some(("shared", format!("{election} {other}")))
         }
+        Notice::OldMemory { member, by } => Some(("old memory", format!("{member} {by}"))),
         // Said once each by the core.
         Notice::Serving
         | Notice::RaiseWaits { .. }
@@ -68,37 +84,34 @@ fn lasting(notice: &Notice, config: &Checked) -> Option<(&'static str, String)> 
         | Notice::DiskHangs { .. }
         | Notice::DiskMended
         | Notice::ListensElsewhere { .. }
+        | Notice::Resolved { .. }
         | Notice::Quarantined { .. }
         | Notice::GrantsDamaged { .. }
         | Notice::Recovering
+        | Notice::Ordered { .. }
         | Notice::Granted { .. }
         | Notice::NoQuorumAgrees { .. }
         | Notice::QuorumMayAgree
-        | Notice::Founding { .. }
         | Notice::RecoveryWaits { .. }
-        | Notice::NotFounded { .. }
+        | Notice::Founded
+        | Notice::Replaced
         | Notice::Freed { .. } => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::NodeName;
-    use tenure_core::nerio::{Config, Member};
+    use std::net::SocketAddr;
 
     use super::*;
 
     const MEMBER: &str = "10.0.0.1:7101";
 
-    fn config() -> Checked {
-        let member = Member { name: "a".parse().unwrap(), address: MEMBER.parse().unwrap() };
-        Config::new("x".parse().unwrap(), vec![member]).check().unwrap()
-    }
-
     fn said(repeats: &mut Repeats, seconds: u64, address: SocketAddr) -> bool {
-        let peer: NodeName = "x".parse().unwrap();
-        let mismatch = Notice::Mismatch { peer, address, theirs: 1, ours: 2 };
-        notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &mismatch, &config())
+        let is_member = address == MEMBER.parse().unwrap();
+        let peer: NodeName = if is_member { "a" } else { "x" }.parse().unwrap();
+        let mismatch = Notice::Mismatch { peer, address, is_member, theirs: 1, ours: 2 };
+        notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &mismatch)
     }
 
     /// Three grantors answer each request of one whose name another process uses.
@@ -111,7 +124,7 @@ mod tests {
                 grantor: grantor.parse().unwrap(),
                 other: other.parse().unwrap(),
             };
-            notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &shared, &config())
+            notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &shared)
         };
         let lines = (0..600).flat_map(|seconds| ["a", "b", "c"].map(|grantor| (seconds, grantor)));
         let lines = lines.filter(|(seconds, by)| says(&mut repeats, *seconds, by, "10.0.0.7:1"));
@@ -137,7 +150,7 @@ mod tests {
         let member = MEMBER.parse().unwrap();
         assert!(said(&mut repeats, 599, member), "a member has its own place");
         assert!(!said(&mut repeats, 600, member), "once");
-        mismatch_is_over(&mut repeats, member);
+        mismatch_is_over(&mut repeats, &"a".parse().unwrap());
         assert!(said(&mut repeats, 601, member), "it agreed, and does so no more");
     }
 }

@@ -6,25 +6,33 @@
 
 mod agreement;
 mod ask;
+mod asker;
 mod counters;
 mod driver;
 mod edicts;
+mod enough;
 mod error;
 mod key_trouble;
 pub mod keys;
+mod lasting;
 mod line;
+pub mod lists;
 mod log;
 mod notice;
+mod of_core;
+pub mod orders;
 mod outbox;
+mod places;
 mod proofs;
 mod request;
 mod seal;
+mod settings;
 pub mod state;
 mod storage;
 pub mod survey;
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 pub use tenure_core::nerio::*;
@@ -35,20 +43,22 @@ pub use self::ask::{Found, Verified};
 pub use self::counters::Counters;
 use self::driver::Wire;
 pub use self::edicts::Edicts;
-pub use self::error::{FindError, NotLeading, NotWonHere, VerifyError};
-use self::keys::{KeyId, Keys};
+pub use self::error::{FindError, NotLeading, NotWonHere, RekeyError, VerifyError};
+use self::keys::Keys;
 use self::line::Line;
+pub use self::log::NOTICES;
 pub use self::notice::{Forgot, KeyTrouble, Notice};
 use self::request::Ask;
 use self::seal::Seal;
-pub use self::seal::{Authority, Peer};
+pub use self::seal::{Authority, Keyring, Peer, Unsealed};
+pub use self::settings::{Settings, SettingsError};
 use self::storage::Records;
 pub use self::storage::Storage;
 use crate::driver::{Hold, Notices, Timing, random, seed, spawn};
 use crate::election::Election;
 use crate::error::StartError;
 use crate::safety::AtMostOne;
-use crate::transport::{Transport, Udp};
+use crate::transport::{Transport, Udp, UdpError};
 
 /// One participant of a Nerio cluster. Clones are the same participant.
 ///
@@ -67,6 +77,8 @@ struct Shared {
     driver: Arc<Hold<AtMostOne, Ask>>,
     /// Those that it was started with.
     keys: Option<Keys>,
+    /// Whether others that accept what is not sealed may take their place.
+    unsealed: bool,
     notices: Notices<Notice>,
 }
 
@@ -94,7 +106,7 @@ impl Node {
     /// # let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     /// # let address = free.local_addr().unwrap();
     /// # drop(free);
-    /// let member = Member { name: "a".parse().unwrap(), address };
+    /// let member = Member::at("a".parse().unwrap(), address);
     /// let config = Config::new("example".parse().unwrap(), vec![member]).check().unwrap();
     /// let node = Node::builder(config, "a".parse().unwrap())
     ///     .grantor(Storage::Memory { opening: Opening::New })
@@ -155,6 +167,12 @@ impl Node {
         self.shared.notices.listen()
     }
 
+    /// Where it asks the member with this name: of a leader with several addresses others may name
+    /// another one. `None` of who is no member, or was not found. Cancel safe.
+    pub async fn place(&self, member: NodeName) -> Option<SocketAddr> {
+        self.shared.driver.ask(|reply| Ask::Place { member, reply }).await.flatten()
+    }
+
     /// Totals since the start; `None` once the node is closed. Cancel safe.
     pub async fn counters(&self) -> Option<Counters> {
         self.shared.driver.ask(Ask::Counters).await
@@ -164,6 +182,13 @@ impl Node {
     /// [`notices`](Self::notices) slowly what was missed. Cancel safe.
     pub async fn service(&self) -> Option<Service> {
         self.shared.driver.ask(Ask::Service).await.flatten()
+    }
+
+    /// What an operator is to mend, as the notices of it, for as long as it lasts: where members
+    /// are, and what comes with datagrams that do not fit, until a minute after the last one, or
+    /// the longest lease if that is more. `None` once the node is closed. Cancel safe.
+    pub async fn troubles(&self) -> Option<Vec<Notice>> {
+        self.shared.driver.ask(Ask::Troubles).await
     }
 
     /// [`Notice::NoQuorumAgrees`] as long as that is so: for listeners that have missed notices.
@@ -183,19 +208,28 @@ impl Node {
         self.shared.driver.close().await;
     }
 
-    /// Which keys it uses and accepts, the one it uses first, and who has shown one to it since it
-    /// started; `None` if it has no keys, or is closed. Cancel safe.
-    pub async fn keyring(&self) -> Option<(Vec<KeyId>, Vec<Peer>)> {
+    /// Which keys it uses and accepts, and who has shown one to it since it started; `None` if it
+    /// has no keys, or is closed. Each call has a member ask all others something, so that what
+    /// they answer is heard by the next one. Cancel safe.
+    pub async fn keyring(&self) -> Option<Keyring> {
         self.shared.driver.ask(Ask::Keyring).await.flatten()
     }
 
     /// Uses the first of `keys` from now on and accepts the other one, without an interruption for
     /// those who use one of both. They must be of the kind and of the cluster of those that it was
-    /// started with, if it was with any: else nothing changes, and the answer is `false`. Cancel
-    /// safe.
-    pub async fn rekey(&self, keys: Keys) -> bool {
-        let fits = self.shared.keys.as_ref().is_some_and(|before| before.may_become(&keys));
-        fits && self.shared.driver.ask(|done| Ask::Rekey { keys, done }).await.is_some()
+    /// started with, and [accept unsealed datagrams](Keys::accept_unsealed) only where it could
+    /// have been started without keys: else nothing changes, and the error says why. It is also one
+    /// when the node was started without keys, or is closed. Cancel safe.
+    pub async fn rekey(&self, keys: Keys) -> Result<(), RekeyError> {
+        let Shared { keys: before, unsealed, address, driver, .. } = &*self.shared;
+        let before = before.as_ref().ok_or(RekeyError::NoKeys)?;
+        if !before.may_become(&keys) {
+            return Err(RekeyError::Others);
+        }
+        if keys.accepts_unsealed() && !unsealed {
+            return Err(RekeyError::Unsealed { address: *address });
+        }
+        driver.ask(|done| Ask::Rekey { keys, done }).await.ok_or(RekeyError::NoKeys)
     }
 
     fn tell(&self, ask: Ask) -> bool {
@@ -224,23 +258,25 @@ impl Builder {
         self
     }
 
-    /// Receives on `address` instead of its own one in the members list (a grantor), or instead
-    /// of a port of the system's choice from which all members can be reached (a candidate).
-    /// Others must still reach a grantor at its address in the list.
+    /// Receives on `address` instead of [where it would](address_to_bind). Others must still reach
+    /// a grantor at its host and port in the list. One of one family reaches members of that family
+    /// only, and `[::]` both.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = Some(address);
         self
     }
 
     /// Seals every datagram, and reads none that is not: the cluster's key where it grants, an
-    /// application's elsewhere. With keys, addresses need not be on loopback.
+    /// application's elsewhere. With keys, addresses need not be on loopback. Neither is so with
+    /// keys that [accept what is not sealed](Keys::accept_unsealed).
     pub fn keys(mut self, keys: Keys) -> Self {
         self.keys = Some(keys);
         self
     }
 
-    /// Allows addresses other than loopback without keys, so that nothing is authenticated: only
-    /// where everybody who can send to it is trusted.
+    /// Allows addresses other than loopback without keys, or with some that [accept what is not
+    /// sealed](Keys::accept_unsealed), at the start and [later](Node::rekey), so that nothing is
+    /// authenticated: only where everybody who can send to it is trusted.
     pub fn insecure_any_address(mut self) -> Self {
         self.any_address = true;
         self
@@ -249,15 +285,23 @@ impl Builder {
     /// Starts it on UDP. Blocks for as long as opening a socket and a state directory takes.
     pub fn start(self) -> Result<Node, StartError> {
         let address = self.address()?;
-        let any = self.any_address || self.keys.is_some();
-        let transport = if any { Udp::any(address)? } else { Udp::loopback(address)? };
+        let sealed = self.keys.as_ref().is_some_and(|keys| !keys.accepts_unsealed());
+        let transport =
+            if self.any_address || sealed { Udp::any(address)? } else { Udp::loopback(address)? };
         self.start_on(transport)
     }
 
-    /// Starts it on a transport of the caller's.
+    /// Starts it on a transport of the caller's. Keys that [accept what is not
+    /// sealed](Keys::accept_unsealed) are refused where it is not on loopback, unless
+    /// [that is allowed](Self::insecure_any_address).
     pub fn start_on(self, transport: impl Transport) -> Result<Node, StartError> {
         self.address()?;
         self.check_keys()?;
+        let address = transport.local_address();
+        let unsealed = self.any_address || address.ip().to_canonical().is_loopback();
+        if !unsealed && self.keys.as_ref().is_some_and(Keys::accepts_unsealed) {
+            return Err(UdpError::NotLoopback { address }.into());
+        }
         let Self { config, name, storage, keys, .. } = self;
         let (records, flushed, memory) = match &storage {
             Some(storage) => {
@@ -271,12 +315,15 @@ impl Builder {
                 (records, flushed, None)
             }
         };
-        let seal = keys.clone().map(|keys| Seal::new(keys, &config)).transpose()?;
+        let mut seal = keys.clone().map(Seal::new).transpose()?;
+        if storage.is_none() {
+            seal = seal.map(Seal::of_no_member);
+        }
         let inc = seal.as_ref().map_or_else(|| random().map(Inc), |seal| Ok(seal.inc()))?;
         let start = Start { inc, seed: seed()?, memory };
         let transport = Line::new(transport, seal);
         let who = Who { name: name.clone(), inc: start.inc };
-        let (address, core) = (transport.local_address(), Nerio::new(config.clone(), name));
+        let core = Nerio::new(config.clone(), name);
         let (notices, said) = Notices::new();
         let (settings, own) = (config.clone(), who.clone());
         let resignation_max = config.drift.stretch(config.lease) + config.lease_first();
@@ -287,7 +334,8 @@ impl Builder {
             (wire, core, start)
         };
         let driver = spawn(begin, move || Timing { grace, kill_margin, resignation_max })?;
-        Ok(Node { shared: Arc::new(Shared { config, who, address, driver, keys, notices }) })
+        let shared = Shared { config, who, address, driver, keys, unsealed, notices };
+        Ok(Node { shared: Arc::new(shared) })
     }
 
     /// Whether there are the keys for what it is to do.
@@ -312,28 +360,37 @@ impl Builder {
         let name = self.name.clone();
         let member = self.config.members.iter().find(|member| member.name == name);
         match (member, &self.storage) {
-            (Some(member), Some(_)) => Ok(self.listen.unwrap_or(member.address)),
+            (Some(_), Some(_)) | (None, None) => {
+                let members = &self.config.members;
+                Ok(self.listen.unwrap_or_else(|| address_to_bind(members, member)))
+            }
             (Some(_), None) => Err(StartError::IsAMember { name }),
             (None, Some(_)) => {
                 let names: Vec<_> = self.config.names().iter().map(ToString::to_string).collect();
                 Err(StartError::NotAMember { name, members: names.join(", ") })
             }
-            (None, None) => Ok(self.listen.unwrap_or_else(|| self.any_port())),
         }
     }
+}
 
-    /// A port of the system's choice, in the address family of the members, and on loopback only
-    /// if they are all there: nothing reaches another host from there, and the candidate would
-    /// wait for ever.
-    fn any_port(&self) -> SocketAddr {
-        let members = &self.config.members;
-        let near = members.iter().all(|member| member.address.ip().to_canonical().is_loopback());
-        let ip: IpAddr = match (members.iter().all(|member| member.address.is_ipv4()), near) {
-            (true, true) => Ipv4Addr::LOCALHOST.into(),
-            (true, false) => Ipv4Addr::UNSPECIFIED.into(),
-            (false, true) => Ipv6Addr::LOCALHOST.into(),
-            (false, false) => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        SocketAddr::new(ip, 0)
+/// Where a node receives unless it is told otherwise. `own`, a member, on its address in the list,
+/// or on its port at all addresses of its machine if its host is a name. Others on a port of the
+/// system's choice: on loopback only if all members are there, as nothing reaches another host from
+/// there; and with IPv4 and IPv6, `[::]`, unless the addresses of all members are of one family.
+#[must_use]
+pub fn address_to_bind(members: &[Member], own: Option<&Member>) -> SocketAddr {
+    if let Some(own) = own {
+        let all = || SocketAddr::from((Ipv6Addr::UNSPECIFIED, own.address.port()));
+        return own.address.literal().unwrap_or_else(all);
+    }
+    let all = |is: fn(SocketAddr) -> bool| {
+        members.iter().all(|member| member.address.literal().is_some_and(is))
+    };
+    let near = all(|address| address.ip().to_canonical().is_loopback());
+    match (near, all(|address| address.is_ipv4())) {
+        (true, true) => (Ipv4Addr::LOCALHOST, 0).into(),
+        (true, false) => (Ipv6Addr::LOCALHOST, 0).into(),
+        (false, true) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        (false, false) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     }
 }

@@ -4,12 +4,12 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::{Refusal, Who};
-use tenure_core::{ElectionName, NodeName, Time};
+use tenure_core::nerio::{HostPort, Refusal, Who};
+use tenure_core::{ElectionName, Fence, NodeName, Time};
 
+use super::asker;
 pub use super::key_trouble::KeyTrouble;
 use super::state::{Grants, Memory};
-use super::survey;
 
 /// What a grantor that waits for old leases has forgotten, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +34,7 @@ impl Forgot {
             Memory::Kept { grants: Grants::OtherMemory, .. } => Self::OtherMemory,
             Memory::Kept { grants: Grants::Torn(_), .. } => Self::Damaged,
             Memory::Kept { grants: Grants::Missing | Grants::SameBoot(_), .. } => Self::NoTable,
-            Memory::Fresh | Memory::Founding | Memory::Lost => Self::Everything,
+            Memory::Fresh | Memory::Lost => Self::Everything,
         }
     }
 }
@@ -69,6 +69,8 @@ pub enum Notice {
         peer: NodeName,
         /// Its address.
         address: SocketAddr,
+        /// Whether it is a member, as far as this node can tell.
+        is_member: bool,
         /// The digest of its configuration.
         theirs: u64,
         /// The digest of this node's.
@@ -80,6 +82,8 @@ pub enum Notice {
         peer: Option<NodeName>,
         /// Where it came from.
         address: SocketAddr,
+        /// Whether a member may be there.
+        is_member: bool,
         /// What is the matter.
         why: KeyTrouble,
     },
@@ -116,8 +120,79 @@ pub enum Notice {
     ListensElsewhere {
         /// Where it receives.
         here: SocketAddr,
-        /// Its address in the list.
-        member: SocketAddr,
+        /// Its host and port in the list.
+        member: HostPort,
+    },
+    /// The name of a member's host gives no address. It is looked up again after 1 to 10 s.
+    Unresolved {
+        /// Which member.
+        member: NodeName,
+        /// Its host and port in the list.
+        host: String,
+        /// Why.
+        error: String,
+        /// Whether it gave one before, which is tried still.
+        known: bool,
+    },
+    /// The name of a member's host gives other addresses than before, or gives some again.
+    Resolved {
+        /// Which member.
+        member: NodeName,
+        /// Its host and port in the list.
+        host: String,
+        /// Where it is now.
+        addresses: Vec<SocketAddr>,
+    },
+    /// Two members are at one address, so one of them is not found: a member takes nothing that is
+    /// meant for another one.
+    AtOneAddress {
+        /// Which ones.
+        members: [NodeName; 2],
+        /// Where.
+        address: SocketAddr,
+    },
+    /// A member was heard at the address of another one: members are not the same here and there,
+    /// or a process was started under another name.
+    Exchanged {
+        /// Which member, as it says, or shows with a key.
+        member: NodeName,
+        /// Its host and port in the list.
+        host: String,
+        /// Where it was heard.
+        address: SocketAddr,
+        /// Whose address that is here.
+        of: NodeName,
+    },
+    /// What is meant for another member came here.
+    ForAnother {
+        /// Who sent it.
+        peer: NodeName,
+        /// From where.
+        address: SocketAddr,
+        /// For whom it is.
+        member: NodeName,
+        /// Where that one is, by members here.
+        host: String,
+        /// The member that this node is.
+        own: NodeName,
+    },
+    /// Without keys: one with the name of a member was heard at an address that the member does not
+    /// have here. It is taken for a stranger.
+    Moved {
+        /// Which member.
+        member: NodeName,
+        /// Its host and port in the list.
+        host: String,
+        /// Where it was heard.
+        address: SocketAddr,
+    },
+    /// Two processes are one member at the same time. Whether their memories are one, copied, or
+    /// one is the later of the two, is not known here.
+    MemberTwice {
+        /// Which member.
+        member: NodeName,
+        /// Where the two are.
+        addresses: [SocketAddr; 2],
     },
     /// This grantor lost its memory and grants nothing until every lease has ended.
     Quarantined {
@@ -134,26 +209,28 @@ pub enum Notice {
     },
     /// This grantor lost its memory and reads the fences of the others.
     Recovering,
-    /// It was told that this is the cluster's first start, and its directory may have been lost.
-    Founding {
-        /// Leases that were longer than this, or than the longest of those that answer, are not
-        /// waited for.
-        delta_max: Duration,
-    },
-    /// A full quorum of others is needed for that, and has not answered yet.
+    /// That needs a full quorum of others that remember; where nobody remembers anything, all of
+    /// them.
     RecoveryWaits {
-        /// Whether it was told that this is the cluster's first start.
-        founding: bool,
-        /// Whether a leadership is known, or may have been: then it is not the first start.
-        led: bool,
+        /// Who answers that it remembers.
+        whole: Vec<NodeName>,
         /// Who does not answer.
         silent: Vec<NodeName>,
-        /// Who answers that it never granted, and reads the fences of the others, too.
-        unfounded: Vec<NodeName>,
+        /// Who answers that its directory is empty, too.
+        empty: Vec<NodeName>,
+        /// Which of these do not take this node for the member that it is: without keys, as it
+        /// comes from another address.
+        strange: Vec<NodeName>,
     },
-    /// It was told that this is the cluster's first start, and another member knows better.
-    NotFounded {
-        /// Who.
+    /// No member remembered anything: the cluster was founded.
+    Founded,
+    /// Others know a later memory of this grantor: it grants no more.
+    Replaced,
+    /// What a member grants does not count, because another one knows a later memory of it.
+    OldMemory {
+        /// Whose grants.
+        member: NodeName,
+        /// Who knows a later one.
         by: NodeName,
     },
     /// The state directory cannot be written. What could not be written is written again every
@@ -206,6 +283,22 @@ pub enum Notice {
         /// Where the other process is.
         other: SocketAddr,
     },
+    /// Somebody who may orders a leadership of this node to end, from elsewhere. Said once of each
+    /// order. It goes on unless the one that uses it resigns, or hands over to `next`; who gave the
+    /// order hears only whether it ended in time. An order that comes too late for that leadership
+    /// is not told: compare the fence all the same, as this waits to be read.
+    Ordered {
+        /// The election.
+        election: ElectionName,
+        /// The fence of the leadership that is to end.
+        fence: Fence,
+        /// Who is to lead next; whoever wins, if that is nobody.
+        next: Option<NodeName>,
+        /// The member that passed the order on.
+        by: NodeName,
+        /// From where it came.
+        from: SocketAddr,
+    },
     /// This grantor's grant of an election went to somebody else.
     Granted {
         /// The election.
@@ -225,9 +318,11 @@ pub enum Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Key { peer: Some(peer), address, why } => write!(f, "{peer} at {address} {why}"),
-            Self::Key { peer: None, address, why } => write!(f, "somebody at {address} {why}"),
-            Self::Mismatch { peer, address, theirs, ours } => {
+            Self::Key { peer: Some(peer), address, why, .. } => {
+                write!(f, "{peer} at {address} {why}")
+            }
+            Self::Key { peer: None, address, why, .. } => write!(f, "somebody at {address} {why}"),
+            Self::Mismatch { peer, address, theirs, ours, .. } => {
                 mismatch((peer, *address), (*theirs, *ours), f)
             }
             Self::NoQuorumAgrees { differing, members } => write!(
@@ -243,20 +338,21 @@ impl fmt::Display for Notice {
                 raise_waits(*before, *delta_max, *until, f)
             }
             Self::Raised { delta_max } => write!(f, "granting leases up to {delta_max:?}"),
-            Self::ListensElsewhere { here, member } => write!(
-                f,
-                "receives on {here}, and its address in members is {member}: unless something \
-                 relays that to here, nobody reaches it. Leave --listen out, or correct members \
-                 everywhere"
-            ),
+            Self::ListensElsewhere { .. }
+            | Self::Unresolved { .. }
+            | Self::Resolved { .. }
+            | Self::AtOneAddress { .. }
+            | Self::Exchanged { .. }
+            | Self::ForAnother { .. }
+            | Self::Moved { .. }
+            | Self::MemberTwice { .. } => places(self, f),
             Self::Quarantined { until, forgot } => quarantined(*until, *forgot, f),
             Self::GrantsDamaged { error } => damaged(error, f),
             Self::Recovering => f.write_str("reading the fences of the others"),
-            Self::Founding { delta_max } => founding(*delta_max, f),
-            Self::RecoveryWaits { founding, led, silent, unfounded } => {
-                waits((*founding, *led), silent, unfounded, f)
+            Self::RecoveryWaits { whole, silent, empty, strange } => {
+                waits((whole, empty), silent, strange, f)
             }
-            Self::NotFounded { by } => not_founded(by, f),
+            Self::Founded | Self::Replaced | Self::OldMemory { .. } => memories(self, f),
             Self::DiskFailed { error } => write!(
                 f,
                 "{error}; what cannot be written is refused, and tried again every second: make \
@@ -268,11 +364,9 @@ impl fmt::Display for Notice {
                  else writes there"
             ),
             Self::DiskMended => f.write_str("the state directory can be written again"),
-            Self::NameContested { name, addresses: [one, other] } => write!(
-                f,
-                "two processes use the name {name} at the same time, at {one} and {other}: end one \
-                 of them, or give it another name"
-            ),
+            Self::NameContested { name, addresses: [one, other] } => {
+                contested(name, *one, *other, f)
+            }
             Self::AddressContested { who, holder, other } => {
                 write!(f, "{who} speaks from {holder} and from {other}; the first is believed")
             }
@@ -285,9 +379,97 @@ impl fmt::Display for Notice {
                 "{grantor} says that another process, at {other}, uses this candidate's name for \
                  {election}: end one of them, or give it another name"
             ),
+            Self::Ordered { election, fence, next, by, from } => {
+                ordered((election, *fence), next.as_ref(), (by, *from), f)
+            }
             Self::Granted { election, to } => write!(f, "{election} granted to {to}"),
             Self::Freed { election, by } => write!(f, "{election} given up by {by}"),
         }
+    }
+}
+
+fn ordered(
+    (election, fence): (&ElectionName, Fence),
+    next: Option<&NodeName>,
+    (by, from): (&NodeName, SocketAddr),
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    write!(f, "{election}: an order from {from}, passed on by {by}, to ")?;
+    match next {
+        Some(next) => write!(f, "hand the leadership with fence {fence} over to {next}"),
+        None => write!(f, "resign the leadership with fence {fence}"),
+    }
+}
+
+fn contested(
+    name: &NodeName,
+    one: SocketAddr,
+    other: SocketAddr,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    write!(
+        f,
+        "two processes use the name {name} at the same time, at {one} and {other}: end one of \
+         them, or give it another name"
+    )
+}
+
+/// Where members are, or are not.
+fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match notice {
+        Notice::ListensElsewhere { here, member } => write!(
+            f,
+            "receives on {here}, and its address in members is {member}: unless something relays \
+             that to here, nobody reaches it. Leave --listen out, or correct members everywhere"
+        ),
+        Notice::Unresolved { member, host, error, known: false } => write!(
+            f,
+            "{member} is not found: {host} does not resolve ({error}); it is looked up again. \
+             Correct the name, or see to its DNS record"
+        ),
+        Notice::Unresolved { member, host, error, known: true } => write!(
+            f,
+            "{member} is silent, and {host} does not resolve ({error}); where it was is tried, and \
+             the name is looked up again"
+        ),
+        Notice::Resolved { member, host, addresses } => {
+            let all: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+            write!(f, "{member} is at {}, says {host}", all.join(" or "))
+        }
+        Notice::AtOneAddress { members: [one, other], address } => write!(
+            f,
+            "{one} and {other} are both at {address}, by members and DNS: each member is one \
+             process with an address of its own, so one of them is not found. Correct members, or \
+             the DNS records"
+        ),
+        Notice::Exchanged { member, host, address, of } => write!(
+            f,
+            "{member} answers at {address}, and by members here that is {of}, and {member} is at \
+             {host}: {member} and {of} were exchanged in a members list, here or there, or one was \
+             started under the name of the other. Correct members, the same everywhere"
+        ),
+        Notice::ForAnother { peer, address, member, host, own } => write!(
+            f,
+            "{peer} at {address} sends to {own} what is for {member}, which is at {host} by \
+             members here: {member} and {own} were exchanged in a members list, here or there, or \
+             one was started under the name of the other. Correct members, the same everywhere"
+        ),
+        Notice::Moved { member, host, address } => write!(
+            f,
+            "{member} sends from {address}, and by members here it is at {host}: without keys an \
+             address is who a member is, so it is taken for a stranger. If it has moved, change \
+             members everywhere, or see to its DNS record; or use keys (\"Keys\" in \
+             docs/operations.md)"
+        ),
+        Notice::MemberTwice { member, addresses: [one, other] } => write!(
+            f,
+            "two processes are the member {member}, at {one} and {other}: stop one of them now. If \
+             one runs on a copy of the other's state directory, or was started with --new, the \
+             grants of both count together, and two leaders are possible. If the later one began \
+             with an empty directory, without --new, only that one counts: stop the earlier one. A \
+             member's name leads to one process, and its directory is never copied"
+        ),
+        _ => Ok(()),
     }
 }
 
@@ -305,7 +487,7 @@ fn mismatch(
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     match peer.as_str() {
-        survey::NAME => write!(f, "a question from {address} was asked with ")?,
+        asker::NAME => write!(f, "a question from {address} was asked with ")?,
         _ => write!(f, "{peer} at {address} runs with ")?,
     }
     write!(
@@ -346,63 +528,69 @@ fn raise_waits(
     )
 }
 
-fn founding(delta_max: Duration, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(
-        f,
-        "told that this is the first start of the cluster: serves when leases of {delta_max:?} \
-         have ended, and a full quorum of others has answered that nobody led. If there was a \
-         cluster with a larger lease-max, stop this node until its leases have ended"
-    )
+/// Which memories count.
+fn memories(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match notice {
+        Notice::Founded => f.write_str(
+            "founds the cluster: the directories of all members are empty. If there was one \
+             before, its fences are below those of this one",
+        ),
+        Notice::Replaced => f.write_str(
+            "the other members know a later state directory of this node, so it grants no more. If \
+             an old directory was put back here: stop this node, move that directory away, and \
+             start it with the later one, or, if that is gone, with an empty one. If another \
+             process runs under this name with the later one: stop this one for good, or that one, \
+             and start this one with an empty directory",
+        ),
+        Notice::OldMemory { member, by } => write!(
+            f,
+            "what {member} grants does not count: {by} knows a later state directory of it. If an \
+             old one was put back: stop {member}, and start it with the later one, or, if that is \
+             gone, with an empty one. If two processes have the name {member}: stop the one that \
+             was there first"
+        ),
+        _ => Ok(()),
+    }
 }
 
-fn not_founded(by: &NodeName, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(
-        f,
-        "not the first start of this cluster: {by} took part in a leadership, or was restarted and \
-         may have, so what this node remembered may be lost. --new is refused; it goes on as \
-         without: it waits until every lease has ended, then reads the fences of the others. Leave \
-         --new out next time. If it is the first start all the same, stop the nodes, move all \
-         directories away, and start each with --new; if it is not, and too few remember, see \
-         \"Too many lost directories\" in docs/operations.md"
-    )
-}
-
-/// Whom a grantor that lost its memory waits for, and what would help.
 fn waits(
-    (founding, led): (bool, bool),
+    (whole, empty): (&[NodeName], &[NodeName]),
     silent: &[NodeName],
-    unfounded: &[NodeName],
+    strange: &[NodeName],
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
-    f.write_str(if founding {
-        "asking the others whether this is the first start of the cluster"
-    } else {
-        "still reading the fences of the others"
-    })?;
+    f.write_str("has no memory, lost or never had, and asks the others")?;
     if !silent.is_empty() {
         let verb = if silent.len() == 1 { "does" } else { "do" };
         let they = if silent.len() == 1 { "it" } else { "them" };
         write!(f, ": {} {verb} not answer: start {they}, or look at the way there", list(silent))?;
     }
-    if !unfounded.is_empty() && !founding {
-        let (separator, verb) = (
-            if silent.is_empty() { ':' } else { ',' },
-            if unfounded.len() == 1 { "has" } else { "have" },
-        );
-        write!(f, "{separator} {} {verb} no memory either, lost or never had. ", list(unfounded))?;
-        f.write_str(match led {
-            true => {
-                "It is not the first start of the cluster, so leave --new out; see \"Too many lost \
-                 directories\" in docs/operations.md"
-            }
-            false => {
-                "If this is the first start of the cluster, start each of these nodes and this one \
-                 again, with --new; if it is not, see \"Too many lost directories\" in \
-                 docs/operations.md"
-            }
-        })?;
+    if !empty.is_empty() {
+        let separator = if silent.is_empty() { ':' } else { ',' };
+        let verb = if empty.len() == 1 { "has" } else { "have" };
+        write!(f, "{separator} {} {verb} no memory either", list(empty))?;
     }
-    Ok(())
+    if !strange.is_empty() {
+        let verb = if strange.len() == 1 { "takes" } else { "take" };
+        return write!(
+            f,
+            ". {} {verb} it for a stranger: without keys a member is who sends from its address in \
+             members there, and this node sends from another one. If it has moved, change members \
+             everywhere; else correct --listen; or use keys (\"Keys\" in docs/operations.md)",
+            list(strange)
+        );
+    }
+    if whole.is_empty() {
+        f.write_str(". If the cluster is new, it is founded when all members are there")
+    } else {
+        let verb = if whole.len() == 1 { "remembers" } else { "remember" };
+        write!(
+            f,
+            ". {} {verb}, and that is not enough: see \"Too many lost directories\" in \
+             docs/operations.md",
+            list(whole)
+        )
+    }
 }
 
 fn list(names: &[NodeName]) -> String {
@@ -414,16 +602,21 @@ fn list(names: &[NodeName]) -> String {
 mod tests {
     use super::*;
 
-    /// What was refused once is not recommended afterwards.
     #[test]
-    fn nobody_is_told_to_begin_a_cluster_that_had_a_leader() {
-        let told = |led| {
-            let (silent, unfounded) = (vec![], vec!["b".parse().unwrap()]);
-            Notice::RecoveryWaits { founding: false, led, silent, unfounded }.to_string()
+    fn a_wait_for_others_says_what_would_end_it() {
+        let told = |whole: &[&str], silent: &[&str], empty: &[&str], strange: &[&str]| {
+            let [whole, silent, empty, strange] = [whole, silent, empty, strange]
+                .map(|names| names.iter().map(|name| name.parse().unwrap()).collect());
+            Notice::RecoveryWaits { whole, silent, empty, strange }.to_string()
         };
-        assert!(told(false).contains("again, with --new"), "{}", told(false));
-        assert!(told(true).contains("leave --new out"), "{}", told(true));
-        assert!(!told(true).contains("with --new"), "{}", told(true));
+        let new = told(&[], &["c"], &["b"], &[]);
+        assert!(new.contains("c does not answer: start it"), "{new}");
+        assert!(new.contains("b has no memory either"), "{new}");
+        assert!(new.ends_with("it is founded when all members are there"), "{new}");
+        let lost = told(&["c"], &[], &["b"], &[]);
+        assert!(lost.contains("c remembers, and that is not enough"), "{lost}");
+        let moved = told(&["b", "c"], &[], &[], &["b", "c"]);
+        assert!(moved.contains("b, c take it for a stranger"), "{moved}");
     }
 
     /// The name of a process that only asks is nobody's.
@@ -432,11 +625,12 @@ mod tests {
         let mismatch = |peer: &str| Notice::Mismatch {
             peer: peer.parse().unwrap(),
             address: ([127, 0, 0, 1], 7).into(),
+            is_member: false,
             theirs: 1,
             ours: 2,
         };
         let begins = |peer, text: &str| assert!(mismatch(peer).to_string().starts_with(text));
-        begins(survey::NAME, "a question from 127.0.0.1:7 was asked with another configuration (");
+        begins(asker::NAME, "a question from 127.0.0.1:7 was asked with another configuration (");
         begins("b", "b at 127.0.0.1:7 runs with another configuration (digest 0000000000000001");
     }
 
@@ -444,7 +638,7 @@ mod tests {
     /// everything else is one reason.
     #[test]
     fn a_wait_names_the_one_reason_that_is_known() {
-        let reserve = tenure_core::Fence::NONE;
+        let reserve = Fence::NONE;
         let said = |grants| Forgot::of(&Memory::Kept { reserve, grants }).to_string();
         let missing = said(Grants::Missing);
         for why in ["granted nothing yet", "somebody removed it"] {
@@ -454,6 +648,6 @@ mod tests {
         assert_eq!(said(Grants::Torn(tear)), "the table of its grants is damaged");
         assert!(said(Grants::OtherBoot).contains("another boot"));
         assert!(said(Grants::OtherMemory).contains("a memory before this one"));
-        assert!(Forgot::of(&Memory::Founding).to_string().contains("remembers nothing"));
+        assert!(Forgot::of(&Memory::Lost).to_string().contains("remembers nothing"));
     }
 }

@@ -1,14 +1,15 @@
-//! Messages on their way out: those to one address share datagrams.
+//! Messages on their way out: those to one member or address share datagrams.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::thread;
 
-use tenure_core::nerio::Message;
 use tenure_core::nerio::wire::Packer;
+use tenure_core::nerio::{Checked, Message, To};
 
 use super::counters::Counters;
+use super::places::Places;
 use crate::clock;
 use crate::driver::Repeats;
 use crate::transport::Transport;
@@ -19,13 +20,15 @@ const SPARE: usize = 64;
 /// with those that come next.
 const HURRIED_MAX: usize = 4;
 
-/// Datagrams that are being filled: one for each address, in the order in which they were begun,
-/// which is the order in which they leave.
+/// Datagrams that are being filled: one for each member and each address, in the order in which
+/// they were begun, which is the order in which they leave.
 pub(super) struct Outbox {
     packer: Packer,
+    /// What datagrams call each member.
+    numbers: Vec<u8>,
     filling: Vec<Datagram>,
-    /// Where in `filling` that of an address is.
-    places: BTreeMap<SocketAddr, usize>,
+    /// Where in `filling` that of a recipient is.
+    places: BTreeMap<To, usize>,
     /// Empty buffers for reuse.
     spare: Vec<Vec<u8>>,
     repeats: Repeats,
@@ -34,7 +37,7 @@ pub(super) struct Outbox {
 }
 
 struct Datagram {
-    to: SocketAddr,
+    to: To,
     bytes: Vec<u8>,
     messages: usize,
     /// Whether it holds anything that somebody may be waiting for.
@@ -42,34 +45,38 @@ struct Datagram {
 }
 
 impl Outbox {
-    pub(super) fn new(packer: Packer) -> Self {
+    pub(super) fn new(packer: Packer, config: &Checked) -> Self {
+        let numbers = (0..config.members.len()).map(|member| config.number(member)).collect();
         let (filling, places, spare) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Self { packer, filling, places, spare, gives_way: false, repeats: Repeats::default() }
+        let repeats = Repeats::default();
+        Self { packer, numbers, filling, places, spare, gives_way: false, repeats }
     }
 
     /// Adds a message; sends the datagram before it if there is no room.
     pub(super) fn push(
         &mut self,
-        to: SocketAddr,
+        to: To,
         message: &Message,
-        transport: &mut impl Transport,
+        way: (&mut impl Transport, &mut Places),
         counters: &mut Counters,
     ) {
-        let Self { packer, filling, places, spare, repeats, .. } = self;
+        let Self { packer, numbers, filling, places, spare, repeats, .. } = self;
+        let number = match to {
+            To::Member(member) => numbers.get(member).copied().unwrap_or(0),
+            To::Address(_) => 0,
+        };
         let place = *places.entry(to).or_insert_with(|| {
-            filling.push(Datagram {
-                to,
-                bytes: begin(packer, spare),
-                messages: 0,
-                is_urgent: false,
-            });
+            let mut bytes = begin(packer, spare);
+            Packer::address(&mut bytes, number);
+            filling.push(Datagram { to, bytes, messages: 0, is_urgent: false });
             filling.len() - 1
         });
         let Some(datagram) = filling.get_mut(place) else { return };
         let Datagram { bytes, messages, is_urgent, .. } = datagram;
         if !packer.push(bytes, message) {
-            dispatch((to, bytes), transport, counters, repeats);
+            dispatch((to, bytes), way, counters, repeats);
             packer.restart(bytes);
+            Packer::address(bytes, number);
             let fits = packer.push(bytes, message);
             debug_assert!(fits, "every message fits into a datagram of its own: {message}");
         }
@@ -80,20 +87,24 @@ impl Outbox {
 
     /// Sends a few messages for which somebody may wait, and lets them have the processor before
     /// anything that nobody waits for follows with the next [`flush`](Self::flush).
-    pub(super) fn hurry(&mut self, transport: &mut impl Transport, counters: &mut Counters) {
+    pub(super) fn hurry(
+        &mut self,
+        way: (&mut impl Transport, &mut Places),
+        counters: &mut Counters,
+    ) {
         if self.filling.iter().map(|datagram| datagram.messages).sum::<usize>() > HURRIED_MAX {
             return;
         }
         if self.filling.iter().any(|datagram| !datagram.is_urgent) {
             let later = self.filling.extract_if(.., |datagram| !datagram.is_urgent).collect();
             let hurried = !self.filling.is_empty();
-            self.flush(transport, counters);
+            self.flush(way, counters);
             self.filling = later;
             let places = self.filling.iter().enumerate();
             self.places = places.map(|(place, datagram)| (datagram.to, place)).collect();
             self.gives_way |= hurried;
         } else {
-            self.flush(transport, counters);
+            self.flush(way, counters);
         }
     }
 
@@ -103,7 +114,11 @@ impl Outbox {
     }
 
     /// Sends everything.
-    pub(super) fn flush(&mut self, transport: &mut impl Transport, counters: &mut Counters) {
+    pub(super) fn flush(
+        &mut self,
+        (transport, members): (&mut impl Transport, &mut Places),
+        counters: &mut Counters,
+    ) {
         if self.filling.is_empty() {
             return;
         }
@@ -112,7 +127,7 @@ impl Outbox {
         }
         self.places.clear();
         for Datagram { to, bytes, .. } in self.filling.drain(..) {
-            dispatch((to, &bytes), transport, counters, &mut self.repeats);
+            dispatch((to, &bytes), (transport, members), counters, &mut self.repeats);
             if self.spare.len() < SPARE {
                 self.spare.push(bytes);
             }
@@ -123,10 +138,10 @@ impl Outbox {
     pub(super) fn introduce(
         &mut self,
         to: SocketAddr,
-        transport: &mut impl Transport,
+        way: (&mut impl Transport, &mut Places),
         counters: &mut Counters,
     ) {
-        dispatch((to, &self.packer.start()), transport, counters, &mut self.repeats);
+        dispatch((to.into(), &self.packer.start()), way, counters, &mut self.repeats);
     }
 }
 
@@ -140,21 +155,36 @@ fn begin(packer: &Packer, spare: &mut Vec<Vec<u8>>) -> Vec<u8> {
     }
 }
 
+/// Sends a datagram to where its recipient is now. What is for a member that is nowhere is lost, as
+/// on any way: it is sent again.
 fn dispatch(
-    (to, datagram): (SocketAddr, &[u8]),
-    transport: &mut impl Transport,
+    (to, datagram): (To, &[u8]),
+    (transport, members): (&mut impl Transport, &mut Places),
     counters: &mut Counters,
     repeats: &mut Repeats,
 ) {
-    match transport.send(to, datagram) {
+    let now = clock::now();
+    let address = match to {
+        To::Member(member) => members.address(now, member),
+        To::Address(address) => Some(address),
+    };
+    let Some(address) = address else {
+        counters.unsent += 1;
+        return;
+    };
+    match transport.send(address, datagram) {
         Ok(()) => counters.sent += 1,
         Err(error) => {
             counters.unsent += 1;
             // A buffer that is full for a moment is in the counters; it is sent again.
-            let lasts = error.kind() != io::ErrorKind::WouldBlock;
-            if lasts && repeats.is_new(clock::now(), "unsent", &to.to_string(), &error.to_string())
-            {
-                tracing::warn!(%to, %error, "datagrams cannot be sent");
+            if error.kind() == io::ErrorKind::WouldBlock {
+                return;
+            }
+            if let To::Member(member) = to {
+                members.refused(now, member);
+            }
+            if repeats.is_new(now, "unsent", &address.to_string(), &error.to_string()) {
+                tracing::warn!(to = %address, %error, "datagrams cannot be sent");
             }
         }
     }

@@ -6,23 +6,15 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::wire::{Dropped, Envelope, Packer, open};
-use tenure_core::nerio::{
-    Checked, Holder, Inc, List, Message, Query, Raising, Service, State, Who,
-};
-use tenure_core::{ElectionName, NodeName, Time};
-use tokio::net::UdpSocket;
+use tenure_core::nerio::{Checked, Holder, List, Message, Raising, Service, State};
+use tenure_core::{ElectionName, NodeName};
 
+use super::asker::Asker;
 use super::keys::Keys;
-use super::seal::{Authority, SEALED_MAX, Seal};
 use crate::clock;
 
 /// How many elections a survey looks at. A member that names more counts as silent.
-const ELECTIONS_MAX: usize = 100_000;
-/// What its questions are signed with.
-pub(super) const NAME: &str = "survey";
-/// How often a question is sent before its grantor counts as silent.
-const TRIES: u32 = 5;
+pub(super) const ELECTIONS_MAX: usize = 100_000;
 
 /// What the grantors of a cluster say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,6 +29,8 @@ pub struct Survey {
     pub raising: BTreeMap<NodeName, Raising>,
     /// The members that run with another configuration. They count as silent.
     pub differing: BTreeSet<NodeName>,
+    /// The members whose names give no address, with why. They count as silent.
+    pub unresolved: BTreeMap<NodeName, String>,
     config: Checked,
 }
 
@@ -47,6 +41,8 @@ pub struct Seen {
     pub states: BTreeMap<NodeName, Option<State>>,
     /// The members that run with another configuration. They count as silent.
     pub differing: BTreeSet<NodeName>,
+    /// The members whose names give no address, with why. They count as silent.
+    pub unresolved: BTreeMap<NodeName, String>,
 }
 
 /// Why it is not safe to restart another grantor now.
@@ -57,6 +53,16 @@ pub enum Unsafe {
     Silent {
         /// Which one.
         member: NodeName,
+    },
+    /// A grantor is nowhere to be found.
+    #[error("{member} is not found: {host} does not resolve ({error})")]
+    Unresolved {
+        /// Which one.
+        member: NodeName,
+        /// Its host and port in the list.
+        host: String,
+        /// Why.
+        error: String,
     },
     /// A grantor runs with another configuration.
     #[error("{member} runs with another configuration")]
@@ -150,8 +156,6 @@ pub enum Unsafe {
     Lost {
         /// Which ones.
         lost: Vec<NodeName>,
-        /// Whether one of them knows of a leadership: then it is not the first start.
-        led: bool,
     },
 }
 
@@ -166,29 +170,35 @@ impl Unsafe {
     #[must_use]
     pub fn fix(&self) -> String {
         match self {
-            Self::Silent { member } => format!("start {member}, or look at the way to it"),
+            Self::Silent { member } => format!(
+                "start {member}, or look at the way to it, and at its log: it answers nobody whose \
+                 key it does not accept"
+            ),
+            Self::Unresolved { host, .. } => {
+                format!("correct {host} in members, or see to its DNS record")
+            }
             Self::Differs { member } => format!(
                 "give {member} and this command the same cluster, members, quorums and drift"
             ),
             Self::NotServing { member, service } => match service {
                 Service::Quarantine { .. } | Service::Serving => "wait until then".to_owned(),
-                Service::Recovering { led } => {
-                    let first = match led {
-                        true => "it is not the first start of the cluster, so leave --new out",
-                        false => {
-                            "if this is the first start of the cluster, start it again with --new"
-                        }
-                    };
-                    format!("see that a full quorum of the nodes beside {member} serves; {first}")
+                Service::Recovering { known: true } => {
+                    format!("see that a full quorum of the nodes beside {member} serves")
                 }
+                Service::Recovering { known: false } => {
+                    "see that all nodes are there: a new cluster is founded by all of them"
+                        .to_owned()
+                }
+                Service::Replaced => format!(
+                    "if an old directory was put back, stop {member}, move that directory away, \
+                     and start it with the later one, or, if that is gone, with an empty one; if \
+                     two processes are {member}, stop the one with the old directory"
+                ),
                 Service::Starting => {
                     format!(
                         "wait: that takes milliseconds; if it lasts, look at the disk of {member}"
                     )
                 }
-                Service::Founding => format!(
-                    "start the others, too: a full quorum of the nodes beside {member} must answer"
-                ),
                 Service::Failing => {
                     format!(
                         "make room in the state directory of {member} (1 MiB is enough), mend its \
@@ -207,15 +217,12 @@ impl Unsafe {
                 Span(*lease)
             ),
             Self::Ending { .. } | Self::Later { .. } => "wait until then".to_owned(),
-            Self::Lost { led: true, .. } => "it is not the first start of the cluster, so leave \
-                                             --new out: if what is lost cannot be brought back, \
-                                             begin anew as docs/operations.md says under \"Too \
-                                             many lost directories\""
-                .to_owned(),
-            Self::Lost { .. } => "if this is the first start of the cluster, start these nodes \
-                                  again with --new; if not, begin it anew as docs/operations.md \
-                                  says under \"Too many lost directories\""
-                .to_owned(),
+            Self::Lost { .. } => {
+                "if what is lost cannot be brought back, stop all, and run tenure \
+                                  node recover as docs/operations.md says under \"Too many lost \
+                                  directories\""
+                    .to_owned()
+            }
         }
     }
 
@@ -257,13 +264,15 @@ impl fmt::Display for Does {
                 write!(f, "grants nothing for {left} more, until leases that it may have given end")
             }
             Service::Recovering { .. } => {
-                f.write_str("has no memory, lost or never had, and reads the fences of the others")
+                f.write_str("has no memory, lost or never had, and asks the others")
             }
             Service::Failing => f.write_str("is unable to write its state directory"),
             Service::Starting => {
                 f.write_str("starts, and waits for the first write to its state directory")
             }
-            Service::Founding => f.write_str("asks the others whether this is the first start"),
+            Service::Replaced => {
+                f.write_str("has an old state directory: the others know a later one of it")
+            }
         }
     }
 }
@@ -281,6 +290,19 @@ impl fmt::Display for Span {
 }
 
 impl Survey {
+    /// Why nothing is heard of `member`.
+    #[must_use]
+    pub fn silent(&self, member: &NodeName) -> Unsafe {
+        let place = self.config.position(member).map(|nth| &self.config.members[nth].address);
+        let member = member.clone();
+        match (place, self.unresolved.get(&member)) {
+            (Some(host), Some(error)) => {
+                Unsafe::Unresolved { member, host: host.to_string(), error: error.clone() }
+            }
+            _ => Unsafe::Silent { member },
+        }
+    }
+
     /// Why restarting another grantor now could cost a leadership; `None` if it could not:
     /// every grantor serves, and every leader has its latest lease from all of them.
     ///
@@ -296,7 +318,7 @@ impl Survey {
                 None if self.differing.contains(member) => {
                     return Some(Unsafe::Differs { member: member.clone() });
                 }
-                None => return Some(Unsafe::Silent { member: member.clone() }),
+                None => return Some(self.silent(member)),
                 Some(Service::Serving) => {}
                 Some(service) => {
                     return Some(Unsafe::NotServing { member: member.clone(), service });
@@ -308,20 +330,22 @@ impl Survey {
             .find_map(|(election, grants)| self.unrenewed(election, grants, before))
     }
 
-    /// Those that lost their memory, if the rest is no quorum: each of them needs one of others.
+    /// Those that lost their memory, if they are a quorum: what they granted may be known to nobody
+    /// else. Unless nobody remembers anything, and all found the cluster.
     /// One that does not answer may have its memory, and one that waits for old leases, too.
     fn lost(&self) -> Option<Unsafe> {
         let is_lost = |name: &&NodeName| {
             matches!(self.members.get(*name), Some(Some(Service::Recovering { .. })))
         };
-        let led = Some(Service::Recovering { led: true });
-        let led = self.members.values().any(|service| *service == led);
+        let remembers = |service: &Service| {
+            !matches!(service, Service::Recovering { known: false } | Service::Starting)
+        };
+        let known = self.members.values().flatten().any(remembers);
         let lost: Vec<_> =
             self.config.members.iter().map(|member| &member.name).filter(is_lost).collect();
         let positions = lost.iter().filter_map(|name| self.config.position(name)).collect();
-        let quorums = &self.config.quorums;
-        let never = !lost.is_empty() && !quorums.is_quorum(quorums.everyone().minus(positions));
-        never.then(|| Unsafe::Lost { lost: lost.into_iter().cloned().collect(), led })
+        let never = self.config.quorums.is_quorum(positions);
+        (never && known).then(|| Unsafe::Lost { lost: lost.into_iter().cloned().collect() })
     }
 
     /// The member that lags behind the newest grant to the leader, if there is one.
@@ -390,7 +414,7 @@ pub async fn survey(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> 
         let service = loop {
             let start = clock::now();
             let question = Message::List(List { start, after: after.clone() });
-            let listed = asker.ask(member.address, &question, |message| match message {
+            let listed = asker.ask(member, &question, |message| match message {
                 Message::Listed(listed) if listed.start == start => Some(listed),
                 _ => None,
             });
@@ -417,7 +441,7 @@ pub async fn survey(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> 
             else {
                 continue;
             };
-            let Some(state) = asker.state(member.address, &name).await? else {
+            let Some(state) = asker.state(member, &name).await? else {
                 *known = None;
                 continue;
             };
@@ -429,8 +453,9 @@ pub async fn survey(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> 
         }
         elections.insert(name, holders);
     }
-    let differing = asker.differing(config);
-    Ok(Survey { members, elections, longest, raising, differing, config: config.clone() })
+    let (differing, unresolved, config) =
+        (asker.differing(), asker.all_unresolved(), config.clone());
+    Ok(Survey { members, elections, longest, raising, differing, unresolved, config })
 }
 
 /// Asks every member what it knows of one election, from a socket of its own on `from`. Takes a
@@ -445,148 +470,20 @@ pub async fn ask(
     let mut asker = Asker::new(config, keys, from).await?;
     let mut states = BTreeMap::new();
     for member in &config.members {
-        let state = asker.state(member.address, election).await.ok().flatten();
+        let state = asker.state(member, election).await.ok().flatten();
         states.insert(member.name.clone(), state);
     }
-    Ok(Seen { states, differing: asker.differing(config) })
-}
-
-struct Asker {
-    socket: UdpSocket,
-    packer: Packer,
-    digest: u64,
-    patience: Duration,
-    /// Who was asked, and answered with another digest.
-    differing: BTreeSet<SocketAddr>,
-    seal: Option<Seal>,
-}
-
-impl Asker {
-    async fn new(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> io::Result<Self> {
-        let seal = keys.map(|keys| Seal::new(keys.clone(), config)).transpose();
-        let seal = seal.map_err(io::Error::other)?;
-        let inc = match &seal {
-            Some(seal) => seal.inc(),
-            None => Inc(crate::entropy::number().map_err(io::Error::other)?),
-        };
-        let name = NodeName::new(NAME).map_err(io::Error::other)?;
-        let who = Who { name, inc };
-        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
-        let patience = (config.round_trip * 4).max(Duration::from_millis(50));
-        let socket = UdpSocket::bind(from).await?;
-        let (digest, differing) = (config.digest(), BTreeSet::new());
-        Ok(Self { socket, packer, digest, patience, differing, seal })
-    }
-
-    /// Sends a question until an answer from that address passes `read`, or gives up.
-    async fn ask<T>(
-        &mut self,
-        to: SocketAddr,
-        question: &Message,
-        read: impl Fn(Message) -> Option<T>,
-    ) -> io::Result<Option<T>> {
-        let mut datagram = self.packer.start();
-        self.packer.push(&mut datagram, question);
-        for _ in 0..TRIES {
-            self.send(to, &datagram).await?;
-            let answer = tokio::time::timeout(self.patience, self.answer(to, &read)).await;
-            if let Ok(answer) = answer {
-                return answer.map(Some);
-            }
-        }
-        Ok(None)
-    }
-
-    /// Sends a datagram, sealed if there are keys.
-    async fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
-        let Some(seal) = &mut self.seal else {
-            return self.socket.send_to(datagram, to).await.map(drop);
-        };
-        let mut sealed = Vec::new();
-        seal.outgoing(clock::now(), to, datagram, |to, bytes| {
-            sealed.push((to, bytes.to_vec()));
-            Ok(())
-        })?;
-        self.send_all(sealed).await
-    }
-
-    async fn send_all(&self, sealed: Vec<(SocketAddr, Vec<u8>)>) -> io::Result<()> {
-        for (to, bytes) in sealed {
-            self.socket.send_to(&bytes, to).await?;
-        }
-        Ok(())
-    }
-
-    async fn answer<T>(
-        &mut self,
-        to: SocketAddr,
-        read: impl Fn(Message) -> Option<T>,
-    ) -> io::Result<T> {
-        let mut buffer = [0; SEALED_MAX + 1];
-        loop {
-            let (length, from) = self.socket.recv_from(&mut buffer).await?;
-            if from != to {
-                continue;
-            }
-            let Some(datagram) = self.unseal(from, &mut buffer[..length]).await? else { continue };
-            let messages = match open(self.digest, 0, datagram) {
-                Ok((_, messages)) => messages,
-                Err(dropped) => {
-                    if let Dropped::Digest(_) = dropped {
-                        self.differing.insert(from);
-                    }
-                    continue;
-                }
-            };
-            if let Some(answer) = messages.filter_map(Result::ok).find_map(&read) {
-                return Ok(answer);
-            }
-        }
-    }
-
-    /// What a member at `from` sent, if it is to be read. What waited for a welcome is sent.
-    async fn unseal<'a>(
-        &mut self,
-        from: SocketAddr,
-        datagram: &'a mut [u8],
-    ) -> io::Result<Option<&'a [u8]>> {
-        let Some(seal) = &mut self.seal else { return Ok(Some(datagram)) };
-        let mut sealed = Vec::new();
-        let opened = seal.incoming(clock::now(), from, datagram, |to, bytes| {
-            sealed.push((to, bytes.to_vec()));
-            Ok(())
-        });
-        let opened = opened.ok().flatten();
-        self.send_all(sealed).await?;
-        Ok(opened.filter(|by| by.authority == Authority::Cluster).map(|opened| opened.plain))
-    }
-
-    async fn state(
-        &mut self,
-        to: SocketAddr,
-        election: &ElectionName,
-    ) -> io::Result<Option<State>> {
-        let start: Time = clock::now();
-        let question = Message::Query(Query { election: election.clone(), start });
-        let state = self.ask(to, &question, |message| match message {
-            Message::State(state) if state.start == start => Some(state),
-            _ => None,
-        });
-        state.await
-    }
-
-    fn differing(&self, config: &Checked) -> BTreeSet<NodeName> {
-        let members = config.members.iter();
-        let differing = members.filter(|member| self.differing.contains(&member.address));
-        differing.map(|member| member.name.clone()).collect()
-    }
+    Ok(Seen { states, differing: asker.differing(), unresolved: asker.all_unresolved() })
 }
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::nerio::wire::DATAGRAM_MAX;
-    use tenure_core::nerio::{Config, Listed, Member};
+    use tenure_core::Time;
+    use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
+    use tenure_core::nerio::{Config, Inc, Listed, Member, Who};
+    use tokio::net::UdpSocket;
 
+    use super::super::asker::TRIES;
     use super::*;
 
     fn holder(who: &str, start: u64) -> Holder {
@@ -612,9 +509,9 @@ mod tests {
     /// Three members that serve, and what they hold of one election.
     fn survey_of(grants: [Option<Holder>; 3]) -> Survey {
         let names = ["a", "b", "c"].map(name);
-        let member = |name: &NodeName| Member {
-            name: name.clone(),
-            address: ([127, 0, 0, 1], u16::from(name.as_str().as_bytes()[0])).into(),
+        let member = |name: &NodeName| {
+            let address = ([127, 0, 0, 1], u16::from(name.as_str().as_bytes()[0])).into();
+            Member::at(name.clone(), address)
         };
         let config = Config::new("x".parse().unwrap(), names.iter().map(member).collect());
         Survey {
@@ -623,6 +520,7 @@ mod tests {
             longest: BTreeMap::new(),
             raising: BTreeMap::new(),
             differing: BTreeSet::new(),
+            unresolved: BTreeMap::new(),
             config: config.check().unwrap(),
         }
     }
@@ -749,27 +647,24 @@ mod tests {
 
     /// Each of two that lost their memory waits for the other one, for good.
     #[test]
-    fn two_of_three_without_memory_never_grant_again() {
+    fn two_of_three_without_the_memory_of_the_third_never_grant_again() {
         let mut survey = survey_of([None, None, None]);
         let mut set = |member, service| {
             survey.members.insert(name(member), service);
             survey.obstacle(None).unwrap()
         };
-        let lost = Some(Service::Recovering { led: false });
-        assert!(!set("a", lost).is_for_ever(), "two are left to read from");
-        let why = set("b", lost);
+        let empty = Some(Service::Recovering { known: false });
+        assert!(!set("a", empty).is_for_ever(), "two are left to read from");
+        let why = set("b", empty);
         assert_eq!(
             why.to_string(),
             "a, b lost the memory or never had one, and the other nodes are no quorum to read the \
              fences from: none of these ever grants again"
         );
-        assert!(why.is_for_ever() && why.fix().contains("--new"), "{}", why.fix());
-        assert!(set("c", None).is_for_ever(), "whether the third answers or not");
-        assert!(!set("b", Some(Service::Founding)).is_for_ever(), "--new may end it");
-        // Once one of them has heard of a leadership, none is told to begin anew.
-        let why = set("b", Some(Service::Recovering { led: true }));
-        assert!(why.is_for_ever() && !why.fix().contains("with --new"), "{}", why.fix());
-        assert!(why.fix().contains("leave --new out"), "{}", why.fix());
+        assert!(why.is_for_ever(), "{}", why.fix());
+        assert!(!set("c", None).is_for_ever(), "c may be as empty: all of them are new");
+        let known = Some(Service::Recovering { known: true });
+        assert!(set("b", known).is_for_ever(), "c has answered b that it remembers");
     }
 
     /// It may have its memory: nothing is said of one that was lost, and of `--new`.
@@ -786,7 +681,7 @@ mod tests {
     /// What a made-up member answers to the nth question; after as many it is silent.
     async fn look_at(answers: impl Fn(u64, Message) -> Option<Message>) -> (Survey, u64) {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        let member = Member { name: name("a"), address: socket.local_addr().unwrap() };
+        let member = Member::at(name("a"), socket.local_addr().unwrap());
         let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
         let digest = config.digest();
         let mut questions = 0;

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -74,6 +74,8 @@ pub struct Directory {
     own: FileId,
     /// The file that is locked, and those that hold the memory, once each was found or written.
     in_use: Mutex<BTreeMap<String, InUse>>,
+    /// Why files were removed by this process, by their names.
+    removed: Mutex<BTreeMap<String, String>>,
     disk: Arc<dyn Disk>,
 }
 
@@ -139,7 +141,8 @@ impl Directory {
         let stat = rustix::fs::fstat(&fd)
             .map_err(|errno| StateError::io("open state directory", path, errno))?;
         let (path, own, in_use) = (path.to_owned(), file_id(&stat), Mutex::default());
-        Ok(Self { fd, path, layout, held: None, own, in_use, disk })
+        let removed = Mutex::default();
+        Ok(Self { fd, path, layout, held: None, own, in_use, removed, disk })
     }
 
     fn refuse_foreign(&self) -> Result<(), StateError> {
@@ -250,38 +253,86 @@ impl Directory {
     }
 
     /// Whether the next start would find this directory, and in it those of the files in use that
-    /// are `wanted`. One system call for it and one for each of them, which every grant can afford.
+    /// are `wanted`. One system call for it and one for each of them, along their paths.
     pub fn check(&self, wanted: impl Fn(&str) -> bool) -> Result<(), WriteError> {
         // What is in a directory says nothing of its length.
         let own = InUse { own: Whole { id: self.own, bytes: 0 }, next: None };
-        self.same(&self.path, own, rustix::fs::stat(&self.path))?;
-        let in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut files = in_use.iter().filter(|(name, _)| wanted(name));
-        files.try_for_each(|(name, own)| {
+        self.same(|| self.path.clone(), own, rustix::fs::stat(&self.path))?;
+        let in_use = self.in_use().clone();
+        in_use.keys().filter(|name| wanted(name)).try_for_each(|name| self.check_file(name))
+    }
+
+    /// The same of one file that is in use: one system call, in a directory that is open.
+    pub fn check_file(&self, name: &str) -> Result<(), WriteError> {
+        // No lock is held meanwhile: a disk that hangs must not keep another thread from its own.
+        let look = || {
+            let known = self.in_use().get(name).copied();
             let there = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW);
-            self.same(&self.at(name), *own, there)
-        })
+            let is_gone = there.as_ref().is_err_and(|errno| *errno == Errno::NOENT);
+            let same = known.map_or(Ok(()), |known| self.same(|| self.at(name), known, there));
+            same.map_err(|lost| if is_gone { self.why_removed(name).unwrap_or(lost) } else { lost })
+        };
+        // Another thread may have put a new one there between the two.
+        look().or_else(|_| look())
+    }
+
+    /// Whether the open `file` is the one that is in use under `name`, and no shorter than it was,
+    /// wherever the name leads: one system call.
+    pub fn is_whole(&self, name: &str, file: &File) -> bool {
+        let known = self.in_use().get(name).map(|known| known.own);
+        let there = rustix::fs::fstat(file).map(|stat| Whole::of(&stat));
+        known
+            .zip(there.ok())
+            .is_some_and(|(known, there)| known.id == there.id && known.bytes <= there.bytes)
+    }
+
+    /// Takes the name from what is found under it, where that is not what was written: the next
+    /// start must not believe it. Not where anything else is missing, as the lock: then another
+    /// process may have put it there for itself.
+    pub fn distrust(&self, name: &str) {
+        if self.check(|file| file != name).is_err() {
+            return;
+        }
+        let Err(WriteError::Lost { loss, .. }) = self.check_file(name) else { return };
+        if !matches!(loss, PathLoss::Replaced { .. } | PathLoss::CutOff { .. }) {
+            return;
+        }
+        if rustix::fs::unlinkat(&self.fd, name, AtFlags::empty()).is_ok() {
+            let mut removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
+            removed.insert(name.to_owned(), loss.to_string());
+        }
+    }
+
+    /// That this process has removed it, if that is so.
+    fn why_removed(&self, name: &str) -> Option<WriteError> {
+        let removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
+        let loss = PathLoss::Removed { why: removed.get(name)?.clone() };
+        let (path, caution) = (self.path.clone(), self.layout.caution);
+        Some(WriteError::Lost { path, loss, caution })
+    }
+
+    fn in_use(&self) -> MutexGuard<'_, BTreeMap<String, InUse>> {
+        self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn same(
         &self,
-        path: &Path,
+        path: impl Fn() -> PathBuf,
         in_use: InUse,
         there: rustix::io::Result<Stat>,
     ) -> Result<(), WriteError> {
         let loss = match there.map(|there| Whole::of(&there)) {
             Ok(there) => {
-                let path = path.to_owned();
                 let mut known = [Some(in_use.own), in_use.next].into_iter().flatten();
                 match known.find(|known| known.id == there.id) {
                     Some(known) if there.bytes >= known.bytes => return Ok(()),
                     Some(Whole { bytes, .. }) => {
-                        PathLoss::CutOff { path, bytes: there.bytes, before: bytes }
+                        PathLoss::CutOff { path: path(), bytes: there.bytes, before: bytes }
                     }
-                    None => PathLoss::Replaced { path },
+                    None => PathLoss::Replaced { path: path() },
                 }
             }
-            Err(errno) => PathLoss::Missing { path: path.to_owned(), source: errno.into() },
+            Err(errno) => PathLoss::Missing { path: path(), source: errno.into() },
         };
         Err(WriteError::Lost { path: self.path.clone(), loss, caution: self.layout.caution })
     }
@@ -289,7 +340,7 @@ impl Directory {
     /// From now on `file` must be what is found under `name`, and no shorter than it is.
     pub fn remember(&self, name: &str, file: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(file)?;
-        let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut in_use = self.in_use();
         in_use.insert(name.to_owned(), InUse { own: Whole::of(&stat), next: None });
         Ok(())
     }
@@ -299,7 +350,7 @@ impl Directory {
     /// that hangs in the disk must not keep the driver from its own check.
     fn expect(&self, name: &str, file: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(file)?;
-        let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut in_use = self.in_use();
         if let Some(in_use) = in_use.get_mut(name) {
             in_use.next = Some(Whole::of(&stat));
         }

@@ -6,7 +6,6 @@
 //! refused.
 
 use std::io::Read;
-use std::marker::PhantomData;
 
 use rustix::fs::OFlags;
 use serde::Serialize;
@@ -15,6 +14,9 @@ use serde::de::DeserializeOwned;
 use super::directory::Directory;
 use super::error::{Damage, StateError, WriteError};
 use super::sealed::{Format, Refusal};
+
+/// What the body of a format before the newest holds, if it is one.
+pub type Older<T> = fn(&[u8]) -> Option<T>;
 
 /// A file that holds one `T`, in postcard's encoding.
 #[derive(Debug)]
@@ -25,14 +27,21 @@ pub struct Document<T> {
     pub format: Format,
     /// No document takes more bytes: what is longer was not written by us.
     pub bytes_max: u64,
-    content: PhantomData<fn() -> T>,
+    /// Reads the content of a format before the newest, if that is encoded in another way.
+    older: Option<Older<T>>,
 }
 
 impl<T: Serialize + DeserializeOwned> Document<T> {
     /// A document of this name and format.
     #[must_use]
     pub const fn new(name: &'static str, format: Format, bytes_max: u64) -> Self {
-        Self { name, format, bytes_max, content: PhantomData }
+        Self { name, format, bytes_max, older: None }
+    }
+
+    /// The same, which reads the body of a format before the newest with this.
+    #[must_use]
+    pub const fn with_older(self, older: Older<T>) -> Self {
+        Self { older: Some(older), ..self }
     }
 
     /// What `directory` holds; `None` if it has no such document.
@@ -76,10 +85,19 @@ impl<T: Serialize + DeserializeOwned> Document<T> {
             let (bytes, expected) = (bytes.len() as u64, took as u64);
             return Err(Refusal::Damaged(Damage::Length { bytes, expected }));
         }
-        match postcard::take_from_bytes(body) {
-            Ok((content, [])) => Ok(content),
-            _ => Err(Refusal::Damaged(Damage::Content)),
-        }
+        let content = match self.older.filter(|_| self.format.is_older(bytes)) {
+            Some(older) => older(body),
+            None => whole(body),
+        };
+        content.ok_or(Refusal::Damaged(Damage::Content))
+    }
+}
+
+/// What is encoded in these bytes, and in all of them.
+pub fn whole<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
+    match postcard::take_from_bytes(body) {
+        Ok((content, [])) => Some(content),
+        _ => None,
     }
 }
 

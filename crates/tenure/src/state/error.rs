@@ -181,8 +181,7 @@ pub enum WriteError {
     /// What was written is out of the next start's reach: the directory, or a file in it, has lost
     /// its name. Until it has it again nothing is written.
     #[error(
-        "state directory {path} is lost: {loss}; put it back as it was, or start this node \
-         again{caution}"
+        "state directory {path} is lost: {loss}; {}start this node again{caution}", loss.cure()
     )]
     Lost {
         /// The directory.
@@ -211,6 +210,12 @@ pub enum PathLoss {
         /// The directory, or a file in it.
         path: PathBuf,
     },
+    /// A file that was not the one that was written, or not all of it, was removed.
+    #[error("{why}; this node has removed it, so that no start believes it")]
+    Removed {
+        /// What was found before.
+        why: String,
+    },
     /// A file is shorter than it was written.
     #[error("{path} was cut off: it has {bytes} bytes, and had {before}")]
     CutOff {
@@ -221,6 +226,18 @@ pub enum PathLoss {
         /// How many it had.
         before: u64,
     },
+}
+
+impl PathLoss {
+    /// What may be done instead of a start, as the beginning of a sentence that goes on with it.
+    const fn cure(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } | Self::Replaced { .. } => {
+                "put the same one back, never a copy, or "
+            }
+            Self::Removed { .. } | Self::CutOff { .. } => "",
+        }
+    }
 }
 
 /// How a file of ours differs from what we wrote.

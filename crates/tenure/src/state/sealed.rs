@@ -70,6 +70,12 @@ impl Format {
         bytes
     }
 
+    /// Whether `bytes` say that they have a format before the newest.
+    #[must_use]
+    pub fn is_older(&self, bytes: &[u8]) -> bool {
+        word(bytes, 8).is_some_and(|format| format < self.newest)
+    }
+
     /// The body of what `bytes` begin with, and how many of them it took.
     pub fn open<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], usize), Refusal> {
         let magic = &self.magic;

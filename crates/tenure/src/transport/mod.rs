@@ -6,6 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
+pub(crate) use udp::{Families, open};
 pub use udp::{Udp, UdpError};
 
 /// An unreliable way to send datagrams: they may be lost, delayed, repeated and reordered.

@@ -1,7 +1,7 @@
 //! Plain UDP.
 
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::task::{Context, Poll};
 
 use socket2::{Domain, Protocol, Socket, Type};
@@ -21,6 +21,61 @@ pub struct Udp {
     socket: UdpSocket,
     watched: Option<Watched<UdpSocket>>,
     address: SocketAddr,
+    families: Families,
+}
+
+/// Which addresses a socket knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Families {
+    /// Those of its own family.
+    One,
+    /// Both: an IPv4 address goes in and out as an IPv6 address that stands for it.
+    Both,
+}
+
+impl Families {
+    /// How the socket calls `address`.
+    pub(crate) fn outward(self, address: SocketAddr) -> SocketAddr {
+        match (self, address) {
+            (Self::Both, SocketAddr::V4(at)) => (at.ip().to_ipv6_mapped(), at.port()).into(),
+            _ => address,
+        }
+    }
+
+    /// How everybody else calls it.
+    pub(crate) fn inward(self, address: SocketAddr) -> SocketAddr {
+        match (self, address.ip().to_canonical()) {
+            (Self::Both, IpAddr::V4(ip)) => (ip, address.port()).into(),
+            _ => address,
+        }
+    }
+}
+
+/// Opens a socket. One on the unspecified IPv6 address knows both families; where there is no
+/// IPv6, it is one on the unspecified IPv4 address.
+pub(crate) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Families)> {
+    let any = address.is_ipv6() && address.ip().is_unspecified();
+    let open = |address: SocketAddr| -> io::Result<UdpSocket> {
+        let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+        socket.set_nonblocking(true)?;
+        if address.is_ipv6() && any {
+            socket.set_only_v6(false)?;
+        }
+        // Best effort: a smaller buffer loses bursts, and what is lost is sent again.
+        let _ = socket.set_recv_buffer_size(BUFFER);
+        let _ = socket.set_send_buffer_size(BUFFER);
+        socket.bind(&address.into())?;
+        Ok(UdpSocket::from(socket))
+    };
+    match open(address) {
+        Ok(socket) => Ok((socket, if any { Families::Both } else { Families::One })),
+        Err(error) if any && error.kind() != io::ErrorKind::AddrInUse => {
+            let four = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
+            // What was asked for says more than what was tried instead.
+            open(four).map(|socket| (socket, Families::One)).map_err(|_| error)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Why there is no socket.
@@ -29,9 +84,9 @@ pub enum UdpError {
     /// Datagrams are not authenticated: anybody who can reach the address could end and win
     /// leaderships.
     #[error(
-        "{address} is not a loopback address, and there are no keys: anybody who can send to it \
-         could end leaderships and win elections; give keys, or allow it with insecure_any_address \
-         where nobody else can"
+        "{address} is not a loopback address, and there are no keys, or they accept what is not \
+         sealed: anybody who can send to it could end leaderships and win elections; give keys \
+         that do not, or allow it with insecure_any_address where nobody else can"
     )]
     NotLoopback {
         /// The address asked for.
@@ -56,30 +111,23 @@ pub enum UdpError {
 impl Udp {
     /// A socket on `address`, which must be a loopback address. Port 0 takes any.
     pub fn loopback(address: SocketAddr) -> Result<Self, UdpError> {
-        if !address.ip().is_loopback() {
+        if !address.ip().to_canonical().is_loopback() {
             return Err(UdpError::NotLoopback { address });
         }
         Self::any(address)
     }
 
     /// A socket on any address: for datagrams that are sealed, or where everybody who can send to
-    /// it is trusted.
+    /// it is trusted. On `[::]` it speaks IPv4, too.
     pub fn any(address: SocketAddr) -> Result<Self, UdpError> {
         let refused = |source: io::Error| match source.kind() {
             io::ErrorKind::AddrInUse => UdpError::InUse { address },
             _ => UdpError::Bind { address, source },
         };
         let open = || {
-            let domain = Domain::for_address(address);
-            let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
-            socket.set_nonblocking(true)?;
-            // Best effort: a smaller buffer loses bursts, and what is lost is sent again.
-            let _ = socket.set_recv_buffer_size(BUFFER);
-            let _ = socket.set_send_buffer_size(BUFFER);
-            socket.bind(&address.into())?;
-            let socket = UdpSocket::from(socket);
+            let (socket, families) = open(address)?;
             let address = socket.local_addr()?;
-            Ok(Self { socket, watched: None, address })
+            Ok(Self { socket, watched: None, address, families })
         };
         open().map_err(refused)
     }
@@ -99,7 +147,7 @@ impl Transport for Udp {
     }
 
     fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
-        self.socket.send_to(datagram, to).map(drop)
+        self.socket.send_to(datagram, self.families.outward(to)).map(drop)
     }
 
     fn poll_receive(
@@ -107,7 +155,9 @@ impl Transport for Udp {
         context: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<(usize, SocketAddr)>> {
-        self.watched()?.poll_read(context, |socket| socket.recv_from(buffer))
+        let families = self.families;
+        let received = self.watched()?.poll_read(context, |socket| socket.recv_from(buffer));
+        received.map_ok(|(length, from)| (length, families.inward(from)))
     }
 }
 
@@ -122,6 +172,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_socket_on_the_unspecified_ipv6_address_speaks_both() {
+        let mut udp = Udp::any("[::]:0".parse().unwrap()).unwrap();
+        let port = udp.local_address().port();
+        for near in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(other) = UdpSocket::bind(near) else {
+                assert!(near.starts_with('['), "there is no IPv6 on this machine");
+                continue;
+            };
+            let at = other.local_addr().unwrap();
+            udp.send(at, b"there").unwrap();
+            let (_, from) = other.recv_from(&mut [0; 8]).unwrap();
+            assert_eq!((from.ip(), from.port()), (at.ip(), port));
+            other.send_to(b"back", from).unwrap();
+            let mut buffer = [0; 8];
+            let came = loop {
+                match udp.socket.recv_from(&mut buffer) {
+                    Ok((_, from)) => break udp.families.inward(from),
+                    Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+                }
+                thread::yield_now();
+            };
+            assert_eq!(came, at, "as others call it");
+        }
+    }
+
+    #[test]
     fn what_goes_out_wakes_nobody() {
         const SENT: u32 = 50;
         const PATIENCE: Duration = Duration::from_secs(60);
@@ -129,7 +205,12 @@ mod tests {
         let mut udp = Udp::loopback(any).unwrap();
         let (address, other) = (udp.local_address(), UdpSocket::bind(any).unwrap());
         other.set_read_timeout(Some(PATIENCE)).unwrap();
-        let mut sender = Udp { socket: udp.socket.try_clone().unwrap(), watched: None, address };
+        let mut sender = Udp {
+            socket: udp.socket.try_clone().unwrap(),
+            watched: None,
+            address,
+            families: Families::One,
+        };
         let woken = Arc::new(AtomicU32::new(0));
         let count = Arc::clone(&woken);
         let runtime = tokio::runtime::Builder::new_current_thread()

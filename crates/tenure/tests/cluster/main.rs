@@ -5,6 +5,8 @@
 mod agree;
 mod handles;
 mod lead;
+mod lists;
+mod orders;
 mod overload;
 mod restart;
 mod sealed;

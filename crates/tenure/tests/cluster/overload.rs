@@ -13,7 +13,9 @@ use tenure::nerio::Node;
 use tenure::transport::{Transport, Udp};
 use tenure_core::ElectionName;
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer};
-use tenure_core::nerio::{Checked, Inc, List, Message, Query, Verify, Who};
+use tenure_core::nerio::{
+    Candidates, Checked, Elections, Inc, List, Message, Query, Verify, Which, Who,
+};
 
 use crate::setup::{candidate, config, grantors, soon};
 
@@ -121,9 +123,12 @@ async fn an_honest_overload_stops_no_timer() {
     let start = clock::now();
     let query = Message::Query(Query { election: name.clone(), start });
     let list = Message::List(List { start, after: None });
+    let elections = Message::Elections(Elections { start, which: Which::All, after: None });
+    let of = name.clone();
+    let candidates = Message::Candidates(Candidates { election: of, start, after: None });
     let verify = Message::Verify(Verify { election: name, start });
     let mut asked: Vec<_> = nodes.iter().map(|node| (node.address(), query.clone())).collect();
-    asked.push((nodes[0].address(), list));
+    asked.extend([list, elections, candidates].map(|asked| (nodes[0].address(), asked)));
     asked.extend([(one.address(), verify.clone()), (two.address(), verify)]);
     let askers = Askers::start(&config, &asked);
 

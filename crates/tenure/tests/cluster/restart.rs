@@ -104,3 +104,27 @@ async fn a_directory_that_is_moved_away_is_noticed_and_taken_again() {
     while soon(notices.recv()).await.unwrap() != Notice::DiskMended {}
     assert_eq!(soon(a.service()).await, Some(Service::Serving));
 }
+
+/// It is whole in the memory of the process, and no grant is written before it is there again.
+#[tokio::test]
+async fn an_identity_that_is_removed_under_a_leader_is_written_anew() {
+    let config = config();
+    let parent = tempfile::tempdir().unwrap();
+    let a = grantor(&config, "a", directory(parent.path(), "a", Opening::New));
+    let b = grantor(&config, "b", Storage::Memory { opening: Opening::New });
+    for node in [&a, &b] {
+        let mut notices = node.notices();
+        while soon(node.service()).await != Some(Service::Serving) {
+            soon(notices.recv()).await.unwrap();
+        }
+    }
+    let leader = candidate(&config, "leader");
+    let _leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
+    let mut notices = a.notices();
+    let identity = parent.path().join("a/identity");
+    std::fs::remove_file(&identity).unwrap();
+    while !matches!(soon(notices.recv()).await.unwrap(), Notice::DiskFailed { .. }) {}
+    while soon(notices.recv()).await.unwrap() != Notice::DiskMended {}
+    assert!(identity.exists());
+    assert_eq!(soon(a.service()).await, Some(Service::Serving));
+}

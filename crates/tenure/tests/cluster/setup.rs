@@ -30,7 +30,7 @@ pub(crate) fn free_addresses(count: usize) -> Vec<SocketAddr> {
 /// some seconds.
 pub(crate) fn config() -> Checked {
     let members = ["a", "b", "c"].into_iter().zip(free_addresses(3));
-    let members = members.map(|(name, address)| Member { name: name.parse().unwrap(), address });
+    let members = members.map(|(name, address)| Member::at(name.parse().unwrap(), address));
     let mut config =
         Config::new("test".parse().unwrap(), members.collect()).with_lease(Duration::from_secs(6));
     config.refresh = Duration::from_millis(50);

@@ -114,7 +114,7 @@ async fn old_leases_are_waited_for_until_an_instant() {
     let config = config();
     let lost = || Storage::Memory { opening: Opening::Existing };
     let before = clock::now();
-    let _nodes = ["a", "b"].map(|name| grantor(&config, name, lost()));
+    let _nodes = ["a", "b", "c"].map(|name| grantor(&config, name, lost()));
     let one = candidate(&config, "one");
     let mut campaign = one.election("old").unwrap().campaign("1");
     let mut waits = campaign.waiting();
@@ -130,8 +130,7 @@ async fn old_leases_are_waited_for_until_an_instant() {
         _ = &mut campaign => panic!("won in a quarantine"),
         told = soon(told) => told,
     };
-    assert_eq!(at, names(&["a", "b"]));
-    assert!(missing.is_empty() || missing == names(&["c"]), "{missing:?}");
+    assert!(at.len() >= 2 && missing.len() <= 1, "{at:?} {missing:?}");
     assert!(until >= before.after(config.quarantine()), "{until} {before}");
 }
 

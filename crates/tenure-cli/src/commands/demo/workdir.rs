@@ -120,7 +120,7 @@ fn config(settings: &DemoSettings) -> Result<Checked, Failure> {
     let mut members = Vec::new();
     for (name, address) in GRANTORS.into_iter().zip(free_addresses(own_address(getpid()))?) {
         let name: NodeName = name.parse().map_err(|error| bug(format!("{error}")))?;
-        members.push(Member { name, address });
+        members.push(Member::at(name, address));
     }
     let mut config = Config::new(cluster, members).with_lease(settings.lease);
     config.grace = settings.grace;

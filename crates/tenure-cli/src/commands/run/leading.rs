@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use tenure::supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
-use tenure::{Leadership, Loss, NodeName, Time, TransferError, clock};
+use tenure::{Fence, Leadership, Loss, NodeName, Time, TransferError, clock};
 use tokio::sync::oneshot;
 
 use super::handing::{Hand, hand_over, no_transfer};
@@ -16,8 +16,9 @@ use super::runner::Runner;
 use super::stepping_down::{End, tell};
 use crate::control::{self, Answer, Asked, Request};
 use crate::exit::Exit;
-use crate::failure::{self, Failure};
-use crate::protocol::{self, Class, Later};
+use crate::failure::Failure;
+use crate::protocol::{self, Class, Later, Protocol};
+use crate::service_manager;
 use crate::settings::Spec;
 use crate::settings::run::RunRole;
 use crate::settings::tls::HIDDEN;
@@ -211,16 +212,20 @@ async fn after<K: Class>(
     }
 }
 
-/// What takes less time than this says nothing of the guard and of the file system that CMD is on:
-/// the lease was short, or most of it was over already.
+/// What takes less time than this says nothing of the file system that CMD is on: the lease was
+/// short, or most of it was over already.
 const AT_ONCE: Duration = Duration::from_secs(1);
+
+/// How long a guard may take on a busy machine until it begins CMD.
+const GUARD_MAX: Duration = Duration::from_secs(5);
 
 /// Whether CMD did not come to run because the lease was too short for that.
 fn is_late(error: &SuperviseError, waited: Duration) -> bool {
     match error {
         SuperviseError::TooLate { .. } => true,
         // A guard that does nothing is given up when the lease is nearly over.
-        SuperviseError::GuardLost | SuperviseError::Hung { .. } => waited < AT_ONCE,
+        SuperviseError::GuardLost => waited < GUARD_MAX,
+        SuperviseError::Hung { .. } => waited < AT_ONCE,
         _ => false,
     }
 }
@@ -252,18 +257,22 @@ fn plan<K: Class>(runner: &Runner<K>, leadership: &Leadership<K>) -> Plan {
         fence: K::fence_of(leadership),
         role: part.role,
         output: None,
-        withheld: withheld().map(Into::into).collect(),
+        withheld: withheld(settings.protocol).map(Into::into).collect(),
         until_file: control::until_file(control),
         grace: settings.backend.grace(),
         kill_margin: settings.backend.kill_margin(),
     }
 }
 
-/// The variables that CMD is not given: what they hold may be a secret, of whichever protocol.
-fn withheld() -> impl Iterator<Item = String> {
+/// The variables that CMD is not given: what they hold may be a secret, of whichever protocol, also
+/// of one that is not of this crate; and those by which the service manager is told how this
+/// process does, and not CMD.
+fn withheld(used: &dyn Protocol) -> impl Iterator<Item = String> {
     let hidden = HIDDEN.into_iter().map(|hidden| hidden.variable.to_owned());
     let secrets = protocol::ALL.iter().flat_map(|protocol| protocol.secrets());
-    hidden.chain(secrets.copied().filter_map(Spec::variable))
+    let secrets = secrets.chain(used.secrets());
+    let ours = service_manager::VARIABLES.map(str::to_owned);
+    hidden.chain(secrets.copied().filter_map(Spec::variable)).chain(ours)
 }
 
 /// Keeps the guard's deadline current until no process of CMD is left. CMD may take long to come
@@ -294,13 +303,13 @@ async fn watch<K: Class>(
                     hand_on(command, until);
                 }
                 Err(loss) => {
-                    over = true;
+                    (over, follower) = (true, Box::pin(std::future::pending()));
                     command.stop();
                     course.lose(runner, loss);
                 }
             },
             order = runner.orders.stop() => {
-                follower = on_order(runner, command, &mut course, order).await;
+                follower = on_order(runner, command, &mut course, order);
             }
             () = &mut follower => {
                 follower = Box::pin(std::future::pending());
@@ -316,7 +325,8 @@ async fn watch<K: Class>(
             // It ends the next campaign, and is known before that.
             permanent_failure = &mut runner.permanent_failure, if !warned => {
                 warned = true;
-                failure::warn(&format!("the next campaign will fail: {}", permanent_failure.what));
+                let what = &permanent_failure.what;
+                runner.reporter.warn(&format!("the next campaign will fail: {what}"));
                 runner.permanent_failure = Box::pin(std::future::ready(permanent_failure));
             }
             asked = runner.control.next() => {
@@ -339,15 +349,14 @@ async fn watch<K: Class>(
 }
 
 /// Stops CMD by order of the process; or says until when it runs on.
-async fn on_order<K: Class>(
+fn on_order<K: Class>(
     runner: &Runner<K>,
     command: &mut Supervised,
     course: &mut Course,
     order: Order,
 ) -> Later<'static, ()> {
     match order {
-        Order::LeadOn(signal) if !course.ends() && runner.could_be_followed().await => {
-            runner.reporter.leads_on();
+        Order::LeadOn(signal) if !course.ends() => {
             course.lead_on(signal);
             runner.follower()
         }
@@ -375,11 +384,18 @@ pub(super) fn on_request<K: Class>(
     pid: Option<u32>,
     busy: bool,
 ) -> Option<Stopping> {
-    let Asked { request, reply } = asked;
+    let Asked { request, only, reply } = asked;
     let refuse = |what: &str, fix: &str| Answer::Refused { what: what.into(), fix: fix.into() };
+    let fence = K::fence_of(leadership).map(Fence::number);
     let answer = match request {
-        Request::Status => runner.leading(leadership, pid),
+        Request::Status => {
+            runner.leading(leadership, pid, reply);
+            return None;
+        }
         Request::Keys => runner.reporter.no_keys(),
+        _ if only.is_some_and(|only| fence != Some(only)) => {
+            refuse("that leadership is over", "look at who leads: tenure leader")
+        }
         _ if busy => refuse("it is stepping down already", "wait until that is done"),
         Request::ResignAll => {
             runner.give_back(reply);
@@ -444,7 +460,7 @@ async fn finish<K: Class>(
         Why::Deadline | Why::GuardLost | Why::Stopped => {
             // The reason was reported when it was stopped.
             if outcome.why != Why::Stopped {
-                failure::warn(&format!("CMD was ended: {}", outcome.why));
+                runner.reporter.warn(&format!("CMD was ended: {}", outcome.why));
             }
             end.within(runner, leadership, leadership.resign()).await;
             Ok(end.signal.map_or(Ended::Lost, Ended::Signal))
@@ -479,7 +495,7 @@ mod tests {
 
     #[test]
     fn what_may_be_a_secret_is_withheld_from_cmd() {
-        let withheld: Vec<_> = withheld().collect();
+        let withheld: Vec<_> = withheld(protocol::ALL[0]).collect();
         for variable in ["TENURE_PASSWORD", "TENURE_SECRET", "TENURE_KEYS"] {
             assert!(withheld.iter().any(|one| one == variable), "{withheld:?}");
         }

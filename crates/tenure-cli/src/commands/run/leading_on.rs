@@ -15,22 +15,26 @@ const LOOK: Duration = Duration::from_millis(100);
 const BEGINS: Duration = Duration::from_secs(2);
 
 impl<K: Class> Runner<K> {
-    /// Whether it is of use to lead on.
-    pub(super) async fn could_be_followed(&self) -> bool {
-        self.participant.could_be_followed(&self.role.part.election).await
-    }
-
     /// Waits until one leads that did not lead before, and a moment more: one that did may only
-    /// lead on, as this one does.
+    /// lead on, as this one does. No longer than somebody is there who could.
     pub(super) fn follower(&self) -> Later<'static, ()> {
         let (participant, since) = (Rc::clone(&self.participant), clock::now());
         let (election, name) = (self.election.clone(), self.role.part.election.clone());
+        let reporter = self.reporter.clone();
         Box::pin(async move {
             // While somebody looks, all that lead are heard of.
             let _observed = election.observe();
             let before = participant.others_that_lead(&name, Time::ZERO).await;
+            if !participant.could_be_followed(&name).await {
+                return;
+            }
+            reporter.leads_on();
             while participant.others_that_lead(&name, since).await.is_subset(&before) {
                 tokio::time::sleep(LOOK).await;
+                // Who was to follow may have been asked to end, too.
+                if !participant.could_be_followed(&name).await {
+                    return;
+                }
             }
             tokio::time::sleep(BEGINS).await;
         })

@@ -16,6 +16,14 @@ pub(super) enum Order {
     End(u8),
 }
 
+/// A runner has done what [`Order::StepDown`] asks for.
+pub(super) struct Parked {
+    /// Which time.
+    pub(super) time: u64,
+    /// The role that it led until then, where elections have roles.
+    pub(super) gave: Option<u32>,
+}
+
 /// A runner's ear.
 pub(super) struct Orders(watch::Receiver<Order>);
 

@@ -1,13 +1,15 @@
 //! What a process has once: signals, the participant, and its runners, one for each election.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::time::Duration;
 
 use serde_json::json;
 use tenure::Election;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinSet, LocalSet};
 
-use super::orders::{Order, Orders};
+use super::orders::{Order, Orders, Parked};
 use super::reporter::Reporter;
 use super::runner::{Runner, Shared};
 use crate::commands::signals::Signals;
@@ -15,8 +17,12 @@ use crate::control::{self, Answer, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{AnyElection, Class, Participant};
+use crate::service_manager::ServiceManager;
 use crate::settings::Context;
-use crate::settings::run::{RunRole, RunSettings};
+use crate::settings::run::RunSettings;
+
+/// How long a driver may take to hear that this process leaves.
+const HEARS: Duration = Duration::from_secs(1);
 
 /// How a process whose first runner has ended ends the others.
 const TERM: u8 = 15;
@@ -54,6 +60,7 @@ async fn serve(
     signals: Signals,
     json: bool,
 ) -> Result<Exit, Failure> {
+    let manager = ServiceManager::of_this_process();
     let rank = participant.rank().await;
     let (orders, heard) = watch::channel(Order::Go);
     let (give_back, to_give_back) = mpsc::channel(1);
@@ -64,7 +71,7 @@ async fn serve(
         let election = participant.election(&role.part.election);
         let several = matches!(election, AnyElection::MayOverlap(_));
         let shared = Shared {
-            reporter: Reporter::new(&settings, role, several, rank, json),
+            reporter: Reporter::new(&settings, role, several, rank, json, manager.clone()),
             settings: Rc::clone(&settings),
             participant: Rc::clone(&participant),
             role: role.clone(),
@@ -77,12 +84,21 @@ async fn serve(
             AnyElection::MayOverlap(election) => start(&mut runners, shared, election, control),
         }
     }
-    let process = Process { settings, signals, orders, to_give_back, to_park, runners };
-    let exit = process.serve(&**participant).await;
+    manager.ready();
+    let service = manager.clone();
+    let process = Process { settings, signals, orders, to_give_back, to_park, runners, manager };
+    let exit = tokio::select! {
+        exit = process.serve(&**participant) => exit,
+        never = service.hear_that(async || participant.alive().await) => match never {},
+    };
     // What is left is released as far as the participant waits for that: not for ever.
     if let Some(participant) = Rc::into_inner(participant) {
-        participant.close().await;
+        tokio::select! {
+            () = participant.close() => {}
+            never = service.hear_that(async || true) => match never {},
+        }
     }
+    service.told_all().await;
     exit
 }
 
@@ -102,15 +118,16 @@ struct Process {
     orders: watch::Sender<Order>,
     /// Clients that want everything to be given back.
     to_give_back: mpsc::Receiver<oneshot::Sender<Answer>>,
-    /// Runners that have stepped down, by which order.
-    to_park: mpsc::Receiver<u64>,
+    /// Runners that have stepped down.
+    to_park: mpsc::Receiver<Parked>,
     runners: JoinSet<Result<Exit, Failure>>,
+    manager: ServiceManager,
 }
 
 impl Process {
     /// Ends when all runners have, as the first of them that ended.
     async fn serve(mut self, participant: &dyn Participant) -> Result<Exit, Failure> {
-        let (mut first, mut parked, mut times) = (None, 0, 0_u64);
+        let (mut first, mut parked, mut times) = (None, Vec::new(), 0_u64);
         let mut client: Option<oneshot::Sender<Answer>> = None;
         loop {
             tokio::select! {
@@ -130,20 +147,20 @@ impl Process {
                     Some(_) => drop(reply.send(already())),
                     None if *self.orders.borrow() != Order::Go => drop(reply),
                     None => {
-                        (client, parked, times) = (Some(reply), 0, times + 1);
+                        (client, parked, times) = (Some(reply), Vec::new(), times + 1);
                         let _ = self.orders.send(Order::StepDown(times));
                     }
                 },
-                Some(time) = self.to_park.recv() => {
-                    parked += usize::from(time == times);
+                Some(Parked { time, gave }) = self.to_park.recv() => {
+                    parked.extend((time == times).then_some(gave));
                     let steps_down = *self.orders.borrow() == Order::StepDown(times);
-                    if parked == self.runners.len() && steps_down {
+                    if parked.len() == self.runners.len() && steps_down {
                         if let Some(give_back) = participant.give_back_all() {
                             give_back.await;
                         }
                         let _ = self.orders.send(Order::Go);
                         if let Some(client) = client.take() {
-                            let _ = client.send(Answer::Done(self.given_back()));
+                            let _ = client.send(Answer::Done(self.given_back(&parked)));
                         }
                     }
                 }
@@ -154,11 +171,13 @@ impl Process {
     /// The first leads on where that can be done, and the next one does not.
     async fn on_signal(&self, signal: u8, participant: &dyn Participant) {
         let first = self.orders.borrow().ends().is_none();
+        self.manager.stopping(self.settings.backend.ends_within());
         match participant.leave_and_lead_on().filter(|_| first) {
             Some(leaves) => {
                 // This first: no campaign is left that could be refused.
                 let _ = self.orders.send(Order::LeadOn(signal));
-                leaves.await;
+                // A driver that does not hear of it keeps no second signal waiting.
+                let _ = tokio::time::timeout(HEARS, leaves).await;
             }
             None => drop(self.orders.send(Order::End(signal))),
         }
@@ -172,14 +191,14 @@ impl Process {
         }
     }
 
-    fn given_back(&self) -> serde_json::Value {
-        let RunSettings { id, election, protocol, realm, roles, .. } = &*self.settings;
-        let roles = roles.iter().filter_map(|RunRole { part, .. }| part.role);
+    fn given_back(&self, gave: &[Option<u32>]) -> serde_json::Value {
+        let RunSettings { id, election, protocol, realm, .. } = &*self.settings;
+        let roles: BTreeSet<u32> = gave.iter().flatten().copied().collect();
         let mut told = json!({
             "id": id.as_str(),
             "election": election.as_str(),
             "protocol": protocol.name(),
-            "roles": roles.collect::<Vec<_>>(),
+            "roles": roles,
             "leading": false,
         });
         told[realm.setting] = realm.name.as_str().into();

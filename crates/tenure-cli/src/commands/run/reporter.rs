@@ -10,6 +10,7 @@ use crate::control::Answer;
 use crate::failure::{one_line, warn};
 use crate::output::millis;
 use crate::protocol::{Class, Rank, Realm};
+use crate::service_manager::ServiceManager;
 use crate::settings::run::{RunRole, RunSettings};
 use crate::stderr;
 
@@ -28,6 +29,7 @@ pub(super) struct Reporter {
     /// Which candidate leads, where that is by rank.
     rank: Option<Rank>,
     json: bool,
+    manager: ServiceManager,
 }
 
 impl Reporter {
@@ -37,6 +39,7 @@ impl Reporter {
         several_leaders: bool,
         rank: Option<Rank>,
         json: bool,
+        manager: ServiceManager,
     ) -> Self {
         let (election, id) = (role.part.election.to_string(), settings.id.to_string());
         let prefix = match settings.roles.len() {
@@ -45,12 +48,17 @@ impl Reporter {
         };
         let role = role.part.role.map(|role| (settings.election.to_string(), role));
         let realm = settings.realm.clone();
-        Self { election, role, prefix, id, realm, several_leaders, rank, json }
+        Self { election, role, prefix, id, realm, several_leaders, rank, json, manager }
     }
 
     /// What the lines of CMD begin with.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
+    }
+
+    /// Warns of what is about this runner alone.
+    pub(super) fn warn(&self, text: &str) {
+        warn(&format!("{}{text}", self.prefix));
     }
 
     pub(super) fn campaigning(&self) {
@@ -66,18 +74,23 @@ impl Reporter {
             more["rank"] = number.into();
         }
         self.say("campaigning", &text, more);
+        self.manager.of_election(election, false, &text);
     }
 
-    pub(super) fn waits(&self, waiting: &Waiting) {
+    /// It waits for this, and something else `may_be` behind it.
+    pub(super) fn waits(&self, waiting: &Waiting, may_be: Option<&str>) {
         let now = tenure::clock::now();
-        let text = format!("{} waits: {}", self.id, waiting.told(now));
+        let text = format!("{} waits: {}{}", self.id, waiting.told(now), may_be.unwrap_or(""));
         self.say("waiting", &text, waiting::object(waiting, now));
+        self.manager.of_election(&self.election, false, &text);
     }
 
     /// It leads no more, without having been asked to step down.
     pub(super) fn lost(&self, loss: Loss) {
         let (id, election) = (&self.id, &self.election);
-        warn(&format!("{id} does not lead {election} any more, and stops CMD: {loss}"));
+        let text = format!("{id} does not lead {election} any more, and stops CMD: {loss}");
+        warn(&text);
+        self.manager.of_election(election, false, &text);
     }
 
     /// It has led, and waits until others know that it does no more.
@@ -105,6 +118,7 @@ impl Reporter {
             more["lease"] = seen.into();
         }
         self.say("elected", &text, more);
+        self.manager.of_election(election, true, &text);
     }
 
     pub(super) fn started(&self, pid: Option<u32>) {
@@ -225,8 +239,11 @@ impl Reporter {
                  and nobody would lead it",
                 self.election
             ),
-            fix: "give back all that this process holds: tenure resign --all; or end its runner"
-                .to_owned(),
+            fix: format!(
+                "give back all that this process holds: tenure resign --all --election {}; or end \
+                 its runner",
+                self.role.as_ref().map_or(&self.election, |(of, _)| of)
+            ),
         }
     }
 

@@ -11,12 +11,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::leading::{Ended, lead};
-use super::orders::{Order, Orders};
+use super::orders::{Order, Orders, Parked};
 use super::reporter::Reporter;
 
 use crate::control::{Answer, Asked, Request, Server};
 use crate::exit::Exit;
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::output::millis;
 use crate::protocol::{Class, Later, Participant};
 use crate::settings::run::{RunRole, RunSettings};
@@ -31,7 +31,7 @@ pub(super) struct Shared {
     /// Takes clients that want everything to be given back.
     pub(super) give_back: mpsc::Sender<oneshot::Sender<Answer>>,
     /// Told when this one has stepped down.
-    pub(super) parked: mpsc::Sender<u64>,
+    pub(super) parked: mpsc::Sender<Parked>,
 }
 
 /// Everything that outlives one leadership.
@@ -47,7 +47,7 @@ pub(super) struct Runner<K: Class> {
     /// Clients that asked for a hand-over and wait for the next leader.
     pub(super) handing: JoinSet<()>,
     give_back: mpsc::Sender<oneshot::Sender<Answer>>,
-    parked: mpsc::Sender<u64>,
+    parked: mpsc::Sender<Parked>,
 }
 
 impl<K: Class> Runner<K> {
@@ -72,6 +72,12 @@ impl<K: Class> Runner<K> {
 
     /// Serves, and ends when the last answers are written, as far as the socket waits for that.
     pub(super) async fn run(mut self) -> Result<Exit, Failure> {
+        let orders = self.participant.orders(&self.role.part.election, self.control.sender());
+        let mut elsewhere = JoinSet::new();
+        if let Some(orders) = orders {
+            // Ends when it is dropped.
+            elsewhere.spawn_local(orders);
+        }
         let exit = self.serve().await;
         let Self { control, handing, .. } = self;
         // Clients that wait for the next leader hear that this process ends.
@@ -81,12 +87,13 @@ impl<K: Class> Runner<K> {
     }
 
     async fn serve(&mut self) -> Result<Exit, Failure> {
-        let mut late = 0_u32;
+        let (mut late, mut gave) = (0_u32, false);
         loop {
             if let order @ Order::StepDown(time) = self.orders.now() {
-                self.park(order, time).await;
+                self.park(order, time, gave).await;
                 continue;
             }
+            gave = false;
             let leadership = match self.campaign().await? {
                 Campaigned::Won(leadership) => *leadership,
                 Campaigned::Signal(signal) => return Ok(Exit::Signal(signal)),
@@ -100,7 +107,9 @@ impl<K: Class> Runner<K> {
                 }
             };
             self.reporter.elected(&leadership);
-            late = match lead(self, leadership).await? {
+            let ended = lead(self, leadership).await?;
+            gave = matches!(ended, Ended::GivenUp);
+            late = match ended {
                 Ended::Command(exit) => return Ok(exit),
                 Ended::Signal(signal) => return Ok(Exit::Signal(signal)),
                 Ended::Lost | Ended::Late if self.settings.once => return Ok(Exit::Lost),
@@ -109,7 +118,7 @@ impl<K: Class> Runner<K> {
                 Ended::Late => late.saturating_add(1),
             };
             let Some(pause) = rest(late) else { continue };
-            failure::warn(&format!(
+            self.reporter.warn(&format!(
                 "{late} leaderships in a row were over before CMD ran: the next campaign begins in \
                  {pause:?}"
             ));
@@ -119,10 +128,11 @@ impl<K: Class> Runner<K> {
         }
     }
 
-    /// Campaigns for nothing as long as this order holds.
-    async fn park(&mut self, order: Order, time: u64) {
+    /// Campaigns for nothing as long as this order holds, by which it `gave` up what it led.
+    async fn park(&mut self, order: Order, time: u64, gave: bool) {
+        let gave = self.role.part.role.filter(|_| gave);
         // The process waits for all of them.
-        let _ = self.parked.send(time).await;
+        let _ = self.parked.send(Parked { time, gave }).await;
         while self.orders.now() == order {
             tokio::select! {
                 biased;
@@ -177,7 +187,9 @@ impl<K: Class> Runner<K> {
                     Err(error) => Err(ended(&error)),
                 },
                 () = &mut worth_reporting, if news.is_some() => {
-                    news.take().iter().for_each(|waiting| self.reporter.waits(waiting));
+                    news.take().iter().for_each(|waiting| {
+                        self.reporter.waits(waiting, self.participant.may_be(waiting));
+                    });
                 }
                 Some(waiting) = waits.next() => {
                     let connects = matches!(waiting, Waiting::Connecting { .. });
@@ -230,9 +242,9 @@ fn ended(error: &CampaignError) -> Failure {
 
 impl<K: Class> Runner<K> {
     /// Answers while it does not lead.
-    pub(super) fn answer(&self, Asked { request, reply }: Asked, waiting: Option<&Waiting>) {
+    pub(super) fn answer(&self, Asked { request, reply, .. }: Asked, waiting: Option<&Waiting>) {
         let answer = match request {
-            Request::Status => self.reporter.waiting(waiting).warned(self.participant.trouble()),
+            Request::Status => return self.tell(self.reporter.waiting(waiting), reply),
             Request::Keys => self.reporter.no_keys(),
             Request::ResignAll => return self.give_back(reply),
             Request::Resign | Request::Transfer { .. } => self.reporter.not_leading(waiting),
@@ -255,8 +267,13 @@ impl<K: Class> Runner<K> {
         let _ = self.give_back.try_send(reply);
     }
 
-    /// The status while leading.
-    pub(super) fn leading(&self, leadership: &Leadership<K>, pid: Option<u32>) -> Answer {
+    /// Tells the status while leading.
+    pub(super) fn leading(
+        &self,
+        leadership: &Leadership<K>,
+        pid: Option<u32>,
+        reply: oneshot::Sender<Answer>,
+    ) {
         let mut leading = json!({
             "fence": K::fence_of(leadership).map(Fence::number),
             "pid": pid,
@@ -265,8 +282,16 @@ impl<K: Class> Runner<K> {
         if let Some(remaining) = leadership.remaining() {
             leading["remaining_ms"] = millis(remaining).into();
         }
-        let status = self.reporter.status(Some(leading));
-        status.warned(self.participant.trouble())
+        self.tell(self.reporter.status(Some(leading)), reply);
+    }
+
+    /// Answers with this status as soon as is known what is worth a look.
+    fn tell(&self, status: Answer, reply: oneshot::Sender<Answer>) {
+        let warning = self.participant.worth_a_look();
+        tokio::task::spawn_local(async move {
+            // The client may have left.
+            let _ = reply.send(status.warned(warning.await));
+        });
     }
 }
 

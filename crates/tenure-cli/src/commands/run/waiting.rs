@@ -20,7 +20,7 @@ pub(super) fn object(waiting: &Waiting, now: Time) -> Value {
             object["remaining_ms"] = millis(until.since(now)).into();
             object["missing"] = names(missing);
         }
-        Waiting::Fences { at, led: _, missing } => {
+        Waiting::Fences { at, known: _, missing } => {
             object["at"] = names(at);
             object["missing"] = names(missing);
         }

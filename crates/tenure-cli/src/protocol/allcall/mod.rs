@@ -136,6 +136,8 @@ impl Protocol for Allcall {
             several_leaders: true,
             members: false,
             change_members: false,
+            elections: false,
+            orders: false,
         }
     }
 

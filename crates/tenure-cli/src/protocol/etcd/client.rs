@@ -119,6 +119,10 @@ impl Participant for Client {
         AnyElection::AtMostOne(self.node.election_named(name.clone()))
     }
 
+    fn alive(&self) -> Later<'_, bool> {
+        Box::pin(async { self.node.counters().await.is_some() })
+    }
+
     fn permanent_failure(&self) -> Later<'static, Failure> {
         self.troubles.permanent()
     }

@@ -68,6 +68,8 @@ impl Protocol for Etcd {
             several_leaders: false,
             members: false,
             change_members: false,
+            elections: false,
+            orders: false,
         }
     }
 

@@ -17,6 +17,7 @@ use super::ledger::Settings;
 use super::watcher::Watcher;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::protocol::backend::OTHERS_KNOW;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
     AnyElection, Asks, Backend, Later, Owner, Part, Participant, Row, Started, Table, refused,
@@ -39,6 +40,12 @@ impl Backend for Settings {
 
     fn kill_margin(&self) -> Duration {
         self.config.kill_margin
+    }
+
+    /// What it leads may go on for T once it has left.
+    fn ends_within(&self) -> Duration {
+        let on = if self.leads_on { self.config.takeover } else { Duration::ZERO };
+        self.config.grace + self.config.max_poll_interval + on + OTHERS_KNOW
     }
 
     /// One that hears of no leader knows that there is none once any would have ended. Longer than
@@ -160,6 +167,10 @@ async fn follow(role: u32, mut observer: Observer, views: Views) {
 impl<C: Class> Participant for Client<C> {
     fn election(&self, name: &ElectionName) -> AnyElection {
         (self.class.election)(self.node.election_named(name.clone()))
+    }
+
+    fn alive(&self) -> Later<'_, bool> {
+        Box::pin(async { self.node.counters().await.is_some() })
     }
 
     fn permanent_failure(&self) -> Later<'static, Failure> {

@@ -82,7 +82,7 @@ impl Settings {
         }
         let (mut runs_again, mut leads_on) = (false, false);
         if matches!(purpose, Purpose::Campaign(_)) {
-            config.fence_base = layers.required(&FENCE_BASE)?;
+            config.fence_base = fence_base(layers, config.mode)?;
             runs_again = layers.required(&ON_EXIT)? == RESTART;
             leads_on = on_stop(layers, config.mode)?;
             let copies = if options.allow_unreplicated { 1 } else { COPIES };
@@ -143,6 +143,17 @@ fn on_stop(layers: &mut Layers<'_>, mode: Mode) -> Result<bool, Failure> {
         return Err(layers.origins.explain(failure, &["on-stop", "mode"]));
     }
     Ok(leads_on)
+}
+
+/// What fences begin with, where there are some.
+fn fence_base(layers: &mut Layers<'_>, mode: Mode) -> Result<u32, Failure> {
+    let base = layers.required(&FENCE_BASE)?;
+    if base > 0 && mode == Mode::AtLeastOne {
+        let what = "--fence-base is for at-most-one: in at-least-one nobody has a fence";
+        let failure = Failure::usage(what, "leave it out, or give --mode at-most-one");
+        return Err(layers.origins.explain(failure, &["fence-base", "mode"]));
+    }
+    Ok(base)
 }
 
 fn config(layers: &mut Layers<'_>, election: &ElectionName) -> Result<Config, Failure> {
@@ -241,10 +252,16 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
         ConfigError::KillMargin { .. } => {
             (vec!["kill-margin", "grace"], "change --kill-margin, or --grace".into())
         }
-        ConfigError::Grace { .. } => (
-            vec!["takeover", "publish-interval", "grace", "kill-margin"],
-            "give a longer --takeover, or a shorter --grace".into(),
-        ),
+        ConfigError::Grace { takeover, usable, grace, kill_margin } => {
+            // Parts of T grow with it: of a second more 725 ms can be used at least.
+            let missing = grace.saturating_add(*kill_margin).saturating_sub(*usable);
+            let enough = takeover.saturating_add(missing * 7 / 5).as_millis() / 100 + 1;
+            let enough = Duration::from_millis(u64::try_from(enough * 100).unwrap_or(u64::MAX));
+            (
+                vec!["takeover", "publish-interval", "grace", "kill-margin"],
+                format!("give --takeover {enough:?}, or a shorter --grace"),
+            )
+        }
         ConfigError::FenceBase { .. } => (vec!["fence-base"], "change --fence-base".into()),
         // Neither can be had with settings.
         ConfigError::Room { .. } | ConfigError::Mode => (Vec::new(), "report it".into()),

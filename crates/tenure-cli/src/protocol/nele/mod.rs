@@ -162,6 +162,8 @@ impl Protocol for Nele {
             several_leaders: true,
             members: false,
             change_members: false,
+            elections: false,
+            orders: false,
         }
     }
 

@@ -1,29 +1,74 @@
 //! Warns of what an operator should know.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tenure::{Time, clock};
+use tenure_core::nele::Partition;
 use tenure_kafka::{Notice, OwnEvent, Session};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
+use tokio::time::sleep;
 
 use super::explain::Explain;
 use crate::protocol::troubles::Watch;
 
+/// For how long a role of an owned partition may have no leader before that is worth a warning: a
+/// process that leaves stops one CMD after the other first.
+const STOPS: Duration = Duration::from_secs(5);
+
+/// Trouble that comes and goes is warned of no more often.
+const QUIET: Duration = Duration::from_secs(60);
+
 pub(super) struct Watcher {
     explain: Explain,
     watch: Watch<String>,
+    /// What is to be warned of then, unless it is over by then: about what, and the text.
+    later: BTreeMap<String, (Time, String)>,
+    /// When it was last warned of what comes and goes.
+    warned: BTreeMap<String, Time>,
 }
 
 impl Watcher {
     pub(super) fn new(explain: Explain, watch: Watch<String>) -> Self {
-        Self { explain, watch }
+        Self { explain, watch, later: BTreeMap::new(), warned: BTreeMap::new() }
     }
 
     pub(super) async fn watch(mut self, mut notices: Receiver<Notice>) {
         loop {
-            match notices.recv().await {
-                Ok(notice) => self.on(&notice),
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return,
+            let due = self.later.values().map(|(due, _)| *due).min();
+            let overdue = async {
+                match due {
+                    Some(due) => sleep(due.since(clock::now())).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                notice = notices.recv() => match notice {
+                    Ok(notice) => self.on(&notice),
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return,
+                },
+                () = overdue => self.warn_of_what_is_due(),
             }
         }
+    }
+
+    fn warn_of_what_is_due(&mut self) {
+        let now = clock::now();
+        let due: Vec<_> = self.later.extract_if(.., |_, (due, _)| *due <= now).collect();
+        for (about, (_, text)) in due {
+            self.watch.forget(|other| *other == about);
+            self.warn(&about, &text);
+            self.warned.insert(about, now);
+        }
+    }
+
+    /// What comes back within a while is warned of then, if it has not gone again.
+    fn on_trouble(&mut self, partition: Partition, text: &str) {
+        let (about, now) = (partition.to_string(), clock::now());
+        let due = self.warned.get(&about).map_or(now, |last| last.after(QUIET));
+        self.later.insert(about, (due, text.to_owned()));
+        self.warn_of_what_is_due();
     }
 
     fn warn(&mut self, about: &str, text: &str) {
@@ -44,9 +89,17 @@ impl Watcher {
                     self.warn("load", &(load.to_string() + advice));
                 }
             }
-            Notice::Protocol { event, .. } => {
+            Notice::TopicGone { topic } => {
+                let advice = "nobody becomes leader, or stays it for long; stop all processes, \
+                              make it again, and raise --fence-base";
+                self.warn("topic", &format!("topic {topic} is not there any more: {advice}"));
+            }
+            Notice::TopicBack { .. } => self.watch.forget(|about| about == "topic"),
+            Notice::Protocol { election, event } => {
                 tracing::debug!("{text}");
-                self.on_event(event, &text);
+                // What to do is said in words of the command.
+                let of = election.as_ref().map_or_else(String::new, |of| format!("{of}: "));
+                self.on_event(event, &format!("{of}{event}"));
             }
             _ => {}
         }
@@ -61,15 +114,19 @@ impl Watcher {
                               --fence-base, or another topic";
                 self.warn("fence", &(text.to_owned() + advice));
             }
-            OwnEvent::Trouble { partition, .. } => self.warn(&partition.to_string(), text),
+            OwnEvent::Trouble { partition, .. } => self.on_trouble(*partition, text),
+            OwnEvent::Written { partition } => drop(self.later.remove(&partition.to_string())),
             OwnEvent::Unfilled { first: Some(first), .. } => {
                 let advice = format!(
                     ": others of the group stand for {first}, and this process owns its partition: \
                      give all of a group the same --roles"
                 );
-                self.warn("unfilled", &(text.to_owned() + &advice));
+                let due = self.later.get("unfilled").map(|(due, _)| *due);
+                let due = due.unwrap_or_else(|| clock::now().after(STOPS));
+                self.later.insert("unfilled".to_owned(), (due, text.to_owned() + &advice));
             }
             OwnEvent::Unfilled { first: None, .. } => {
+                self.later.remove("unfilled");
                 self.watch.forget(|about| about == "unfilled");
             }
             OwnEvent::SameHost { .. } => {

@@ -1,7 +1,8 @@
 //! What every command that talks to the cluster must know, checked as a whole.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
+use tenure::nerio::address_to_bind;
 use tenure::nerio::keys::Keys;
 use tenure_core::NodeName;
 use tenure_core::nerio::{Checked, Config, Member};
@@ -24,6 +25,8 @@ pub struct Cluster {
     pub listen: SocketAddr,
     /// With what datagrams are sealed.
     pub keys: Option<Given>,
+    /// Whether what is not sealed may be read: on loopback, or as the user permits it elsewhere.
+    pub permits_unsealed: bool,
     /// Whether to end when no quorum of members can have this configuration.
     pub exit_on_mismatch: bool,
 }
@@ -33,20 +36,25 @@ impl Cluster {
     /// anybody else a free port.
     pub fn read(layers: &mut Layers<'_>, node: Option<&NodeName>) -> Result<Self, Failure> {
         let config = config(layers)?;
-        let own =
-            node.map(|name| address_of(name, &config.members, &layers.origins)).transpose()?;
-        let listen = layers
-            .or_follows(&table::LISTEN, || Ok(own.unwrap_or_else(|| any_port(&config.members))))?;
+        let own = node.map(|name| member(name, &config.members, &layers.origins)).transpose()?;
+        let listen =
+            layers.or_follows(&table::LISTEN, || Ok(address_to_bind(&config.members, own)))?;
         // A member goes on whoever differs, unless it contends.
         let exit_on_mismatch = node.is_none() && layers.required(&EXIT_ON_MISMATCH)?;
         let any_address = layers.required(&INSECURE_ANY_ADDRESS)?;
         let keys = keys::read(layers)?;
         keys::check(keys.as_ref(), &config.cluster, node, &layers.origins)?;
         check_families(&config.members, listen, &layers.origins)?;
-        if !any_address && keys.is_none() {
-            check_loopback(&config.members, listen, &layers.origins)?;
+        let open = match &keys {
+            None => Some(Open::NoKey),
+            Some(given) => given.keys.accepts_unsealed().then_some(Open::AcceptsUnsealed),
+        };
+        let check = |open| check_loopback(&config.members, listen, open, &layers.origins);
+        if let Some(open) = open.filter(|_| !any_address) {
+            check(open)?;
         }
-        Ok(Self { config, listen, keys, exit_on_mismatch })
+        let permits_unsealed = any_address || check(Open::AcceptsUnsealed).is_ok();
+        Ok(Self { config, listen, keys, permits_unsealed, exit_on_mismatch })
     }
 
     /// With what datagrams are sealed, if they are.
@@ -55,9 +63,9 @@ impl Cluster {
         self.keys.as_ref().map(|given| &given.keys)
     }
 
-    /// The address of the member `name`, or the error that says who the members are.
-    pub fn member(&self, name: &NodeName, origins: &Origins) -> Result<SocketAddr, Failure> {
-        address_of(name, &self.config.members, origins)
+    /// The member `name`, or the error that says who the members are.
+    pub fn member(&self, name: &NodeName, origins: &Origins) -> Result<&Member, Failure> {
+        member(name, &self.config.members, origins)
     }
 }
 
@@ -85,13 +93,13 @@ pub(crate) fn timing(config: &mut Config, layers: &mut Layers<'_>) -> Result<(),
     Ok(())
 }
 
-fn address_of(
+fn member<'a>(
     name: &NodeName,
-    members: &[Member],
+    members: &'a [Member],
     origins: &Origins,
-) -> Result<SocketAddr, Failure> {
+) -> Result<&'a Member, Failure> {
     if let Some(member) = members.iter().find(|member| member.name == *name) {
-        return Ok(member.address);
+        return Ok(member);
     }
     let names: Vec<_> = members.iter().map(|member| member.name.as_str()).collect();
     let failure = Failure::usage(
@@ -101,38 +109,28 @@ fn address_of(
     Err(origins.explain(failure, &["name", "members"]))
 }
 
-/// A free port from which every member can be reached.
-fn any_port(members: &[Member]) -> SocketAddr {
-    let loopback = members.iter().all(|member| is_loopback(member.address));
-    let ip = match (members.iter().all(|member| member.address.is_ipv4()), loopback) {
-        (true, true) => Ipv4Addr::LOCALHOST.into(),
-        (true, false) => Ipv4Addr::UNSPECIFIED.into(),
-        (false, true) => Ipv6Addr::LOCALHOST.into(),
-        (false, false) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    SocketAddr::new(ip, 0)
-}
-
-/// One socket speaks one family.
+/// A socket speaks one family, but for that on `[::]`. What names mean is found out later.
 fn check_families(
     members: &[Member],
     listen: SocketAddr,
     origins: &Origins,
 ) -> Result<(), Failure> {
     let family = |address: SocketAddr| if address.is_ipv4() { "IPv4" } else { "IPv6" };
-    let Some(other) = members.iter().find(|member| member.address.is_ipv4() != listen.is_ipv4())
-    else {
-        return Ok(());
-    };
+    let both = listen.is_ipv6() && listen.ip().is_unspecified();
+    let other = |at: SocketAddr| at.is_ipv4() != listen.is_ipv4();
+    let is_other = |member: &&Member| !both && member.address.literal().is_some_and(other);
+    let Some(member) = members.iter().find(is_other) else { return Ok(()) };
+    let theirs = if listen.is_ipv4() { "IPv6" } else { "IPv4" };
     let failure = Failure::usage(
         format!(
             "a socket at {listen} speaks {}, and member {} is at {}, which is {}",
             family(listen),
-            other.name,
-            other.address,
-            family(other.address)
+            member.name,
+            member.address,
+            theirs
         ),
-        "give all members and --listen addresses of one family",
+        "give all members and --listen addresses of one family, or --listen [::]:PORT, which \
+         speaks both",
     );
     Err(origins.explain(failure, &["listen", "members"]))
 }
@@ -141,23 +139,59 @@ fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
-/// Without keys a stranger's datagram can end a leadership.
+/// What a name leads to may change.
+fn may_be_elsewhere(member: &Member) -> bool {
+    !member.address.literal().is_some_and(is_loopback)
+}
+
+/// Why what is not sealed is read.
+#[derive(Clone, Copy)]
+enum Open {
+    NoKey,
+    AcceptsUnsealed,
+}
+
+impl Open {
+    const fn why(self) -> &'static str {
+        match self {
+            Self::NoKey => "there is no key",
+            Self::AcceptsUnsealed => "the key file says accept-unsealed",
+        }
+    }
+
+    const fn fix(self) -> &'static str {
+        match self {
+            Self::NoKey => {
+                "give --key-file FILE, with a key from tenure keys; or use loopback addresses; or \
+                 give --insecure-any-address in a laboratory where nobody else can reach these \
+                 ports"
+            }
+            Self::AcceptsUnsealed => {
+                "take that line out, when everybody has a key; or give --insecure-any-address for \
+                 so long, where nobody else can reach these ports"
+            }
+        }
+    }
+}
+
+/// A stranger's datagram can end a leadership where what is not sealed is read.
 fn check_loopback(
     members: &[Member],
     listen: SocketAddr,
+    open: Open,
     origins: &Origins,
 ) -> Result<(), Failure> {
-    let fix = "give --key-file FILE, with a key from tenure keys; or use loopback addresses; or \
-               give --insecure-any-address in a laboratory where nobody else can reach these ports";
-    if let Some(member) = members.iter().find(|member| !is_loopback(member.address)) {
-        let what = format!(
-            "member {} is at {}, which is not a loopback address, and there is no key",
-            member.name, member.address
-        );
+    let (because, fix) = (open.why(), open.fix());
+    if let Some(member) = members.iter().find(|member| may_be_elsewhere(member)) {
+        let why = match member.address.name() {
+            Some(_) => "a name, which may lead anywhere",
+            None => "which is not a loopback address",
+        };
+        let what = format!("member {} is at {}, {why}, and {because}", member.name, member.address);
         return Err(origins.explain(Failure::usage(what, fix), &["members"]));
     }
     if !is_loopback(listen) {
-        let what = format!("listen {listen} is not a loopback address, and there is no key");
+        let what = format!("listen {listen} is not a loopback address, and {because}");
         return Err(origins.explain(Failure::usage(what, fix), &["listen"]));
     }
     Ok(())

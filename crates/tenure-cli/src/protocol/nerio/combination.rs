@@ -101,9 +101,8 @@ mod tests {
     use crate::protocol::{ALL, Registry};
 
     fn config() -> Config {
-        let member = |name: &str, port| Member {
-            name: NodeName::new(name).unwrap(),
-            address: ([127, 0, 0, 1], port).into(),
+        let member = |name: &str, port| {
+            Member::at(NodeName::new(name).unwrap(), ([127, 0, 0, 1], port).into())
         };
         Config::new(ClusterName::new("x").unwrap(), vec![member("a", 1), member("b", 2)])
     }
@@ -115,7 +114,7 @@ mod tests {
         let changes: [fn(&mut Config, Duration); 10] = [
             |c, _| c.members.clear(),
             |c, _| c.members[1] = c.members[0].clone(),
-            |c, _| c.members[0].address.set_port(0),
+            |c, _| c.members[0].address = "127.0.0.1:0".parse().unwrap(),
             |c, _| c.drift = Drift::from_parts_per_billion(900_000_000).unwrap(),
             |c, s| c.delta_max = s * 1_000_000,
             |c, s| c.lease = s / 1_000,

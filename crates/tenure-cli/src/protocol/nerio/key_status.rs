@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tenure::clock;
 use tenure::nerio::keys::KeyId;
-use tenure::nerio::{Authority, Node, Peer};
+use tenure::nerio::{Authority, Keyring, Node, Peer, Unsealed};
+use tenure_core::{NodeName, Time};
 
 use crate::control::Answer;
 use crate::output::millis;
@@ -13,21 +14,42 @@ use crate::output::millis;
 /// Who was heard of so lately uses a key still.
 const LATELY: Duration = Duration::from_secs(60);
 
+/// Members have answered by then what they are asked for this.
+const ANSWERED: Duration = Duration::from_millis(300);
+
+/// How often they are asked: the first question may be sealed for one that was started again.
+const ROUNDS: usize = 3;
+
 /// So many peers are named, those that were heard of last: an answer has a megabyte of room.
 const SHOWN_MAX: usize = 1_000;
 
 /// What a node answers to [`Request::Keys`](crate::control::Request::Keys).
 pub(super) async fn of(node: &Node) -> Answer {
-    let Some((ids, mut peers)) = node.keyring().await else {
+    let asked = clock::now();
+    let Some(heard) = ask(node, asked).await else {
         return Answer::Refused {
             what: format!("node {} has no key", node.name()),
             fix: "start it with --key-file".to_owned(),
         };
     };
     let now = clock::now();
+    let unsealed = lately_unsealed(now, &heard.unsealed, node);
+    let open = about_unsealed(node, &heard, (asked, now), unsealed.len());
+    let Keyring { ids, mut peers, accepts_since, .. } = heard;
+    let accepts_unsealed = accepts_since.is_some();
     let lately = |peer: &&Peer| now.since(peer.heard) <= LATELY;
-    let still = |id: KeyId| peers.iter().filter(lately).filter(|peer| peer.key == id).count();
-    let told: Vec<_> = ids.iter().skip(1).map(|id| advice(*id, still(*id))).collect();
+    let uses = |id: KeyId| peers.iter().filter(lately).filter(move |peer| peer.key == id);
+    let told = match ids[..] {
+        [first, second, ..] => {
+            let is_application = |peer: &&Peer| peer.authority != Authority::Cluster;
+            let applications = uses(first).filter(is_application).count();
+            Some(advice((first, applications), (second, uses(second).count())))
+        }
+        _ => None,
+    };
+    // What strangers send hides nothing of an exchange that is under way.
+    let told: Vec<_> = if accepts_unsealed { [open, told] } else { [told, open] }.into();
+    let told = told.into_iter().flatten().reduce(|first, second| format!("{first}. {second}"));
     let count = peers.len();
     peers.sort_by_key(|peer| std::cmp::Reverse(peer.heard));
     peers.truncate(SHOWN_MAX);
@@ -35,18 +57,17 @@ pub(super) async fn of(node: &Node) -> Answer {
     let others: Vec<Value> = peers
         .iter()
         .map(|peer| {
-            let (application, elections) = match &peer.authority {
-                Authority::Cluster => (None, None),
-                Authority::Application(grant) => {
-                    (Some(grant.application.as_str()), Some(grant.elections.as_str()))
-                }
+            let grant = match &peer.authority {
+                Authority::Cluster => None,
+                Authority::Application(grant) => Some(grant),
             };
             json!({
                 "key": peer.key.to_string(),
                 "name": peer.name.as_ref().map(|name| name.as_str()),
                 "address": peer.address.to_string(),
-                "application": application,
-                "elections": elections,
+                "application": grant.map(|grant| grant.application.as_str()),
+                "elections": grant.map(|grant| grant.elections.as_str()),
+                "rights": grant.map(|grant| grant.rights.to_string()),
                 "heard_ms": millis(now.since(peer.heard)),
             })
         })
@@ -59,17 +80,165 @@ pub(super) async fn of(node: &Node) -> Answer {
         "accepts": ids,
         "peers": others,
         "more": count.saturating_sub(SHOWN_MAX),
-        "advice": told.first(),
+        "accepts_unsealed": accepts_unsealed,
+        "unsealed": unsealed.iter().map(|one| json!({
+            "name": one.name.as_str(),
+            "address": one.address.to_string(),
+            "heard_ms": millis(now.since(one.heard)),
+        })).collect::<Vec<_>>(),
+        "advice": told,
     }))
 }
 
-fn advice(id: KeyId, still: usize) -> String {
-    match still {
-        0 => format!(
-            "nobody heard of in the last minute uses {id}: once that is so at every node, and each \
-             uses another one, it can be taken out of their key files"
+/// What it has heard, once the other members have answered, or had time to.
+async fn ask(node: &Node, asked: Time) -> Option<Keyring> {
+    let mut heard = node.keyring().await?;
+    for _ in 0..ROUNDS {
+        if silent(node, &heard, asked).is_empty() {
+            break;
+        }
+        tokio::time::sleep(ANSWERED).await;
+        heard = node.keyring().await?;
+    }
+    Some(heard)
+}
+
+/// What to do about those who send without a key, and the line that accepts it.
+fn about_unsealed(
+    node: &Node,
+    heard: &Keyring,
+    (asked, now): (Time, Time),
+    unsealed: usize,
+) -> Option<String> {
+    let window = window(node);
+    match heard.accepts_since {
+        Some(since) => {
+            let silent = silent(node, heard, asked);
+            Some(when_to_seal(unsealed, &silent, (now.since(since), window)))
+        }
+        None if unsealed == 0 => None,
+        None => Some(format!(
+            "what is not sealed is refused, and {unsealed} have sent it in the last {window:?}: \
+             give them keys, or accept-unsealed must be in the key files until they have some; \
+             anybody can forge such datagrams"
+        )),
+    }
+}
+
+/// For how long nobody must have sent without a key before the next step: whoever leads renews its
+/// lease within that, or has lost it.
+fn window(node: &Node) -> Duration {
+    LATELY.max(node.config().delta_max)
+}
+
+/// Who has sent without a key lately.
+fn lately_unsealed(now: Time, all: &[Unsealed], node: &Node) -> Vec<Unsealed> {
+    let lately = |one: &&Unsealed| now.since(one.heard) <= window(node);
+    let mut all: Vec<_> = all.iter().filter(lately).cloned().collect();
+    all.sort_by(|one, other| (&one.name, one.address).cmp(&(&other.name, other.address)));
+    all
+}
+
+/// The other members that have shown no key since they were asked: those that were started again
+/// without one have not, either.
+fn silent(node: &Node, heard: &Keyring, asked: Time) -> Vec<NodeName> {
+    let shown = |name: &NodeName| {
+        let named = |peer: &Peer| peer.name.as_ref() == Some(name) && peer.heard >= asked;
+        name == node.name() || heard.peers.iter().any(named)
+    };
+    let names = node.config().members.iter().map(|member| member.name.clone());
+    names.filter(|name| !shown(name)).collect()
+}
+
+/// What to do about the line that accepts what is not sealed, when it was listened to for so long,
+/// and should be for so long.
+fn when_to_seal(
+    unsealed: usize,
+    silent: &[NodeName],
+    (listened, window): (Duration, Duration),
+) -> String {
+    let names: Vec<_> = silent.iter().map(|name| name.as_str()).collect();
+    match (unsealed, &names[..]) {
+        (0, []) if listened >= window => format!(
+            "what is not sealed is accepted, and nobody has sent it for {window:?}: when that is \
+             so at every node, and those who ask less often than that have keys, too, take \
+             accept-unsealed out of all key files"
         ),
-        1 => format!("1 uses {id} still"),
-        count => format!("{count} use {id} still"),
+        (0, []) => format!(
+            "what is not sealed is accepted, and nobody has sent it for {listened:.0?}: keep \
+             accept-unsealed, and ask again after {window:?}"
+        ),
+        (0, names) => format!(
+            "what is not sealed is accepted. Nobody has sent it lately, and {} did not show a key \
+             now: keep accept-unsealed until all members do that are not gone for good",
+            names.join(", ")
+        ),
+        (count, _) => format!(
+            "what is not sealed is accepted, and {count} have sent it in the last {window:?}: keep \
+             accept-unsealed until all have keys; anybody can forge such datagrams"
+        ),
+    }
+}
+
+/// What to do about the second key. Whether it is newer or older than the first one stands nowhere:
+/// each key is the second one at some time of an exchange.
+fn advice((first, applications): (KeyId, usize), (second, users): (KeyId, usize)) -> String {
+    match users {
+        0 => format!(
+            "{second} is accepted, and nobody heard of in the last minute uses it. If it is the \
+             new key, keep it: when every node accepts both, give each application one made from \
+             it. If it is the old one, take it out of the key files when that is so at every node, \
+             and none has it as its first"
+        ),
+        users => {
+            let verb = if users == 1 { "uses" } else { "use" };
+            let does = if applications == 1 { "does" } else { "do" };
+            format!(
+                "in the last minute {users} {verb} {second}, the second key. If it is the new one, \
+                 put it first in the key files of the nodes when no application uses {first} any \
+                 more ({applications} {does}). If it is the old one, keep it until nobody uses it"
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure::nerio::keys::ClusterKey;
+
+    use super::*;
+
+    /// In the first step of an exchange the second key is the new one, and nobody uses it yet.
+    #[test]
+    fn a_key_that_may_be_the_new_one_is_not_taken_out() {
+        let id = || ClusterKey::generate("prod".parse().unwrap()).unwrap().id();
+        let (first, second) = (id(), id());
+        let unused = advice((first, 2), (second, 0));
+        assert!(unused.contains("If it is the new key, keep it"), "{unused}");
+        assert!(unused.contains("If it is the old one, take it out"), "{unused}");
+        let used = advice((first, 1), (second, 3));
+        assert!(used.starts_with(&format!("in the last minute 3 use {second}, the second key.")));
+        assert!(used.contains(&format!("no application uses {first} any more (1 does)")), "{used}");
+        assert!(used.ends_with("keep it until nobody uses it"), "{used}");
+        let one = advice((first, 0), (second, 1));
+        assert!(one.contains("minute 1 uses "), "{one}");
+        assert!(one.contains("(0 do)"), "{one}");
+    }
+
+    #[test]
+    fn accept_unsealed_goes_when_all_members_have_shown_keys_and_nobody_sends_without() {
+        let names = ["b".parse().unwrap(), "c".parse().unwrap()];
+        let (long, short) = (Duration::from_secs(60), Duration::from_secs(59));
+        let done = when_to_seal(0, &[], (long, long));
+        assert!(done.contains("take accept-unsealed out of all key files"), "{done}");
+        let early = when_to_seal(0, &[], (short, long));
+        assert!(
+            early.contains("for 59s: keep accept-unsealed, and ask again after 60s"),
+            "{early}"
+        );
+        let silent = when_to_seal(0, &names, (long, long));
+        assert!(silent.contains("b, c did not show a key now: keep"), "{silent}");
+        let unsealed = when_to_seal(2, &[], (long, long));
+        assert!(unsealed.contains("2 have sent it in the last 60s: keep"), "{unsealed}");
     }
 }

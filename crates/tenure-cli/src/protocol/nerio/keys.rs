@@ -1,12 +1,15 @@
 //! The keys of a process, and the file that may bring others while it runs.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tenure::nerio::Node;
-use tenure::nerio::keys::{KeyError, Keys};
+use tenure::nerio::keys::{Grant, KeyError, Keys, Right, Rights};
 use tenure_core::{ClusterName, ElectionName, NodeName};
 
+use super::Cluster;
 use crate::failure::{self, Failure, quoted};
 use crate::settings::tls::{self, Found};
 use crate::settings::{Layers, Origins};
@@ -35,7 +38,8 @@ pub fn read(layers: &mut Layers<'_>) -> Result<Option<Given>, Failure> {
                 Some(file) => format!("{origin}: {}", file.display()),
                 None => origin.to_string(),
             };
-            Err(Failure::usage(format!("the keys cannot be used: {error}"), fix(&error))
+            let place = tls::KEYS.place(file.as_deref());
+            Err(Failure::usage(format!("{place} cannot be used: {error}"), fix(&error))
                 .origin(origin))
         }
     }
@@ -47,9 +51,10 @@ fn fix(error: &KeyError) -> &'static str {
             "make one: tenure keys new for members, tenure keys issue for an application"
         }
         KeyError::Version { .. } => "use the version of tenure that made it, or a newer one",
-        KeyError::Digits { .. } | KeyError::Name { .. } | KeyError::Elections { .. } => {
-            "copy the whole line again from where it was made"
-        }
+        KeyError::Digits { .. }
+        | KeyError::Name { .. }
+        | KeyError::Elections { .. }
+        | KeyError::Rights { .. } => "copy the whole line again from where it was made",
         KeyError::TooMany { .. } | KeyError::Mixed { .. } => {
             "keep the line of the key to use, and below it that of the one before it"
         }
@@ -83,76 +88,215 @@ pub fn check(
     Ok(())
 }
 
-/// Refuses to ask for what no member would answer: about `election`, or about all.
+/// Refuses to ask for what no member would answer: what this right is for, about `election`, or
+/// about all.
 pub fn check_rights(
     given: Option<&Given>,
+    right: Right,
     election: Option<&ElectionName>,
     origins: &Origins,
 ) -> Result<(), Failure> {
     let Some(Given { keys, .. }) = given else { return Ok(()) };
     let Some(grant) = keys.application() else { return Ok(()) };
-    let (allowed, wanted, list) = match election {
+    let Grant { application, elections, rights } = grant;
+    let (allowed, wanted, fix) = match election {
         Some(election) => {
+            let with = match *rights {
+                Rights::USUAL => String::new(),
+                rights => format!(" --rights {rights}"),
+            };
+            let fix = format!(
+                "use another key: who has that of the cluster makes one with tenure keys issue \
+                 --app {application} --elections '{elections},{election}'{with}"
+            );
             let wanted = format!("the election {}", quoted(election.as_str()));
-            (keys.allow(election), wanted, election.as_str())
+            (elections.cover(election), wanted, fix)
         }
-        None => (keys.allow_all(), "all elections, which this asks of".to_owned(), "*"),
+        // An application's own key with more elections would let it lead in all of them.
+        None => {
+            let fix = "use the key of the cluster, or one that may only ask: who has that of the \
+                       cluster makes it with tenure keys issue --app watcher --elections '*' \
+                       --rights ask";
+            (keys.allow_all(), "all elections, which this asks of".to_owned(), fix.to_owned())
+        }
     };
     if allowed {
-        return Ok(());
+        return check_right(grant, right).map_err(|failure| origins.explain(failure, &NAMES));
     }
-    let (application, elections) = (&grant.application, &grant.elections);
     let what = format!(
         "the key is that of the application {application} for {elections}, and not for {wanted}"
-    );
-    let fix = format!(
-        "use another key: who has that of the cluster makes one with tenure keys issue --app \
-         {application} --elections '{elections},{list}'"
     );
     Err(origins.explain(Failure::usage(what, fix), &NAMES))
 }
 
+/// Whether a key for the right elections has the right, too.
+fn check_right(grant: &Grant, right: Right) -> Result<(), Failure> {
+    let Grant { application, elections, rights } = grant;
+    if rights.allow(right) {
+        return Ok(());
+    }
+    let (name, with) = (right.as_str(), rights.with(right));
+    let what = format!(
+        "the key of the application {application} has the rights {rights} in {elections}, and not \
+         that to {name}"
+    );
+    let fix = format!(
+        "use another key: who has that of the cluster makes one with tenure keys issue --app \
+         {application} --elections '{elections}' --rights {with}"
+    );
+    Err(Failure::usage(what, fix))
+}
+
+/// Why the key file cannot be used as it is now, if it cannot.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KeyFile(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    /// What was wrong at the last look.
+    last: Option<String>,
+    /// What was wrong at two, and people were warned of.
+    told: Option<String>,
+    /// The keys in use do not keep strangers out.
+    open: bool,
+}
+
+const OPEN: &str = "the key file says accept-unsealed: whoever reaches this process can speak as \
+                    anybody, until that line is taken out, which tenure keys status at each node \
+                    says when to do";
+
+impl KeyFile {
+    /// What is wrong with it, and what to do.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.seen().told.clone()
+    }
+
+    /// That its keys do not keep strangers out yet.
+    pub(crate) fn open(&self) -> Option<&'static str> {
+        self.seen().open.then_some(OPEN)
+    }
+
+    /// These keys are in use from now on.
+    fn uses(&self, keys: &Keys) {
+        self.seen().open = keys.accepts_unsealed();
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it could not be used when it was looked at last.
+    fn was_wrong(&self) -> bool {
+        self.seen().last.is_some()
+    }
+
+    /// Warns of what lasts for two looks and was not told: somebody may be writing the file.
+    fn is(&self, trouble: Option<String>) {
+        let mut seen = self.seen();
+        if trouble == seen.last && trouble != seen.told {
+            trouble.iter().for_each(|trouble| failure::warn(trouble));
+            seen.told.clone_from(&trouble);
+        } else if trouble.is_none() {
+            seen.told = None;
+        }
+        seen.last = trouble;
+    }
+}
+
 /// Hands `node` the keys of the file whenever it changes, for as long as it runs. Keys that it
 /// cannot use are warned about, and it goes on with those that it has.
-pub fn follow(node: Node, given: Option<&Given>) {
-    let Some(path) = given.and_then(|given| given.file.clone()) else { return };
-    let mut known = modified(&path);
+pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
+    let file = KeyFile::default();
+    cluster.keys.iter().for_each(|given| file.uses(&given.keys));
+    let Some(path) = cluster.keys.as_ref().and_then(|given| given.file.clone()) else {
+        return file;
+    };
+    let permits_unsealed = cluster.permits_unsealed;
+    let (mut known, told) = (modified(&path), file.clone());
     let follow = async move {
         loop {
             tokio::time::sleep(LOOK).await;
             let now = modified(&path);
-            if now == known {
+            // What is mended by other rights on the file does not change it.
+            if now == known && !told.was_wrong() {
                 continue;
             }
             known = now;
-            match reread(&path) {
-                Ok(keys) if node.rekey(keys.clone()).await => {
-                    let ids: Vec<_> = keys.ids().iter().map(ToString::to_string).collect();
-                    tracing::info!("the keys are now {}, the first is used", ids.join(" and "));
+            let change = match reread(&path) {
+                Ok(keys) if keys.accepts_unsealed() && !permits_unsealed => {
+                    Err("it says accept-unsealed, which outside loopback needs \
+                         --insecure-any-address at the start"
+                        .to_owned())
                 }
-                Ok(_) => failure::warn(&format!(
-                    "the key file {} has changed to keys of another cluster or application, \
-                     which are not used: this process goes on with those that it has",
-                    quoted(&path.display().to_string())
-                )),
-                Err(why) => failure::warn(&format!(
+                Ok(keys) => {
+                    node.rekey(keys.clone()).await.map(|()| keys).map_err(|e| e.to_string())
+                }
+                Err(why) => Err(why),
+            };
+            match change {
+                Ok(keys) => {
+                    tell(&keys);
+                    told.uses(&keys);
+                    told.is(None);
+                }
+                Err(why) => told.is(Some(format!(
                     "the key file {} has changed, and {why}: this process goes on with the keys \
-                     that it has",
+                     that it has, and the next start will fail. Put it right, and it is read again",
                     quoted(&path.display().to_string())
-                )),
+                ))),
             }
         }
     };
     // Ends with the runtime, which ends with the command.
     tokio::spawn(follow);
+    file
 }
 
-fn modified(path: &Path) -> Option<(SystemTime, u64)> {
+/// Says with which keys it goes on.
+fn tell(keys: &Keys) {
+    let ids: Vec<_> = keys.ids().iter().map(ToString::to_string).collect();
+    tracing::info!("the keys are now {}, the first is used", ids.join(" and "));
+    warn_if_open(keys);
+}
+
+/// Warns where a key does not keep strangers out yet.
+pub fn warn_if_open(keys: &Keys) {
+    if keys.accepts_unsealed() {
+        failure::warn(OPEN);
+    }
+}
+
+/// What tells whether the file has changed; its mode may have to be mended.
+fn modified(path: &Path) -> Option<(SystemTime, u64, u32)> {
     let about = path.metadata().ok()?;
-    Some((about.modified().ok()?, about.len()))
+    Some((about.modified().ok()?, about.len(), about.mode()))
 }
 
 fn reread(path: &Path) -> Result<Keys, String> {
     let text = tls::KEYS.reread(path)?;
     Keys::parse(&text).map_err(|error| format!("{error}: {}", fix(&error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_half_written_is_no_trouble_and_what_lasts_is_until_it_is_over() {
+        let file = KeyFile::default();
+        let wrong = |text: &str| Some(text.to_owned());
+        for (is, told) in [
+            (wrong("it is empty"), None),
+            (wrong("line 1"), None),
+            (None, None),
+            (wrong("line 1"), None),
+            (wrong("line 1"), wrong("line 1")),
+            (wrong("mode"), wrong("line 1")),
+            (wrong("mode"), wrong("mode")),
+            (None, None),
+        ] {
+            file.is(is.clone());
+            assert_eq!((file.trouble(), file.was_wrong()), (told, is.is_some()));
+        }
+    }
 }

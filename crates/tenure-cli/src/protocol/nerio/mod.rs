@@ -2,27 +2,32 @@
 
 pub mod cluster;
 mod combination;
+pub mod health;
 mod key_status;
 pub mod keys;
+mod lists;
 mod member;
+mod orders;
 mod participant;
 mod service;
 mod troubles;
 
 use std::time::Duration;
 
-use tenure_core::NodeName;
+use tenure::nerio::keys::Right;
 use tenure_core::nerio::Member;
+use tenure_core::{ElectionName, NodeName};
 
 pub use self::cluster::Cluster;
 pub(crate) use self::cluster::timing;
 pub(crate) use self::combination::check;
 pub use self::member::{Seat, Storage};
 use self::participant::Grantors;
-pub(crate) use self::participant::{ask_all, start};
+pub(crate) use self::participant::{ask_all, start, unrecovered};
 pub(crate) use self::service::{Service, Told};
 pub(crate) use self::troubles::ends_for;
 use super::{About, Backend, Capabilities, Protocol, Purpose};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Default::{Follows, Nothing, Text};
 use crate::settings::Reach::Everywhere;
@@ -32,7 +37,8 @@ use crate::settings::{Layers, Setting, Spec, parse};
 crate::settings! {
     MEMBERS: Vec<Member> = "members" "LIST" Members, Everywhere, Nothing, CLUSTER_WIDE,
         parse::members, members,
-        "The nodes and their addresses: a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103";
+        "The nodes, each with its host and port: \
+         a=10.0.0.1:7101,b=db-2.internal:7101 (IPv6 in brackets)";
     QUORUMS: String = "quorums" "SYSTEM" Text, Everywhere, Text("majority"), CLUSTER_WIDE,
         parse::text, plain,
         "Which nodes suffice: majority, weights:a=2,b=1,c=1, grid:2x3 or sets:a+b,b+c,a+c";
@@ -103,6 +109,8 @@ impl Protocol for Nerio {
             several_leaders: false,
             members: true,
             change_members: false,
+            elections: true,
+            orders: true,
         }
     }
 
@@ -168,18 +176,52 @@ impl Protocol for Nerio {
     ) -> Result<Box<dyn Backend>, Failure> {
         let seat = match purpose {
             Purpose::Campaign(_) => Seat::of_candidate(layers)?,
-            Purpose::Ask(_) | Purpose::Members(_) => None,
+            Purpose::Ask(_) | Purpose::Order(_) | Purpose::Members(_) | Purpose::Elections => None,
         };
         let (cluster, seat) = match seat {
             Some((cluster, seat)) => {
-                seat.storage.warning().into_iter().for_each(|warning| layers.warn(warning));
+                let warnings = seat.storage.warning().into_iter().chain(too_long(&cluster));
+                warnings.for_each(|warning| layers.warn(warning));
                 (cluster, Some(seat))
             }
             None => (Cluster::read(layers, None)?, None),
         };
-        keys::check_rights(cluster.keys.as_ref(), purpose.election(), &layers.origins)?;
+        let (keys, origins) = (cluster.keys.as_ref(), &layers.origins);
+        let needs = |right| keys::check_rights(keys, right, purpose.election(), origins);
+        match purpose {
+            Purpose::Campaign(_) => {
+                needs(Right::Ask)?;
+                needs(Right::Contend)?;
+            }
+            Purpose::Order(election) => {
+                needs(Right::Ask)?;
+                needs(Right::Resign)?;
+                check_seal(&cluster, election)?;
+            }
+            Purpose::Ask(_) | Purpose::Members(_) => needs(Right::Ask)?,
+            // The list of elections is of those that the key is for.
+            Purpose::Elections => {}
+        }
         Ok(Box::new(Grantors { cluster, seat }))
     }
+}
+
+/// That a member never grants what it asks for itself. The others may be a quorum all the same.
+fn too_long(cluster: &Cluster) -> Option<String> {
+    let (lease, longest) = (cluster.config.lease, cluster.config.delta_max);
+    (lease > longest).then(|| {
+        format!(
+            "lease is {lease:?}, and lease-max, the longest that this member gives, {longest:?}: \
+             it never grants itself the lease, so it leads only where a quorum of the others does. \
+             Set lease-max to {lease:?} or more, or a shorter lease"
+        )
+    })
+}
+
+/// Refuses to order what no member would pass on.
+fn check_seal(cluster: &Cluster, election: &ElectionName) -> Result<(), Failure> {
+    let checked = tenure::nerio::orders::check(&cluster.config, cluster.key(), election);
+    checked.map_err(|why| Failure::new(Exit::Refused, why.to_string(), orders::UNSEALED))
 }
 
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]
@@ -189,8 +231,7 @@ fn members(value: &Vec<Member>) -> String {
 
 /// Members as the setting is written.
 pub(crate) fn list(value: &[Member]) -> String {
-    let pairs: Vec<_> =
-        value.iter().map(|member| format!("{}={}", member.name, member.address)).collect();
+    let pairs: Vec<_> = value.iter().map(ToString::to_string).collect();
     pairs.join(",")
 }
 

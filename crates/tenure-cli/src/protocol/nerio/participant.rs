@@ -3,21 +3,27 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure::nerio::state::MemoryError;
+use tenure::nerio::keys::{Grant, Keys};
+use tenure::nerio::state::{MemoryError, RecoveryError};
 use tenure::nerio::survey::{Survey, Unsafe, survey};
 use tenure::nerio::{Builder, Node, Notice, VerifyError};
 use tenure::transport::UdpError;
-use tenure::{ElectionName, LeaderView, NodeName, StartError};
+use tenure::{ElectionName, LeaderView, NodeName, StartError, Waiting};
 use tenure_core::nerio::{self, MemberSet};
 use tokio::sync::broadcast::Receiver;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::keys::{NAMES, follow};
-use super::troubles::{self, Differing, Nobody};
-use super::{Cluster, Seat, Service, Told};
-use crate::control::Server;
+use super::keys::{KeyFile, NAMES, follow, warn_if_open};
+use super::service::worth_a_look;
+use super::too_long;
+use super::troubles::{self, Differing, Hears, Nobody};
+use super::{Cluster, Seat, Service, Told, lists, orders};
+use crate::control::{Asked, Server};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
+use crate::protocol::lists::{ListedCandidate, ListedElection, Listing};
+use crate::protocol::orders::{Ended, Wish};
 use crate::protocol::{
     AnyElection, Asks, Backend, Later, Member, Members, Participant, Started, Verified,
 };
@@ -68,7 +74,8 @@ impl Backend for Grantors {
             let mut asker = Asker::meet(builder, cluster, asks, origins)?;
             // Before anybody else listens: the first who does hears what was said at the start.
             let notices = asker.node.notices();
-            asker.member.spawn(serve(asker.node.clone(), notices, control));
+            let service = Service::new(asker.key_file.clone(), too_long(cluster));
+            asker.member.spawn(serve(service, asker.node.clone(), notices, control));
             Ok(asker.boxed())
         })
     }
@@ -87,6 +94,29 @@ impl Backend for Grantors {
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
         Box::pin(members(&self.cluster, origins))
     }
+
+    fn elections<'a>(
+        &'a self,
+        origins: &'a Origins,
+    ) -> Later<'a, Result<Listing<ListedElection>, Failure>> {
+        Box::pin(lists::elections(&self.cluster, origins))
+    }
+
+    fn candidates<'a>(
+        &'a self,
+        election: &'a ElectionName,
+        origins: &'a Origins,
+    ) -> Later<'a, Result<Listing<ListedCandidate>, Failure>> {
+        Box::pin(lists::candidates(&self.cluster, election, origins))
+    }
+
+    fn end_leadership<'a>(
+        &'a self,
+        wish: &'a Wish,
+        origins: &'a Origins,
+    ) -> Later<'a, Result<Ended, Failure>> {
+        Box::pin(orders::end(&self.cluster, wish, origins))
+    }
 }
 
 async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failure> {
@@ -96,30 +126,56 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
         let (name, address) = (member.name.clone(), member.address.to_string());
         let service = seen.members.get(&name).copied().flatten();
         let state = match service {
-            Some(nerio::Service::Serving) => "serving",
-            Some(nerio::Service::Quarantine { .. }) => "quarantine",
-            Some(nerio::Service::Recovering { .. }) => "recovering",
-            Some(nerio::Service::Failing) => "failing",
-            Some(nerio::Service::Starting) => "starting",
-            Some(nerio::Service::Founding) => "founding",
+            Some(service) => one_word(service),
             None if seen.differing.contains(&name) => "differs",
+            None if seen.unresolved.contains_key(&name) => "unresolved",
             None => "silent",
         };
         let what = match service {
             Some(service) => Unsafe::NotServing { member: name.clone(), service },
             None if state == "differs" => Unsafe::Differs { member: name.clone() },
-            None => Unsafe::Silent { member: name.clone() },
+            None => seen.silent(&name),
         };
         if state == "serving" {
             serving = serving.with(nth);
         }
-        let text = what.to_string();
-        let text = text.strip_prefix(&format!("{name} ")).unwrap_or(&text).to_owned();
+        let text = behind(&name, &what);
+        if let Some(cure) = service.and_then(|service| cure(&name, service)) {
+            failure::warn(&format!("{name} {text}: {cure}"));
+        }
         all.push(Member { name, address, state, text });
     }
     let quorum = cluster.config.quorums.is_quorum(serving);
     let failure = (!quorum).then(|| too_few(cluster, &seen, origins));
     Ok(Members { all, failure })
+}
+
+/// What a member that answers does, for programs.
+pub(super) const fn one_word(service: nerio::Service) -> &'static str {
+    match service {
+        nerio::Service::Serving => "serving",
+        nerio::Service::Quarantine { .. } => "quarantine",
+        nerio::Service::Recovering { .. } => "recovering",
+        nerio::Service::Failing => "failing",
+        nerio::Service::Starting => "starting",
+        nerio::Service::Replaced => "replaced",
+    }
+}
+
+/// The same for people, behind its name.
+pub(super) fn in_words(member: &NodeName, service: nerio::Service) -> String {
+    behind(member, &Unsafe::NotServing { member: member.clone(), service })
+}
+
+/// What to do about a member that answers, where neither time nor the others mend it.
+pub(super) fn cure(member: &NodeName, service: nerio::Service) -> Option<String> {
+    let lasts = matches!(service, nerio::Service::Failing | nerio::Service::Replaced);
+    lasts.then(|| Unsafe::NotServing { member: member.clone(), service }.fix())
+}
+
+fn behind(member: &NodeName, what: &Unsafe) -> String {
+    let text = what.to_string();
+    text.strip_prefix(&format!("{member} ")).unwrap_or(&text).to_owned()
 }
 
 /// Fewer members serve than an election needs.
@@ -128,13 +184,17 @@ fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
         return failure;
     }
     let what = "fewer members serve than an election needs";
+    if let Some(lost @ Unsafe::Lost { .. }) = seen.obstacle(None) {
+        return Failure::new(Exit::Unknown, format!("{what}: {lost}"), lost.fix());
+    }
     let silent = seen.members.iter().any(|(name, service)| {
         service.is_none_or(|service| service != nerio::Service::Serving)
             && !seen.differing.contains(name)
     });
     match (seen.differing.is_empty(), silent) {
         (true, _) => {
-            Failure::new(Exit::Unknown, what, "look at the others and the way to them, or wait")
+            let fix = "look at the others and the way to them, or wait".to_owned();
+            Failure::new(Exit::Unknown, what, fix + troubles::of_keys(cluster))
         }
         (false, true) => {
             let mut failure = troubles::mismatch(what.to_owned(), Exit::Unknown, origins);
@@ -148,25 +208,15 @@ fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
 /// Asks each member of `cluster` how it does, and what it holds.
 pub(crate) async fn ask_all(cluster: &Cluster, origins: &Origins) -> Result<Survey, Failure> {
     let from = SocketAddr::new(cluster.listen.ip(), 0);
-    survey(&cluster.config, cluster.key(), from).await.map_err(|error| {
-        let what = format!("the members cannot be asked from {from}: {error}");
-        let fix = "give --listen with an address of this machine";
-        origins.explain(Failure::new(Exit::System, what, fix), &["listen"])
-    })
+    let seen = survey(&cluster.config, cluster.key(), from).await;
+    seen.map_err(|error| lists::no_socket(from, &error, origins))
 }
 
-/// Grants leases beside campaigning, and answers those that ask how that goes.
-async fn serve(node: Node, notices: Receiver<Notice>, mut control: Server) {
-    // The candidate's side warns of what comes from members.
-    let is_told = |notice: &Notice| match notice {
-        Notice::Mismatch { address, .. } | Notice::Key { address, .. } => {
-            node.config().position_at(*address).is_some()
-        }
-        Notice::AddressContested { .. } => true,
-        _ => false,
-    };
+/// Grants leases beside campaigning, and answers those that ask how that goes. What the candidate's
+/// side says is not said again.
+async fn serve(service: Service, node: Node, notices: Receiver<Notice>, mut control: Server) {
     let hear = |service: &mut Service, notice: &Notice| {
-        if !is_told(notice)
+        if !troubles::is_told(notice)
             && let Told::Changed { warned: false } = service.hear(notice)
         {
             tracing::info!("{notice}");
@@ -174,12 +224,13 @@ async fn serve(node: Node, notices: Receiver<Notice>, mut control: Server) {
         Ok(())
     };
     // What is heard fails nowhere, and the node has ended.
-    let _ = Service::default().serve(&node, notices, &mut control, hear).await;
+    let _ = service.serve(&node, notices, &mut control, hear).await;
 }
 
 /// One that asks the grantors of a cluster.
 struct Asker {
     node: Node,
+    key_file: KeyFile,
     /// Ends when it is dropped.
     member: JoinSet<()>,
     cluster: Cluster,
@@ -195,10 +246,10 @@ impl Asker {
         asks: Asks,
         origins: &Origins,
     ) -> Result<Self, Failure> {
-        let node = start(builder, cluster, origins)?;
+        let (node, key_file) = start(builder, cluster, origins)?;
         let (cluster, origins) = (cluster.clone(), origins.clone());
         let (member, differing) = (JoinSet::new(), Differing::default());
-        Ok(Self { node, member, cluster, asks, origins, differing })
+        Ok(Self { node, key_file, member, cluster, asks, origins, differing })
     }
 
     fn boxed(self) -> Box<dyn Participant> {
@@ -217,14 +268,35 @@ impl Participant for Asker {
         AnyElection::AtMostOne(self.node.election_named(name.clone()))
     }
 
+    fn alive(&self) -> Later<'_, bool> {
+        Box::pin(async { self.node.counters().await.is_some() })
+    }
+
     fn permanent_failure(&self) -> Later<'static, Failure> {
         let (cluster, origins) = (self.cluster.clone(), self.origins.clone());
         let (notices, differing) = (self.node.notices(), self.differing.clone());
-        let (asks, node) = (self.asks, self.node.clone());
+        let (asks, node, alone) = (self.asks, self.node.clone(), self.member.is_empty());
         Box::pin(async move {
             let disagreement = async || node.disagreement().await;
-            troubles::watch(notices, disagreement, cluster, asks, origins, differing).await
+            let hears = Hears { differing, alone };
+            troubles::watch(notices, disagreement, cluster, asks, origins, hears).await
         })
+    }
+
+    /// Not what strangers send: a leader has nothing to do with them.
+    fn worth_a_look(&self) -> Later<'static, Option<String>> {
+        let (node, key_file) = (self.node.clone(), self.key_file.clone());
+        let shown = |notice: &Notice| match notice {
+            Notice::Mismatch { is_member, .. } | Notice::Key { is_member, .. } => *is_member,
+            _ => true,
+        };
+        let of_lease = (!self.member.is_empty()).then(|| too_long(&self.cluster)).flatten();
+        Box::pin(async move { worth_a_look(&node, (of_lease, &key_file), shown).await })
+    }
+
+    fn may_be(&self, waiting: &Waiting) -> Option<&'static str> {
+        let silent = matches!(waiting, Waiting::NoQuorum { .. });
+        (silent && self.cluster.keys.is_some()).then(|| troubles::of_keys(&self.cluster))
     }
 
     fn why_unknown(&self, election: &ElectionName) -> Later<'static, Option<Failure>> {
@@ -243,8 +315,15 @@ impl Participant for Asker {
         leader: &'a LeaderView,
         patience: Duration,
     ) -> Later<'a, Result<Verified, Failure>> {
-        let keyed = self.cluster.keys.is_some();
-        Box::pin(verify((&self.node, keyed), election, leader, patience))
+        Box::pin(verify((&self.node, self.cluster.key()), election, leader, patience))
+    }
+
+    fn orders(
+        &self,
+        election: &ElectionName,
+        asked: mpsc::Sender<Asked>,
+    ) -> Option<Later<'static, ()>> {
+        Some(Box::pin(orders::hand_in(self.node.notices(), election.clone(), asked)))
     }
 
     fn close(self: Box<Self>) -> Later<'static, ()> {
@@ -254,7 +333,7 @@ impl Participant for Asker {
 
 /// A leader's own promise that it leads (section 10.5).
 async fn verify(
-    (node, keyed): (&Node, bool),
+    (node, keys): (&Node, Option<&Keys>),
     election: &ElectionName,
     leader: &LeaderView,
     patience: Duration,
@@ -263,6 +342,12 @@ async fn verify(
         let what = format!("the grantors name {} as the leader, without an address", leader.id);
         return Err(Failure::new(Exit::Bug, what, "report it"));
     };
+    // It has shown its key there, and may be named at another of its addresses.
+    let place = match NodeName::new(&leader.id) {
+        Ok(member) => node.place(member).await,
+        Err(_) => None,
+    };
+    let address = place.unwrap_or(address);
     match node.verify(election, address, patience).await {
         Ok(verified) => {
             let (leader, fence, until) = (verified.leader, verified.fence, verified.until);
@@ -274,32 +359,49 @@ async fn verify(
         }
         Err(error) => {
             let what = format!("{} at {address}: {error}", leader.id);
-            let fix = match keyed {
-                true => {
-                    "look at the leader and the way to it; it answers only those that have a key \
-                     of its own application"
-                }
-                false => "look at the leader and the way to it",
-            };
+            let whose = keys.map(|keys| whose(keys, &leader.id)).unwrap_or_default();
+            let fix = format!("look at the leader and the way to it{whose}");
             Err(Failure::new(Exit::Unreachable, what, fix))
         }
     }
 }
 
-/// Starts `builder` on the address of the settings.
+/// With which key it was asked in vain, as `leader` does not say that it has another one.
+fn whose(keys: &Keys, leader: &str) -> String {
+    let used = keys.ids().first().map(ToString::to_string).unwrap_or_default();
+    match keys.application() {
+        Some(Grant { application, .. }) => format!(
+            "; it answers only those whose key it accepts, and this command uses {used} of the \
+             application {application}: tenure keys status --name NODE says which one {leader} \
+             uses. If keys are being exchanged, the key file of {leader} must have {used}, too, \
+             below its own; if it is of another application, use one of that"
+        ),
+        None => format!(
+            "; it answers only those whose key it accepts, and this command uses {used} of the \
+             cluster: tenure keys status --name NODE says which one {leader} uses. If that is of \
+             an application, use one of that; if keys are being exchanged, the key file of \
+             {leader} must have {used}, too"
+        ),
+    }
+}
+
+/// Starts `builder` on the address of the settings, and follows its key file.
 pub(crate) fn start(
     builder: Builder,
     cluster: &Cluster,
     origins: &Origins,
-) -> Result<Node, Failure> {
-    // Other addresses than loopback were refused already without keys, unless the user insisted.
-    let mut builder = builder.listen(cluster.listen).insecure_any_address();
+) -> Result<(Node, KeyFile), Failure> {
+    let mut builder = builder.listen(cluster.listen);
+    if cluster.permits_unsealed {
+        builder = builder.insecure_any_address();
+    }
     if let Some(keys) = cluster.key() {
         builder = builder.keys(keys.clone());
     }
     let node = builder.start().map_err(|error| explain(&error, origins))?;
-    follow(node.clone(), cluster.keys.as_ref());
-    Ok(node)
+    cluster.key().into_iter().for_each(warn_if_open);
+    let key_file = follow(node.clone(), cluster);
+    Ok((node, key_file))
 }
 
 fn explain(error: &StartError, origins: &Origins) -> Failure {
@@ -329,13 +431,27 @@ fn explain(error: &StartError, origins: &Origins) -> Failure {
 }
 
 fn state(error: &MemoryError, origins: &Origins) -> Failure {
-    // What a state directory has to say ends with what to do.
-    let text = chain(error);
+    of_directory(chain(error), origins, &["state"])
+}
+
+/// Why a state directory was not recovered.
+pub(crate) fn unrecovered(error: &RecoveryError, origins: &Origins) -> Failure {
+    let names: &[&str] = match error {
+        RecoveryError::Memory(error) => return state(error, origins),
+        RecoveryError::Whole { .. } | RecoveryError::Lost { .. } => &["state", "lost"],
+        RecoveryError::TooLow { .. } | RecoveryError::TooHigh { .. } => &["state", "fence-floor"],
+        RecoveryError::Write(_) => &["state"],
+    };
+    of_directory(chain(error), origins, names)
+}
+
+/// What a state directory has to say ends with what to do.
+fn of_directory(text: String, origins: &Origins, names: &[&str]) -> Failure {
     let (what, fix) = match text.split_once("; ") {
         Some((what, fix)) => (what.to_owned(), fix.to_owned()),
         None => (text, "look at the state directory".to_owned()),
     };
-    origins.explain(Failure::new(Exit::System, what, fix), &["state"])
+    origins.explain(Failure::new(Exit::System, what, fix), names)
 }
 
 /// An error with all that caused it.

@@ -5,17 +5,15 @@ use std::time::Duration;
 use serde_json::json;
 use tenure::Time;
 use tenure::clock;
-use tenure::nerio::{self, Counters, Forgot, Node, Notice};
+use tenure::nerio::{self, Forgot, Node, Notice};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::keys::KeyFile;
 use super::{key_status, list};
 use crate::control::{Answer, Asked, Request, Server};
 use crate::failure::{self, Failure};
 use crate::output::millis;
-
-/// For how long at least a datagram of another configuration is worth a warning.
-const MISMATCH_MIN: Duration = Duration::from_secs(60);
 
 /// What to do with a notice.
 pub(crate) enum Told {
@@ -41,17 +39,18 @@ pub(crate) struct Service {
     raise: Option<(Time, Notice)>,
     /// Whether it cannot write its state directory, in whatever stage it is.
     failing: bool,
-    /// What is worth a look as long as it runs.
-    warning: Option<String>,
-}
-
-impl Default for Service {
-    fn default() -> Self {
-        Self { stage: "starting", waits: None, raise: None, failing: false, warning: None }
-    }
+    key_file: KeyFile,
+    /// What is wrong with its settings for as long as it runs.
+    of_settings: Option<String>,
 }
 
 impl Service {
+    /// Of a node that has the keys of this file.
+    pub(crate) const fn new(key_file: KeyFile, of_settings: Option<String>) -> Self {
+        let (stage, failing) = ("starting", false);
+        Self { stage, waits: None, raise: None, failing, key_file, of_settings }
+    }
+
     pub(crate) const fn word(&self) -> &'static str {
         if self.failing { "failing" } else { self.stage }
     }
@@ -73,23 +72,13 @@ impl Service {
         }
     }
 
-    /// What is worth a look now. Another configuration is shown for as long
-    /// as a leader may take to be heard again.
-    fn warning(&self, node: &Node, counters: &Counters) -> Option<String> {
-        let lately = node.config().delta_max.max(MISMATCH_MIN);
-        let mismatch = counters.mismatch.as_ref();
-        let mismatch = mismatch.filter(|(at, _)| clock::now().since(*at) <= lately);
-        let mismatch = mismatch.map(|(_, mismatch)| mismatch.to_string());
-        let warnings: Vec<_> = self.warning.clone().into_iter().chain(mismatch).collect();
-        (!warnings.is_empty()).then(|| warnings.join("; "))
-    }
-
     /// Notices may have been missed: the node knows better.
     fn correct(&mut self, now: Option<nerio::Service>, write_error: bool) {
         let stage = match now {
             Some(nerio::Service::Serving) => "serving",
             Some(nerio::Service::Quarantine { .. }) => "quarantine",
-            Some(nerio::Service::Recovering { .. } | nerio::Service::Founding) => "recovering",
+            Some(nerio::Service::Recovering { .. }) => "recovering",
+            Some(nerio::Service::Replaced) => "replaced",
             // What it writes down before it serves belongs to the stage before.
             Some(nerio::Service::Starting | nerio::Service::Failing) | None => self.stage,
         };
@@ -118,6 +107,12 @@ impl Service {
                     Some(format!("every lease that it may have given must end{longer}: {forgot}"));
             }
             Notice::Recovering => self.enter("recovering"),
+            Notice::Replaced => {
+                self.enter("replaced");
+                self.waits = Some(notice.to_string());
+                failure::warn(&notice.to_string());
+                return Told::Changed { warned: true };
+            }
             Notice::RaiseWaits { until, .. } => self.raise = Some((*until, notice.clone())),
             Notice::Raised { .. } => self.raise = None,
             Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
@@ -126,19 +121,20 @@ impl Service {
                 return Told::Changed { warned: true };
             }
             Notice::DiskMended => self.failing = false,
-            Notice::ListensElsewhere { .. } => {
-                failure::warn(&notice.to_string());
-                self.warning = Some(notice.to_string());
-                return Told::Warned;
-            }
             Notice::Mismatch { .. }
+            | Notice::Unresolved { .. }
+            | Notice::ListensElsewhere { .. }
             | Notice::Key { .. }
-            | Notice::Founding { .. }
             | Notice::GrantsDamaged { .. }
             | Notice::RecoveryWaits { .. }
-            | Notice::NotFounded { .. }
+            | Notice::OldMemory { .. }
             | Notice::NameContested { .. }
-            | Notice::AddressContested { .. } => {
+            | Notice::AddressContested { .. }
+            | Notice::AtOneAddress { .. }
+            | Notice::Exchanged { .. }
+            | Notice::ForAnother { .. }
+            | Notice::Moved { .. }
+            | Notice::MemberTwice { .. } => {
                 failure::warn(&notice.to_string());
                 if matches!(notice, Notice::RecoveryWaits { .. }) {
                     self.waits = Some(notice.to_string());
@@ -191,7 +187,12 @@ impl Service {
                     "service": self.word(),
                     "remaining_ms": remaining.map(millis),
                     "waits": waits,
-                    "warning": self.warning(node, &counters),
+                    "warning": worth_a_look(
+                        node,
+                        (self.of_settings.clone(), &self.key_file),
+                        |_| true,
+                    )
+                    .await,
                     "received": counters.received,
                     "sent": counters.sent,
                     "messages": counters.messages,
@@ -215,16 +216,33 @@ impl Service {
     }
 }
 
+/// What an operator is to mend now: what is wrong with settings and keys, and what is `shown` of
+/// what the node has found.
+pub(super) async fn worth_a_look(
+    node: &Node,
+    (of_settings, key_file): (Option<String>, &KeyFile),
+    shown: impl Fn(&Notice) -> bool,
+) -> Option<String> {
+    let troubles = node.troubles().await.unwrap_or_default();
+    let troubles = troubles.iter().filter(|notice| shown(notice)).map(ToString::to_string);
+    let of_keys = key_file.trouble().into_iter().chain(key_file.open().map(str::to_owned));
+    let all: Vec<_> = of_settings.into_iter().chain(of_keys).chain(troubles).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn service(stage: &'static str) -> Service {
+        Service { stage, ..Service::new(KeyFile::default(), None) }
+    }
+
     #[test]
     fn notices_that_were_missed_change_nothing_in_the_status() {
         let waits = Some("b does not answer".to_owned());
-        let mut service =
-            Service { stage: "recovering", waits, failing: true, ..Service::default() };
-        service.correct(Some(nerio::Service::Recovering { led: false }), false);
+        let mut service = Service { waits, failing: true, ..service("recovering") };
+        service.correct(Some(nerio::Service::Recovering { known: false }), false);
         assert!(service.word() == "recovering" && service.waits.is_some());
         service.correct(Some(nerio::Service::Serving), false);
         assert!(service.word() == "serving" && service.waits.is_none());
@@ -237,7 +255,7 @@ mod tests {
     /// The notice came once, and the status is asked for later.
     #[test]
     fn what_is_left_of_a_wait_for_longer_leases_runs_down() {
-        let mut service = Service { stage: "serving", ..Service::default() };
+        let mut service = service("serving");
         let waits = |service: &mut Service, left: Duration| {
             let (before, delta_max) = (Duration::from_secs(4), Duration::from_secs(90));
             let until = clock::now().after(left);
@@ -256,7 +274,7 @@ mod tests {
     /// It has its memory, and waits for its disk: nothing was lost.
     #[test]
     fn a_node_that_starts_with_its_memory_does_not_recover() {
-        let mut service = Service::default();
+        let mut service = service("starting");
         service.correct(Some(nerio::Service::Starting), false);
         assert!(service.word() == "starting" && service.waits.is_some());
         service.correct(Some(nerio::Service::Failing), true);

@@ -29,7 +29,7 @@ pub(super) async fn watch(
     cluster: Cluster,
     asks: Asks,
     origins: Origins,
-    differing: Differing,
+    hears: Hears,
 ) -> Failure {
     let mut agrees = true;
     loop {
@@ -53,47 +53,86 @@ pub(super) async fn watch(
             }
             // The final answer says so, and may come before this or after it.
             Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree if asks == Asks::Once => {}
-            notice => tell(&notice, &cluster, &differing),
+            notice => hears.tell(&notice),
         }
     }
 }
 
-fn tell(notice: &Notice, cluster: &Cluster, differing: &Differing) {
+/// What a candidate or an asker does with what it hears.
+pub(super) struct Hears {
+    pub(super) differing: Differing,
+    /// It is no member, whose side says what strangers send.
+    pub(super) alone: bool,
+}
+
+impl Hears {
+    fn tell(&self, notice: &Notice) {
+        match notice {
+            Notice::NoQuorumAgrees { .. } => {
+                return failure::warn(&format!("{notice}; it goes on asking"));
+            }
+            Notice::Mismatch { peer, is_member: true, .. } => {
+                let mut differing = self.differing.lock().unwrap_or_else(PoisonError::into_inner);
+                differing.insert(peer.clone());
+            }
+            Notice::Mismatch { .. } | Notice::Key { .. } if !is_told(notice) => {
+                return if self.alone {
+                    tracing::info!("{notice}")
+                };
+            }
+            Notice::Resolved { .. } => return tracing::info!("{notice}"),
+            // Who hands it in says so.
+            Notice::Ordered { .. } => return,
+            _ => {}
+        }
+        if is_told(notice) {
+            failure::warn(&notice.to_string());
+        }
+    }
+}
+
+/// What a candidate or an asker says, whether it is a member or not.
+pub(super) const fn is_told(notice: &Notice) -> bool {
     match notice {
         // Strangers can send that; from a member's address it is worth a warning.
-        Notice::Mismatch { peer, address, .. }
-            if cluster.config.position_at(*address).is_some() =>
-        {
-            failure::warn(&notice.to_string());
-            let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner);
-            differing.insert(peer.clone());
-        }
-        // The same.
-        Notice::Key { address, .. } if cluster.config.position_at(*address).is_some() => {
-            failure::warn(&notice.to_string());
-        }
-        Notice::NoQuorumAgrees { .. } => {
-            failure::warn(&format!("{notice}; it goes on asking"));
-        }
-        Notice::QuorumMayAgree => failure::warn(&notice.to_string()),
+        Notice::Mismatch { is_member, .. } | Notice::Key { is_member, .. } => *is_member,
         // A leader should know these, too.
-        Notice::Obstacle { .. } | Notice::NameShared { .. } | Notice::AddressContested { .. } => {
-            failure::warn(&notice.to_string());
-        }
-        _ => {}
+        Notice::Obstacle { .. }
+        | Notice::NameShared { .. }
+        | Notice::AddressContested { .. }
+        | Notice::Unresolved { .. }
+        | Notice::Resolved { .. }
+        | Notice::AtOneAddress { .. }
+        | Notice::Exchanged { .. }
+        | Notice::ForAnother { .. }
+        | Notice::Moved { .. }
+        | Notice::MemberTwice { .. }
+        | Notice::NoQuorumAgrees { .. }
+        | Notice::QuorumMayAgree
+        | Notice::Ordered { .. } => true,
+        _ => false,
     }
 }
 
 /// How a command ends that is to end when no quorum can have its configuration, if that is so.
 pub(crate) fn ends_for(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Option<Failure> {
+    disagree(cluster, &seen.differing, origins)
+}
+
+/// The same of members that were heard to differ.
+pub(super) fn disagree(
+    cluster: &Cluster,
+    differing: &BTreeSet<NodeName>,
+    origins: &Origins,
+) -> Option<Failure> {
     let members = &cluster.config.members;
-    let differs = |name: &NodeName| seen.differing.contains(name);
+    let differs = |name: &NodeName| differing.contains(name);
     let positions = (0..members.len()).filter(|nth| differs(&members[*nth].name)).collect();
     let quorums = &cluster.config.quorums;
     if !cluster.exit_on_mismatch || quorums.is_possible(positions) {
         return None;
     }
-    let differing = seen.differing.iter().cloned().collect();
+    let differing = differing.iter().cloned().collect();
     let notice = Notice::NoQuorumAgrees { differing, members: members.len() };
     Some(mismatch(notice.to_string(), Exit::Usage, origins))
 }
@@ -123,28 +162,31 @@ pub(super) async fn nobody(
     let from = SocketAddr::new(cluster.listen.ip(), 0);
     let seen = survey::ask(&cluster.config, cluster.key(), from, &election).await.ok()?;
     let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    differing.extend(seen.differing);
+    differing.extend(seen.differing.iter().cloned());
     let (mut able, mut lost, mut failing) = (MemberSet::EMPTY, MemberSet::EMPTY, false);
-    let (mut anybody_led, mut answered) = (false, 0);
+    let (mut known, mut silent) = (false, false);
     let (mut why, mut grants) = (Vec::new(), BTreeMap::<String, Grants>::new());
     for (nth, member) in cluster.config.members.iter().enumerate() {
         let name = &member.name;
         let Some(state) = seen.states.get(name).and_then(Option::as_ref) else {
-            why.push(match differing.contains(name) {
-                true => format!("{name} runs with another configuration"),
-                false => format!("{name} does not answer"),
+            why.push(match seen.unresolved.get(name) {
+                _ if differing.contains(name) => format!("{name} runs with another configuration"),
+                Some(error) => {
+                    format!("{name} is not found: {} does not resolve ({error})", member.address)
+                }
+                None => {
+                    silent = true;
+                    format!("{name} does not answer")
+                }
             });
             continue;
         };
-        answered += 1;
         match state.service {
             Service::Serving => able = able.with(nth),
-            Service::Recovering { led } => {
+            Service::Recovering { known: by_it } => {
                 lost = lost.with(nth);
-                anybody_led |= led;
-                why.push(format!(
-                    "{name} has no memory, lost or never had, and reads the fences of the others"
-                ));
+                known |= by_it;
+                why.push(format!("{name} has no memory, lost or never had, and asks the others"));
             }
             Service::Quarantine { remaining } => {
                 why.push(format!("{name} waits {remaining:.1?} for leases it may have given"));
@@ -152,8 +194,8 @@ pub(super) async fn nobody(
             Service::Starting => {
                 why.push(format!("{name} starts, and waits for its state directory"));
             }
-            Service::Founding => {
-                why.push(format!("{name} asks the others whether this is the first start"));
+            Service::Replaced => {
+                why.push(format!("{name} has an old state directory"));
             }
             Service::Failing => {
                 failing = true;
@@ -172,8 +214,8 @@ pub(super) async fn nobody(
         if !differing.is_empty() {
             return mismatch(what, Exit::Unknown, &origins);
         }
-        let mut fix = fix(&cluster.config, (lost, anybody_led), failing);
-        if answered == 0 {
+        let mut fix = fix(&cluster.config, (lost, known || !able.is_empty()), failing);
+        if silent {
             fix += of_keys(&cluster);
         }
         Failure::new(Exit::Unknown, what, fix)
@@ -181,8 +223,8 @@ pub(super) async fn nobody(
     (!why.is_empty()).then_some(Nobody { why, failure })
 }
 
-/// Why nobody at all may have answered.
-fn of_keys(cluster: &Cluster) -> &'static str {
+/// Why one that is there may not have answered.
+pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
     match cluster.keys {
         Some(_) => {
             "; a node answers nobody whose key it does not accept, and none if it has no key: its \
@@ -192,22 +234,19 @@ fn of_keys(cluster: &Cluster) -> &'static str {
     }
 }
 
-/// What to do about members that `lost` their memory of a cluster in which somebody `led`, or may
-/// not have, or that are `failing` to write.
-fn fix(config: &Checked, (lost, led): (MemberSet, bool), failing: bool) -> String {
+/// What to do about members that `lost` their memory of a cluster that is `known` not to be new, or
+/// that are `failing` to write.
+pub(super) fn fix(config: &Checked, (lost, known): (MemberSet, bool), failing: bool) -> String {
     let fix = match (lost.is_empty(), failing) {
-        (false, _) if !config.quorums.is_quorum(config.quorums.everyone().minus(lost)) => {
+        (false, _) if !known => {
+            "see that all nodes are there: a new cluster is founded by all of them, after the \
+             longest lease"
+        }
+        (false, _) if config.quorums.is_quorum(lost) => {
             let lost = lost.iter().map(|nth| config.members[nth].name.clone()).collect();
-            return survey::Unsafe::Lost { lost, led }.fix();
+            return survey::Unsafe::Lost { lost }.fix();
         }
-        (false, _) if led => {
-            "wait until a quorum of the other nodes serves; it is not the first start of the \
-             cluster, so leave --new out"
-        }
-        (false, _) => {
-            "wait until a quorum of the other nodes serves; if this is the first start of the \
-             cluster, start each node again with --new"
-        }
+        (false, _) => "wait until a quorum of the other nodes serves",
         (true, true) => {
             "make room in the state directories (1 MiB is enough), mend the disks, or bring the \
              directories back"
@@ -266,16 +305,18 @@ mod tests {
     #[tokio::test]
     async fn what_was_missed_is_asked_for() {
         let address = ([127, 0, 0, 1], 7_101).into();
-        let member = Member { name: "a".parse().unwrap(), address };
+        let member = Member::at("a".parse().unwrap(), address);
         let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
-        let cluster = Cluster { config, listen: address, keys: None, exit_on_mismatch: true };
+        let (listen, permits_unsealed) = (address, true);
+        let cluster =
+            Cluster { config, listen, keys: None, permits_unsealed, exit_on_mismatch: true };
         let (notices, heard) = broadcast::channel(1);
         let none = || Notice::NoQuorumAgrees { differing: vec!["a".parse().unwrap()], members: 1 };
         notices.send(none()).unwrap();
         notices.send(Notice::Serving).unwrap();
         let present = async || Some(none());
-        let watch =
-            watch(heard, present, cluster, Asks::On, Origins::default(), Differing::default());
+        let hears = Hears { differing: Differing::default(), alone: true };
+        let watch = watch(heard, present, cluster, Asks::On, Origins::default(), hears);
         let failure = tokio::time::timeout(Duration::from_secs(60), watch).await.unwrap();
         assert_eq!((failure.exit, failure.what), (Exit::Usage, none().to_string()));
     }

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, MemberChange, Members, Participant, Started,
+    AnyElection, Asks, Backend, Later, MemberChange, Members, Participant, Started, at_once,
 };
 use crate::settings::Origins;
 
@@ -131,6 +131,8 @@ pub(super) fn options(settings: &Settings, explain: &Explain) -> Result<CheckedO
 trait Side<C: Class> {
     fn election(&self, name: ElectionName) -> Election<C>;
 
+    fn alive(&self) -> Later<'_, bool>;
+
     fn close(self) -> Later<'static, ()>;
 }
 
@@ -139,6 +141,10 @@ struct Voting<C: Class>(Node<C>);
 impl<C: Class> Side<C> for Voting<C> {
     fn election(&self, name: ElectionName) -> Election<C> {
         self.0.election_named(name)
+    }
+
+    fn alive(&self) -> Later<'_, bool> {
+        Box::pin(async { self.0.counters().await.is_some() })
     }
 
     fn close(self) -> Later<'static, ()> {
@@ -151,6 +157,11 @@ struct Asking<C: Class>(Asker<C>);
 impl<C: Class> Side<C> for Asking<C> {
     fn election(&self, name: ElectionName) -> Election<C> {
         self.0.election_named(name)
+    }
+
+    /// It has no driver: each question is asked by who asks it.
+    fn alive(&self) -> Later<'_, bool> {
+        at_once(true)
     }
 
     fn close(self) -> Later<'static, ()> {
@@ -167,6 +178,10 @@ struct Participating<C: Class, S> {
 impl<C: Class, S: Side<C>> Participant for Participating<C, S> {
     fn election(&self, name: &ElectionName) -> AnyElection {
         (self.class)(self.side.election(name.clone()))
+    }
+
+    fn alive(&self) -> Later<'_, bool> {
+        self.side.alive()
     }
 
     fn permanent_failure(&self) -> Later<'static, Failure> {

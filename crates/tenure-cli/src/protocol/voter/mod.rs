@@ -118,6 +118,8 @@ impl Protocol for Voter {
             several_leaders: true,
             members: true,
             change_members: true,
+            elections: false,
+            orders: false,
         }
     }
 

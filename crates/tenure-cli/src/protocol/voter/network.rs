@@ -67,8 +67,11 @@ impl Settings {
         let seeds = seeds(layers, called.as_ref())?;
         let secrets = secrets(layers)?;
         let election = match purpose {
-            Purpose::Campaign(election) | Purpose::Ask(election) => Some(election.clone()),
+            Purpose::Campaign(election) | Purpose::Ask(election) | Purpose::Order(election) => {
+                Some(election.clone())
+            }
             Purpose::Members(election) => election.cloned(),
+            Purpose::Elections => None,
         };
         let mut options = Options { seeds, secrets, ..Options::new(ANY_PORT) };
         let files =

@@ -6,7 +6,6 @@ use core::time::Duration;
 use super::sums::FENCE_EPOCHS;
 use super::{Config, Limits, Mode, Sum};
 use crate::drift::Drift;
-use crate::nele::message::LEADS_MAX;
 
 /// A combination of settings that cannot work, with the numbers.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -219,7 +218,7 @@ fn shape(config: &Config) -> Result<(), ConfigError> {
         return Err(ConfigError::FenceBase { base });
     }
     let Limits { roles, processes } = config.limits;
-    let rooms = [("roles", roles, LEADS_MAX), ("processes", processes, usize::MAX)];
+    let rooms = [("roles", roles, Limits::ROLES_MAX), ("processes", processes, usize::MAX)];
     match rooms.into_iter().find(|(_, room, most)| !(1..=*most).contains(room)) {
         Some((what, room, most)) => Err(ConfigError::Room { what, room, most }),
         None => Ok(()),

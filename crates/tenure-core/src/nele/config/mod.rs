@@ -130,10 +130,15 @@ pub enum Mode {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
     /// The most roles for which a process stands, and the most that it observes; at most
-    /// [`LEADS_MAX`](super::LEADS_MAX). Default 1,024.
+    /// [`Limits::ROLES_MAX`]. Default 1,024.
     pub roles: usize,
     /// The most other processes that are remembered. Default 1,024.
     pub processes: usize,
+}
+
+impl Limits {
+    /// The most roles that there can be room for: a record names all that its sender leads.
+    pub const ROLES_MAX: usize = 4_096;
 }
 
 impl Default for Limits {

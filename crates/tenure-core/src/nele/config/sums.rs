@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use super::{Config, Mode, Terms};
 use crate::fence::Fence;
+use crate::name::ClusterName;
 use crate::nele::rule::{Rule, ruling};
 
 /// One part of a sum.
@@ -143,6 +144,13 @@ impl Config {
         let fits = epoch < FENCE_EPOCHS && offset < FENCE_OFFSETS;
         (fits || !bounded)
             .then(|| Fence::new(epoch.wrapping_mul(FENCE_OFFSETS).wrapping_add(offset)))
+    }
+
+    /// Whether observers are shown what is led in this group: of others only where several lead
+    /// anyway.
+    #[must_use]
+    pub fn shows(&self, group: &ClusterName) -> bool {
+        self.mode == Mode::AtLeastOne || *group == self.group
     }
 
     /// The base and the leader epoch of a fence, as one number.

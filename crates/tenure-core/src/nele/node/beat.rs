@@ -51,7 +51,7 @@ impl Nele {
         }
         stands.truncate(RANGES_MAX);
         let leads = all.into_iter().filter_map(|(role, campaign)| match campaign.phase {
-            Phase::Leading { until, fence } if self.now < until => {
+            Phase::Leading { until, fence, .. } if self.now < until => {
                 Some(Lead { role, fence, value: campaign.value.clone() })
             }
             Phase::Leading { .. } | Phase::Waiting => None,

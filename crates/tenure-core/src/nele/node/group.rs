@@ -61,7 +61,7 @@ impl Group {
         }
     }
 
-    const fn has_joined(&self) -> bool {
+    pub(super) const fn has_joined(&self) -> bool {
         matches!(self.phase, Phase::In { .. })
     }
 }

@@ -1,6 +1,7 @@
 //! What the ledger reports.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -78,9 +79,16 @@ impl Nele {
             };
             self.halt(why.into(), Loss::Reset, out);
         } else if partitions != ours && ruling(Rule::PartitionsFixed) {
+            let fences = match self.config.mode {
+                Mode::AtLeastOne => String::new(),
+                Mode::AtMostOne => format!(
+                    " and with a fence base of {} or more, above every fence that was seen here",
+                    self.next_fence_base()
+                ),
+            };
             let why = format!(
                 "the topic has {partitions} partitions, and had {ours}: roles move to others. \
-                 Change that with all processes stopped, and start them with {partitions}"
+                 Change that with all processes stopped, and start them with {partitions}{fences}"
             );
             self.halt(why.into(), Loss::Reset, out);
         }
@@ -88,10 +96,7 @@ impl Nele {
 
     /// The first base with which every fence is above all that this process had, or heard of.
     fn next_fence_base(&self) -> u32 {
-        let own = self.slots.values().filter_map(super::Slot::fence);
-        let heard = self.heard.all().filter_map(|seen| seen.fence);
-        let bases = own.chain(heard).map(Config::base_of);
-        bases.max().unwrap_or_default().max(self.config.fence_base).saturating_add(1)
+        self.based.max(self.config.fence_base).saturating_add(1)
     }
 
     fn on_records(
@@ -110,16 +115,29 @@ impl Nele {
         let current = |reads: &&Reads| reads.reading == reading && reads.is_open();
         let current = reads.filter(|reads| current(reads) || !ruling(Rule::OldReadingsDropped));
         let start = current.map_or(u64::MAX, Reads::start);
+        let fresh = || records.iter().filter(|record| record.offset >= start);
+        let fences = fresh().filter_map(|record| self.config.fence(record.epoch, record.offset));
+        self.based = fences.map(Config::base_of).fold(self.based, u32::max);
         let entries = || {
-            let fresh = records.iter().filter(|record| record.offset >= start);
-            fresh.filter_map(|record| match &record.said {
+            fresh().filter_map(|record| match &record.said {
                 Said::Entry(entry) if entry.is_formed() => Some(entry),
                 Said::Entry(_) | Said::Nothing | Said::Unreadable => None,
+            })
+        };
+        // It may have said who leads.
+        let hidden = || {
+            fresh().any(|record| match &record.said {
+                Said::Entry(entry) => !entry.is_formed(),
+                Said::Unreadable => true,
+                Said::Nothing => false,
             })
         };
         if plain {
             if !self.sight_records(reading, records, out) {
                 return;
+            }
+            if hidden() {
+                self.misses();
             }
             for entry in entries() {
                 self.hear_terms(entry, out);
@@ -139,6 +157,9 @@ impl Nele {
         });
         if counts {
             self.is_there();
+            if hidden() {
+                self.misses();
+            }
             entries().for_each(|entry| self.hear_entry(entry, out));
         }
     }
@@ -177,12 +198,18 @@ impl Nele {
         if entry.sender == self.me || entry.kind == Kind::Claim {
             return;
         }
+        if entry.election == self.config.election && entry.group == self.config.group {
+            let fences = entry.leads.iter().filter_map(|lead| lead.fence);
+            self.based = fences.map(Config::base_of).fold(self.based, u32::max);
+        }
         match self.heard.hear(entry, self.now, &self.config) {
             Ok(true) => emit(None, OwnEvent::SameName { who: entry.sender.clone() }, out),
             Ok(false) => {}
             Err(reason) => {
                 emit(None, OwnEvent::Ignored(reason), out);
-                self.misses();
+                if self.config.shows(&entry.group) {
+                    self.misses();
+                }
             }
         }
     }

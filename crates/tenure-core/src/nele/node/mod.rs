@@ -16,7 +16,7 @@ use see::Sight;
 use tell::Told;
 
 use super::command::{Command, Extra};
-use super::config::{Checked, Mode};
+use super::config::{Checked, Config, Mode};
 use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent};
 use super::heard::{Heard, Seen};
@@ -53,6 +53,8 @@ pub struct Nele {
     /// Leaderships that are over, until the group is left.
     releases: BTreeSet<Role>,
     sent: Sent,
+    /// The highest base of a fence of this process, or of its group.
+    based: u32,
     /// The number of the last reading.
     attempts: u64,
     /// When the next record is published.
@@ -82,6 +84,7 @@ impl Nele {
             due: BTreeSet::new(),
             releases: BTreeSet::new(),
             sent: Sent::default(),
+            based: 0,
             attempts: 0,
             beat: None,
             heard: Heard::default(),
@@ -228,7 +231,8 @@ impl Nele {
         &'a mut self,
         out: &'a mut Out,
     ) -> (&'a mut BTreeMap<Partition, Slot>, Context<'a>) {
-        let Self { config, me, draw, now, woke, group, slots, sent, attempts, heard, .. } = self;
+        let Self { config, me, draw, now, woke, group, slots, sent, attempts, heard, told, .. } =
+            self;
         let context = Context {
             now: *now,
             woke: *woke,
@@ -238,6 +242,7 @@ impl Nele {
             member: group.is_member(),
             leaves: group.leaves(),
             heard,
+            unwritten: &told.unwritten,
             sent,
             attempts,
             out,
@@ -255,19 +260,27 @@ impl Nele {
     ) {
         let (slots, mut context) = self.context(out);
         let Some(slot) = slots.get_mut(&partition) else { return };
+        let lately = context.now.before(context.config.silence());
+        let read = slot.reads().map(|reads| reads.is_heard(lately));
         let effects = context.out.len();
         act(slot, &mut context);
         slot.work(&mut context);
         let over = slot.is_idle();
+        let based = slot.fence().map_or(0, Config::base_of);
         let due = slot.due(&context).filter(|_| !over);
         // A claim that only goes on longer is no news to anybody.
         let news = |effect: &Effect| matches!(effect, Effect::Emit { .. });
         let changed = context.out.get(effects..).is_some_and(|new| new.iter().any(news));
         let booked = core::mem::replace(&mut slot.booked, due);
+        let reads_on = slot.reads().map(|reads| reads.is_heard(lately)) == read;
         if over {
             slots.remove(&partition);
         }
+        if !reads_on {
+            self.sight.looks_for_gaps();
+        }
         self.changed |= changed;
+        self.based = self.based.max(based);
         if booked != due {
             self.due.extend(due.map(|due| (due, partition)));
             if let Some(booked) = booked {

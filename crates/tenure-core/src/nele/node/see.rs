@@ -1,6 +1,6 @@
 //! Who leads, for those who want to know.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -28,7 +28,10 @@ pub(super) struct Sight {
     /// Since when the ledger has been heard without a break.
     since: Option<Time>,
     /// All that is read: what is heard of one of them is heard until none of them is read.
-    open: Vec<(Partition, Reading)>,
+    open: BTreeSet<(Partition, Reading)>,
+    /// When it is looked whether there was a gap between them: with a thousand of them not each
+    /// time that something is read.
+    gaps: Time,
     /// A reading of which nothing came, and what was to come next: whether nothing was written is
     /// asked.
     silent: Option<(Partition, Reading, u64)>,
@@ -54,6 +57,11 @@ struct Observed {
 impl Sight {
     pub(super) fn unobserve(&mut self, role: Role) {
         self.roles.remove(&role);
+    }
+
+    /// What is read has changed.
+    pub(super) const fn looks_for_gaps(&mut self) {
+        self.gaps = Time::ZERO;
     }
 
     /// How a partition is read for those that look, if it is.
@@ -127,25 +135,39 @@ impl Nele {
         since.is_some_and(|since| self.heard.is_whole((since, until), &self.config))
     }
 
-    /// What was said while nothing was read was missed: that is so between two readings of which
-    /// the second began when the first had ended, or brought nothing any more.
+    /// What was said while nothing was read was missed: that is so between two readings, unless the
+    /// first one brought something after the second one had begun.
     fn notice_gaps(&mut self) {
         let Self { sight, slots, config, now, .. } = self;
+        if sight.gaps > *now {
+            return;
+        }
         let lately = now.before(config.silence());
         let plain = sight.reads.as_ref().map(|plain| (plain.partition, plain));
         let all = slots.iter().filter_map(|(of, slot)| Some((*of, slot.reads()?))).chain(plain);
-        let open = all.filter(|(_, reads)| reads.heard() >= Some(lately));
-        let open = open.map(|(of, reads)| (of, reads.reading));
-        let open = open.chain(sight.silent.map(|(of, read, _)| (of, read)));
-        let mut before = core::mem::take(&mut sight.open);
-        let (count, mut goes_on) = (before.len(), false);
-        for read in open {
-            goes_on |= before.get(..count).is_some_and(|before| before.contains(&read));
-            before.push(read);
+        let open = all.filter_map(|(of, reads)| {
+            let (found, heard) = reads.heard_within()?;
+            (heard >= lately).then_some(((of, reads.reading), found, heard))
+        });
+        let open =
+            open.chain(sight.silent.map(|(of, read, _)| ((of, read), Time::MAX, Time::ZERO)));
+        let before = core::mem::take(&mut sight.open);
+        // Until when something was heard of one of those that were read.
+        let known = open.clone().filter(|(read, ..)| before.contains(read));
+        let until = known.map(|(_, _, heard)| heard).max();
+        let (mut all, mut first) = (true, Time::MAX);
+        for (read, found, heard) in open {
+            first = first.min(heard);
+            if before.contains(&read) || until.is_none_or(|until| found <= until) {
+                sight.open.insert(read);
+            } else {
+                all = false;
+            }
         }
-        before.drain(..count);
-        sight.open = before;
-        if count > 0 && !goes_on {
+        // Those of slots say when they change; without that, one falls silent next.
+        let of_slots = all && sight.reads.is_none() && sight.silent.is_none();
+        sight.gaps = if of_slots { first.after(config.silence()) } else { Time::ZERO };
+        if !before.is_empty() && until.is_none() {
             self.misses();
         }
     }
@@ -210,7 +232,7 @@ impl Nele {
         if let Some((of, _, next)) = self.sight.silent.take()
             && (of, next) == (partition, end)
         {
-            self.sight.open.push((partition, reading));
+            self.sight.open.insert((partition, reading));
         }
     }
 
@@ -232,6 +254,7 @@ impl Nele {
         });
         let of = plain.as_ref().map(|plain| plain.partition);
         self.sight.reads = plain;
+        self.sight.looks_for_gaps();
         match (waited, end, of) {
             (true, Ok(end), Some(of)) => {
                 self.goes_on(of, reading, end);
@@ -327,7 +350,7 @@ impl Nele {
 
     fn own(&self, role: Role) -> Option<LeaderView> {
         let campaign = self.slots.get(&self.partition_of(role))?.campaigns.get(&role)?;
-        let Phase::Leading { until, fence } = campaign.phase else { return None };
+        let Phase::Leading { until, fence, .. } = campaign.phase else { return None };
         let id: Arc<str> = self.config.id.clone().into();
         let view = LeaderView::new(id, campaign.value.clone().into());
         let incarnation = Some(self.me.incarnation);
@@ -345,11 +368,10 @@ impl Nele {
     /// `at_most_one`, the one with the highest fence.
     fn others(&self, role: Role) -> Vec<Seen> {
         let ours = |group: &ClusterName| *group == self.config.group;
-        let shared = self.config.mode == Mode::AtLeastOne;
-        let mut heard = self.heard.leaders(role, |group| shared || ours(group));
+        let mut heard = self.heard.leaders(role, |group| self.config.shows(group));
         let order = |seen: &Seen| core::cmp::Reverse((ours(&seen.group), seen.fence, seen.heard));
         heard.sort_by_key(order);
-        if !shared {
+        if self.config.mode == Mode::AtMostOne {
             heard.truncate(if self.own(role).is_some() { 0 } else { 1 });
         }
         heard

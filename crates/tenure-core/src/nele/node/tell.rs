@@ -1,6 +1,6 @@
 //! What is told when it changes: views, what campaigns wait for, roles that nobody fills.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -17,21 +17,23 @@ pub(super) struct Told {
     unfilled: Option<(Role, u32)>,
     /// Roles that this process leads, and another one on its machine.
     same_host: BTreeSet<(Role, Process)>,
-    /// Partitions to which the last record was not written.
-    troubled: BTreeSet<Partition>,
+    /// Partitions to which the last record was not written, and why the first in a row was not.
+    pub(super) unwritten: BTreeMap<Partition, Arc<str>>,
 }
 
 impl Told {
     /// What became of a record. The first failure in a row is told.
     pub(super) fn trouble(&mut self, partition: Partition, why: Option<Arc<str>>, out: &mut Out) {
         match why {
-            None => {
-                self.troubled.remove(&partition);
+            None if self.unwritten.remove(&partition).is_some() => {
+                emit(None, OwnEvent::Written { partition }, out);
             }
-            Some(why) if self.troubled.insert(partition) => {
+            None => {}
+            Some(_) if self.unwritten.contains_key(&partition) => {}
+            Some(why) => {
+                self.unwritten.insert(partition, why.clone());
                 emit(None, OwnEvent::Trouble { partition, why }, out);
             }
-            Some(_) => {}
         }
     }
 }
@@ -53,7 +55,7 @@ impl Nele {
     /// Roles for which members of the group stand, that are decided on what this process owns, and
     /// for which it does not stand.
     fn tell_unfilled(&mut self, out: &mut Out) {
-        if self.group.quits {
+        if self.group.quits && self.group.has_joined() {
             // It owns them for a moment more.
             return;
         }

@@ -102,9 +102,15 @@ impl Held {
 }
 
 impl Slot {
-    /// The claim, if there is one, counts no more.
+    /// The claim, if there is one, counts no more. Who hears of another's makes none at once: the
+    /// partition may be that one's, and this process not know it yet.
     pub(super) fn void(&mut self, why: Void, context: &mut Context<'_>) {
-        let Some(held) = self.held.take() else { return };
+        let Some(held) = self.held.take() else {
+            if matches!(why, Void::Claimed { by: Some(_) }) {
+                self.pause(context);
+            }
+            return;
+        };
         let over = held.until(context).is_none_or(|until| until <= context.now);
         self.loss = match &why {
             Void::Claimed { .. } => Loss::Reassigned,
@@ -151,10 +157,12 @@ impl Slot {
         reading: Reading,
         context: &mut Context<'_>,
     ) {
+        let sent = context.sent.at(entry.number);
+        self.own = self.own.max(sent);
         if entry.kind == Kind::Claim && self.is_asked(entry.number, reading) {
             return self.read_back(record, context);
         }
-        if let Some(sent) = context.sent.at(entry.number) {
+        if let Some(sent) = sent {
             self.evidence(match ruling(Rule::EvidenceFromSent) {
                 true => sent,
                 false => context.now,
@@ -274,11 +282,8 @@ impl Slot {
         {
             self.bid = Bid::Idle;
         }
-        if self.bid != Bid::Idle || !self.wants(context) {
+        if self.bid != Bid::Idle || !self.wants(context) || self.has_slept(context) {
             return;
-        }
-        if self.has_slept(context) {
-            return self.pause(context);
         }
         let number = context.claim(self.partition);
         let reading = self.reads.as_ref().map(|reads| reads.reading);
@@ -286,12 +291,13 @@ impl Slot {
         self.bid = Bid::Asked { number, reading, until, kept: false };
     }
 
-    /// Whether this process was stopped a moment ago, when the partition was its own: it may be
-    /// somebody else's by now, whose claim is to be heard first.
-    fn has_slept(&self, context: &Context<'_>) -> bool {
-        let heard = |woke: &Time| woke.after(context.config.publish_interval) <= context.now;
-        let since = context.woke.filter(|woke| !heard(woke) && ruling(Rule::AwakeHearsFirst));
-        self.assigned.zip(since).is_some_and(|(assigned, woke)| assigned.at < woke)
+    /// Whether this process was stopped when the partition was its own, and has read nothing since
+    /// that it wrote after that: somebody else's claim may lie before it.
+    pub(super) fn has_slept(&self, context: &Context<'_>) -> bool {
+        let since = context.woke.filter(|_| ruling(Rule::AwakeHearsFirst));
+        self.assigned.zip(since).is_some_and(|(assigned, woke)| {
+            assigned.at < woke && self.own.is_none_or(|sent| sent < woke)
+        })
     }
 
     /// Whether there is reason for a claim: the partition is this process's, is read from a known

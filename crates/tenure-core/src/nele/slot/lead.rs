@@ -34,6 +34,8 @@ pub(in crate::nele) enum Phase {
         until: Time,
         /// Its own: others of the partition may have an earlier one.
         fence: Option<Fence>,
+        /// From which end on its lease is of full length; none once that was told.
+        full: Option<Time>,
     },
 }
 
@@ -52,7 +54,7 @@ impl Slot {
     pub(super) fn until(&self, context: &Context<'_>) -> Option<Time> {
         match self.by_claims(context) {
             true => self.held.and_then(|held| held.until(context)),
-            false => Some(self.news?.at.after(context.config.takeover)),
+            false => Some(self.news?.after(context.config.takeover)),
         }
     }
 
@@ -69,9 +71,11 @@ impl Slot {
             return Some(Hold { until: held.leads(context)?, fence: Some(held.fence()) });
         }
         let until = self.until(context).filter(|until| context.now < *until)?;
+        // An exclusive mode without claims is none: what it says for a fence is where it reads.
         let exclusive = context.config.mode == Mode::AtMostOne;
-        let fence = self.news?.since.filter(|_| exclusive);
-        (fence.is_some() || !exclusive).then_some(Hold { until, fence })
+        let next = || self.reads.as_ref().and_then(|reads| reads.next()).unwrap_or(0);
+        let fence = exclusive.then(next).and_then(|next| context.config.fence(Some(0), next));
+        Some(Hold { until, fence })
     }
 
     /// Roles are won, go on, and are lost, as the partition is.
@@ -95,11 +99,12 @@ impl Slot {
                         self.win(role, hold, context);
                     }
                 }
-                (Phase::Leading { until, fence }, Some(hold)) if hold.until > *until => {
+                (Phase::Leading { until, fence, .. }, Some(hold)) if hold.until > *until => {
                     *until = hold.until;
                     let (until, fence) = (*until, *fence);
                     let election = context.config.election_of(role);
                     context.out.push(Effect::Raise { election, until, fence });
+                    self.tell_settled(role, context);
                 }
                 (Phase::Leading { .. }, None) => self.end(role, End::Lost(self.loss), context),
                 (Phase::Waiting | Phase::Leading { .. }, _) => {}
@@ -113,7 +118,7 @@ impl Slot {
         if !over {
             return;
         }
-        if self.news.is_some_and(|news| news.at.after(context.config.takeover) <= context.now) {
+        if self.news.is_some_and(|news| news.after(context.config.takeover) <= context.now) {
             self.news = None;
             self.loss = match self.assigned {
                 Some(_) => Loss::Expired,
@@ -132,12 +137,25 @@ impl Slot {
     fn win(&mut self, role: Role, hold: Hold, context: &mut Context<'_>) {
         let Hold { until, fence } = hold;
         let Some(campaign) = self.campaigns.get_mut(&role) else { return };
-        (campaign.phase, campaign.waits) = (Phase::Leading { until, fence }, None);
+        // By a record that came a while ago little may be left. One that comes now gives all there
+        // is, however long it was on its way.
+        let beats = context.config.publish_interval.saturating_mul(2);
+        let full = Some(context.now.after(context.config.takeover.saturating_sub(beats)));
+        (campaign.phase, campaign.waits) = (Phase::Leading { until, fence, full }, None);
         let election = context.config.election_of(role);
         context.out.push(Effect::Raise { election, until, fence });
         let id: Arc<str> = context.config.id.clone().into();
         self.emit(role, Event::Elected { id, fence }, context);
-        self.emit(role, Event::Settled, context);
+        self.tell_settled(role, context);
+    }
+
+    /// Says it once, as soon as the lease of `role` is of full length.
+    fn tell_settled(&mut self, role: Role, context: &mut Context<'_>) {
+        let Some(campaign) = self.campaigns.get_mut(&role) else { return };
+        let Phase::Leading { until, full, .. } = &mut campaign.phase else { return };
+        if full.take_if(|full| *until >= *full).is_some() {
+            self.emit(role, Event::Settled, context);
+        }
     }
 
     /// A campaign or a leadership is over. Says whether it led.

@@ -33,11 +33,15 @@ pub(super) struct Slot {
     assigned: Option<Assigned>,
     reads: Option<Reads>,
     /// V: when something was read of it last (`at_least_one`).
-    news: Option<News>,
+    news: Option<Time>,
     bid: Bid,
     held: Option<Held>,
+    /// When the last own record was sent that was read back (`at_most_one`).
+    own: Option<Time>,
     /// Why the last claim had no fence.
     fenceless: Option<(Option<u32>, u64)>,
+    /// Why it cannot be read, as it was told last.
+    trouble: Option<Arc<str>>,
     /// Why what was led ends, once it does.
     loss: Loss,
     pub(super) campaigns: BTreeMap<Role, Campaign>,
@@ -50,14 +54,6 @@ pub(super) struct Slot {
 struct Assigned {
     by: RebalanceId,
     at: Time,
-}
-
-/// What was read last.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct News {
-    at: Time,
-    /// Where these news begin, for an exclusive mode without claims, which is none.
-    since: Option<Fence>,
 }
 
 /// Until when a partition is led.
@@ -76,7 +72,9 @@ impl Slot {
             news: None,
             bid: Bid::Idle,
             held: None,
+            own: None,
             fenceless: None,
+            trouble: None,
             loss: Loss::Expired,
             campaigns: BTreeMap::new(),
             booked: None,
@@ -185,7 +183,12 @@ impl Slot {
         }
     }
 
-    fn trouble(&self, why: Arc<str>, context: &mut Context<'_>) {
+    /// What is the same as before, and nothing was read since, is not told again.
+    fn trouble(&mut self, why: Arc<str>, context: &mut Context<'_>) {
+        if self.trouble.as_ref() == Some(&why) {
+            return;
+        }
+        self.trouble = Some(why.clone());
         emit(None, OwnEvent::Trouble { partition: self.partition, why }, context.out);
     }
 
@@ -208,6 +211,7 @@ impl Slot {
             emit(None, OwnEvent::Ignored(Ignored::Repeated), context.out);
             return false;
         }
+        self.trouble = None;
         let claimed = self.claimed_after(records, context);
         for record in records {
             let next = self.reads.as_mut().map_or(0, |reads| reads.pass(record.offset));
@@ -241,9 +245,7 @@ impl Slot {
         if !counts || self.by_claims(context) {
             return;
         }
-        let since = self.news.and_then(|news| news.since);
-        let since = since.or_else(|| context.config.fence(record.epoch, record.offset));
-        self.news = Some(News { at: context.now, since });
+        self.news = Some(context.now);
     }
 
     /// What a record means for a claim (ruling 1).
@@ -303,11 +305,14 @@ impl Slot {
     /// When it is read anew, because nothing is read of it: as every member writes to every
     /// partition, a reader that is told nothing may not come beyond something that it cannot read.
     /// With campaigns a claim, or what it leads by, is not read back, and shows that sooner
-    /// (`at_most_one`).
+    /// (`at_most_one`), but where a claim is not made before something is read.
     fn silent(&self, context: &Context<'_>) -> Option<Time> {
         let claims = self.by_claims(context) && !self.campaigns.is_empty();
+        let claims = claims && !self.has_slept(context);
         let heard = self.reads.as_ref().filter(|_| !claims && ruling(Rule::SilentReadAnew))?;
-        Some(heard.heard()?.after(context.config.takeover))
+        // Who was stopped has not been told nothing: it did not listen.
+        let listens = context.woke.map_or(Time::ZERO, |woke| woke.after(context.config.silence()));
+        Some(heard.heard()?.after(context.config.takeover).max(listens))
     }
 
     /// When something is due.
@@ -323,7 +328,7 @@ impl Slot {
     /// Whether this process leads a role.
     pub(super) fn standing(&self, role: Role, now: Time) -> Standing {
         match self.campaigns.get(&role).map(|campaign| &campaign.phase) {
-            Some(Phase::Leading { until, fence })
+            Some(Phase::Leading { until, fence, .. })
                 if now < *until || !ruling(Rule::AsksTheClock) =>
             {
                 Standing::Leading { until: *until, fence: *fence }

@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 
 use super::Slot;
 use super::claim::{Bid, Held};
-use crate::nele::config::Mode;
+use crate::nele::config::{Mode, Terms};
 use crate::nele::context::Context;
 use crate::nele::event::Event;
-use crate::nele::identity::Role;
+use crate::nele::identity::{Process, Role};
 use crate::waiting::{Obstacle, Waiting};
 
 impl Slot {
@@ -34,6 +34,11 @@ impl Slot {
             return Waiting::Connecting { obstacles: Vec::new() };
         }
         if self.assigned.is_none() {
+            if let Some(why) = context.unwritten.get(&self.partition) {
+                // It reads nothing either, and whoever led may be gone.
+                let obstacles = [self.obstacle("unwritten", why.clone())].into();
+                return Waiting::Connecting { obstacles };
+            }
             let leaders = context.heard.leaders(role, |group| *group == context.config.group);
             return match leaders.first() {
                 Some(seen) => Waiting::Behind { who: seen.who.id.clone().into(), leading: true },
@@ -55,7 +60,10 @@ impl Slot {
             _ if !read => ("position", "its end is looked for"),
             (Mode::AtLeastOne, _) => ("silent", "nothing was read of it yet"),
             (Mode::AtMostOne, Some(until)) if until > context.now => {
-                return Waiting::Listening { until };
+                return match context.heard.without_claims() {
+                    Some((who, terms)) => unlike(who, terms),
+                    None => Waiting::Listening { until },
+                };
             }
             (Mode::AtMostOne, None) if !matches!(self.bid, Bid::Asked { .. }) => {
                 ("claim", "it is to be claimed")
@@ -68,5 +76,19 @@ impl Slot {
 
     fn obstacle(&self, label: &'static str, why: Arc<str>) -> Obstacle {
         Obstacle { by: self.partition.to_string().into(), label, why }
+    }
+}
+
+/// Another of the group goes by a mode without claims.
+fn unlike(who: &Process, terms: &Terms) -> Waiting {
+    let why = format!(
+        "it goes by {}, and is waited for as long as it is heard: give all of a group the same \
+         mode",
+        terms.mode
+    );
+    let by = who.to_string().into();
+    Waiting::Refused {
+        obstacles: [Obstacle { by, label: "mode", why: why.into() }].into(),
+        missing: Vec::new(),
     }
 }

@@ -66,6 +66,10 @@ impl Candidate {
             campaign.oks.len() % context.config.members.len()
         };
         campaign.oks.insert(counts_for, answer);
+        if let Some((_, (member, by))) = campaign.replaced(now, context.config) {
+            let name = |at: usize| context.config.members[at].name.clone();
+            self.emit(OwnEvent::OldMemory { member: name(member), by: name(by) }, out);
+        }
         self.try_complete(now, context, out);
         self.yield_if_hopeless(now, context, out);
         self.work(now, context, out);
@@ -170,7 +174,7 @@ impl Candidate {
             campaign.oks.remove(member);
             campaign.floors[member] = self.last_start;
         }
-        self.release_to(members, self.last_start, context, out);
+        self.release_to(members, self.last_start, out);
     }
 
     /// A split vote is undone by those who cannot win any more and rank below somebody in their
@@ -227,8 +231,7 @@ impl Candidate {
             let (election, start) = (self.election.clone(), self.last_start);
             let next = ruling(Rule::YieldNamesNext).then(|| best.who.name.clone());
             let release = Release { election, start, next };
-            let to = context.config.members[member].address;
-            out.push(Effect::Send { to, message: Message::Release(release) });
+            out.push(Effect::Send { to: To::Member(member), message: Message::Release(release) });
         }
     }
 }

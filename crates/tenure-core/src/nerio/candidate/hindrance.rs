@@ -22,8 +22,8 @@ enum Word {
     Held { who: NodeName, leading: bool, leaves: Option<Time> },
     /// It waits until all leases have ended.
     Quarantine { until: Time },
-    /// It reads the fences of the others, and knows whether somebody led.
-    Recovering { led: bool },
+    /// It reads the fences of the others, and knows whether anybody remembers the cluster.
+    Recovering { known: bool },
     /// It refuses for another reason.
     Objection { label: &'static str, why: Arc<str> },
 }
@@ -82,7 +82,7 @@ impl Hindrances {
             Refusal::Quarantine { remaining } => {
                 Word::Quarantine { until: now.after(config.drift.stretch(*remaining)) }
             }
-            Refusal::Recovering { led } => Word::Recovering { led: *led },
+            Refusal::Recovering { known } => Word::Recovering { known: *known },
             objection => {
                 let (label, why) = told(objection);
                 Word::Objection { label, why }
@@ -135,12 +135,13 @@ impl Hindrances {
         };
         let quarantined = with(|word| matches!(word, Word::Quarantine { .. }));
         let recovering = with(|word| matches!(word, Word::Recovering { .. }));
-        let led = heard.clone().any(|(_, word)| matches!(word, Word::Recovering { led: true }));
+        let is_known = |word: &Word| matches!(word, Word::Recovering { known: true });
+        let known = heard.clone().any(|(_, word)| is_known(word));
         let unable = silent.or(quarantined).or(recovering);
         if !possible(unable) {
             return Some(match self.enough_again(unable, quarantined, config) {
                 Some(until) => Waiting::OldLeases { at: config.named(quarantined), until, missing },
-                None => Waiting::Fences { at: config.named(recovering), led, missing },
+                None => Waiting::Fences { at: config.named(recovering), known, missing },
             });
         }
         let objecting = with(|word| matches!(word, Word::Objection { .. }));
@@ -223,6 +224,14 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
         Refusal::Starting => (
             "starting",
             "it starts, and what it must write down first is on its way to its state directory"
+                .into(),
+        ),
+        Refusal::Replaced => (
+            "replaced",
+            "a later state directory has taken the place of its own: if an old one was put back, \
+             stop it, move that directory away, and start it with the later one, or, if that is \
+             gone, with an empty one; if two processes are this member, stop the one with the old \
+             directory"
                 .into(),
         ),
         Refusal::Held { .. } | Refusal::Quarantine { .. } | Refusal::Recovering { .. } => {

@@ -1,7 +1,8 @@
 //! One instance of OQwBD: requests out, oks in, and the completion.
 
-use super::super::identity::{Instance, Stamp};
+use super::super::identity::{Instance, Mark, Stamp};
 use super::super::message::{Granted, Request};
+use super::super::roster::replaced;
 use super::*;
 use crate::drift::Drift;
 
@@ -21,6 +22,8 @@ pub(super) struct Sent {
 pub(super) struct Answer {
     pub(super) start: Time,
     pub(super) instance: Instance,
+    /// Which memories its grantor has written down.
+    pub(super) memories: Vec<Mark>,
     pub(super) stamp: Stamp,
     /// The fence that it accepted for this leadership.
     pub(super) accepted: Option<Fence>,
@@ -52,6 +55,7 @@ impl Answer {
         Self {
             start: sent.start,
             instance: granted.instance,
+            memories: granted.memories.clone(),
             stamp,
             accepted: granted.accepted.then_some(sent.fence),
             news: if granted.waited { now } else { sent.start },
@@ -107,7 +111,7 @@ impl Candidate {
             value: campaign.value.clone(),
         };
         let too_long = campaign.too_long_for(now, context.config);
-        for (member, to) in context.config.members.iter().enumerate() {
+        for member in 0..context.config.members.len() {
             if too_long.is_some_and(|asked| !asked.contains(member)) {
                 continue;
             }
@@ -119,7 +123,7 @@ impl Candidate {
                 campaign.reach.asked(member, now);
             }
             let message = Message::Request(request.clone());
-            out.push(Effect::Send { to: to.address, message });
+            out.push(Effect::Send { to: To::Member(member), message });
         }
         campaign.next_at = match (leading, &campaign.transfer) {
             (false, _) => now.after(context.config.refresh),
@@ -127,7 +131,7 @@ impl Candidate {
             (true, None) => now.after(context.retry()),
         };
         if leading && unanswered && !ruling(Rule::KeepWhileInUse) {
-            self.release_to(MemberSet::first(context.config.members.len()), failed, context, out);
+            self.release_to(MemberSet::first(context.config.members.len()), failed, out);
         }
     }
 
@@ -266,8 +270,20 @@ impl Campaign {
         }
     }
 
+    /// The members whose oks do not count, because another one that is good names another memory of
+    /// theirs; and one of them, with who does.
+    pub(super) fn replaced(
+        &self,
+        now: Time,
+        config: &Checked,
+    ) -> Option<(MemberSet, (usize, usize))> {
+        let live = self.oks.iter().filter(move |(_, ok)| now < ok.good_until);
+        replaced(live.map(|(member, ok)| (*member, ok.instance, &ok.memories[..])), config)
+    }
+
     /// The members whose oks complete the instance, and the E that they give: the latest instant
-    /// before which all oks of some quorum are good.
+    /// before which all oks of some quorum are good. No ok of one memory counts together with one
+    /// that names another memory of the same member.
     fn best_quorum(
         &self,
         now: Time,
@@ -279,7 +295,9 @@ impl Campaign {
             None => false,
         };
         let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
-        let oks = self.oks.iter().filter(|(_, ok)| good(ok));
+        let replaced = self.replaced(now, context.config);
+        let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
+        let oks = self.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
         let ends = oks.map(|(member, ok)| (ok.good_until, *member));
         let (members, until) = context.config.quorums.longest(ends.clone())?;
         if ruling(Rule::ClaimByMinimum) {

@@ -6,6 +6,7 @@
 mod answers;
 mod hindrance;
 mod instance;
+mod orders;
 mod reach;
 mod release;
 
@@ -14,6 +15,7 @@ use core::time::Duration;
 
 use self::hindrance::Hindrances;
 use self::instance::{Answer, Sent};
+use self::orders::Orders;
 use self::reach::Reach;
 use self::release::PendingRelease;
 use super::by_member::ByMember;
@@ -27,7 +29,7 @@ use super::rule::{Rule, ruling};
 use super::timer::Timer;
 use super::timestamp::QuorumTimestamp;
 use super::trips::RoundTrips;
-use super::words::{Effect, Out, emit};
+use super::words::{Effect, Out, To, emit};
 use crate::deadlines::{Booking, Deadlines};
 use crate::draw::Draw;
 use crate::event::{End, Loss, TransferFailure};
@@ -102,6 +104,8 @@ struct Campaign {
     transfer: Option<Transfer>,
     /// The first of those who wait, and when a grantor last named it.
     waiting: Option<(NodeName, Time)>,
+    /// The orders to end its leadership that were reported.
+    orders: Orders,
     /// When to send the next request.
     next_at: Time,
 }
@@ -210,6 +214,7 @@ impl Candidate {
             lease: None,
             transfer: None,
             waiting: None,
+            orders: Orders::default(),
             next_at: begin,
         });
         self.say_what_was_promised(now, context, out);
@@ -384,7 +389,8 @@ impl Candidate {
             remaining: if ruling(Rule::VerifyRealTime) { real } else { left },
             fence,
         };
-        out.push(Effect::Send { to: from.address, message: Message::Remainder(remainder) });
+        let message = Message::Remainder(remainder);
+        out.push(Effect::Send { to: from.address.into(), message });
     }
 
     fn draw(&mut self, bound: Duration, purpose: &'static str, context: &Context<'_>) -> Duration {

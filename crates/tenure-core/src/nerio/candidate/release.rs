@@ -109,7 +109,7 @@ impl Candidate {
         if let Some(waiting) = pending.hinders(now, context.config) {
             self.say(now, waiting, context, out);
         }
-        self.release_to(missing, start, context, out);
+        self.release_to(missing, start, out);
     }
 
     /// What holds the release up, if a promise does: the next campaign waits for that.
@@ -141,24 +141,17 @@ impl Candidate {
     pub(super) fn say_that_it_leaves(&self, now: Time, context: &Context<'_>, out: &mut Out) {
         let Some(pending) = &self.pending else { return };
         let held = context.config.drift.real_at_most(pending.hold.since(now));
-        for member in &context.config.members {
+        for member in 0..context.config.members.len() {
             let leaving = Leaving { election: self.election.clone(), start: pending.start, held };
-            out.push(Effect::Send { to: member.address, message: Message::Leaving(leaving) });
+            out.push(Effect::Send { to: To::Member(member), message: Message::Leaving(leaving) });
         }
     }
 
-    pub(super) fn release_to(
-        &self,
-        members: MemberSet,
-        start: Time,
-        context: &Context<'_>,
-        out: &mut Out,
-    ) {
+    pub(super) fn release_to(&self, members: MemberSet, start: Time, out: &mut Out) {
         let next = self.pending.as_ref().and_then(|pending| pending.next.clone());
         for member in members.iter() {
             let release = Release { election: self.election.clone(), start, next: next.clone() };
-            let to = context.config.members[member].address;
-            out.push(Effect::Send { to, message: Message::Release(release) });
+            out.push(Effect::Send { to: To::Member(member), message: Message::Release(release) });
         }
     }
 

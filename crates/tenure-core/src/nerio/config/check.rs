@@ -3,11 +3,12 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr};
 use core::ops::Deref;
 use core::time::Duration;
 
-use super::{Config, ConfigError, Limits};
+use super::{Config, ConfigError, HostPort, Limits, Member};
 use crate::timing::{LeaseBounds, LeaseTiming};
 
 /// A [`Config`] that [`Config::check`] has let pass: what a machine is built from. Cheap to
@@ -19,10 +20,12 @@ pub struct Checked(Arc<Inner>);
 struct Inner {
     config: Config,
     digest: u64,
+    /// Of each member, how many names are before its own.
+    places: Vec<usize>,
 }
 
 impl Checked {
-    /// What must be the same on every node, as 64 bits: cluster, members with their addresses,
+    /// What must be the same on every node, as 64 bits: cluster, the names of the members,
     /// quorum system and ρ. It does not depend on the order of the members list,
     /// nor on the version of Rust or the machine. It finds mistakes, not forgers.
     ///
@@ -30,6 +33,13 @@ impl Checked {
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.0.digest
+    }
+
+    /// The place of the member at this position among all names in ascending order: the same on
+    /// every node, whatever the order of its list.
+    #[must_use]
+    pub fn place(&self, member: usize) -> usize {
+        self.0.places[member]
     }
 }
 
@@ -50,7 +60,10 @@ impl Config {
         self.check_timers()?;
         self.check_limits()?;
         let digest = self.digest();
-        Ok(Checked(Arc::new(Inner { config: self, digest })))
+        let is_before = |one: &Member, other: &Member| other.name < one.name;
+        let before = |one| self.members.iter().filter(|other| is_before(one, other)).count();
+        let places = self.members.iter().map(before).collect();
+        Ok(Checked(Arc::new(Inner { config: self, digest, places })))
     }
 
     fn check_members(&self) -> Result<(), ConfigError> {
@@ -62,23 +75,23 @@ impl Config {
             return Err(ConfigError::TooManyMembers { count, max });
         }
         for (nth, member) in self.members.iter().enumerate() {
-            if !is_one_process(member.address) {
-                let (name, address) = (member.name.clone(), member.address);
+            if !is_one_process(&member.address) {
+                let (name, address) = (member.name.clone(), member.address.clone());
                 return Err(ConfigError::Unreachable { name, address });
             }
             for earlier in &self.members[..nth] {
                 if earlier.name == member.name {
                     return Err(ConfigError::DuplicateName {
                         name: member.name.clone(),
-                        first: earlier.address,
-                        second: member.address,
+                        first: earlier.address.clone(),
+                        second: member.address.clone(),
                     });
                 }
-                if place(earlier.address) == place(member.address) {
+                if earlier.address.is(&member.address) {
                     return Err(ConfigError::DuplicateAddress {
                         first: earlier.name.clone(),
                         second: member.name.clone(),
-                        address: member.address,
+                        address: member.address.clone(),
                     });
                 }
             }
@@ -154,17 +167,10 @@ fn demand(
 }
 
 /// Whether what is sent to `address` reaches one process and no others.
-fn is_one_process(address: SocketAddr) -> bool {
-    let ip = address.ip().to_canonical();
+fn is_one_process(address: &HostPort) -> bool {
+    let Some(ip) = address.literal().map(|address| address.ip().to_canonical()) else {
+        return address.port() != 0;
+    };
     let is_broadcast = ip == IpAddr::V4(Ipv4Addr::BROADCAST);
     address.port() != 0 && !ip.is_unspecified() && !ip.is_multicast() && !is_broadcast
-}
-
-/// What two spellings of one address have in common.
-fn place(address: SocketAddr) -> (IpAddr, u16, u32) {
-    let scope = match address {
-        SocketAddr::V4(_) => 0,
-        SocketAddr::V6(address) => address.scope_id(),
-    };
-    (address.ip().to_canonical(), address.port(), scope)
 }

@@ -2,11 +2,10 @@
 //!
 //! Bytes, in this order; every text has its length before it, every number is little-endian:
 //!
-//! 1. `nerio 2`, the name of this encoding;
+//! 1. `nerio 3`, the name of this encoding;
 //! 2. the cluster's name;
-//! 3. the number of members, then for each, sorted by name: name, IP (4 or 16 bytes, a mapped
-//!    IPv4 address as IPv4), port. The scope of a link-local address is a machine's own number
-//!    and is left out;
+//! 3. the number of members, then the name of each, sorted. Where a member is reached is left
+//!    out: it may be another address on each machine, and another one tomorrow;
 //! 4. the quorum system as a text of names;
 //! 5. ρ in parts per billion, 4 bytes.
 //!
@@ -14,13 +13,12 @@
 
 use alloc::vec::Vec;
 use core::hash::Hasher;
-use core::net::IpAddr;
 
 use siphasher::sip::SipHasher13;
 
 use super::Config;
 
-const ENCODING: &str = "nerio 2";
+const ENCODING: &str = "nerio 3";
 const KEYS: (u64, u64) = (u64::from_le_bytes(*b"tenure c"), u64::from_le_bytes(*b"onfig v1"));
 
 impl Config {
@@ -36,16 +34,11 @@ impl Config {
         let mut out = Vec::new();
         text(&mut out, ENCODING);
         text(&mut out, self.cluster.as_str());
-        let mut members: Vec<_> = self.members.iter().collect();
-        members.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        let mut members = self.names();
+        members.sort_unstable();
         number(&mut out, members.len());
         for member in members {
-            text(&mut out, member.name.as_str());
-            match member.address.ip().to_canonical() {
-                IpAddr::V4(ip) => bytes(&mut out, &ip.octets()),
-                IpAddr::V6(ip) => bytes(&mut out, &ip.octets()),
-            }
-            out.extend(member.address.port().to_le_bytes());
+            text(&mut out, member.as_str());
         }
         text(&mut out, &self.quorums.canonical(&self.names()));
         out.extend(self.drift.parts_per_billion().to_le_bytes());
@@ -58,11 +51,7 @@ fn number(out: &mut Vec<u8>, value: usize) {
     out.extend((value as u64).to_le_bytes());
 }
 
-fn bytes(out: &mut Vec<u8>, value: &[u8]) {
-    number(out, value.len());
-    out.extend(value);
-}
-
 fn text(out: &mut Vec<u8>, value: &str) {
-    bytes(out, value.as_bytes());
+    number(out, value.len());
+    out.extend(value.as_bytes());
 }

@@ -1,9 +1,9 @@
 //! Why settings were refused.
 
 use alloc::string::String;
-use core::net::SocketAddr;
 use core::time::Duration;
 
+use super::HostPort;
 #[cfg(doc)]
 use super::{Config, Limits};
 use crate::name::NodeName;
@@ -31,9 +31,9 @@ pub enum ConfigError {
         /// The name.
         name: NodeName,
         /// One address.
-        first: SocketAddr,
+        first: HostPort,
         /// The other.
-        second: SocketAddr,
+        second: HostPort,
     },
     /// Two names for one grantor would give it two votes.
     #[error(
@@ -45,7 +45,7 @@ pub enum ConfigError {
         /// The other.
         second: NodeName,
         /// What they share.
-        address: SocketAddr,
+        address: HostPort,
     },
     /// An address that is not that of one process: unspecified, multicast, broadcast or port 0.
     #[error(
@@ -56,7 +56,7 @@ pub enum ConfigError {
         /// The member.
         name: NodeName,
         /// The address.
-        address: SocketAddr,
+        address: HostPort,
     },
     /// The quorum system speaks of other members than the list.
     #[error(

@@ -2,11 +2,12 @@
 //!
 //! | must be the same everywhere (the [digest](Checked::digest)) | because |
 //! |---|---|
-//! | cluster, members, addresses, quorums | quorums of different lists need not meet |
+//! | cluster, names of the members, quorums | quorums of different lists need not meet |
 //! | ρ (`drift`) | the candidate shortens by it what the grantor lengthens by it |
 //!
 //! | may differ from node to node | because |
 //! |---|---|
+//! | where members are reached | a name says who a member is, and each host may know it by another address |
 //! | `lease` | every request carries its own δ, and a grantor refuses one above its `delta_max` |
 //! | `delta_max` | a lease is the minimum over its quorum; a grantor that lost its memory waits as |
 //! | | long as the longest of the quorum that it reads the fences of |
@@ -18,29 +19,23 @@
 mod check;
 mod digest;
 mod error;
+mod host;
+mod member;
 
 #[cfg(test)]
 mod tests;
 
 use alloc::vec::Vec;
-use core::net::SocketAddr;
 use core::time::Duration;
 
 pub use check::Checked;
 pub use error::ConfigError;
+pub use host::{HostPort, HostPortError};
+pub use member::{Member, MemberError, members};
 
 use super::quorum::{MemberSet, Quorums};
 use crate::drift::Drift;
 use crate::name::{ClusterName, NodeName};
-
-/// A grantor, and where it is reached.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Member {
-    /// Its name.
-    pub name: NodeName,
-    /// Its address: one process, so no unspecified, multicast or broadcast IP, and no port 0.
-    pub address: SocketAddr,
-}
 
 /// The settings of a Nerio cluster. Build one with [`Config::new`], change what you must, and
 /// hand it to [`Config::check`]. Parts of it must be the same on every node of a cluster: the
@@ -48,26 +43,22 @@ pub struct Member {
 ///
 /// ```
 /// use core::time::Duration;
-/// use tenure_core::nerio::{Config, Member};
+/// use tenure_core::nerio::{Config, members};
 ///
-/// let members = [("a", "10.0.0.1:7101"), ("b", "10.0.0.2:7101"), ("c", "10.0.0.3:7101")];
-/// let member = |(name, address): (&str, &str)| Member {
-///     name: name.parse().unwrap(),
-///     address: address.parse().unwrap(),
-/// };
-/// let config = Config::new("prod".parse().unwrap(), members.map(member).to_vec());
+/// let members = members("a=10.0.0.1:7101,b=db-2.internal:7101,c=[fd00::3]:7101")?;
+/// let config = Config::new("prod".parse().unwrap(), members);
 /// let config = config.with_lease(Duration::from_secs(10)).check()?;
 /// assert_eq!(config.quarantine(), Duration::from_millis(20_020));
-/// # Ok::<(), tenure_core::nerio::ConfigError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
     /// Keeps clusters that share a network apart: a node ignores datagrams of another one.
     pub cluster: ClusterName,
-    /// The grantors, each name and address once, 1 to 31 of them. Three survive the loss of one,
-    /// five of two; more than seven only cost time. The order means nothing, except for the
-    /// places of a grid. One that differs from node to node is a digest mismatch, not two
-    /// leaders.
+    /// The grantors, each name and each host with its port once, 1 to 31 of them. Three survive
+    /// the loss of one, five of two; more than seven only cost time. The order means nothing,
+    /// except for the places of a grid. One that differs from node to node is a digest mismatch,
+    /// not two leaders.
     pub members: Vec<Member>,
     /// Which sets of grantors suffice (section 2), over as many members as the list has. Any two
     /// meet; that is proved when it is made. Majority unless grantors differ in how reliable
@@ -278,10 +269,14 @@ impl Config {
         self.members.iter().position(|member| member.name == *name)
     }
 
-    /// The position of the member at this address.
+    /// The number by which datagrams name the member at this position: 1 and up in the order of
+    /// names, in which all nodes agree whatever the order of their lists; see
+    /// [`wire`](super::wire). 0 if there is no such member.
     #[must_use]
-    pub fn position_at(&self, address: SocketAddr) -> Option<usize> {
-        self.members.iter().position(|member| member.address == address)
+    pub fn number(&self, position: usize) -> u8 {
+        let Some(member) = self.members.get(position) else { return 0 };
+        let before = self.members.iter().filter(|other| other.name < member.name).count();
+        u8::try_from(before + 1).unwrap_or(0)
     }
 
     /// The names of these members.

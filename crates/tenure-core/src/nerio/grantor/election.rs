@@ -2,12 +2,14 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::super::config::Checked;
 use super::super::event::{Ignored, OwnEvent};
 use super::super::identity::Who;
+use super::super::inventory::CandidateHere;
 use super::super::message::{Holder, Leaving, Request, Sender};
 use super::super::rank::Rank;
 use super::super::record::{GrantRecord, Tenancy};
@@ -95,6 +97,8 @@ pub(super) struct Parked {
     pub(super) address: SocketAddr,
     pub(super) request: Request,
     pub(super) arrival: Time,
+    /// Since when it waits.
+    since: Told,
     /// From when on it is dead: its own lease would be over, or nobody refreshes it any more.
     expires_at: Time,
 }
@@ -103,13 +107,14 @@ impl Parked {
     pub(super) fn new(from: &Sender, request: Request, arrival: Time, config: &Checked) -> Self {
         let (who, address) = (from.who.clone(), from.address);
         let expires_at = Self::expiry(&request, arrival, config);
-        Self { who, address, request, arrival, expires_at }
+        Self { who, address, request, arrival, since: Told(arrival), expires_at }
     }
 
     /// The same, in the place of the one before.
     fn renew(&mut self, from: &Sender, request: Request, arrival: Time, config: &Checked) {
         if self.who != from.who {
             self.who = from.who.clone();
+            self.since = Told(arrival);
         }
         self.expires_at = Self::expiry(&request, arrival, config);
         (self.request, self.arrival) = (request, arrival);
@@ -125,6 +130,15 @@ impl Parked {
         }
     }
 
+    pub(super) fn describe(&self, at: Time) -> CandidateHere {
+        CandidateHere {
+            who: self.who.clone(),
+            priority: self.request.priority,
+            leading: self.request.leading,
+            waited: at.since(self.since.0),
+        }
+    }
+
     /// Whether it is of `who`: of that incarnation.
     fn is_of(&self, who: &Who) -> bool {
         self.who == *who || (!ruling(Rule::ParkedByIncarnation) && self.who.name == who.name)
@@ -135,6 +149,23 @@ impl Parked {
         let Request { election, priority, leading, .. } = &self.request;
         Rank::of(election, &self.who, *priority, *leading, named)
     }
+}
+
+/// A time by which nothing is decided and that is only told: states that differ in nothing else
+/// are one to those who compare them.
+#[derive(Clone, Copy, Debug)]
+struct Told(Time);
+
+impl PartialEq for Told {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Told {}
+
+impl Hash for Told {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// Everything a grantor keeps of one election.
@@ -207,6 +238,11 @@ impl ElectionState {
 
     pub(super) fn waiting(&self) -> usize {
         self.parked.len()
+    }
+
+    /// Those whose requests could still be granted.
+    pub(super) fn waiters(&self, at: Time) -> impl Iterator<Item = &Parked> {
+        self.parked.iter().filter(move |parked| at < parked.expires_at)
     }
 
     /// Whether `name` waits with a request that is still fresh.

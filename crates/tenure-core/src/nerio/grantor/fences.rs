@@ -10,7 +10,7 @@ use crate::fence::Fence;
 /// How many fences are reserved ahead with one flush.
 const BLOCK: u64 = 1 << 10;
 /// A proposal further above what was seen is refused: one message must not exhaust the numbers.
-pub(in super::super) const REACH: u64 = 1 << 40;
+pub(in super::super) const REACH: u64 = 1 << 42;
 
 /// The durable bound `H` on the fences of all elections, and the floor under those that are not
 /// remembered one by one.
@@ -24,6 +24,9 @@ pub(super) struct Fences {
     high: Fence,
     /// A higher `H` on its way to the disk, and the flush that carries it.
     pending: Option<(Flush, Fence)>,
+    /// Whether the last input asked for it behind a record: if that was not written, the flush is
+    /// not under way.
+    behind: bool,
     /// Above which room was wanted meanwhile.
     wanted: Fence,
 }
@@ -32,7 +35,7 @@ impl Fences {
     /// After a start: `H` from the disk, where a restart begins.
     pub(super) fn new(high: Fence) -> Self {
         let floor = if ruling(Rule::RestartAtReserve) { high } else { Fence::NONE };
-        Self { floor, highest: floor, high, pending: None, wanted: Fence::NONE }
+        Self { floor, highest: floor, high, pending: None, behind: false, wanted: Fence::NONE }
     }
 
     /// The highest fence seen in an election; the floor when it is not kept here.
@@ -114,9 +117,10 @@ impl Fences {
     }
 
     /// A reserve that leaves room above `highest`, to be made durable by `flush`.
-    pub(super) fn reserve_above(&mut self, highest: Fence, flush: Flush) -> Record {
+    /// `behind` records of the same input, it is dropped with them.
+    pub(super) fn reserve_above(&mut self, highest: Fence, flush: Flush, behind: bool) -> Record {
         let high = Fence::new(highest.number().saturating_add(BLOCK)).max(self.high);
-        self.pending = Some((flush, high));
+        (self.pending, self.behind) = (Some((flush, high)), behind);
         if !ruling(Rule::ReserveDurable) {
             self.high = high;
         }
@@ -137,8 +141,16 @@ impl Fences {
         self.pending.map(|(flush, _)| flush)
     }
 
-    /// Effects were dropped, and maybe the flush of the reserve with them: ask for it anew.
-    pub(super) fn forget_pending(&mut self) {
-        self.pending = None;
+    /// A record of the last input was not written, and what was behind it was dropped: ask for the
+    /// reserve anew, if that was. Any other one is under way.
+    pub(super) fn dropped(&mut self) {
+        if self.behind || !ruling(Rule::SentReserveKept) {
+            self.pending = None;
+        }
+    }
+
+    /// Another input has come: what the last one asked for is under way.
+    pub(super) fn settle(&mut self) {
+        self.behind = false;
     }
 }

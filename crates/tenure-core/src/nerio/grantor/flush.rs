@@ -36,7 +36,9 @@ impl Grantor {
     /// Since when the disk has ended no flush, though one is under way.
     fn waits_for_disk_since(&self) -> Option<Time> {
         let raise = self.raise.as_ref().and_then(Raise::flush);
-        let under_way = [self.phase.flush(), self.fences.flush(), raise].into_iter().flatten();
+        let memories = self.memories.flush();
+        let under_way = [self.phase.flush(), self.fences.flush(), memories, raise];
+        let under_way = under_way.into_iter().flatten();
         let since = under_way.map(|flush| flush.since).min()?;
         // They are carried out one after the other.
         Some(self.writes.flushed_at().map_or(since, |ended| since.max(ended)))

@@ -4,9 +4,14 @@
 mod election;
 mod fences;
 mod flush;
+mod founding;
 mod incarnations;
+mod inventory;
 mod listing;
+mod memories;
+mod order;
 mod phase;
+mod query;
 mod raise;
 mod reading;
 mod recovery;
@@ -22,9 +27,12 @@ use self::fences::Fences;
 pub(super) use self::fences::REACH;
 use self::flush::Flush;
 use self::incarnations::Incarnations;
+#[cfg(test)]
+pub(super) use self::inventory::{CANDIDATES_BYTES, ELECTIONS_BYTES};
 use self::listing::Listing;
 #[cfg(test)]
 pub(super) use self::listing::PAGE_BYTES;
+use self::memories::Memories;
 use self::phase::Phase;
 use self::raise::Raise;
 use self::writes::{Entry, Writes};
@@ -39,7 +47,7 @@ use super::message::{
 use super::record::{GrantRecord, Record, Tenancy};
 use super::rule::{Rule, ruling};
 use super::timer::Timer;
-use super::words::{Effect, Out, emit};
+use super::words::{Effect, Out, To, emit};
 use crate::contract::Ticket;
 use crate::deadlines::Deadlines;
 use crate::fence::Fence;
@@ -59,8 +67,21 @@ pub(super) struct Grantor {
     raise: Option<Raise>,
     /// When this incarnation began.
     started: Time,
-    /// Whether it knows of a leadership, or may have forgotten one.
-    led: bool,
+    /// Until when a leader that asked this incarnation may lead.
+    leader_until: Time,
+    /// Whether its memory was lost, or is new, and nobody relies on the present one yet.
+    joins: bool,
+    /// Whether it says which memory it has when it serves.
+    says_memory: bool,
+    /// Whether enough others answer for it to serve once they have written its memory down: before
+    /// that they are not told to.
+    records: bool,
+    /// Since when enough that remember have written its memory down.
+    remembered: Option<Time>,
+    /// Since when enough others have written down that this is its memory: what an earlier one may
+    /// have granted is waited out from then on.
+    recorded: Option<Time>,
+    memories: Memories,
     phase: Phase,
     serving_since: Time,
     fences: Fences,
@@ -73,8 +94,6 @@ pub(super) struct Grantor {
     last_stamp: Stamp,
     last_ticket: Ticket,
     writes: Writes,
-    /// The sample of the call before, for the rule that it must not be used.
-    previous_now: Time,
 }
 
 impl Grantor {
@@ -84,7 +103,13 @@ impl Grantor {
             delta_max: config.delta_max,
             raise: None,
             started: Time::ZERO,
-            led: false,
+            leader_until: Time::ZERO,
+            joins: false,
+            says_memory: false,
+            records: false,
+            remembered: None,
+            recorded: None,
+            memories: Memories::default(),
             config,
             name,
             instance: Instance(0),
@@ -100,7 +125,6 @@ impl Grantor {
             last_stamp: Stamp { boot: Boot(0), clock: Time::ZERO, counter: 0 },
             last_ticket: Ticket(0),
             writes: Writes::default(),
-            previous_now: Time::ZERO,
         }
     }
 
@@ -113,7 +137,10 @@ impl Grantor {
             Message::Leaving(leaving) => self.on_leaving(now, from, &leaving, out),
             Message::Query(query) => self.on_query(now, from, &query, out),
             Message::List(list) => self.on_list(now, from, &list, out),
-            Message::FenceRead(read) => self.on_fence_read(from, read.start, out),
+            Message::Elections(asked) => self.on_elections(now, from, &asked, out),
+            Message::Candidates(asked) => self.on_candidates(now, from, &asked, out),
+            Message::FenceRead(read) => self.on_fence_read(now, from, &read, out),
+            Message::Order(order) => self.on_order(now, from, &order, out),
             Message::FenceSeen(seen) => self.on_fence_seen(now, from, &seen, out),
             Message::Granted(_)
             | Message::Refused(_)
@@ -121,15 +148,21 @@ impl Grantor {
             | Message::Verify(_)
             | Message::Remainder(_)
             | Message::State(_)
-            | Message::Listed(_) => unreachable!("the node hands a grantor its own messages"),
+            | Message::Listed(_)
+            | Message::ElectionsHere(_)
+            | Message::CandidatesHere(_)
+            | Message::Ordered(_)
+            | Message::StepDown(_) => {
+                unreachable!("the node hands a grantor its own messages")
+            }
         }
-        self.previous_now = now;
     }
 
     /// Does what is due at `now`.
     pub(super) fn on_timeout(&mut self, now: Time, out: &mut Out) {
         self.settle(out);
         self.on_incarnation_due(now, out);
+        self.on_memories_due(now, out);
         self.on_raise_due(now, out);
         self.on_hang_due(now, out);
         for election in self.deadlines.take_due(now) {
@@ -139,20 +172,20 @@ impl Grantor {
         }
         // Last, because what follows a write that fails is dropped.
         self.write_again(now, out);
-        self.previous_now = now;
     }
 
     /// When it wants to be called again.
     pub(super) fn deadline(&self) -> Option<Deadline> {
         let state = self.deadlines.first().map(|at| Timer::GrantEnd.at(at));
         let raise = self.raise.as_ref().and_then(Raise::due);
-        let all = [self.phase.due(), raise, state, self.writes.due(), self.hang_due()];
+        let (memories, writes) = (self.memories.due(), self.writes.due());
+        let all = [self.phase.due(), memories, raise, state, writes, self.hang_due()];
         all.into_iter().fold(None, Deadline::first)
     }
 
     /// What it says of itself to others.
     pub(super) fn service(&self, now: Time) -> Service {
-        let service = self.phase.service(now, self.led);
+        let service = self.phase.service(now);
         let fails =
             self.writes.hangs() || (service == Service::Serving && self.writes.is_failing());
         if fails && ruling(Rule::FailingSaid) { Service::Failing } else { service }
@@ -176,8 +209,8 @@ impl Grantor {
 
     fn on_request(&mut self, now: Time, from: &Sender, request: Request, out: &mut Out) {
         let shared = self.meet(now, from, &request, out);
-        if request.leading && ruling(Rule::LeadersRefuseFounding) {
-            self.hear_of_leader(now, &from.who, out);
+        if request.leading {
+            self.hear_of_leader(now, request.lease.max(request.delta));
         }
         let election = &request.election;
         if request.delta.is_zero() {
@@ -201,7 +234,7 @@ impl Grantor {
                 return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Released));
             }
         }
-        let now = if ruling(Rule::FreshSample) { now } else { self.previous_now };
+        let now = if ruling(Rule::FreshSample) { now } else { self.last_stamp.clock };
         let stamp = self.sample(now);
         let at = stamp.clock;
         let state = self.state(election);
@@ -246,7 +279,7 @@ impl Grantor {
         request: &Request,
         state: Option<&ElectionState>,
     ) -> Option<Refusal> {
-        match self.phase.service(now, self.led) {
+        match self.phase.service(now) {
             Service::Serving => {}
             Service::Quarantine { remaining } => {
                 let leader_let_in = request.leading && !ruling(Rule::QuarantineForAll);
@@ -256,8 +289,8 @@ impl Grantor {
             }
             Service::Starting if !self.writes.hangs() => return Some(Refusal::Starting),
             Service::Starting => return Some(Refusal::Disk),
-            Service::Recovering { led } => return Some(Refusal::Recovering { led }),
-            Service::Founding => return Some(Refusal::Recovering { led: false }),
+            Service::Recovering { known } => return Some(Refusal::Recovering { known }),
+            Service::Replaced => return Some(Refusal::Replaced),
             Service::Failing => return Some(Refusal::Disk),
         }
         // A first lease is short. A candidate that cannot have a full one after it must not lead.
@@ -373,6 +406,7 @@ impl Grantor {
             asker: record.holder.inc,
             start: record.start,
             instance: self.instance,
+            memories: self.marks(),
             stamp: record.stamp,
             accepted: record.accepted,
             seen: grant.seen_before,
@@ -381,7 +415,7 @@ impl Grantor {
             waiting: state.first_waiting(at, &self.config).cloned(),
         };
         let message = Message::Granted(granted);
-        let send = Effect::Send { to: record.address, message };
+        let send = Effect::Send { to: record.address.into(), message };
         if ruling(Rule::WrittenBeforeOk) {
             out.extend([persist, send]);
         } else {
@@ -548,38 +582,8 @@ impl Grantor {
     fn state(&self, election: &ElectionName) -> Option<&ElectionState> {
         self.elections.get(election)
     }
-
-    /// Section 10.4: what this grantor knows of the leader.
-    fn on_query(&self, now: Time, from: &Sender, query: &Query, out: &mut Out) {
-        let state = self.state(&query.election);
-        let service = self.service(now);
-        let told = state.filter(|_| self.is_told(&query.election));
-        let state = State {
-            election: query.election.clone(),
-            asker: from.who.inc,
-            start: query.start,
-            service: if ruling(Rule::RecoveringNotFree) { service } else { Service::Serving },
-            holder: told
-                .and_then(|state| state.live(now))
-                .map(|grant| Box::new(grant.describe(now))),
-            free_for: self.free_for(now, state),
-            waiting: state.map_or(0, |o| u16::try_from(o.waiting()).unwrap_or(u16::MAX)),
-            seen: self.fences.seen(state),
-            delta_max: self.config.delta_max,
-            raise: self.raise.as_ref().map(|raise| Box::new(raise.describe(now))),
-        };
-        send(out, from.address, Message::State(state));
-    }
-
-    /// How long nobody has held a grant, at least: since the last one ended and this grantor
-    /// serves. Of an election that was forgotten it is known that it was idle for a quarantine.
-    fn free_for(&self, now: Time, state: Option<&ElectionState>) -> core::time::Duration {
-        let served = now.since(self.serving_since).min(self.config.quarantine());
-        let grant = state.and_then(|state| state.grant.as_ref());
-        grant.map_or(served, |grant| now.since(grant.record.finish).min(served))
-    }
 }
 
-fn send(out: &mut Out, to: SocketAddr, message: Message) {
-    out.push(Effect::Send { to, message });
+fn send(out: &mut Out, to: impl Into<To>, message: Message) {
+    out.push(Effect::Send { to: to.into(), message });
 }

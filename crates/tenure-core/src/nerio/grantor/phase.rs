@@ -4,7 +4,8 @@
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
-use super::super::message::{Recall, Service};
+use super::super::identity::Instance;
+use super::super::message::Service;
 use super::super::quorum::MemberSet;
 use super::super::rule::{Rule, ruling};
 use super::super::timer::Timer;
@@ -17,10 +18,8 @@ use crate::time::{Deadline, Time};
 pub(super) enum Read {
     /// Nothing: its own memory is whole.
     Nothing,
-    /// The fences: its memory was lost.
+    /// The fences: its memory was lost, or the cluster is new.
     Fences,
-    /// Whether there has been a leadership: its memory may have been lost, and is said not to be.
-    Founding,
 }
 
 /// What a member answered to a read.
@@ -28,25 +27,24 @@ pub(super) enum Read {
 pub(super) struct Known {
     pub(super) seen: Fence,
     pub(super) delta_max: Duration,
-    pub(super) recall: Recall,
-}
-
-impl Known {
-    /// Whether that member knows of a leadership, or of one that may have been.
-    pub(super) fn knows_a_leader(&self) -> bool {
-        matches!(self.recall, Recall::Led | Recall::Lost)
-    }
+    /// Whether it remembers everything.
+    pub(super) whole: bool,
+    /// Until when a leader that it has heard may lead.
+    pub(super) leader: Time,
+    /// Whether it has written down which memory the asker has.
+    pub(super) recorded: bool,
+    /// The memory that it has itself.
+    pub(super) instance: Option<Instance>,
 }
 
 /// Who keeps a read from being done.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Missing {
-    /// What it is needed for.
-    pub(super) read: Read,
-    /// Whether somebody is known to have led.
-    pub(super) led: bool,
+    pub(super) whole: MemberSet,
     pub(super) silent: MemberSet,
-    pub(super) unfounded: MemberSet,
+    pub(super) empty: MemberSet,
+    /// Which of those that answered do not take this grantor for the member that it is.
+    pub(super) strange: MemberSet,
 }
 
 /// What a grantor is doing before it may grant, or that it grants.
@@ -66,6 +64,8 @@ pub(super) enum Phase {
         again: Time,
         read: Read,
         answers: BTreeMap<usize, Known>,
+        /// Since the first of these questions another memory of some member was heard of.
+        news: bool,
         told: Option<Missing>,
     },
     /// What it read is being written down.
@@ -74,24 +74,16 @@ pub(super) enum Phase {
     Unstored { at: Time, read: Read },
     /// It grants.
     Serving,
+    /// A later memory has taken the place of its own: it never grants again.
+    Replaced,
 }
 
 impl Phase {
-    /// What it is going to ask the others, or asks them.
-    pub(super) fn read_mut(&mut self) -> Option<&mut Read> {
-        match self {
-            Self::Opening { read, .. }
-            | Self::Unwritten { read, .. }
-            | Self::Quarantine { read, .. }
-            | Self::Reading { read, .. } => Some(read),
-            Self::Unborn | Self::Storing { .. } | Self::Unstored { .. } | Self::Serving => None,
-        }
-    }
-
-    /// What it says of itself, which knows by itself whether somebody `led`.
-    pub(super) fn service(&self, now: Time, led: bool) -> Service {
+    /// What it says of itself.
+    pub(super) fn service(&self, now: Time) -> Service {
         match self {
             Self::Serving => Service::Serving,
+            Self::Replaced => Service::Replaced,
             Self::Reading { .. } | Self::Storing { .. } | Self::Unstored { .. }
                 if !ruling(Rule::ReadBeforeGrant) =>
             {
@@ -107,12 +99,11 @@ impl Phase {
             {
                 Service::Starting
             }
-            Self::Reading { read: Read::Founding, .. } => Service::Founding,
             Self::Reading { answers, .. } => {
-                Service::Recovering { led: led || answers.values().any(Known::knows_a_leader) }
+                Service::Recovering { known: answers.values().any(|known| known.whole) }
             }
             Self::Unborn | Self::Opening { .. } | Self::Storing { .. } => {
-                Service::Recovering { led }
+                Service::Recovering { known: false }
             }
         }
     }
@@ -126,7 +117,8 @@ impl Phase {
             | Self::Quarantine { .. }
             | Self::Reading { .. }
             | Self::Unstored { .. }
-            | Self::Serving => None,
+            | Self::Serving
+            | Self::Replaced => None,
         }
     }
 
@@ -137,9 +129,11 @@ impl Phase {
             Self::Reading { again, .. } => (*again, Timer::ReadFences),
             Self::Unwritten { at, .. } => (*at, Timer::WriteBoot),
             Self::Unstored { at, .. } => (*at, Timer::WriteFences),
-            Self::Unborn | Self::Opening { .. } | Self::Storing { .. } | Self::Serving => {
-                return None;
-            }
+            Self::Unborn
+            | Self::Opening { .. }
+            | Self::Storing { .. }
+            | Self::Serving
+            | Self::Replaced => return None,
         };
         Some(timer.at(at))
     }

@@ -1,15 +1,16 @@
 //! What a grantor without memory asks the others, and what the others answer.
 //!
-//! A lease that this grantor gave and forgot counts until the first of its quorum ends, and that
-//! quorum meets every quorum of the others in a member that remembers, or that has waited itself
-//! before it answers. So a full quorum of answers bounds the forgotten leases by the largest
-//! `delta_max` among them, and the forgotten fences by the highest: `docs/decisions/lease-max.md`.
+//! A lease that this grantor gave and forgot counts until the first of its quorum ends. Enough
+//! answered when no quorum goes without one of them: then each such lease has one in its quorum
+//! that remembers, or that has waited itself before it answered. So the answers bound the forgotten
+//! leases by the largest `delta_max` among them, and the forgotten fences by the highest:
+//! `docs/decisions/lease-max.md`.
 
 use alloc::collections::BTreeMap;
+use core::time::Duration;
 
 use super::super::config::Config;
-use super::super::identity::Who;
-use super::super::message::{FenceRead, Recall};
+use super::super::message::FenceRead;
 use super::super::quorum::MemberSet;
 use super::phase::{Known, Missing, Read};
 use super::*;
@@ -18,57 +19,64 @@ impl Grantor {
     /// Asks all others for their fences (the scalar fence, rule 4). Answers are kept over
     /// repetitions: whatever was answered after the quarantine ended is good.
     pub(super) fn read_fences(&mut self, now: Time, read: Read, out: &mut Out) {
-        let (since, answers, told) = match &mut self.phase {
-            Phase::Reading { since, answers, told, .. } => {
-                (*since, core::mem::take(answers), *told)
+        if self.becomes_later() {
+            // Nobody has written this one down: what was waited for the one before counts for
+            // nothing.
+            (self.recorded, self.remembered) = (None, None);
+            return self.write_boot(now, None, read, out);
+        }
+        let (since, answers, news, mut told) = match &mut self.phase {
+            Phase::Reading { since, answers, news, told, .. } => {
+                (*since, core::mem::take(answers), *news, *told)
             }
-            _ => (now, BTreeMap::new(), None),
+            _ => (now, BTreeMap::new(), false, None),
         };
-        let told =
-            if now > since { Some(self.tell_missing(read, &answers, told, out)) } else { None };
-        for member in self.config.members.iter().filter(|member| member.name != self.name) {
-            send(out, member.address, Message::FenceRead(FenceRead { start: since }));
+        // While it waits for its own disk nobody else is to blame.
+        if now > since && self.memories.is_written() {
+            told = Some(self.tell_missing(&answers, told, out));
+        }
+        for member in self.others().iter() {
+            let read = FenceRead { start: since, instance: self.instance, record: self.records };
+            send(out, To::Member(member), Message::FenceRead(read));
         }
         let again = now.after(self.config.refresh);
-        self.phase = Phase::Reading { since, again, read, answers, told };
+        self.phase = Phase::Reading { since, again, read, answers, news, told };
         // In a cluster of one there is nobody to wait for.
         self.conclude(now, out);
     }
 
-    /// Who has not answered yet, and who has nothing to tell: said once until it changes.
+    /// Who remembers, who has not answered yet, and who has nothing to tell: said once until it
+    /// changes.
     fn tell_missing(
         &self,
-        read: Read,
         answers: &BTreeMap<usize, Known>,
         told: Option<Missing>,
         out: &mut Out,
     ) -> Missing {
-        let own = self.config.position(&self.name).into_iter().collect();
-        let answered = answers.keys().copied().collect();
-        let nothing = answers.iter().filter(|(_, known)| !known.recall.is_whole());
-        let missing = Missing {
-            read,
-            led: self.led || answers.values().any(Known::knows_a_leader),
-            silent: self.config.quorums.everyone().minus(own).minus(answered),
-            unfounded: nothing.map(|(member, _)| *member).collect(),
+        let those = |is_it: fn(&Known) -> bool| -> MemberSet {
+            answers.iter().filter(|(_, known)| is_it(known)).map(|(member, _)| *member).collect()
         };
+        let (whole, empty) = (those(|known| known.whole), those(|known| !known.whole));
+        let silent = self.others().minus(whole.or(empty));
+        // Who takes it for the member answers when it has written its memory down.
+        let strange = if self.records { those(|known| !known.recorded) } else { MemberSet::EMPTY };
+        let missing = Missing { whole, silent, empty, strange };
         if told != Some(missing) {
-            let silent = self.config.named(missing.silent);
-            let unfounded = self.config.named(missing.unfounded);
-            let (founding, led) = (read == Read::Founding, missing.led);
-            emit(out, None, OwnEvent::RecoveryWaits { founding, led, silent, unfounded });
+            let [whole, silent, empty, strange] =
+                [whole, silent, empty, strange].map(|set| self.config.named(set));
+            emit(out, None, OwnEvent::RecoveryWaits { whole, silent, empty, strange });
         }
         missing
     }
 
     /// Only the answer of a grantor whose own memory is whole bounds anything. The others say
-    /// that theirs is not, for those who found a cluster, and for people.
-    pub(super) fn on_fence_read(&self, from: &Sender, start: Time, out: &mut Out) {
-        let whole = if self.led { Recall::Led } else { Recall::Unled };
-        let recall = match &self.phase {
-            Phase::Serving | Phase::Quarantine { read: Read::Nothing, .. } => whole,
+    /// that theirs is not, for the founding of the cluster, and for people.
+    pub(super) fn answer_read(&self, now: Time, from: &Sender, start: Time, out: &mut Out) {
+        let whole = match &self.phase {
+            Phase::Serving | Phase::Quarantine { read: Read::Nothing, .. } => true,
             // What it remembers may still be on its way from the disk.
             Phase::Unborn
+            | Phase::Replaced
             | Phase::Opening { read: Read::Nothing, .. }
             | Phase::Unwritten { read: Read::Nothing, .. } => return,
             Phase::Opening { .. }
@@ -76,16 +84,10 @@ impl Grantor {
             | Phase::Quarantine { .. }
             | Phase::Reading { .. }
             | Phase::Storing { .. }
-            | Phase::Unstored { .. } => {
-                if !ruling(Rule::RecoveringSilent) {
-                    whole
-                } else if self.led {
-                    Recall::Lost
-                } else {
-                    Recall::Unfounded
-                }
-            }
+            | Phase::Unstored { .. } => !ruling(Rule::RecoveringSilent),
         };
+        // One that is empty may be founded with: it bounds fences by how long it has been there.
+        let least = if whole { Fence::NONE } else { self.old_enough(now) };
         // All elections are asked only where a rule is broken: this is answered in one step.
         let seen = if ruling(Rule::AnswerHasFloor) {
             self.fences.highest()
@@ -93,7 +95,9 @@ impl Grantor {
             self.elections.values().map(|state| state.fence_seen).max().unwrap_or(Fence::NONE)
         };
         let (asker, delta_max) = (from.who.inc, self.delta_max);
-        let answer = FenceSeen { asker, start, seen, delta_max, recall };
+        let seen = seen.max(least);
+        let (leader, roster) = (self.leader_until.since(now), self.roster());
+        let answer = FenceSeen { asker, start, seen, delta_max, whole, leader, roster };
         send(out, from.address, Message::FenceSeen(answer));
     }
 
@@ -104,70 +108,99 @@ impl Grantor {
         seen: &FenceSeen,
         out: &mut Out,
     ) {
-        let member = self.config.members.iter().position(|m| m.name == from.who.name);
-        let own = from.who.name == self.name;
-        let Phase::Reading { since, answers, .. } = &mut self.phase else {
-            return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
+        let Some(member) = self.other_member(from) else {
+            return emit(out, None, OwnEvent::Ignored(Ignored::NotAMember));
         };
-        let Some(member) = member.filter(|_| !own && *since == seen.start) else {
-            return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
+        self.hear_roster(now, member, seen, out);
+        let own = seen.roster.at(self.own_place());
+        let recorded = own.is_some_and(|entry| entry.instance == self.instance);
+        let theirs = seen.roster.at(self.config.place(member));
+        let instance = theirs.map(|entry| entry.instance);
+        let answers = match &mut self.phase {
+            Phase::Reading { since, answers, .. } if *since == seen.start => answers,
+            _ if self.joins => return emit(out, None, OwnEvent::Ignored(Ignored::Unasked)),
+            _ => return,
         };
-        let FenceSeen { seen, delta_max, recall, .. } = *seen;
+        let FenceSeen { seen, delta_max, whole, leader, .. } = *seen;
         let delta_max = delta_max.min(Config::DELTA_MAX_MAX);
-        let known = Known { seen, delta_max, recall };
-        let knows = known.knows_a_leader();
-        answers.insert(member, known);
-        if knows && ruling(Rule::FoundingRefused) {
-            self.not_founded(now, &from.who.name, out);
-        }
+        // It was stretched for the clock of the one that heard the leader, so it lasts on any.
+        let leader = match leader.is_zero() {
+            true => Time::ZERO,
+            false => now.after(leader.min(Config::DELTA_MAX_MAX.saturating_mul(2))),
+        };
+        answers.insert(member, Known { seen, delta_max, whole, leader, recorded, instance });
         self.conclude(now, out);
     }
 
-    /// Somebody leads, or did: this cluster is not new.
-    pub(super) fn hear_of_leader(&mut self, now: Time, leader: &Who, out: &mut Out) {
-        self.led = true;
-        self.not_founded(now, &leader.name, out);
+    /// Somebody leads, with leases as long as that: no cluster is founded before they have ended.
+    pub(super) fn hear_of_leader(&mut self, now: Time, lease: Duration) {
+        let until = now.after(self.outlasts(lease.min(Config::DELTA_MAX_MAX)));
+        self.leader_until = self.leader_until.max(until);
     }
 
-    /// The cluster is not new, says `by`, so this memory was lost, and others may have been.
-    fn not_founded(&mut self, now: Time, by: &NodeName, out: &mut Out) {
-        let read = self.phase.read_mut().filter(|read| **read == Read::Founding);
-        let asks = read.map(|read| *read = Read::Fences).is_some();
-        // What was answered is being written down, or cannot be: nothing is granted by it yet.
-        let stores = matches!(
-            self.phase,
-            Phase::Storing { read: Read::Founding, .. }
-                | Phase::Unstored { read: Read::Founding, .. }
-        ) && ruling(Rule::FoundingUntilGrant);
-        if asks || stores {
-            emit(out, None, OwnEvent::NotFounded { by: by.clone() });
-        }
-        if stores {
-            self.read_fences(now, Read::Fences, out);
-        }
-    }
-
-    /// Ends the read when enough members have answered.
-    fn conclude(&mut self, now: Time, out: &mut Out) {
-        let Phase::Reading { since, read, answers, .. } = &self.phase else { return };
-        let (since, read) = (*since, *read);
-        let counts = |known: &Known| known.recall.is_whole() || read == Read::Founding;
-        let counted = || answers.iter().filter(|(_, known)| counts(known));
-        if !self.is_enough(read, counted().map(|(member, _)| *member).collect()) {
+    /// Ends the read when enough members have answered, and all leases that may have been forgotten
+    /// have ended.
+    pub(super) fn conclude(&mut self, now: Time, out: &mut Out) {
+        if self.begins_to_record(now, out) {
             return;
         }
-        let fences = counted().map(|(_, known)| known.seen);
-        let highest = if ruling(Rule::ReadMaximum) { fences.max() } else { fences.min() };
-        let others = counted().map(|(_, known)| known.delta_max).max();
+        let Phase::Reading { since, read, answers, .. } = &self.phase else { return };
+        let (since, read) = (*since, *read);
+        // The word of a memory counts as long as no later one of its member was heard of.
+        let is_latest = |member: &usize, known: &Known| {
+            let latest = self.memories.heard(self.config.place(*member));
+            known.instance >= latest || !ruling(Rule::LatestRead)
+        };
+        let counts = |known: &Known| known.recorded || !ruling(Rule::RecordedByQuorum);
+        let heard =
+            || answers.iter().filter(|(member, known)| counts(known) && is_latest(member, known));
+        let recorded: MemberSet = heard().map(|(member, _)| *member).collect();
+        if !self.is_enough(recorded) {
+            return;
+        }
+        if self.memories.names_founder(self.own_place(), self.instance) && !self.is_founder() {
+            // It founds nothing, and need not wait for those that remember, once it has written
+            // that down.
+            return self.write_memories(now, out);
+        }
+        let others = heard().map(|(_, known)| known.delta_max).max();
         let longest = others.filter(|_| ruling(Rule::DeltaMaxOfOthers)).unwrap_or_default();
+        let whole = heard().filter(|(_, known)| known.whole);
+        let fences = whole.clone().map(|(_, known)| known.seen);
+        let highest = if ruling(Rule::ReadMaximum) { fences.max() } else { fences.min() };
+        let whole: MemberSet = whole.map(|(member, _)| *member).collect();
+        let all = heard().map(|(_, known)| known.seen).max();
+        let remembers = self.is_whole_quorum(whole);
+        if ruling(Rule::WaitFromRecord) {
+            self.recorded.get_or_insert(now);
+            if remembers && !self.is_founder() {
+                // Those that are empty may have written it down long before. A founder found itself
+                // among them when nobody remembered anything.
+                self.recorded = self.recorded.max(Some(*self.remembered.get_or_insert(now)));
+            }
+        }
         let until = self.ended(longest.max(self.delta_max));
         if until > since && ruling(Rule::ReadAfterQuarantine) && ruling(Rule::Quarantine) {
             // A lease that was forgotten may still be live: read again when it is not.
-            emit(out, None, OwnEvent::Quarantined { until: until.max(now) });
-            self.phase = Phase::Quarantine { until, read };
-            return self.on_incarnation_due(now, out);
+            return self.wait(now, until, read, out);
         }
-        self.fences.raise_floor(highest.unwrap_or(Fence::NONE));
+        let floor = if remembers {
+            highest
+        } else if self.is_founder() {
+            if self.heard_leader() > now && ruling(Rule::FoundingAfterLeader) {
+                // It may have been heard after the founding was decided, by this grantor or by
+                // others.
+                return;
+            }
+            all.max(Some(self.founding_floor(now)))
+        } else {
+            return self.found(now, (recorded, whole), out);
+        };
+        if !self.memories.is_written() {
+            // What it forgot of others' memories is known again before it grants.
+            return self.write_memories(now, out);
+        }
+        self.fences.raise_floor(floor.unwrap_or(Fence::NONE));
         // A release may have opened elections since the start, at the floor of that moment.
         for state in self.elections.values_mut().filter(|_| ruling(Rule::ReadRaisesAll)) {
             state.raise_fence(self.fences.floor());
@@ -178,19 +211,64 @@ impl Grantor {
         self.phase = Phase::Storing { flush, read };
     }
 
-    /// Whether the answers of `answered` are enough: a quorum of others meets every quorum that
-    /// this grantor may have been part of. Where the others are none, in a cluster of one or two,
-    /// those who found it need the answers of all of them.
-    fn is_enough(&self, read: Read, mut answered: MemberSet) -> bool {
-        let quorums = &self.config.quorums;
-        let own = self.config.position(&self.name).into_iter().collect();
-        let others = quorums.everyone().minus(own);
-        let few = read == Read::Founding && !quorums.is_quorum(others);
-        if !ruling(Rule::ReadOthers) {
-            answered = answered.or(own);
+    /// Before anybody writes its memory down, a member with an empty directory finds out whether it
+    /// could serve then. Says whether it has only asked so far.
+    fn begins_to_record(&mut self, now: Time, out: &mut Out) -> bool {
+        let Phase::Reading { read, answers, .. } = &self.phase else { return false };
+        if self.records {
+            return false;
         }
-        quorums.is_quorum(answered)
-            || (few && others.minus(answered).is_empty())
-            || (read == Read::Founding && !ruling(Rule::FoundingByQuorum))
+        let whole = answers.iter().filter(|(_, known)| known.whole).map(|(member, _)| *member);
+        let whole: MemberSet = whole.collect();
+        let answered: MemberSet = answers.keys().copied().collect();
+        let all = self.others().minus(answered).is_empty() || !ruling(Rule::FoundingByAll);
+        let new = whole.is_empty() && all;
+        self.records = self.is_whole_quorum(whole) || self.is_founder() || new;
+        if self.records {
+            let read = *read;
+            // The same question again, to be answered when its memory is written down.
+            self.read_anew(now, read, out);
+        }
+        true
+    }
+
+    /// Asks all once more, and forgets what was answered so far.
+    pub(super) fn read_anew(&mut self, now: Time, read: Read, out: &mut Out) {
+        self.phase = Phase::Quarantine { until: now, read };
+        self.read_fences(now, read, out);
+    }
+
+    /// Until when a leader may lead that this grantor, or one that answered, has heard.
+    pub(super) fn heard_leader(&self) -> Time {
+        let answered = match &self.phase {
+            Phase::Reading { answers, .. } => answers.values().map(|known| known.leader).max(),
+            _ => None,
+        };
+        self.leader_until.max(answered.unwrap_or_default())
+    }
+
+    /// Waits until then, and reads again.
+    fn wait(&mut self, now: Time, until: Time, read: Read, out: &mut Out) {
+        emit(out, None, OwnEvent::Quarantined { until: until.max(now) });
+        self.phase = Phase::Quarantine { until, read };
+        self.on_incarnation_due(now, out);
+    }
+
+    /// Whether `whole` remember all that this grantor may have forgotten: whoever led while it
+    /// granted had a quorum with one of them in it.
+    fn is_whole_quorum(&self, whole: MemberSet) -> bool {
+        !self.config.quorums.is_possible(self.counted(whole))
+    }
+
+    /// Whether no quorum that this grantor may be part of goes without one of `answered`. Where it
+    /// is a quorum by itself, all others will do.
+    fn is_enough(&self, answered: MemberSet) -> bool {
+        let all = self.others().minus(answered).is_empty();
+        all || !self.config.quorums.is_possible(self.counted(answered))
+    }
+
+    /// Others, without this grantor itself.
+    fn counted(&self, others: MemberSet) -> MemberSet {
+        if ruling(Rule::ReadOthers) { others } else { others.or(self.own()) }
     }
 }

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::super::identity::Boot;
+use super::super::roster::Roster;
 use super::flush::REWRITE;
 use super::phase::Read;
 use super::raise::Raise;
@@ -18,17 +19,20 @@ impl Grantor {
             if ruling(Rule::DeltaMaxEver) { memory.delta_max } else { self.config.delta_max };
         self.delta_max = self.config.delta_max.max(ever);
         self.started = now;
-        // Whatever was forgotten of it may have been a leadership.
-        self.led = matches!(memory.kept, Kept::Grants(_) | Kept::Reserve);
         self.raise = Raise::begin(now, &memory.kept, ever, &self.config);
         self.fences = Fences::new(memory.reserve);
-        let forgets = matches!(memory.kept, Kept::Reserve | Kept::Nothing | Kept::Founding);
-        let quarantine = (ruling(Rule::Quarantine) && forgets).then(|| self.ended(self.delta_max));
+        self.memories = Memories::new(Roster::of(&self.config, &memory.roster));
+        self.joins = memory.kept == Kept::Nothing;
+        // Before a very first start nobody has seen another memory.
+        self.says_memory = memory.kept != Kept::New;
         let read = match &memory.kept {
             Kept::Nothing if ruling(Rule::FenceRead) => Read::Fences,
-            Kept::Founding if ruling(Rule::FoundingAsks) => Read::Founding,
             _ => Read::Nothing,
         };
+        // Who asks waits from when enough others have written its memory down.
+        let asks = read != Read::Nothing && ruling(Rule::WaitFromRecord);
+        let forgets = (self.joins && !asks) || memory.kept == Kept::Reserve;
+        let quarantine = (ruling(Rule::Quarantine) && forgets).then(|| self.ended(self.delta_max));
         if let Kept::Grants(grants) = memory.kept {
             for record in grants {
                 let election = record.election.clone();
@@ -43,19 +47,29 @@ impl Grantor {
         self.write_boot(now, quarantine, read, out);
     }
 
-    /// When every lease that was given before this incarnation, and was no longer than `delta_max`,
-    /// has ended.
+    /// When every lease has ended that was no longer than `delta_max`, and was given before this
+    /// incarnation, or where it has another memory than the ones before, before that was recorded.
     pub(super) fn ended(&self, delta_max: Duration) -> Time {
+        self.recorded.unwrap_or(self.started).after(self.outlasts(delta_max))
+    }
+
+    /// How long a lease of `delta_max` lasts at most, on this grantor's clock.
+    pub(super) fn outlasts(&self, delta_max: Duration) -> Duration {
         let drift = self.config.drift;
-        let wait = match (ruling(Rule::QuarantineStretches), ruling(Rule::QuarantineNotShrunk)) {
+        match (ruling(Rule::QuarantineStretches), ruling(Rule::QuarantineNotShrunk)) {
             (true, true) => drift.stretch(delta_max),
             (false, _) => delta_max,
             (true, false) => drift.shrink(delta_max),
-        };
-        self.started.after(wait)
+        }
     }
 
-    fn write_boot(&mut self, now: Time, quarantine: Option<Time>, read: Read, out: &mut Out) {
+    pub(super) fn write_boot(
+        &mut self,
+        now: Time,
+        quarantine: Option<Time>,
+        read: Read,
+        out: &mut Out,
+    ) {
         let allowed = self.raise.as_ref().map_or(self.delta_max, Raise::before);
         let flush = self.write_identity(now, allowed, out);
         self.phase = Phase::Opening { flush, quarantine, read };
@@ -108,7 +122,6 @@ impl Grantor {
             Phase::Storing { flush, read } if flush.ticket == flushed => {
                 self.fences.settled(flushed, written);
                 if written {
-                    self.led |= read != Read::Founding;
                     self.serve(now, out);
                 } else {
                     self.phase = Phase::Unstored { at: now.after(REWRITE), read };
@@ -121,6 +134,7 @@ impl Grantor {
             self.reserve_if_short(now, wanted, out);
         }
         self.raise_flushed(now, flushed, written, out);
+        self.memories_flushed(now, flushed, written, out);
     }
 
     /// Whatever stage of the start is due at `now`.
@@ -137,7 +151,7 @@ impl Grantor {
                     self.serve(now, out);
                 }
             }
-            Phase::Quarantine { read: read @ (Read::Fences | Read::Founding), .. }
+            Phase::Quarantine { read: read @ Read::Fences, .. }
                 if !ruling(Rule::ReadAfterQuarantine) =>
             {
                 self.read_fences(now, read, out);
@@ -157,9 +171,13 @@ impl Grantor {
     fn serve(&mut self, now: Time, out: &mut Out) {
         self.phase = Phase::Serving;
         self.serving_since = now;
+        self.joins = false;
         emit(out, None, OwnEvent::Serving);
         self.tell_raise(out);
         self.reserve_if_short(now, self.fences.floor(), out);
+        if self.says_memory {
+            self.say_memory(now, out);
+        }
     }
 
     /// Makes the next reserve durable in time.
@@ -171,7 +189,7 @@ impl Grantor {
 
     pub(super) fn reserve(&mut self, now: Time, highest: Fence, out: &mut Out) -> Flush {
         let flush = self.begin_flush(now);
-        let record = self.fences.reserve_above(highest, flush);
+        let record = self.fences.reserve_above(highest, flush, self.writes.any_now());
         out.push(Effect::Flush(flush.ticket, record));
         flush
     }

@@ -106,6 +106,11 @@ impl Writes {
         }
     }
 
+    /// Whether a record goes out with the input at hand.
+    pub(super) fn any_now(&self) -> bool {
+        !self.last.is_empty()
+    }
+
     /// When the last flush ended.
     pub(super) fn flushed_at(&self) -> Option<Time> {
         self.ended.map(|flush| flush.since)
@@ -186,11 +191,12 @@ impl Grantor {
         if self.writes.fail(now, self.config.limits.elections) {
             emit(out, None, OwnEvent::DiskFailed);
         }
-        self.fences.forget_pending();
+        self.fences.dropped();
     }
 
     /// The records of the last input are written.
     pub(super) fn settle(&mut self, out: &mut Out) {
+        self.fences.settle();
         if self.writes.settle() {
             emit(out, None, OwnEvent::DiskMended);
         }
@@ -200,19 +206,22 @@ impl Grantor {
     /// would learn that the disk is whole again.
     pub(super) fn write_again(&mut self, now: Time, out: &mut Out) {
         let Some(again) = self.writes.take_due(now) else { return };
+        // Before the record: that may fail for want of what this writes, as where the identity is
+        // gone.
         if self.writes.lacks_flush()
             && self.phase == Phase::Serving
             && self.fences.flush().is_none()
         {
             self.reserve(now, self.fences.floor(), out);
         }
-        let Some(election) = again else { return };
-        let grant = self.state(&election).and_then(|state| state.grant.as_ref());
-        let (record, entry) = match grant {
-            Some(grant) => (grant.record.clone().into(), Entry::Renewed),
-            None => (Record::Forget(election.clone()), Entry::Forgotten),
-        };
-        self.persist(&election, record, entry, out);
+        if let Some(election) = again {
+            let grant = self.state(&election).and_then(|state| state.grant.as_ref());
+            let (record, entry) = match grant {
+                Some(grant) => (grant.record.clone().into(), Entry::Renewed),
+                None => (Record::Forget(election.clone()), Entry::Forgotten),
+            };
+            self.persist(&election, record, entry, out);
+        }
     }
 
     pub(super) fn persist(

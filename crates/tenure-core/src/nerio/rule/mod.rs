@@ -134,7 +134,7 @@ rules! {
     /// The first lease is short.
     ShortFirstLease: "who is next 3", [ASKS], by hand;
     /// The first lease is renewed at once.
-    RenewedAtOnce: "who is next 3", [STABILITY], by hand;
+    RenewedAtOnce: "who is next 3", [ANNOUNCED, STABILITY], by hand;
     /// A leader names only one whom a grantor heard of lately.
     NextHeard: "who is next 3", [ASKS], by hand;
     /// A candidate yields only if no quorum is possible any more.
@@ -181,9 +181,9 @@ rules! {
     /// A grantor without memory reads the fences of a quorum.
     FenceRead: "scalar fence 4", [STARTS, FENCES], by hand;
     /// It reads a full quorum of others.
-    ReadOthers: "scalar fence 4", [FENCES, EDICTS], by hand;
+    ReadOthers: "scalar fence 4", [MEMORIES, FENCES, EDICTS], by hand;
     /// It goes by the highest of what it read.
-    ReadMaximum: "scalar fence 4", [FENCES, EDICTS], by hand;
+    ReadMaximum: "scalar fence 4", [MEMORIES, FENCES, EDICTS], by hand;
     /// What it read counts for elections, too, that a release opened while it waited.
     ReadRaisesAll: "scalar fence 4", [FENCES, EDICTS], by hand;
     /// The read begins after the quarantine has ended.
@@ -203,7 +203,9 @@ rules! {
     /// Grantors whose fences are further apart than that come together.
     TooFarClimbs: "scalar fence 6", [ELECTION], by hand;
     /// One reserve at a time is on its way to the disk.
-    OneReserve: "scalar fence 3", [DURABLE], by hand;
+    OneReserve: "scalar fence 3", [ONE_BOUND, DURABLE], by hand;
+    /// A record that is not written takes no reserve back that is under way.
+    SentReserveKept: "scalar fence 3", [ONE_BOUND], by hand;
 
     // Verification.
 
@@ -252,16 +254,35 @@ rules! {
     TooLongYields: "who is next 4: grantors that differ", [YIELDS, SUCCESSION], by hand;
     /// A refusal that came before another answer of its grantor says nothing any more.
     TooLongNews: "who is next 4: grantors that differ", [YIELDS, SUCCESSION], by hand;
-    /// Who founds over a directory that may have been lost asks the others.
-    FoundingAsks: "restart: founding", [STARTS, FENCES], by hand;
-    /// It asks a full quorum of them.
-    FoundingByQuorum: "restart: founding", [STARTS, FENCES], by hand;
-    /// It is refused when one of them took part in a leadership.
-    FoundingRefused: "restart: founding", [STARTS, FENCES], by hand;
-    /// It is refused when a leader is heard, by this grantor or by one that answers.
-    LeadersRefuseFounding: "restart: founding", [STARTS, FENCES], by hand;
-    /// It is refused then also while what was answered is being written down, for however long.
-    FoundingUntilGrant: "restart: founding", [STARTS, FENCES], by hand;
+    /// A memory serves once a quorum of others have written it down.
+    RecordedByQuorum: "names: instances", [MEMORIES, ONE_LEADER, GRANTS], by hand;
+    /// What is said to be written down is durable.
+    RecordDurable: "names: instances", [NAMED, ONE_LEADER, GRANTS], by hand;
+    /// An empty directory takes the place of no other before its memory is to be written down.
+    EmptyTakesNoPlace: "names: instances", [SERVES, ELECTION], by hand;
+    /// Of two memories of a member the later one counts, whichever is heard of last.
+    RecordOnlyLater: "names: instances", [NAMED, ONE_LEADER, GRANTS], by hand;
+    /// What an earlier memory granted is waited out from when the later one was written down, not
+    /// from its start.
+    WaitFromRecord: "names: instances", [ONE_LEADER, GRANTS];
+    /// The word of a memory bounds nothing once a later one of its member was heard of.
+    LatestRead: "names: instances", [MEMORIES, FENCES, EDICTS, ONE_LEADER, GRANTS], by hand;
+    /// An ok names the memories that its grantor has written down.
+    OkNamesMemories: "names: instances", [ONE_LEADER, GRANTS], by hand;
+    /// No ok of a memory counts together with one that names another memory of that member.
+    OneMemoryEach: "names: instances", [ONE_LEADER, GRANTS], by hand;
+    /// A memory that begins knows all memories that those know that it asks.
+    MemoriesRead: "names: instances", [MEMORIES, ONE_LEADER, GRANTS], by hand;
+    /// A cluster is founded when all members have empty directories.
+    FoundingByAll: "founding", [FOUNDED, ONE_LEADER, GRANTS, FENCES], by hand;
+    /// A memory is a founder's if it was there at the founding: not if its member had another one.
+    FounderByMemory: "founding", [FOUNDED, MEMORIES, ONE_LEADER, GRANTS, FENCES], by hand;
+    /// Founders are all there, and empty, at one time.
+    FoundersTogether: "founding", [FOUNDED, FENCES, EDICTS, ONE_LEADER, GRANTS], by hand;
+    /// A leader that is heard is waited for.
+    FoundingAfterLeader: "founding", [FOUNDED, ONE_LEADER, GRANTS], by hand;
+    /// Fences of a founding are above those of a cluster whose directories were all lost.
+    FoundingFloor: "founding", [FENCES, EDICTS], by hand;
     /// No lease is longer than δ_max.
     WithinDeltaMax: "restart 1; parked requests 2", [LASTS], by hand;
     /// The grant is written before its ok leaves.
@@ -292,7 +313,7 @@ rules! {
     /// A candidate names the fence of its leadership once its claim was raised, and not before.
     Announced: "readings", [OBSERVERS], by hand;
     /// A fence that took a second round is announced at once, not with the next renewal.
-    AnnouncedAtOnce: "readings", [], by hand;
+    AnnouncedAtOnce: "readings", [ANNOUNCED], by hand;
     /// Who leads no more, and must not release yet, is told so: nobody takes it for a leader.
     LeavingTold: "readings; erratum 2", [LEAVES], by hand;
     /// What a candidate waits for is what keeps every quorum from it.
@@ -316,4 +337,11 @@ rules! {
     HangSaid: "readings; restart 4", [], by hand;
     /// A grantor that starts with its memory does not say that it lost it.
     StartingSaid: "readings; restart", [SAID_STARTING], by hand;
+
+    // Orders.
+
+    /// A leader reports only an order that names its incarnation and its fence.
+    OrderNamesFence: "orders", [ORDERED], by hand;
+    /// An order is reported once, however often it arrives.
+    OrderOnce: "orders", [ORDERED], by hand;
 }

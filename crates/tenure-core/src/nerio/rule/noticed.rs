@@ -9,6 +9,14 @@ pub(super) const FENCES: &str = "Fences strictly grow and are unique";
 pub(super) const LASTS: &str = "A grant lasts (1 + ρ)δ from the arrival of its request";
 pub(super) const QUARANTINES: &str = "A quarantine lasts (1 + ρ) times the longest lease";
 pub(super) const STARTS: &str = "A start waits for what it lacks";
+pub(super) const NAMED: &str =
+    "An answer names memories that are written down, and no earlier ones";
+pub(super) const MEMORIES: &str = "A memory that begins is written down, and reads the latest ones";
+pub(super) const FOUNDED: &str = "A cluster is founded by all, and when nobody leads or remembers";
+pub(super) const ORDERED: &str = "An order is told once, to the leadership that it names";
+pub(super) const ONE_BOUND: &str = "A grantor writes one bound on fences at a time";
+pub(super) const ANNOUNCED: &str = "A leader announces its fence at once";
+pub(super) const SERVES: &str = "Every grantor serves in the end";
 pub(super) const SAID: &str = "A grantor that cannot write says so";
 pub(super) const SAID_STARTING: &str =
     "A grantor that starts with its memory does not say that it lost it";

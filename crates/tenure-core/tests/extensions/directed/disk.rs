@@ -81,3 +81,42 @@ pub(crate) fn however_many_records_are_missing_none_is_told() {
     s.ask("p", "a", request(at(20)));
     assert_eq!(s.holder("a"), None, "its record is not written");
 }
+
+/// A disk that flushes slowly, and has no room for one record: the reserve that is on its way
+/// counts when it is durable, and no other is asked for meanwhile.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_record_that_is_not_written_takes_no_reserve_back() {
+    let mut s = Story::new();
+    s.slow_disks = true;
+    s.ask("p", "a", proposal(at(10), 1_000));
+    assert_eq!(s.actor("a").flushes.len(), 1);
+    for n in 0..5 {
+        s.failing = Some("a");
+        s.ask("q", "a", of("new", request(at(20 + n))));
+        s.slip(ms(1_000));
+        s.ask("p", "a", proposal(at(30 + n), 1_000));
+        assert_eq!(s.actor("a").flushes.len(), 1, "{n}");
+    }
+    s.flush_one("a");
+    let said = s.ask("p", "a", proposal(at(40), 1_500));
+    assert!(granted(&said).is_some_and(|ok| ok.accepted), "{said:?}");
+}
+
+/// The identity is gone, and no record is written before it is there again.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_record_that_cannot_be_written_holds_up_no_flush() {
+    let mut s = Story::new();
+    s.slow_disks = true;
+    s.ask("p", "a", proposal(at(10), 1_000));
+    let ticket = s.actor("a").flushes[0].0;
+    s.actor("a").flushes.clear();
+    s.failing = Some("a");
+    s.ask("q", "a", of("new", request(at(20))));
+    s.step("a", Input::Failed(Some(ticket)));
+    for n in 0..5 {
+        s.slip(ms(1_001));
+        s.failing = Some("a");
+        s.step("a", Input::Timeout);
+        assert_eq!(s.actor("a").flushes.len(), 1, "{n}");
+    }
+}

@@ -73,7 +73,7 @@ pub(crate) fn that_a_name_is_shared_is_said_steadily() {
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn one_incarnation_from_two_addresses_keeps_the_first() {
     let mut s = Story::new();
-    let forger = Sender { address: address("z"), ..s.sender("p") };
+    let forger = Sender { address: address("z"), member: None, ..s.sender("p") };
     s.ask("p", "a", request(at(10)));
 
     let effects = s.tell_as(&forger, "a", Message::Request(request(at(20))));
@@ -89,7 +89,7 @@ pub(crate) fn one_incarnation_from_two_addresses_keeps_the_first() {
     assert!(granted(&s.tell_as(&forger, "a", Message::Request(request(at(40))))).is_some());
 }
 
-/// An ok counts only when it comes from a member's name and address.
+/// An ok counts only when it comes from a member, by its name and by what the driver knows.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn an_ok_that_does_not_come_from_the_grantor_is_dropped() {
     let mut s = Story::new();
@@ -97,7 +97,7 @@ pub(crate) fn an_ok_that_does_not_come_from_the_grantor_is_dropped() {
     for grantor in GRANTORS {
         s.deliver("p", grantor);
         for mut letter in s.take(grantor, "p") {
-            letter.from.address = address("z");
+            letter.from.member = None;
             let effects = s.put(&letter);
             assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::NotAMember))]);
         }

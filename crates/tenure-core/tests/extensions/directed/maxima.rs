@@ -2,22 +2,20 @@
 
 use std::time::Duration;
 
-use tenure_core::Fence;
 use tenure_core::nerio::{
-    Config, Effect, Event, FenceRead, FenceSeen, Message, OwnEvent, Raising, Recall, Refusal,
-    Request, Sender,
+    Config, Effect, Entry, Event, FenceRead, Instance, Message, OwnEvent, Raising, Refusal,
+    Request, Roster, Sender,
 };
 
 use crate::story::*;
 
 /// Restart 1: what was forgotten is bounded by the largest δ_max of a full quorum that is read,
-/// counted from the start; then the fences are read again.
+/// counted from when they had written down which memory it has; then the fences are read again.
 #[cfg_attr(not(tenure_planted), test)]
 pub(crate) fn a_lost_memory_waits_for_the_longest_lease_of_others() {
     let mut s = Story::new();
     s.configure(|config| config.delta_max = ms(1_000));
     s.lose_disk("a");
-    s.drop_all();
     s.run(ms(1_100));
     let remaining = ms(1_100);
     assert_eq!(refusal(&s.ask("q", "a", request(at(10)))), Some(Refusal::Quarantine { remaining }));
@@ -46,7 +44,7 @@ fn a_lost_memory_waits_for_its_own_longest_lease_too() {
 /// Two leaders, but for the rule: c, whose memory was lost, asked b while b gave short leases only.
 /// An ok that c forgot must not be completed by b's first longer one.
 #[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn longer_leases_are_given_when_what_others_forgot_has_ended() {
+fn longer_leases_are_given_when_what_others_forgot_has_ended() {
     let short = |config: &mut Config| {
         (config.lease, config.delta_max, config.verify_max) = (ms(500), ms(500), ms(500));
     };
@@ -69,6 +67,7 @@ pub(crate) fn longer_leases_are_given_when_what_others_forgot_has_ended() {
     s.deliver("c", "p");
     s.drop_all();
     s.lose_disk("c");
+    s.deliver_all();
     s.slip(ms(550));
     s.step("c", tenure_core::Input::Timeout);
     s.deliver_all();
@@ -117,7 +116,7 @@ fn a_larger_delta_max_that_waits_is_told() {
 /// A larger δ_max is answered at once, given after `(1 + ρ)` of it, and waited for anew by each
 /// start before that.
 #[cfg_attr(not(tenure_planted), test)]
-fn a_larger_delta_max_is_answered_at_once_and_given_later() {
+pub(crate) fn a_larger_delta_max_is_answered_at_once_and_given_later() {
     let mut s = Story::new();
     s.has_granted("a");
     s.configure(|config| config.delta_max = ms(4_000));
@@ -130,7 +129,7 @@ fn a_larger_delta_max_is_answered_at_once_and_given_later() {
     s.pass(ms(4_399));
     assert_eq!(refusal(&s.ask("p", "a", long(20))), refused, "nothing of the wait was kept");
     assert!(granted(&s.ask("p", "a", request(at(21)))).is_some(), "the shorter ones go on");
-    let read = Message::FenceRead(FenceRead { start: at(1) });
+    let read = Message::FenceRead(FenceRead { start: at(1), instance: Instance(9), record: true });
     let answer = s.tell("b", "a", read);
     let told =
         sent(&answer).any(|m| matches!(m, Message::FenceSeen(f) if f.delta_max == ms(4_000)));
@@ -262,19 +261,8 @@ pub(crate) fn an_old_refusal_gives_nothing_back() {
 fn what_others_answer_is_waited_for_a_day_at_most() {
     let mut s = Story::new();
     s.lose_disk("a");
-    s.run(ms(2_100));
-    s.drop_all();
-    s.pass(ms(100));
-    let asked = s.letters.iter().find_map(|letter| match &letter.message {
-        Message::FenceRead(read) => Some(read.start),
-        _ => None,
-    });
-    let (asker, start) = (s.who("a").inc, asked.unwrap());
-    for member in ["b", "c"] {
-        let (seen, delta_max, recall) = (Fence::NONE, Duration::MAX, Recall::Led);
-        let answer = FenceSeen { asker, start, seen, delta_max, recall };
-        s.tell(member, "a", Message::FenceSeen(answer));
-    }
+    let entry = Entry::new(s.instance("a"));
+    s.others_answer(Duration::MAX, &Roster::new(vec![Some(entry), None, None]));
     let Some(Refusal::Quarantine { remaining }) = refusal(&s.ask("q", "a", request(at(10)))) else {
         panic!("it waits");
     };
@@ -296,15 +284,15 @@ fn a_quorum_that_gives_the_lease_suffices() {
 }
 
 /// A member that reads may be behind a relay, as one whose state directory was lost: its question
-/// comes from another address than its own. Answers count from a member's own address only.
+/// comes from another address than its own. Answers count from a member only.
 #[cfg_attr(not(tenure_planted), test)]
 fn a_read_is_answered_wherever_it_comes_from() {
     let mut s = Story::new();
-    let relayed = Sender { who: s.who("b"), address: address("z") };
-    let read = Message::FenceRead(FenceRead { start: at(1) });
+    let relayed = Sender { who: s.who("b"), address: address("z"), member: None };
+    let read = Message::FenceRead(FenceRead { start: at(1), instance: Instance(9), record: true });
     let answer = s.tell_as(&relayed, "a", read);
     let [Effect::Send { to, message: Message::FenceSeen(_) }] = &answer[..] else {
         panic!("{answer:?}");
     };
-    assert_eq!(*to, relayed.address);
+    assert_eq!(*to, relayed.address.into());
 }

@@ -24,6 +24,8 @@ pub(crate) fn config(election: &str, id: &str, partitions: u32) -> Config {
     config.session_timeout = Duration::from_secs(2);
     config.heartbeat_interval = Duration::from_millis(300);
     config.max_poll_interval = Duration::from_secs(6);
+    // A busy disk keeps a record for seconds.
+    (config.takeover, config.delivery_timeout) = (Duration::from_secs(7), Duration::from_secs(3));
     config
 }
 
@@ -101,25 +103,32 @@ impl Hand {
         self.until(|report| rebalance(report, wanted, count)).await
     }
 
-    /// Reads a partition that a rebalance assigned; says where it begins. A broker on a busy
-    /// machine is asked again.
+    /// Reads a partition that a rebalance assigned; says where it begins.
     pub(crate) async fn read(&mut self, partition: Partition, by: RebalanceId) -> (Reading, u64) {
-        let mut failed = Vec::new();
-        while failed.len() < 5 {
-            let reading = self.ask_to_read(partition, by);
-            let end = self.until(|report| match report {
+        self.tries(async |hand| {
+            let reading = hand.ask_to_read(partition, by);
+            let end = hand.until(|report| match report {
                 Report::Position { reading: of, end, .. } if *of == reading => Some(end.clone()),
                 _ => None,
             });
-            match end.await {
-                Ok(end) => return (reading, end),
+            end.await.map(|end| (reading, end)).map_err(|why| why.to_string())
+        })
+        .await
+    }
+
+    /// What comes of one of some tries: a broker on a busy machine is asked again.
+    async fn tries<T>(&mut self, mut once: impl AsyncFnMut(&mut Self) -> Result<T, String>) -> T {
+        let mut failed = Vec::new();
+        while failed.len() < 5 {
+            match once(self).await {
+                Ok(done) => return done,
                 Err(why) => failed.push(why),
             }
         }
         panic!("{}: {failed:#?}", self.config.id)
     }
 
-    /// The same once, unless it has no end that is known.
+    /// The same in one try, unless it has no end that is known.
     pub(crate) async fn try_read(
         &mut self,
         partition: Partition,
@@ -162,12 +171,25 @@ impl Hand {
         number
     }
 
-    /// The record of an entry of this process, when it is read back by this reading.
-    pub(crate) async fn read_back(&self, reading: Reading, number: EntryNumber) -> Record {
-        self.until(|report| {
-            records(report, reading)?.iter().find(|record| is(record, number)).cloned()
+    /// Publishes a report and reads it back by this reading; says what was read. One that does not
+    /// reach a busy broker in time is followed by another.
+    pub(crate) async fn write(&mut self, to: Target, reading: Reading) -> Record {
+        self.tries(async |hand| {
+            let number = hand.publish(to, Kind::Beat);
+            let back = hand.until(|report| match report {
+                Report::Published { number: of, outcome: Err(why), .. } if *of == number => {
+                    Some(Err(why.to_string()))
+                }
+                report => found(report, reading, number).map(Ok),
+            });
+            back.await
         })
         .await
+    }
+
+    /// The record of an entry of any process, when it is read by this reading.
+    pub(crate) async fn read_back(&self, reading: Reading, number: EntryNumber) -> Record {
+        self.until(|report| found(report, reading, number)).await
     }
 }
 
@@ -188,6 +210,8 @@ pub(crate) fn records(report: &Report, reading: Reading) -> Option<&[Record]> {
     }
 }
 
-fn is(record: &Record, number: EntryNumber) -> bool {
-    matches!(&record.said, Said::Entry(entry) if entry.number == number)
+fn found(report: &Report, reading: Reading, number: EntryNumber) -> Option<Record> {
+    let is =
+        |record: &&Record| matches!(&record.said, Said::Entry(entry) if entry.number == number);
+    records(report, reading)?.iter().find(is).cloned()
 }

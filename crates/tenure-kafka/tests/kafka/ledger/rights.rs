@@ -72,8 +72,7 @@ async fn member(hand: &mut Hand) -> RebalanceId {
     hand.ledger.request(&Request::Join(Membership(1)));
     let assigned = hand.rebalance(Change::Assigned, 1).await.id;
     let (reading, _) = hand.read(Partition(0), assigned).await;
-    let beat = hand.publish(Target::Every, Kind::Beat);
-    hand.read_back(reading, beat).await;
+    hand.write(Target::Every, reading).await;
     assigned
 }
 

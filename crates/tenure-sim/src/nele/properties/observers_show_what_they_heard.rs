@@ -1,11 +1,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenure_core::nele::{Config, Kind, Mode, Process, Report, Request, Said, Terms};
+use tenure_core::nele::{
+    Config, Kind, Mode, Partition, Process, Record, Report, Request, Said, Terms,
+};
 use tenure_core::{LeaderView, Time, View};
 
 use super::{Check, Emergence, Fact, Own, Property};
 use crate::nele::account::{Read, by_any_clock};
+use crate::scenario::plan::nanos;
+
+/// How many records of a partition are remembered of each who read it: more than come within T.
+const LATEST: usize = 1_024;
 
 /// Observers: a leader that is shown has said so itself, in a record of this election, and lately;
 /// a vacancy is shown by one that has listened for as long as anybody may lead who was not heard;
@@ -16,6 +22,18 @@ pub(in super::super) struct Shown {
     hearing: BTreeMap<usize, Hearing>,
     /// What each node shows of each election.
     views: BTreeMap<(usize, usize), View>,
+    /// The latest records of each partition that each node has read, in `at_least_one`.
+    reads: BTreeMap<(usize, Partition), BTreeMap<u64, First>>,
+}
+
+/// That a record was read first.
+#[derive(Clone, Copy, Debug)]
+struct First {
+    /// When, on its reader's clock, and in true time.
+    at: Time,
+    when: u64,
+    /// The leader epoch of the record: after a truncation another one has its offset.
+    epoch: Option<u32>,
 }
 
 /// What the present life of a node has heard.
@@ -41,6 +59,7 @@ impl Property<Emergence> for Shown {
             Fact::Started { node, .. } | Fact::Crashed { node } => {
                 self.hearing.remove(&node);
                 self.views.retain(|(of, _), _| *of != node);
+                self.reads.retain(|(of, _), _| *of != node);
             }
             Fact::Observes { node, election, begins } => {
                 let at = check.plan.conditions.sites[node].clock.shows(check.now);
@@ -67,7 +86,10 @@ impl Property<Emergence> for Shown {
                     let (name, election) = (check.name(node), check.election(election));
                     return Err(format!("{name} cannot know yet that {election} is vacant"));
                 }
-                return self.judge(check, (node, election), view, at);
+                self.judge(check, (node, election), view, at)?;
+                if *view == View::Vacant && looked == check.now {
+                    self.still_vacant(check, (node, election), looked)?;
+                }
             }
             Fact::Handled { node, timer: Some(timer), .. } => {
                 return self.handled(check, node, timer);
@@ -93,6 +115,21 @@ impl Shown {
         }
         hearing.last = at;
         hearing.since.get_or_insert(at);
+        if let Report::Records { partition, .. } = report
+            && config.mode == Mode::AtLeastOne
+        {
+            let reads = self.reads.entry((node, *partition)).or_default();
+            for Record { offset, epoch, .. } in records {
+                if reads.get(offset).is_some_and(|first| first.epoch != *epoch) {
+                    reads.split_off(offset);
+                }
+                let first = First { at, when: check.now, epoch: *epoch };
+                reads.entry(*offset).or_insert(first);
+            }
+            while reads.len() > LATEST {
+                reads.pop_first();
+            }
+        }
         for record in records {
             if let Said::Entry(entry) = &record.said
                 && entry.kind == Kind::Beat
@@ -159,37 +196,72 @@ impl Shown {
         for ((_, election), view) in views {
             self.judge(check, (node, *election), view, at)?;
             if *view == View::Vacant {
-                still_vacant(check, (node, *election), went_off)?;
+                self.still_vacant(check, (node, *election), went_off)?;
             }
         }
         Ok(())
     }
-}
 
-/// A vacancy that was shown at a time, and is still: nobody leads since so long before that it was
-/// to be heard. One with a longer T may never have been.
-fn still_vacant(
-    check: &Check<'_>,
-    (node, election): (usize, usize),
-    shown: u64,
-) -> Result<(), String> {
-    let (plan, now) = (check.plan, check.now);
-    let group = |node| plan.process(node).map(|one| one.manner.group);
-    let counts = |of| plan.own.mode == Mode::AtLeastOne || group(of) == group(node);
-    let mut led = check.past(election).leaderships.iter().rev().take(16);
-    let leads = led.find(|led| {
-        let (known, own) = (plan.own.unlike != Some(led.node), led.node == node);
-        led.holds(now) && led.from + plan.own.heard < shown && counts(led.node) && known && !own
-    });
-    match leads {
-        None => Ok(()),
-        Some(led) => Err(format!(
-            "{} shows {} as vacant, and {} leads for {} s",
-            check.name(node),
-            check.election(election),
-            check.name(led.node),
-            (now - led.from) as f64 / 1e9,
-        )),
+    /// A vacancy that was shown at a time, and is still: nobody leads since so long before that it
+    /// was to be heard. One with a longer T may never have been.
+    fn still_vacant(
+        &self,
+        check: &Check<'_>,
+        (node, election): (usize, usize),
+        shown: u64,
+    ) -> Result<(), String> {
+        let (plan, now) = (check.plan, check.now);
+        let group = |node| plan.process(node).map(|one| one.manner.group);
+        let loose = plan.own.mode == Mode::AtLeastOne;
+        let counts = |of| loose || group(of) == group(node);
+        let mut led = check.past(election).leaderships.iter().rev().take(16);
+        let leads = led.find(|led| {
+            let (known, own) = (plan.own.unlike != Some(led.node), led.node == node);
+            let said = led.holds(now) && led.from + plan.own.heard < shown;
+            let late = || loose && self.reads_late(check, led.node, (node, election), shown);
+            said && counts(led.node) && known && !own && !late()
+        });
+        match leads {
+            None => Ok(()),
+            Some(led) => Err(format!(
+                "{} shows {} as vacant, and {} leads for {} s",
+                check.name(node),
+                check.election(election),
+                check.name(led.node),
+                (now - led.from) as f64 / 1e9,
+            )),
+        }
+    }
+
+    /// Whether the last news of a leader, for T from which it leads in `at-least-one`, had been
+    /// read by an observer for longer than one may be silent, and for as long before it knew a
+    /// vacancy as it has to.
+    fn reads_late(
+        &self,
+        check: &Check<'_>,
+        leader: usize,
+        (observer, election): (usize, usize),
+        shown: u64,
+    ) -> bool {
+        let Some(process) = check.plan.process(observer) else { return false };
+        let Some(role) = process.config.role(&check.plan.elections[election]) else { return false };
+        let partition = process.config.partition_of(role);
+        let of = |node| self.reads.get(&(node, partition));
+        let news = check.own.account(leader).and_then(|one| one.partitions.get(&partition)?.news);
+        let last = |first: &(&u64, &First)| Some(first.1.at) == news;
+        let Some((offset, read)) = of(leader).and_then(|reads| reads.iter().rev().find(last))
+        else {
+            return false;
+        };
+        let (config, own) = (&process.config, &check.plan.own);
+        // By the slowest clock, and the fastest.
+        let leads = check.now <= read.when + own.at_most(own.takeover);
+        let waited = nanos(config.heard_leads()) * 9 / 10;
+        let heard = of(observer).and_then(|reads| reads.get(offset));
+        heard.is_some_and(|heard| {
+            let late = heard.when + nanos(config.silence()) < read.when;
+            late && leads && heard.when + waited <= shown
+        })
     }
 }
 

@@ -94,7 +94,7 @@ impl SoundRequests {
         let config = &check.plan.process(node)?.config;
         let now = check.plan.conditions.sites[node].clock.shows(check.now);
         let hears = account.woke.filter(|woke| read.changed.is_some_and(|since| since < *woke));
-        if hears.is_some_and(|woke| now < woke.after(config.publish_interval)) {
+        if hears.is_some_and(|woke| read.own.is_none_or(|sent| sent < woke)) {
             return Some("it was stopped, and is to hear first what has happened meanwhile");
         }
         let spaced = read.voided.map(|voided| voided.after(config.publish_interval));

@@ -18,7 +18,7 @@ impl Property<QuorumLeases> for ClaimsStandOnGrants {
                 let who = &check.own.who[node];
                 let grants = check.own.grants[election].iter();
                 let held = grants.filter(|(_, grant)| grant.to == *who && grant.finish >= until);
-                let held: MemberSet = held.map(|(grantor, _)| *grantor).collect();
+                let held: MemberSet = held.map(|(grantor, _)| check.plan.place(*grantor)).collect();
                 if check.plan.config().quorums.is_quorum(held) {
                     return Ok(());
                 }
@@ -48,7 +48,7 @@ impl Property<QuorumLeases> for ClaimsStandOnGrants {
                 let held = grants.filter(|(other, grant)| {
                     **other != grantor && grant.to == leader.own.who && grant.finish >= leader.until
                 });
-                let held: MemberSet = held.map(|(other, _)| *other).collect();
+                let held: MemberSet = held.map(|(other, _)| check.plan.place(*other)).collect();
                 if check.plan.config().quorums.is_quorum(held) {
                     return Ok(());
                 }

@@ -3,7 +3,7 @@ use tenure_core::nerio::Message;
 
 use super::{Check, Fact, Own, Property, QuorumLeases};
 
-/// No world uses up so many fences, though each proposal may be 2⁴⁰ above the last.
+/// No world uses up so many fences, though each proposal may be 2⁴² above the last.
 const ENOUGH: u64 = 1 << 60;
 
 /// Nothing is visible before it is durable: the grant behind an ok, the fence that it accepts,

@@ -43,9 +43,7 @@ impl Property<QuorumLeases> for FenceReadsTellAll {
                 Ok(())
             }
             // Whoever has nothing to tell says so.
-            Fact::Own(Own::Sent { message: Message::FenceSeen(answer), .. })
-                if !answer.recall.is_whole() =>
-            {
+            Fact::Own(Own::Sent { message: Message::FenceSeen(answer), .. }) if !answer.whole => {
                 Ok(())
             }
             Fact::Own(Own::Sent { node, message: Message::FenceSeen(answer), disk, .. }) => {

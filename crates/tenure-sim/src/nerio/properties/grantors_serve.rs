@@ -13,7 +13,7 @@ impl Property<QuorumLeases> for GrantorsServe {
     const SOURCE: &'static str = "restart 1; the scalar fence 4";
 
     fn begin(&mut self, plan: &Plan) {
-        *self = Self { serves: vec![false; plan.members()], judged: false };
+        *self = Self { serves: vec![false; plan.nodes.len()], judged: false };
     }
 
     #[inline(always)]
@@ -31,7 +31,9 @@ impl Property<QuorumLeases> for GrantorsServe {
             }
             Fact::Moment if !self.judged && check.now >= check.plan.settled => {
                 self.judged = true;
-                let runs = |grantor: &usize| check.history.lives[*grantor].is_some();
+                let runs = |grantor: &usize| {
+                    check.plan.nodes[*grantor].member && check.history.lives[*grantor].is_some()
+                };
                 match (0..self.serves.len()).filter(runs).find(|grantor| !self.serves[*grantor]) {
                     Some(idle) => Err(format!(
                         "{} grants nothing since it started at {}, and nothing has gone wrong \

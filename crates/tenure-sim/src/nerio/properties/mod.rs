@@ -3,6 +3,7 @@
 //! What every protocol promises is judged by [`promises`](crate::scenario::promises), under the
 //! paper's names; here is what only Nerio has.
 
+mod answers_name_memories;
 mod candidates_ask_in_order;
 mod claims_stand_on_grants;
 mod durable_before_visible;
@@ -10,13 +11,18 @@ mod edict_ordering;
 mod edict_validity;
 mod failures_are_reported;
 mod fence_reads_tell_all;
+mod foundings_are_by_all;
 mod grantors_serve;
 mod grants_last;
 mod grants_to_the_dead;
+mod leaders_are_announced;
 mod leaving_is_reported;
+mod lost_memories_are_read;
 mod names_are_reported;
 mod observers_report_what_they_heard;
 mod observers_see_what_is;
+mod one_bound_at_a_time;
+mod orders_end_what_they_name;
 mod places;
 mod prompt_succession;
 mod quarantines_last;
@@ -33,6 +39,7 @@ mod yields_are_due;
 
 use tenure_core::nerio::Who;
 
+use super::disk::Disk;
 use super::fact::Own;
 use super::plan::Plan;
 use super::quorum_leases::{Led, QuorumLeases};
@@ -79,10 +86,15 @@ crate::checks! {
         release_keeps_promises::ReleaseKeepsPromises,
         release_ends_only_its_own::ReleaseEndsOnlyItsOwn,
         durable_before_visible::DurableBeforeVisible,
+        one_bound_at_a_time::OneBoundAtATime,
         grants_to_the_dead::GrantsToTheDead,
         grants_last::GrantsLast,
         quarantines_last::QuarantinesLast,
         starts_in_order::StartsInOrder,
+        answers_name_memories::AnswersNameMemories,
+        lost_memories_are_read::LostMemoriesAreRead,
+        foundings_are_by_all::FoundingsAreByAll,
+        orders_end_what_they_name::OrdersEndWhatTheyName,
         failures_are_reported::FailuresAreReported,
         starts_are_reported::StartsAreReported,
         candidates_ask_in_order::CandidatesAskInOrder,
@@ -92,6 +104,7 @@ crate::checks! {
         Observers,
         observers_see_what_is::ObserversSeeWhatIs,
         observers_report_what_they_heard::ObserversReportWhatTheyHeard,
+        leaders_are_announced::LeadersAreAnnounced,
         leaving_is_reported::LeavingIsReported,
         waiting_is_so::WaitingIsSo,
         Stability,

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use tenure_core::View;
-use tenure_core::nerio::{Inc, MemberSet, Service, State, Who};
+use tenure_core::nerio::{Inc, Instance, Mark, MemberSet, Service, State, Who};
 use tenure_core::{Fence, Time};
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
@@ -25,6 +25,17 @@ struct Heard {
     free_since: Option<Time>,
     holder: Option<(Who, Option<Fence>)>,
     until: Time,
+    /// Which memory said so, and which it knows of others.
+    instance: Instance,
+    memories: Vec<Mark>,
+}
+
+impl Heard {
+    /// Whether it knows another memory of the member at `place` than the one that said `other`.
+    fn denies(&self, place: usize, other: &Self) -> bool {
+        let known = self.memories.get(place).filter(|mark| **mark != Mark::NONE);
+        known.is_some_and(|mark| *mark != other.instance.mark())
+    }
 }
 
 impl Property<QuorumLeases> for ObserversReportWhatTheyHeard {
@@ -85,6 +96,8 @@ fn hear(check: &Check<'_>, node: usize, state: &State, local: Time) -> Heard {
         free_since: free.then(|| local.before(here(state.free_for))),
         holder: state.holder.as_ref().map(|holder| (holder.who.clone(), holder.fence)),
         until: state.start.after(here(remaining)),
+        instance: state.instance,
+        memories: state.memories.clone(),
     }
 }
 
@@ -97,10 +110,17 @@ fn judge(
 ) -> Result<(), String> {
     let config = &check.plan.nodes[node].config;
     let patience = plan::patience(config);
-    let told = || {
+    let fresh = || {
         let all = told.iter().enumerate();
         let all = all.filter_map(|(member, heard)| Some((member, heard.as_ref()?)));
         all.filter(|(_, heard)| now.since(heard.start) < patience)
+    };
+    // Of two memories of one member the words of the earlier one do not count.
+    let told = || {
+        fresh().filter(|(member, heard)| {
+            let place = config.place(*member);
+            !fresh().any(|(other, by)| other != *member && by.denies(place, heard))
+        })
     };
     let is_quorum = |members: MemberSet| check.plan.config().quorums.is_quorum(members);
     match view {

@@ -22,13 +22,13 @@ impl Property<QuorumLeases> for StartsAreReported {
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Started { node, .. } => self.knew[node] = None,
-            Fact::Own(Own::Opens { grantor, knows_fences }) => {
+            Fact::Own(Own::Opens { grantor, knows_fences, .. }) => {
                 self.knew[grantor].get_or_insert(knows_fences);
             }
             Fact::Own(Own::Sent { node, message, .. }) if self.knew[node] == Some(true) => {
                 let says_lost = match message {
                     Message::State(state) => {
-                        matches!(state.service, Service::Recovering { .. } | Service::Founding)
+                        matches!(state.service, Service::Recovering { .. })
                     }
                     Message::Refused(refused) => {
                         matches!(refused.refusal, Refusal::Recovering { .. })

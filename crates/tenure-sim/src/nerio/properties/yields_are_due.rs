@@ -35,15 +35,15 @@ struct Campaign {
 }
 
 /// What one member answered last.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Heard {
     start: Time,
     able: bool,
     /// Who is in the way there, as the answer to the request of this Start told.
     holder: Option<Inc>,
     told: Time,
-    /// Who was in the way there, as the last answer of all told.
-    last: Option<Inc>,
+    /// Who was in the way there, as answers to earlier requests told that came after that one.
+    late: Vec<Inc>,
     /// When its grant ends at the latest.
     until: Time,
     /// Nothing is asked there before.
@@ -198,14 +198,18 @@ impl Campaign {
         let inc = holder.who.inc;
         let heard = &mut self.heard[member];
         let until = local.after(stretch(holder.remaining));
-        let before = [heard.last.replace(inc), heard.holder];
+        let another = heard.late.iter().chain(&heard.holder).any(|other| *other != inc);
         if refused.start < heard.told {
             // News only to one who has forgotten the rest: then it may ask again at the earlier.
             heard.until = heard.until.min(until);
+            if !heard.late.contains(&inc) {
+                heard.late.push(inc);
+            }
         } else {
             (heard.told, heard.until, heard.holder) = (refused.start, until, Some(inc));
+            heard.late.clear();
         }
-        if before.iter().flatten().any(|other| *other != inc) {
+        if another {
             self.heard.iter_mut().for_each(|heard| heard.held_off = Time::ZERO);
         }
         match self.rivals.iter_mut().find(|rival| rival.holder.who == holder.who) {

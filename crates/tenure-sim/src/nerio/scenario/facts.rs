@@ -1,9 +1,7 @@
 //! What Nerio's nodes hear, send and write, as facts.
 
-use std::net::SocketAddr;
-
 use tenure_core::nerio::{
-    Command, Event, Granted, Message, OwnEvent, Recall, Record, Refused, Released, Words,
+    Command, Event, Granted, Message, OwnEvent, Record, Refused, Released, To, Words,
 };
 use tenure_core::{Effect, Input};
 
@@ -51,7 +49,7 @@ impl Run<QuorumLeases> {
                     None => Ok(()),
                 }
             }
-            Effect::Flush(_, record) => self.flushed(context, node, record, disk),
+            Effect::Flush(ticket, record) => self.flushed(context, node, (*ticket, record), disk),
             _ => Ok(()),
         }
     }
@@ -80,6 +78,9 @@ impl Run<QuorumLeases> {
                 let question = *question;
                 self.tell_own(context, Own::NotVerified { election, node, question, by })
             }
+            OwnEvent::Ordered { fence, .. } => {
+                self.tell_own(context, Own::Ordered { node, election, fence: *fence })
+            }
             OwnEvent::Freed { by } => {
                 self.cut((SpanKind::Grant, node, election), context.now);
                 self.tell_own(context, Own::Freed { grantor: node, election, by })
@@ -92,7 +93,7 @@ impl Run<QuorumLeases> {
         &mut self,
         context: &Context<'_>,
         node: usize,
-        (to, message): (&SocketAddr, &Message),
+        (to, message): (&To, &Message),
         disk: &Disk,
     ) -> Judged {
         self.counts.common.messages += 1;
@@ -142,9 +143,10 @@ impl Run<QuorumLeases> {
                 )
             }
             Input::Message { from, message: Message::FenceSeen(seen) } => {
-                let Some(by) = self.plan.find(&from.address) else { return Ok(()) };
-                let knows = matches!(seen.recall, Recall::Led | Recall::Lost);
-                self.tell_own(context, Own::Recalls { grantor, by, knows })
+                self.tell_own(context, Own::Recalls { grantor, from, seen })
+            }
+            Input::Message { message: Message::StepDown(order), .. } => {
+                self.tell_own(context, Own::Handed { node, number: order.number })
             }
             Input::Message { from, message: Message::State(state) } => {
                 let Some(election) = self.election(&state.election) else { return Ok(()) };
@@ -170,6 +172,10 @@ impl Run<QuorumLeases> {
             }
             Input::Failed(None) => {
                 self.tell_own(context, Own::Unwritten { grantor, local: local() })
+            }
+            Input::Flushed(ticket) | Input::Failed(Some(ticket)) => {
+                let (ticket, written) = (*ticket, matches!(input, Input::Flushed(_)));
+                self.tell_own(context, Own::Settled { grantor, ticket, written })
             }
             Input::Command { election, command: Command::Transfer { to, .. } } => {
                 let Some(election) = self.election(election) else { return Ok(()) };

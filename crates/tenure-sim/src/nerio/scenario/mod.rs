@@ -3,18 +3,17 @@
 mod facts;
 mod starts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fmt::Display;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    Command, Event, Extra, Inc, Message, Nerio, OwnEvent, Record, Sender, Start, Who, Words,
+    Command, Event, Extra, Inc, MemberSet, Message, Nerio, OwnEvent, Record, Sender, Start, To,
+    Who, Words,
 };
 use tenure_core::{Effect, Input, LeaderView, Standing};
 
-use super::bent::Bent;
 use super::disk::{Disk, instance};
 use super::driver::DriverRule;
 use super::fact::{Own, named};
@@ -23,7 +22,8 @@ use super::installed::{Installed, is_given};
 use super::plan::{self, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
 use super::quorum_leases::{Led, QuorumLeases, Work};
-use crate::rng::{Rng, mix};
+use super::recovery;
+use crate::rng::Rng;
 use crate::scenario::{
     Check, Claimed, Fact, History, Judged, Leadership, Memory, Run, Scenario, Sentences,
 };
@@ -33,11 +33,11 @@ use crate::world::conditions::DiskFate;
 use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 
-/// What the draw of whether somebody takes a lost directory for a new one is for.
-const FOUNDS: u64 = 0x666f_756e;
 /// How many inputs pass between two looks at a core, and where there is room for few who wait.
 const EVERY: u32 = 8_192;
 const EVERY_FEW: u32 = 1_024;
+/// The numbers of memories that begin while a directory is not there are above those of lost ones.
+const ABSENT: u64 = 100;
 
 crate::tally! {
     /// What is counted only for Nerio.
@@ -48,8 +48,12 @@ crate::tally! {
         edicts,
         /// State directories lost.
         lost_disks,
+        /// State directories that an operator recovered.
+        recovered_disks,
         /// State directories that were another's.
         foreign_disks,
+        /// State directories that were not there.
+        absent_disks,
     }
 }
 
@@ -78,11 +82,14 @@ impl Scenario for QuorumLeases {
         Self {
             installed,
             who: who.collect(),
+            lives: vec![0; nodes],
             work: vec![vec![Work::default(); elections]; nodes],
             grants: vec![BTreeMap::new(); elections],
             timestamps: vec![Vec::new(); elections],
             unwritten: vec![None; nodes],
-            lost_disk: false,
+            lost_disk: plan.own.bent.copies(),
+            written: BTreeSet::new(),
+            founders: BTreeSet::new(),
         }
     }
 
@@ -98,7 +105,10 @@ impl Scenario for QuorumLeases {
     }
 
     fn disk(&self, plan: &Plan, node: usize) -> Disk {
-        Disk::new(node, instance(plan.conditions.seed, node, 0), true)
+        let copy = plan.nodes[node].copy_of.is_some();
+        let (seed, bent) = (plan.conditions.seed, plan.own.bent);
+        let memory = instance(seed, node, u64::from(copy), bent.sets_back(seed));
+        Disk::new(node, memory, !copy && !bent.founds())
     }
 
     fn start(&self, plan: &Plan, node: usize, life: u128, disk: &Disk) -> Result<Start, String> {
@@ -126,6 +136,11 @@ impl Scenario for QuorumLeases {
         }
         // Without a directory every end of the process is a loss.
         let fate = if this.directory { fate } else { DiskFate::Lost };
+        for disk in disks.iter_mut() {
+            if run.own.written.contains(&disk.kept.durable().instance) {
+                disk.keep_mounted();
+            }
+        }
         if reboot {
             disks[node].reboot(run.plan.own.broken);
         }
@@ -140,6 +155,10 @@ impl Scenario for QuorumLeases {
                 true
             }
             DiskFate::Lost => lose(run, disks, node),
+            DiskFate::Absent => miss(run, disks, node),
+            DiskFate::Recovered { lost, floor } => {
+                recovery::recover(run, disks, node, (lost, floor))
+            }
             DiskFate::Foreign(other) => {
                 if other == node || !run.plan.nodes[other].member {
                     return false;
@@ -153,12 +172,20 @@ impl Scenario for QuorumLeases {
     }
 
     fn sender(&self, plan: &Plan, node: usize, _life: u128) -> Sender {
-        Sender { who: self.who[node].clone(), address: plan.nodes[node].address }
+        let NodePlan { address, member, .. } = plan.nodes[node];
+        let copy = plan.nodes[node].copy_of.is_some();
+        let is_strange = copy && plan.own.strange_copy && self.lives[node] < 2;
+        let place = (member && !is_strange).then(|| plan.place(node));
+        Sender { who: self.who[node].clone(), address, member: place }
     }
 
     #[inline]
-    fn recipients(&self, plan: &Plan, _from: usize, to: &SocketAddr) -> Nodes {
-        plan.find(to).map_or(Nodes::NONE, Nodes::one)
+    fn recipients(&self, plan: &Plan, _from: usize, to: &To) -> Nodes {
+        let Some(node) = plan.find(to) else { return Nodes::NONE };
+        match plan.own.bent.copies().then(|| plan.copy_of(node)).flatten() {
+            Some(copy) => [node, copy].into_iter().collect(),
+            None => Nodes::one(node),
+        }
     }
 
     fn forge(
@@ -209,6 +236,7 @@ impl Scenario for QuorumLeases {
 
     fn started(run: &mut Run<Self>, node: usize, life: u128) {
         run.own.who[node].inc = Inc(life);
+        run.own.lives[node] += 1;
         run.own.work[node].fill(Work::default());
     }
 
@@ -358,33 +386,58 @@ impl Scenario for QuorumLeases {
 
     fn losses(counts: &crate::scenario::Counts<Counts>) -> String {
         let (ends, own) = (counts.common.crashes, &counts.own);
-        let (lost, foreign) = (own.lost_disks, own.foreign_disks);
-        format!("{ends} ends of a process, {lost} directories lost, {foreign} mistaken")
+        let (lost, foreign, absent) = (own.lost_disks, own.foreign_disks, own.absent_disks);
+        format!(
+            "{ends} ends of a process, {lost} directories lost, {foreign} mistaken, {absent} absent"
+        )
     }
 }
 
-/// A state directory is lost, if the others remember enough.
-fn lose(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bool {
-    // Who says of a lost directory that there was none yet says so of one at a time.
-    if disks.iter().any(|disk| disk.own().kept.first && !disk.is_whole()) {
+/// The others that remember everything, or are going to.
+fn remember(plan: &Plan, disks: &[&mut Disk], node: usize) -> MemberSet {
+    let remembers = |other: &usize| {
+        let present = plan.copy_of(*other).unwrap_or(*other);
+        let (name, disk) = (&plan.config().members[*other].name, disks[present].present());
+        let is_founder = disks.iter().any(|by| by.present().names_founder(name, disk));
+        (disk.knows_fences() || is_founder) && plan.nodes[*other].directory
+    };
+    (0..plan.members()).filter(|other| *other != node).filter(remembers).collect()
+}
+
+/// A state directory is not there for a while, if an empty one can take its place for good, or, as
+/// few others remember, none at all. Where nobody remembers, the cluster would be founded anew.
+fn miss(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bool {
+    let (plan, counts) = (&run.plan, &mut run.counts.own);
+    let (quorums, whole) = (&plan.config().quorums, remember(plan, disks, node));
+    let safe = quorums.is_quorum(whole) || (quorums.is_possible(whole) && !whole.is_empty());
+    if disks[node].is_aside() || !safe {
         return false;
     }
+    counts.absent_disks += 1;
+    run.own.lost_disk = true;
+    let (seed, number) = (plan.conditions.seed, ABSENT + counts.absent_disks);
+    let memory = instance(seed, node, number, plan.own.bent.sets_back(seed));
+    disks[node].mount(&Disk::new(node, memory, false));
+    true
+}
+
+/// A state directory is lost, if the others remember enough, or if all are.
+fn lose(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bool {
     let plan = &mut run.plan;
-    // Somebody has to remember the fences: a quorum of the others, all of them whole.
-    let whole = (0..disks.len()).filter(|other| *other != node);
-    let whole = whole.filter(|other| disks[*other].is_whole());
-    let lasting = whole.filter(|other| plan.nodes[*other].directory);
-    if !plan.config().quorums.is_quorum(lasting.collect()) {
+    let (seed, bent) = (plan.conditions.seed, plan.own.bent);
+    // Somebody has to remember: a quorum of the others, all of them whole, or going to be.
+    let enough = plan.config().quorums.is_quorum(remember(plan, disks, node));
+    // While nobody has founded the cluster, one that is new can be lost.
+    let few = run.counts.own.lost_disks < (plan.members() as u64 - 1) / 2;
+    let new = (0..plan.members()).all(|other| !disks[other].is_whole());
+    let is_new = bent.founds() && few && new;
+    if !(enough || is_new || bent.loses_all(seed)) {
         return false;
     }
     run.own.installed.install(plan, node);
     run.counts.own.lost_disks += 1;
     run.own.lost_disk = true;
-    let (seed, number) = (plan.conditions.seed, run.counts.own.lost_disks);
-    let mut others = (0..disks.len()).filter(|other| *other != node && plan.nodes[*other].member);
-    let all_whole = others.all(|other| disks[other].is_whole());
-    let lone =
-        plan.own.bent == Bent::Founding || mix(seed ^ mix(FOUNDS ^ number)).is_multiple_of(3);
-    *disks[node] = Disk::lost(node, instance(seed, node, number), lone && all_whole);
+    let number = run.counts.own.lost_disks;
+    *disks[node] = Disk::new(node, instance(seed, node, number, bent.sets_back(seed)), false);
     true
 }

@@ -1,5 +1,6 @@
 //! What grantors say and write while they start, as facts.
 
+use tenure_core::Ticket;
 use tenure_core::nerio::{OwnEvent, Record};
 
 use super::super::disk::Disk;
@@ -24,15 +25,11 @@ impl Run<QuorumLeases> {
                 // Its process may have slept since.
                 let local = context.sample();
                 self.tell_own(context, Own::Quarantined { grantor, until, local, ever })?;
-                if !disk.knows_fences() {
-                    self.tell_own(context, Own::Lost { grantor, founds: disk.kept.first })?;
-                }
                 let span = (context.now, context.clock.reaches(until));
                 self.spans.add_bare(grantor, SpanKind::Quarantine, span);
                 Ok(())
             }
             OwnEvent::Serving => self.tell_own(context, Own::Serves { grantor }),
-            OwnEvent::NotFounded { .. } => self.tell_own(context, Own::NotFounded { grantor }),
             OwnEvent::NameContested { .. } => self.tell_own(context, Own::Contested { grantor }),
             OwnEvent::Ignored(_) => self.tell_own(context, Own::Unread { grantor }),
             _ => Ok(()),
@@ -44,13 +41,13 @@ impl Run<QuorumLeases> {
         &mut self,
         context: &Context<'_>,
         grantor: usize,
-        record: &Record,
+        (ticket, record): (Ticket, &Record),
         disk: &Disk,
     ) -> Judged {
         match record {
-            Record::Identity { delta_max, .. } => {
+            Record::Identity { instance, delta_max, .. } => {
                 let knows_fences = disk.knows_fences();
-                self.tell_own(context, Own::Opens { grantor, knows_fences })?;
+                self.tell_own(context, Own::Opens { grantor, knows_fences, instance: *instance })?;
                 if *delta_max <= disk.delta_max() {
                     return Ok(());
                 }
@@ -58,7 +55,14 @@ impl Run<QuorumLeases> {
                 let allows = Own::Allows { grantor, delta_max: *delta_max, ever, local };
                 if disk.remembers_all() { self.tell_own(context, allows) } else { Ok(()) }
             }
-            Record::Reserve { .. } => self.tell_own(context, Own::Reserves { grantor }),
+            Record::Reserve { high } => {
+                let high = *high;
+                self.tell_own(context, Own::Reserves { grantor, ticket, high, disk })
+            }
+            Record::Roster(members) => {
+                let local = context.sample();
+                self.tell_own(context, Own::Notes { grantor, members, ticket, local })
+            }
             _ => Ok(()),
         }
     }

@@ -3,10 +3,25 @@
 use std::fmt;
 use std::str::FromStr;
 
+use tenure_core::nerio::Which;
 use tenure_core::{ElectionName, NameError};
+
+use super::{Grant, Rights};
 
 /// With the longest name of an application, and one byte between them, 255.
 const BYTES_MAX: usize = 190;
+
+/// The same of both where rights are told behind them, with another byte between.
+const GRANT_MAX: usize = 252;
+
+/// Whether what a hello says of a key has room in it.
+pub(super) fn check_room(grant: &Grant) -> Result<(), ElectionsError> {
+    let (name, bytes) = (grant.application.as_str().len(), grant.elections.as_str().len());
+    match grant.rights == Rights::USUAL || name + bytes <= GRANT_MAX {
+        true => Ok(()),
+        false => Err(ElectionsError::TooLongWithRights { bytes: name + bytes, name }),
+    }
+}
 
 /// A list of elections, such as `billing/*,audit`: a name, or what names begin with and `*`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -23,6 +38,17 @@ pub enum ElectionsError {
     TooLong {
         /// How long it is.
         bytes: usize,
+    },
+    /// With the rights of the key and the name of its application it is too long.
+    #[error(
+        "with the name of the application, which has {name} bytes, it has {bytes} bytes; at most \
+         {GRANT_MAX} are allowed together where a key has other rights than contend,ask"
+    )]
+    TooLongWithRights {
+        /// How long it is.
+        bytes: usize,
+        /// How long the name is.
+        name: usize,
     },
     /// One of them cannot be one.
     #[error("{pattern:?} is no election: {error}; only the last character may be *")]
@@ -49,6 +75,32 @@ impl Elections {
             Some(begin) => name.starts_with(begin),
             None => name == pattern,
         })
+    }
+
+    /// Whether all of those are.
+    #[must_use]
+    pub fn cover_which(&self, which: &Which) -> bool {
+        match which {
+            Which::All => self.cover_all(),
+            Which::Only(election) => self.cover(election),
+            Which::Beginning(begin) => {
+                let mut begins = self.0.split(',').filter_map(|pattern| pattern.strip_suffix('*'));
+                begins.any(|allowed| begin.as_str().starts_with(allowed))
+            }
+        }
+    }
+
+    /// The same as questions: one where all are covered.
+    pub(crate) fn which(&self) -> Vec<Which> {
+        if self.cover_all() {
+            return vec![Which::All];
+        }
+        let which = |pattern: &str| match pattern.strip_suffix('*') {
+            Some(begin) => ElectionName::new(begin).map(Which::Beginning),
+            None => ElectionName::new(pattern).map(Which::Only),
+        };
+        // They are names: that was checked when the list was read.
+        self.0.split(',').filter_map(|pattern| which(pattern).ok()).collect()
     }
 
     /// Whether every election is.
@@ -102,5 +154,24 @@ mod tests {
             assert!(list.parse::<Elections>().is_err(), "{list:?}");
         }
         assert!("x".repeat(BYTES_MAX + 1).parse::<Elections>().is_err());
+    }
+    #[test]
+    fn what_a_list_allows_to_ask_is_what_it_asks() {
+        let list: Elections = "billing/*,audit".parse().unwrap();
+        let name = |name: &str| name.parse().unwrap();
+        let which = [Which::Beginning(name("billing/")), Which::Only(name("audit"))];
+        assert_eq!(list.which(), which);
+        assert!(which.iter().all(|which| list.cover_which(which)));
+        assert!(list.cover_which(&Which::Beginning(name("billing/eu"))));
+        let more = [
+            Which::All,
+            Which::Beginning(name("billing")),
+            Which::Beginning(name("audit")),
+            Which::Only(name("auditor")),
+        ];
+        assert!(!more.iter().any(|which| list.cover_which(which)));
+        let all: Elections = "audit,*".parse().unwrap();
+        assert_eq!(all.which(), [Which::All]);
+        assert!(more.iter().all(|which| all.cover_which(which)));
     }
 }

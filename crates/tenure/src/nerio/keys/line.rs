@@ -5,11 +5,14 @@ use std::fmt::Write;
 use tenure_core::{ClusterName, NameError, NodeName};
 
 use super::{
-    ApplicationKey, ClusterKey, Elections, ElectionsError, Grant, KEYS_MAX, Keys, Secret, derive,
+    ApplicationKey, ClusterKey, Elections, ElectionsError, Grant, Held, KEYS_MAX, Keys, Rights,
+    RightsError, Secret, derive, elections,
 };
 
 const CLUSTER: &str = "tenure-cluster-key-1";
 const APPLICATION: &str = "tenure-application-key-1";
+const WITH_RIGHTS: &str = "tenure-application-key-2";
+const ACCEPT_UNSEALED: &str = "accept-unsealed";
 
 /// Why a text holds no keys. It never shows any of the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -64,6 +67,14 @@ pub enum KeyError {
         /// Why.
         error: ElectionsError,
     },
+    /// The rights in a line cannot be any.
+    #[error("line {line}: the rights: {error}")]
+    Rights {
+        /// Which line.
+        line: usize,
+        /// Why.
+        error: RightsError,
+    },
     /// Two keys of which one cannot take the place of the other.
     #[error("its two keys are of different {what}: one can only take the place of its like")]
     Mixed {
@@ -75,11 +86,12 @@ pub enum KeyError {
 pub(super) fn parse(text: &str) -> Result<Keys, KeyError> {
     let is_key = |line: &&str| !line.is_empty() && !line.starts_with('#');
     let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| is_key(line));
-    let lines: Vec<_> = lines.map(|(nth, line)| (nth + 1, line)).collect();
+    let (lines, more): (Vec<_>, Vec<_>) =
+        lines.map(|(nth, line)| (nth + 1, line)).partition(|(_, line)| *line != ACCEPT_UNSEALED);
     if lines.len() > KEYS_MAX {
         return Err(KeyError::TooMany { count: lines.len() });
     }
-    let mut keys: Option<Keys> = None;
+    let mut keys: Option<Held> = None;
     for (nth, line) in lines {
         let key = one(nth, line)?;
         keys = Some(match keys {
@@ -87,58 +99,80 @@ pub(super) fn parse(text: &str) -> Result<Keys, KeyError> {
             Some(before) => join(before, key)?,
         });
     }
-    keys.ok_or(KeyError::Empty)
+    let keys: Keys = keys.ok_or(KeyError::Empty)?.into();
+    Ok(keys.accept_unsealed(!more.is_empty()))
 }
 
-fn one(line: usize, text: &str) -> Result<Keys, KeyError> {
+fn one(line: usize, text: &str) -> Result<Held, KeyError> {
     let words: Vec<_> = text.split_ascii_whitespace().collect();
     let name = |error| KeyError::Name { line, error };
-    let secret =
-        |digits: &str, part| unhex(digits).ok_or(KeyError::Digits { line, part, digits: 64 });
     match words[..] {
         [CLUSTER, cluster, digits] => {
             let cluster = ClusterName::new(cluster).map_err(name)?;
-            let secret = Secret(secret(digits, "secret")?);
-            Ok(ClusterKey::of(cluster, secret).into())
+            let secret = Secret(secret(line, digits, "secret")?);
+            Ok(Held::Cluster(vec![ClusterKey::of(cluster, secret)]))
         }
         [APPLICATION, cluster, application, elections, digits, members] => {
-            let cluster = ClusterName::new(cluster).map_err(name)?;
-            let application = NodeName::new(application).map_err(name)?;
-            let elections: Result<Elections, _> = elections.parse();
-            let elections = elections.map_err(|error| KeyError::Elections { line, error })?;
-            let (secret, members) =
-                (Secret(secret(digits, "secret")?), secret(members, "last word")?);
-            let grant = Grant { application, elections }.into();
-            let id = derive::id(&members);
-            Ok(ApplicationKey { cluster, grant, secret, members, id }.into())
+            let of = [cluster, application, elections];
+            application_key(line, of, Rights::USUAL, [digits, members])
+        }
+        [WITH_RIGHTS, cluster, application, elections, rights, digits, members] => {
+            let rights: Result<Rights, _> = rights.parse();
+            let rights = rights.map_err(|error| KeyError::Rights { line, error })?;
+            application_key(line, [cluster, application, elections], rights, [digits, members])
         }
         [kind, ..] if is_other_version(kind) => Err(KeyError::Version { line }),
         _ => Err(KeyError::Form { line }),
     }
 }
 
+fn application_key(
+    line: usize,
+    [cluster, application, elections]: [&str; 3],
+    rights: Rights,
+    [digits, members]: [&str; 2],
+) -> Result<Held, KeyError> {
+    let name = |error| KeyError::Name { line, error };
+    let of_elections = |error| KeyError::Elections { line, error };
+    let cluster = ClusterName::new(cluster).map_err(name)?;
+    let application = NodeName::new(application).map_err(name)?;
+    let elections: Elections = elections.parse().map_err(of_elections)?;
+    let digits = Secret(secret(line, digits, "secret")?);
+    let members = secret(line, members, "last word")?;
+    let grant = Grant { application, elections, rights };
+    elections::check_room(&grant).map_err(of_elections)?;
+    let id = derive::id(&members);
+    let key = ApplicationKey { cluster, grant: grant.into(), secret: digits, members, id };
+    Ok(Held::Application(vec![key]))
+}
+
+fn secret(line: usize, digits: &str, part: &'static str) -> Result<[u8; 32], KeyError> {
+    unhex(digits).ok_or(KeyError::Digits { line, part, digits: 64 })
+}
+
 fn is_other_version(kind: &str) -> bool {
-    let other = |known: &str| kind != known && kind.starts_with(known.trim_end_matches('1'));
+    let known = [CLUSTER, APPLICATION, WITH_RIGHTS].contains(&kind);
+    let other = |form: &str| !known && kind.starts_with(form.trim_end_matches('1'));
     other(CLUSTER) || other(APPLICATION)
 }
 
-fn join(first: Keys, second: Keys) -> Result<Keys, KeyError> {
+fn join(first: Held, second: Held) -> Result<Held, KeyError> {
     if first.cluster() != second.cluster() {
         return Err(KeyError::Mixed { what: "clusters" });
     }
     match (first, second) {
-        (Keys::Cluster(mut keys), Keys::Cluster(more)) => {
+        (Held::Cluster(mut keys), Held::Cluster(more)) => {
             keys.extend(more);
-            Ok(Keys::Cluster(keys))
+            Ok(Held::Cluster(keys))
         }
-        (Keys::Application(mut keys), Keys::Application(more)) => {
+        (Held::Application(mut keys), Held::Application(more)) => {
             let application =
                 |keys: &[ApplicationKey]| keys.first().map(|key| key.grant.application.clone());
             if application(&keys) != application(&more) {
                 return Err(KeyError::Mixed { what: "applications" });
             }
             keys.extend(more);
-            Ok(Keys::Application(keys))
+            Ok(Held::Application(keys))
         }
         _ => Err(KeyError::Mixed { what: "kinds" }),
     }
@@ -156,9 +190,13 @@ impl ApplicationKey {
     /// The line that [`Keys::parse`] reads. It is the secret.
     #[must_use]
     pub fn to_line(&self) -> String {
-        let Grant { application, elections } = &*self.grant;
+        let Grant { application, elections, rights } = &*self.grant;
+        let (form, rights) = match *rights {
+            Rights::USUAL => (APPLICATION, String::new()),
+            rights => (WITH_RIGHTS, format!("{rights} ")),
+        };
         let (secret, members) = (hex(&self.secret.0), hex(&self.members));
-        format!("{APPLICATION} {} {application} {elections} {secret} {members}", self.cluster)
+        format!("{form} {} {application} {elections} {rights}{secret} {members}", self.cluster)
     }
 }
 
@@ -190,9 +228,9 @@ mod tests {
                           07070707070707070707070707070707";
 
     fn cluster(name: &str) -> ClusterKey {
-        match parse(&format!("{CLUSTER} {name} {SECRET}")).unwrap() {
-            Keys::Cluster(keys) => keys[0].clone(),
-            Keys::Application(_) => panic!("of a cluster"),
+        match parse(&format!("{CLUSTER} {name} {SECRET}")).unwrap().held() {
+            Held::Cluster(keys) => keys[0].clone(),
+            Held::Application(_) => panic!("of a cluster"),
         }
     }
 
@@ -206,14 +244,54 @@ mod tests {
                     7aa7faac7bbf2725ce24f13e11e83e044ec7ebfa3d2127b333aee8f5501bc461";
         assert_eq!(key.to_line(), line);
         assert_eq!(key.id().to_string(), "2e6c0c09");
-        assert_eq!(parse(&key.to_line()), Ok(Keys::Application(vec![key])));
+        assert_eq!(parse(&key.to_line()), Ok(key.into()));
+    }
+
+    /// With other rights than the usual ones, which keep their form.
+    #[test]
+    fn a_key_with_rights_is_this_line() {
+        let key = |elections: &str, rights: &str| {
+            let (application, elections) = ("billing".parse().unwrap(), elections.parse().unwrap());
+            cluster("prod").issue_with(Grant {
+                application,
+                elections,
+                rights: rights.parse().unwrap(),
+            })
+        };
+        let line = |rights| key("billing/*", rights).unwrap().to_line();
+        let expected = "tenure-application-key-2 prod billing billing/* contend,ask,resign \
+                        b9ea8ffc030bc25e1deedd33ec9164124996d745d4f339ff3c01d9c63d142ff1 \
+                        7aa7faac7bbf2725ce24f13e11e83e044ec7ebfa3d2127b333aee8f5501bc461";
+        assert_eq!(line("resign,ask,contend"), expected);
+        assert!(
+            line("ask,contend").starts_with("tenure-application-key-1 prod billing billing/* f7")
+        );
+        for rights in ["ask", "contend,ask,resign"] {
+            let key = key("billing/*", rights).unwrap();
+            assert_eq!(parse(&key.to_line()), Ok(key.into()));
+        }
+        let long = "e".repeat(60) + "," + &"f".repeat(60) + "," + &"g".repeat(60);
+        assert!(key(&long, "ask").is_ok());
+        let wider = parse(&line("ask").replace(" ask ", " resign "));
+        assert_eq!(wider.unwrap_err().to_string().split(':').nth(1), Some(" the rights"));
     }
 
     #[test]
     fn comments_and_empty_lines_are_left_out_and_two_keys_stay_in_order() {
         let (new, old) = (cluster("prod"), ClusterKey::generate("prod".parse().unwrap()).unwrap());
         let text = format!("# new\n{}\r\n\n # old\n{}\n", new.to_line(), old.to_line());
-        assert_eq!(parse(&text), Ok(Keys::Cluster(vec![new, old])));
+        assert_eq!(parse(&text), Ok(Held::Cluster(vec![new, old]).into()));
+    }
+
+    #[test]
+    fn a_line_says_that_unsealed_is_accepted_too() {
+        let line = cluster("prod").to_line();
+        assert!(!parse(&line).unwrap().accepts_unsealed());
+        for text in [format!("{line}\naccept-unsealed\n"), format!("accept-unsealed\n{line}")] {
+            assert_eq!(parse(&text), Ok(Keys::from(cluster("prod")).accept_unsealed(true)));
+        }
+        assert_eq!(parse("accept-unsealed"), Err(KeyError::Empty));
+        assert_eq!(parse(&format!("{line}\naccept-all")), Err(KeyError::Form { line: 2 }));
     }
 
     #[test]
@@ -241,7 +319,7 @@ mod tests {
             "line 1 is no key",
             "line 1 is no key",
             "line 1: its secret is not 64",
-            "line 1: a cluster's name may hold",
+            "line 1: the name of a cluster or group may hold",
             "line 1 has a key of a form",
             "line 1: the elections: \"**\" is no election",
             "it holds 3 keys",

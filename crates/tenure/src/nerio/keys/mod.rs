@@ -5,15 +5,22 @@
 //! ```text
 //! tenure-cluster-key-1 CLUSTER SECRET
 //! tenure-application-key-1 CLUSTER APPLICATION ELECTIONS SECRET MEMBERS
+//! tenure-application-key-2 CLUSTER APPLICATION ELECTIONS RIGHTS SECRET MEMBERS
 //! ```
 //!
+//! The last form is that of keys with other [`Rights`] than to contend and to ask; versions of
+//! before do not read it. Secrets follow from the rights, so that no holder can add one.
 //! SECRET and MEMBERS are 64 hexadecimal digits. MEMBERS is public: with it an application seals
 //! what only members can open, and knows that an answer is a member's. Two lines are two keys, the
 //! first of which is used and both of which are accepted, while one takes the place of the other.
+//!
+//! A line `accept-unsealed` beside them is for the time in which the processes of a cluster are
+//! given keys one after the other: see [`Keys::accept_unsealed`].
 
 mod derive;
 mod elections;
 mod line;
+mod rights;
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +31,7 @@ use x25519_dalek::{PublicKey, StaticSecret};
 pub(super) use self::derive::{Secret, expand, extract};
 pub use self::elections::{Elections, ElectionsError};
 pub use self::line::KeyError;
+pub use self::rights::{Right, Rights, RightsError};
 use crate::error::SystemError;
 
 /// How many keys a node has at most: the one it uses, and one that it accepts beside it.
@@ -44,11 +52,21 @@ pub struct ClusterKey {
 pub struct Grant {
     /// Its name.
     pub application: NodeName,
-    /// The elections in which it may contend, and of which it may ask.
+    /// The elections that it is about.
     pub elections: Elections,
+    /// What it may do in them.
+    pub rights: Rights,
 }
 
-/// The key of an application: it contends in its elections and asks about them, and no more.
+impl Grant {
+    /// Whether it may do this in `election`.
+    #[must_use]
+    pub fn allows(&self, right: Right, election: &ElectionName) -> bool {
+        self.rights.allow(right) && self.elections.cover(election)
+    }
+}
+
+/// The key of an application: it does what its rights allow in its elections, and no more.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApplicationKey {
     cluster: ClusterName,
@@ -60,12 +78,17 @@ pub struct ApplicationKey {
 
 /// The keys of one node: one or two, of one kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Keys {
+pub struct Keys {
+    held: Held,
+    accept_unsealed: bool,
+}
+
+/// The keys themselves, the one that is used first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Held {
     /// Of a member.
-    #[non_exhaustive]
     Cluster(Vec<ClusterKey>),
     /// Of a process of an application.
-    #[non_exhaustive]
     Application(Vec<ApplicationKey>),
 }
 
@@ -107,10 +130,22 @@ impl ClusterKey {
         self.id
     }
 
-    /// The key of `application` for `elections`: the same whenever it is made.
+    /// The key of `application` for `elections`, to contend and to ask: the same whenever it is
+    /// made.
     #[must_use]
     pub fn issue(&self, application: NodeName, elections: Elections) -> ApplicationKey {
-        let grant = Arc::new(Grant { application, elections });
+        self.key_of(Grant { application, elections, rights: Rights::USUAL })
+    }
+
+    /// The same with these rights. Others than the usual ones need room in each hello, so that
+    /// names may be too long.
+    pub fn issue_with(&self, grant: Grant) -> Result<ApplicationKey, ElectionsError> {
+        elections::check_room(&grant)?;
+        Ok(self.key_of(grant))
+    }
+
+    fn key_of(&self, grant: Grant) -> ApplicationKey {
+        let grant = Arc::new(grant);
         let secret = self.of_application(&grant);
         let (cluster, members, id) = (self.cluster.clone(), self.public, self.id);
         ApplicationKey { cluster, grant, secret, members, id }
@@ -118,8 +153,16 @@ impl ClusterKey {
 
     /// The secret of the application with this grant.
     pub(super) fn of_application(&self, grant: &Grant) -> Secret {
-        let name = grant.application.as_str().as_bytes();
-        expand(&self.secret, "application", &[name, b"\0", grant.elections.as_str().as_bytes()])
+        let (name, elections) = (grant.application.as_str(), grant.elections.as_str());
+        let parts = [name.as_bytes(), b"\0", elections.as_bytes()];
+        match grant.rights {
+            Rights::USUAL => expand(&self.secret, "application", &parts),
+            rights => {
+                let [name, zero, elections] = parts;
+                let parts = [name, zero, elections, zero, &[rights.byte()]];
+                expand(&self.secret, "application with rights", &parts)
+            }
+        }
     }
 
     pub(super) fn secret(&self) -> &Secret {
@@ -166,41 +209,59 @@ impl ApplicationKey {
 
 impl Keys {
     /// Reads one key, or two: each on a line of its own. Empty lines and those that begin with `#`
-    /// are left out.
+    /// are left out. A line `accept-unsealed` has them [accept what is not
+    /// sealed](Self::accept_unsealed).
     pub fn parse(text: &str) -> Result<Self, KeyError> {
         line::parse(text)
+    }
+
+    /// The same, and whether what is not sealed is read as well, and answered so. Then anybody who
+    /// reaches this process can speak as anybody, as if there were no keys: only while the
+    /// processes of a cluster are given keys one after the other. What is said to those who have
+    /// shown a key is sealed.
+    #[must_use]
+    pub fn accept_unsealed(mut self, accept: bool) -> Self {
+        self.accept_unsealed = accept;
+        self
+    }
+
+    /// Whether what is not sealed is read as well.
+    #[must_use]
+    pub const fn accepts_unsealed(&self) -> bool {
+        self.accept_unsealed
+    }
+
+    pub(super) const fn held(&self) -> &Held {
+        &self.held
     }
 
     /// Which cluster they are of.
     #[must_use]
     pub fn cluster(&self) -> Option<&ClusterName> {
-        match self {
-            Self::Cluster(keys) => keys.first().map(ClusterKey::cluster),
-            Self::Application(keys) => keys.first().map(ApplicationKey::cluster),
-        }
+        self.held.cluster()
     }
 
     /// What tells them apart, the one that is used first.
     #[must_use]
     pub fn ids(&self) -> Vec<KeyId> {
-        match self {
-            Self::Cluster(keys) => keys.iter().map(ClusterKey::id).collect(),
-            Self::Application(keys) => keys.iter().map(ApplicationKey::id).collect(),
+        match &self.held {
+            Held::Cluster(keys) => keys.iter().map(ClusterKey::id).collect(),
+            Held::Application(keys) => keys.iter().map(ApplicationKey::id).collect(),
         }
     }
 
     /// Whether they are a member's.
     #[must_use]
     pub const fn is_cluster(&self) -> bool {
-        matches!(self, Self::Cluster(_))
+        matches!(self.held, Held::Cluster(_))
     }
 
     /// Which application they are of; `None` if they are a member's.
     #[must_use]
     pub fn application(&self) -> Option<&Grant> {
-        match self {
-            Self::Cluster(_) => None,
-            Self::Application(keys) => keys.first().map(|key| &**key.grant()),
+        match &self.held {
+            Held::Cluster(_) => None,
+            Held::Application(keys) => keys.first().map(|key| &**key.grant()),
         }
     }
 
@@ -210,20 +271,29 @@ impl Keys {
         self.cluster() == later.cluster() && name(self) == name(later)
     }
 
-    /// The key of `application` for `elections`, from the first of them; `None` if they are an
-    /// application's.
+    /// The key of `application` for `elections`, to contend and to ask, from the first of them;
+    /// `None` if they are an application's.
     #[must_use]
     pub fn issue(&self, application: NodeName, elections: Elections) -> Option<ApplicationKey> {
-        match self {
-            Self::Cluster(keys) => keys.first().map(|key| key.issue(application, elections)),
-            Self::Application(_) => None,
+        match &self.held {
+            Held::Cluster(keys) => keys.first().map(|key| key.issue(application, elections)),
+            Held::Application(_) => None,
         }
     }
 
-    /// Whether they allow to contend in `election`, and to ask about it.
+    /// The same with other rights: see [`ClusterKey::issue_with`].
     #[must_use]
-    pub fn allow(&self, election: &ElectionName) -> bool {
-        self.application().is_none_or(|grant| grant.elections.cover(election))
+    pub fn issue_with(&self, grant: Grant) -> Option<Result<ApplicationKey, ElectionsError>> {
+        match &self.held {
+            Held::Cluster(keys) => keys.first().map(|key| key.issue_with(grant)),
+            Held::Application(_) => None,
+        }
+    }
+
+    /// Whether they allow this in `election`.
+    #[must_use]
+    pub fn allow(&self, right: Right, election: &ElectionName) -> bool {
+        self.application().is_none_or(|grant| grant.allows(right, election))
     }
 
     /// Whether they allow to ask which elections there are.
@@ -233,9 +303,22 @@ impl Keys {
     }
 }
 
+impl Held {
+    fn cluster(&self) -> Option<&ClusterName> {
+        match self {
+            Self::Cluster(keys) => keys.first().map(ClusterKey::cluster),
+            Self::Application(keys) => keys.first().map(ApplicationKey::cluster),
+        }
+    }
+}
+
 impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} for {}", self.application, self.elections)
+        write!(f, "{} for {}", self.application, self.elections)?;
+        match self.rights {
+            Rights::USUAL => Ok(()),
+            rights => write!(f, " with the rights {rights}"),
+        }
     }
 }
 
@@ -247,20 +330,25 @@ impl fmt::Debug for ClusterKey {
 
 impl fmt::Debug for ApplicationKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Grant { application, elections } = &*self.grant;
-        write!(f, "ApplicationKey({} {application} {elections} {})", self.cluster, self.id())
+        write!(f, "ApplicationKey({} {} {})", self.cluster, self.grant, self.id())
+    }
+}
+
+impl From<Held> for Keys {
+    fn from(held: Held) -> Self {
+        Self { held, accept_unsealed: false }
     }
 }
 
 impl From<ClusterKey> for Keys {
     fn from(key: ClusterKey) -> Self {
-        Self::Cluster(vec![key])
+        Held::Cluster(vec![key]).into()
     }
 }
 
 impl From<ApplicationKey> for Keys {
     fn from(key: ApplicationKey) -> Self {
-        Self::Application(vec![key])
+        Held::Application(vec![key]).into()
     }
 }
 
@@ -287,6 +375,18 @@ mod tests {
             assert!(other.secret != billing.secret, "{application} {elections}");
             assert_eq!(other.members, billing.members);
         }
+        let mut secrets = vec![billing.secret.0];
+        for rights in ["ask", "ask,resign", "contend,ask,resign"] {
+            let rights = rights.parse().unwrap();
+            let key = cluster().issue_with(Grant { rights, ..(**billing.grant()).clone() });
+            secrets.push(key.unwrap().secret.0);
+        }
+        let usual = cluster().issue_with((**billing.grant()).clone()).unwrap();
+        assert_eq!(usual, billing, "told apart by nothing");
+        let count = secrets.len();
+        secrets.sort_unstable();
+        secrets.dedup();
+        assert_eq!(secrets.len(), count, "whoever has one cannot make another");
     }
 
     #[test]
@@ -305,11 +405,13 @@ mod tests {
 
     #[test]
     fn a_key_allows_its_elections() {
-        let keys = Keys::Application(vec![issue(&cluster(), "billing", "billing/*,audit")]);
-        let allowed = |name: &str| keys.allow(&name.parse().unwrap());
+        let keys = Keys::from(issue(&cluster(), "billing", "billing/*,audit"));
+        let may = |right, name: &str| keys.allow(right, &name.parse().unwrap());
+        let allowed = |name: &str| may(Right::Contend, name) && may(Right::Ask, name);
+        assert!(!may(Right::Resign, "audit"));
         assert!(allowed("billing/eu") && allowed("audit"));
         assert!(!allowed("billing") && !allowed("auditor") && !keys.allow_all());
-        let keys = Keys::Cluster(vec![cluster()]);
-        assert!(keys.allow(&"anything".parse().unwrap()) && keys.allow_all());
+        let keys = Keys::from(cluster());
+        assert!(keys.allow(Right::Resign, &"anything".parse().unwrap()) && keys.allow_all());
     }
 }

@@ -156,7 +156,8 @@ pub(super) struct Hello<'a> {
     pub(super) key: KeyId,
     pub(super) public: [u8; 32],
     pub(super) counter: u64,
-    /// Name and elections of an application, with a zero byte between them.
+    /// Name and elections of an application, with a zero byte between them. Where it has other
+    /// rights than to contend and to ask, another one and a byte: 1 contend, 2 ask, 4 resign.
     pub(super) grant: &'a [u8],
 }
 

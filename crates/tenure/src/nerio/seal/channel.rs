@@ -6,7 +6,9 @@ use x25519_dalek::{PublicKey, StaticSecret};
 
 use super::bytes::{Aead, Channel, Hello};
 use super::rights::Authority;
-use crate::nerio::keys::{ApplicationKey, Grant, KeyId, Keys, Secret, expand, extract};
+use crate::nerio::keys::{
+    ApplicationKey, Grant, Held, KeyId, Keys, Rights, Secret, expand, extract,
+};
 
 /// The gate of all who hold a key, for the one with this public half.
 pub(super) fn gate(secret: &Secret, public: &[u8; 32]) -> Aead {
@@ -15,9 +17,9 @@ pub(super) fn gate(secret: &Secret, public: &[u8; 32]) -> Aead {
 
 /// What a process says of the first of its keys in a hello: its grant, its id, and its secret.
 pub(super) fn first(keys: &Keys) -> Option<(Vec<u8>, KeyId, &Secret)> {
-    match keys {
-        Keys::Cluster(keys) => keys.first().map(|key| (Vec::new(), key.id(), key.secret())),
-        Keys::Application(keys) => {
+    match keys.held() {
+        Held::Cluster(keys) => keys.first().map(|key| (Vec::new(), key.id(), key.secret())),
+        Held::Application(keys) => {
             keys.first().map(|key| (grant_bytes(key.grant()), key.id(), key.secret()))
         }
     }
@@ -25,8 +27,8 @@ pub(super) fn first(keys: &Keys) -> Option<(Vec<u8>, KeyId, &Secret)> {
 
 /// What one may say who has answered on a channel that a process with `keys` has opened.
 pub(super) fn answerer(keys: &Keys, channel: Channel) -> Option<Authority> {
-    match (keys, channel) {
-        (Keys::Application(keys), Channel::Peers) => {
+    match (keys.held(), channel) {
+        (Held::Application(keys), Channel::Peers) => {
             keys.first().map(|key| Authority::Application(Arc::clone(key.grant())))
         }
         _ => Some(Authority::Cluster),
@@ -35,21 +37,21 @@ pub(super) fn answerer(keys: &Keys, channel: Channel) -> Option<Authority> {
 
 /// The key of `keys` with which a hello was made, if it is one of them.
 pub(super) fn accept(keys: &Keys, hello: &Hello<'_>) -> Option<Accepted> {
-    match (keys, hello.channel) {
-        (Keys::Cluster(keys), Channel::Members) => {
+    match (keys.held(), hello.channel) {
+        (Held::Cluster(keys), Channel::Members) => {
             let key = keys.iter().find(|key| key.id() == hello.key)?;
             let gate = key.secret().clone();
             let authority = Authority::Cluster;
             hello.grant.is_empty().then_some(Accepted { gate, authority, members: None })
         }
-        (Keys::Cluster(keys), Channel::Application) => {
+        (Held::Cluster(keys), Channel::Application) => {
             let key = keys.iter().find(|key| key.id() == hello.key)?;
             let grant = read_grant(hello.grant)?;
             let gate = key.of_application(&grant);
             let authority = Authority::Application(Arc::new(grant));
             Some(Accepted { gate, authority, members: Some(key.private()) })
         }
-        (Keys::Application(keys), Channel::Peers) => {
+        (Held::Application(keys), Channel::Peers) => {
             let same = |key: &&ApplicationKey| {
                 key.id() == hello.key && grant_bytes(key.grant()) == hello.grant
             };
@@ -104,10 +106,22 @@ pub(super) fn directions(
 
 fn grant_bytes(grant: &Grant) -> Vec<u8> {
     let (name, elections) = (grant.application.as_str(), grant.elections.as_str());
-    [name.as_bytes(), b"\0", elections.as_bytes()].concat()
+    let mut bytes = [name.as_bytes(), b"\0", elections.as_bytes()].concat();
+    if grant.rights != Rights::USUAL {
+        bytes.extend([0, grant.rights.byte()]);
+    }
+    bytes
 }
 
 fn read_grant(bytes: &[u8]) -> Option<Grant> {
-    let (application, elections) = std::str::from_utf8(bytes).ok()?.split_once('\0')?;
-    Some(Grant { application: application.parse().ok()?, elections: elections.parse().ok()? })
+    let (application, rest) = std::str::from_utf8(bytes).ok()?.split_once('\0')?;
+    let (elections, rights) = match rest.split_once('\0') {
+        Some((elections, rights)) => {
+            let &[rights] = rights.as_bytes() else { return None };
+            (elections, Rights::of_byte(rights)?)
+        }
+        None => (rest, Rights::USUAL),
+    };
+    let (application, elections) = (application.parse().ok()?, elections.parse().ok()?);
+    Some(Grant { application, elections, rights })
 }

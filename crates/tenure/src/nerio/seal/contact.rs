@@ -10,6 +10,16 @@ use tenure_core::Time;
 const OTHERS_MAX: usize = 64;
 /// How long somebody may be silent before it is greeted again: it may have been started anew.
 const AGAIN: Duration = Duration::from_millis(50);
+/// The same of one that has no key, as far as we know.
+const NO_KEY_YET: Duration = Duration::from_millis(250);
+/// One that has shown a key may have been started without one when it has answered none of so many
+/// hellos for so long.
+const GONE: (u32, Duration) = (3, Duration::from_secs(1));
+
+/// Whether one that was heard then may have been started again without a key.
+pub(super) fn is_long(now: Time, heard: Time) -> bool {
+    now.since(heard) >= GONE.1
+}
 
 /// One address.
 #[derive(Default)]
@@ -18,8 +28,12 @@ pub(super) struct Contact {
     greeted: Option<(Time, u64)>,
     /// The number of the last hello that it answered.
     answered: Option<u64>,
+    /// Since when it answers no hello, and how many.
+    unanswered: Option<(Time, u32)>,
     /// Since when it has not answered what was sent to it.
     silent: Option<Time>,
+    /// It has sent without a key, and shown none since.
+    unsealed: bool,
     /// The latest datagram, not sealed yet, which waits for its welcome.
     pub(super) waiting: Option<Vec<u8>>,
 }
@@ -27,13 +41,16 @@ pub(super) struct Contact {
 impl Contact {
     /// Whether to greet it before something is sent at `now`.
     pub(super) fn is_due(&self, now: Time, known: bool) -> bool {
-        let long = |since: Time| now.since(since) >= AGAIN;
+        let again = if self.unsealed { NO_KEY_YET } else { AGAIN };
+        let long = |since: Time| now.since(since) >= again;
         let lately = self.greeted.is_some_and(|(at, _)| !long(at));
         !lately && (!known || self.silent.is_some_and(long))
     }
 
     pub(super) fn greeted(&mut self, now: Time, number: u64) {
         self.greeted = Some((now, number));
+        let (since, hellos) = self.unanswered.unwrap_or((now, 0));
+        self.unanswered = Some((since, hellos.saturating_add(1)));
     }
 
     /// Something was sent to it.
@@ -41,9 +58,25 @@ impl Contact {
         self.silent.get_or_insert(now);
     }
 
-    /// Something of it came.
+    /// Something of it came that was sealed.
     pub(super) fn heard(&mut self) {
-        self.silent = None;
+        (self.silent, self.unanswered, self.unsealed) = (None, None, false);
+    }
+
+    /// Something of it came that was not.
+    pub(super) fn heard_unsealed(&mut self) {
+        (self.silent, self.unsealed) = (None, true);
+    }
+
+    /// Whether one that has shown no key has none: it sends without, or does not answer a hello.
+    pub(super) fn has_no_key(&self, now: Time) -> bool {
+        self.unsealed || self.unanswered.is_some_and(|(since, _)| now.since(since) >= AGAIN)
+    }
+
+    /// Whether one that has shown a key may have been started without one.
+    pub(super) fn is_gone(&self, now: Time) -> bool {
+        let (hellos, _) = GONE;
+        self.unanswered.is_some_and(|(since, sent)| sent >= hellos && is_long(now, since))
     }
 
     /// Whether a welcome may come: a hello was not answered yet.
@@ -71,6 +104,14 @@ pub(super) struct Contacts {
 impl Contacts {
     pub(super) fn new(members: BTreeSet<SocketAddr>) -> Self {
         Self { members, all: BTreeMap::new() }
+    }
+
+    /// Members may be at these addresses now. Gives those of which that is news, either way.
+    pub(super) fn members_are(&mut self, members: BTreeSet<SocketAddr>) -> Vec<SocketAddr> {
+        let news: Vec<_> = self.members.symmetric_difference(&members).copied().collect();
+        self.all.retain(|address, _| !news.contains(address));
+        self.members = members;
+        news
     }
 
     pub(super) fn is_member(&self, address: SocketAddr) -> bool {

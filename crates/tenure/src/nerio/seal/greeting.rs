@@ -11,16 +11,18 @@ use super::rights::Authority;
 use super::session::{Session, id};
 use super::window::Window;
 use super::{Dropped, Seal};
-use crate::nerio::keys::{Keys, Secret};
+use crate::nerio::keys::{Held, Secret};
 
 impl Seal {
     /// The channel that this process would open to a member or to another one, and its secret.
     pub(super) fn toward(&self, member: bool) -> Option<(Channel, Secret)> {
-        Some(match (&self.keys, member) {
-            (Keys::Cluster(keys), true) => (Channel::Members, keys.first()?.secret().clone()),
-            (Keys::Cluster(_), false) => return None,
-            (Keys::Application(_), true) => (Channel::Application, self.with_members.clone()?),
-            (Keys::Application(keys), false) => (Channel::Peers, keys.first()?.secret().clone()),
+        Some(match (self.keys.held(), member) {
+            (Held::Cluster(keys), member) if member || self.asks => {
+                (Channel::Members, keys.first()?.secret().clone())
+            }
+            (Held::Cluster(_), _) => return None,
+            (Held::Application(_), true) => (Channel::Application, self.with_members.clone()?),
+            (Held::Application(keys), false) => (Channel::Peers, keys.first()?.secret().clone()),
         })
     }
 

@@ -25,6 +25,12 @@
 //!
 //! A sender greets whom it does not know, and whom it has heard nothing of for 50 ms after it sent
 //! something; a datagram for one that it does not know waits for the welcome.
+//!
+//! Where [unsealed datagrams are accepted](Keys::accept_unsealed), a member that does not answer a
+//! hello for 50 ms, or sends without a key itself, is sent to without one, and greeted again now
+//! and then. So it is for one that had shown its key and leaves three hellos unanswered, for a
+//! second at least, as it may have been started again without one. Others that send without a key
+//! are answered so, and not greeted: anybody can name any address.
 
 mod bytes;
 mod channel;
@@ -34,14 +40,15 @@ mod rights;
 mod session;
 #[cfg(test)]
 mod tests;
+mod unsealed;
 mod window;
 
 use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
 
+use tenure_core::nerio::Inc;
 use tenure_core::nerio::wire;
-use tenure_core::nerio::{Checked, Inc};
 use tenure_core::{NodeName, Time};
 use x25519_dalek::{PublicKey, StaticSecret};
 
@@ -50,7 +57,8 @@ use self::bytes::{DATA, HELLO, MAGIC, WELCOME};
 use self::contact::Contacts;
 pub use self::rights::Authority;
 use self::session::{Sessions, id};
-use super::keys::{KeyId, Keys, Secret, extract};
+pub use self::unsealed::Unsealed;
+use super::keys::{Held, KeyId, Keys, Secret, extract};
 use crate::error::SystemError;
 
 /// Why a sealed datagram was dropped.
@@ -96,10 +104,8 @@ impl Dropped {
 pub(super) struct Opened<'a> {
     /// The datagram as it would be unsealed.
     pub(super) plain: &'a [u8],
-    /// What its sender may say.
-    pub(super) authority: Authority,
-    /// Which incarnation it is.
-    pub(super) inc: Inc,
+    /// What its sender may say, and which incarnation it is. Unsealed, a datagram shows nothing.
+    pub(super) shown: Option<(Authority, Inc)>,
 }
 
 /// One that has shown its key.
@@ -117,14 +123,33 @@ pub struct Peer {
     pub heard: Time,
 }
 
+/// What a process seals with, and who is there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Keyring {
+    /// What tells its keys apart, the one that it uses first.
+    pub ids: Vec<KeyId>,
+    /// Who has shown a key to it since it started.
+    pub peers: Vec<Peer>,
+    /// Who has sent without one, and has shown none since: at most 1,024, those that were heard
+    /// last.
+    pub unsealed: Vec<Unsealed>,
+    /// Since when that is accepted; `None` where it is not.
+    pub accepts_since: Option<Time>,
+}
+
 /// One process that seals and opens.
 pub(super) struct Seal {
     keys: Keys,
     /// What this process shares with members; `None` if it is one.
     with_members: Option<Secret>,
+    /// Whether whom it asks may have the cluster's key anywhere.
+    asks: bool,
     own: Own,
     contacts: Contacts,
     sessions: Sessions,
+    unsealed: unsealed::Heard,
+    /// Since when that is accepted: from the first datagram on.
+    accepts_since: Option<Time>,
     /// Room for a datagram on its way out.
     scratch: Vec<u8>,
 }
@@ -146,20 +171,19 @@ impl Own {
 
     /// What the process of an application shares with members, by the first of its keys.
     fn with_members(&self, keys: &Keys) -> Option<Secret> {
-        let Keys::Application(keys) = keys else { return None };
+        let Held::Application(keys) = keys.held() else { return None };
         let key = keys.first()?;
         Some(extract(key.secret(), &self.private.diffie_hellman(&key.members())))
     }
 }
 
 impl Seal {
-    /// One for a process of the cluster with these members.
-    pub(super) fn new(keys: Keys, config: &Checked) -> Result<Self, SystemError> {
+    /// One for a process with these keys, which knows of no [members](Self::members_are) yet.
+    pub(super) fn new(keys: Keys) -> Result<Self, SystemError> {
         let mut private = [0; 32];
         private[..16].copy_from_slice(&crate::driver::random()?.to_le_bytes());
         private[16..].copy_from_slice(&crate::driver::random()?.to_le_bytes());
-        let members = config.members.iter().map(|member| member.address).collect();
-        Ok(Self::with(keys, members, private, crate::driver::seed()?))
+        Ok(Self::with(keys, BTreeSet::new(), private, crate::driver::seed()?))
     }
 
     fn with(keys: Keys, members: BTreeSet<SocketAddr>, private: [u8; 32], door: u64) -> Self {
@@ -167,9 +191,34 @@ impl Seal {
         let public = PublicKey::from(&private).to_bytes();
         let own = Own { private, public, door, counter: 0 };
         let (contacts, sessions) = (Contacts::new(members), Sessions::default());
+        let unsealed = unsealed::Heard::default();
         let scratch = Vec::with_capacity(SEALED_MAX);
         let with_members = own.with_members(&keys);
-        Self { keys, with_members, own, contacts, sessions, scratch }
+        Self {
+            keys,
+            with_members,
+            asks: false,
+            own,
+            contacts,
+            sessions,
+            unsealed,
+            accepts_since: None,
+            scratch,
+        }
+    }
+
+    /// The same for one that is no member. A leader that it asks has one key with it; who turns to
+    /// a member does so by itself, whatever its key is.
+    pub(super) fn of_no_member(self) -> Self {
+        Self { asks: true, ..self }
+    }
+
+    /// Where members may be from now on: they are greeted in another way than others. That proves
+    /// nothing of who is there. Who was greeted otherwise there is greeted anew.
+    pub(super) fn members_are(&mut self, members: BTreeSet<SocketAddr>) {
+        for address in self.contacts.members_are(members) {
+            self.sessions.forget(address);
+        }
     }
 
     /// The incarnation of this process.
@@ -185,8 +234,23 @@ impl Seal {
         plain: &[u8],
         mut send: impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
-        let (member, known) = (self.contacts.is_member(to), self.sessions.at(to).is_some());
-        if !known && self.toward(member).is_none() {
+        let accepts = self.keys.accepts_unsealed();
+        if accepts && self.contacts.get(to).is_some_and(|contact| contact.is_gone(now)) {
+            self.sessions.forget(to);
+        }
+        let session = self.sessions.at(to).map(|session| session.heard);
+        let (member, known) = (self.contacts.is_member(to), session.is_some());
+        let cannot_greet = !known && self.toward(member).is_none();
+        // One that could be greeted is so when this process speaks to it of its own accord.
+        let is_answered = |heard: Time| match session {
+            // One that has shown a key may have been started without; anybody may say so.
+            Some(sealed) => contact::is_long(heard, sealed) && !contact::is_long(now, heard),
+            None => cannot_greet || !contact::is_long(now, heard),
+        };
+        if accepts && !member && self.unsealed.heard(to).is_some_and(is_answered) {
+            return send(to, plain);
+        }
+        if cannot_greet {
             let why = "it has not shown its key, and this node has none that it could have, too";
             return Err(io::Error::new(io::ErrorKind::NotConnected, why));
         }
@@ -201,7 +265,10 @@ impl Seal {
             contact.sent(now);
             if !known {
                 contact.waiting = Some(plain.to_vec());
-                return Ok(());
+                return match accepts && contact.has_no_key(now) {
+                    true => send(to, plain),
+                    false => Ok(()),
+                };
             }
         }
         self.send(to, plain, &mut send)
@@ -227,6 +294,9 @@ impl Seal {
         datagram: &'a mut [u8],
         mut send: impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
     ) -> Result<Option<Opened<'a>>, Dropped> {
+        if self.keys.accepts_unsealed() {
+            self.accepts_since.get_or_insert(now);
+        }
         if datagram.len() <= MAGIC.len() || datagram.len() > SEALED_MAX {
             return Err(Dropped::Cut);
         }
@@ -237,6 +307,7 @@ impl Seal {
             DATA => self.on_data(now, from, datagram).map(Some),
             HELLO => self.on_hello(now, from, datagram, &mut send).map(|()| None),
             WELCOME => self.on_welcome(now, from, datagram, &mut send).map(|()| None),
+            _ if self.keys.accepts_unsealed() => Ok(Some(Opened { plain: datagram, shown: None })),
             version if version <= wire::VERSION => Err(Dropped::Unsealed),
             _ => Err(Dropped::Version),
         }
@@ -263,11 +334,12 @@ impl Seal {
         if !self.sessions.establish(sender, from, reachable) {
             return Err(self.start_over());
         }
+        self.unsealed.forget(from);
         let is_there = self.sessions.at(from).is_some_and(|session| id(&session.public) == sender);
         if let Some(contact) = self.contacts.get(from).filter(|_| is_there) {
             contact.heard();
         }
-        Ok(Opened { plain, authority, inc })
+        Ok(Opened { plain, shown: Some((authority, inc)) })
     }
 
     /// Too many have shown their keys: nothing that was sealed before counts any more.
@@ -287,10 +359,40 @@ impl Seal {
         }
     }
 
+    /// The one at `address` has sent something without a key, and was not read.
+    pub(super) fn refused(&mut self, now: Time, address: SocketAddr) {
+        self.unsealed.again(now, address);
+    }
+
+    /// `name` has sent something without a key from `address`, for who asks.
+    pub(super) fn note_unsealed(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
+        self.unsealed.note(now, address, name);
+    }
+
+    /// `name` has sent something without a key from `address`, which was read.
+    pub(super) fn heard_unsealed(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
+        self.note_unsealed(now, address, name);
+        // Anybody can send that in its name: one that has shown a key is greeted, and has none any
+        // more when it does not answer.
+        if self.sessions.at(address).is_some() {
+            return;
+        }
+        if let Some(contact) = self.contacts.get(address) {
+            contact.heard_unsealed();
+        }
+    }
+
     /// Uses other keys from now on. Who used one that is not accepted any more must say hello.
     pub(super) fn rekey(&mut self, keys: Keys) {
         self.with_members = self.own.with_members(&keys);
         self.keys = keys;
+        let accepted = self.accepts_since.is_some();
+        match (accepted, self.keys.accepts_unsealed()) {
+            (true, false) => self.accepts_since = None,
+            // Whom it refused until now may be anybody.
+            (false, true) => self.unsealed = unsealed::Heard::default(),
+            _ => {}
+        }
         for address in self.contacts.clear() {
             self.sessions.forget(address);
         }
@@ -301,13 +403,16 @@ impl Seal {
         }
     }
 
-    /// What tells its keys apart, the one that it uses first.
-    pub(super) fn ids(&self) -> Vec<KeyId> {
-        self.keys.ids()
+    /// Its keys, and who was heard.
+    pub(super) fn keyring(&mut self, now: Time) -> Keyring {
+        let accepts = self.keys.accepts_unsealed();
+        let accepts_since = accepts.then(|| *self.accepts_since.get_or_insert(now));
+        let (ids, peers, unsealed) = (self.keys.ids(), self.peers(), self.unsealed.all());
+        Keyring { ids, peers, unsealed, accepts_since }
     }
 
     /// Everybody who has shown a key.
-    pub(super) fn peers(&self) -> Vec<Peer> {
+    fn peers(&self) -> Vec<Peer> {
         let peers = self.sessions.all().filter(|session| session.established);
         peers
             .map(|session| Peer {

@@ -2,6 +2,7 @@
 
 mod golden;
 mod strangers;
+mod unsealed;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use super::bytes::Channel;
 use super::channel::{directions, gate};
 use super::session::{PENDING_MAX, SESSIONS_MAX};
 use super::*;
-use crate::nerio::keys::Elections;
+use crate::nerio::keys::{Elections, Grant, Right};
 
 const A: &str = "10.0.0.1:7101";
 const B: &str = "10.0.0.2:7101";
@@ -24,9 +25,9 @@ fn at(address: &str) -> SocketAddr {
 fn cluster_key() -> crate::nerio::keys::ClusterKey {
     const LINE: &str = "tenure-cluster-key-1 prod \
                         0707070707070707070707070707070707070707070707070707070707070707";
-    match Keys::parse(LINE).unwrap() {
-        Keys::Cluster(keys) => keys[0].clone(),
-        Keys::Application(_) => panic!("of a cluster"),
+    match Keys::parse(LINE).unwrap().held() {
+        Held::Cluster(keys) => keys[0].clone(),
+        Held::Application(_) => panic!("of a cluster"),
     }
 }
 
@@ -94,7 +95,7 @@ impl Net {
     }
 
     /// What the recipient makes of `packet`: its text, and by whose authority.
-    fn give(&mut self, packet: &Packet) -> Result<Option<(String, Authority)>, Dropped> {
+    fn give(&mut self, packet: &Packet) -> Result<Option<(String, Option<Authority>)>, Dropped> {
         let (mut out, mut bytes) = (Vec::new(), packet.bytes.clone());
         let Some(node) = self.nodes.get_mut(&packet.to) else { return Ok(None) };
         let opened = node.incoming(self.now, packet.from, &mut bytes, |to, bytes| {
@@ -104,7 +105,7 @@ impl Net {
         let opened = opened.map(|opened| {
             opened.map(|opened| {
                 let text = String::from_utf8(opened.plain[bytes::BEGIN..].to_vec()).unwrap();
-                (text, opened.authority)
+                (text, opened.shown.map(|(authority, _)| authority))
             })
         });
         self.send(out);
@@ -269,7 +270,41 @@ fn a_key_takes_the_place_of_another_without_a_stop() {
     assert_eq!(net.give(&hello), Err(Dropped::OtherKey(cluster_key().id())));
 }
 
-/// Its id is its key's, which is the same: an operator gave it more elections.
+/// A key with these rights for `billing/*`.
+fn with_rights(rights: &str) -> Keys {
+    let Some(grant) = application("billing").application().cloned() else { panic!() };
+    let rights = rights.parse().unwrap();
+    cluster_key().issue_with(Grant { rights, ..grant }).unwrap().into()
+}
+
+/// Who has a key says in the hello what it allows, and has the secret of that alone.
+#[test]
+fn nobody_adds_a_right_to_its_key() {
+    let mut net = candidate_and_members();
+    let say = |net: &mut Net, keys: Keys, seed: u8| {
+        net.nodes.insert(at(Q), seal(keys, seed));
+        net.say(Q, A, "order");
+        let hello = net.queue.remove(0);
+        net.queue.clear();
+        hello
+    };
+    for (seed, rights) in [(10, 7), (11, 6), (12, 1), (13, 8 | 7), (14, 3)] {
+        let mut hello = say(&mut net, with_rights("ask"), seed);
+        let at = 51 + b"billing\0billing/*\0".len();
+        assert_eq!(hello.bytes[at], 2);
+        hello.bytes[at] = rights;
+        assert!(net.give(&hello).is_err(), "{rights}");
+    }
+    net.nodes.insert(at(Q), seal(with_rights("ask"), 9));
+    net.say(Q, A, "as it is");
+    assert_eq!(net.settle(), ["as it is"]);
+    let peers = net.peers(A);
+    let [peer] = &peers[..] else { panic!("{peers:?}") };
+    let Authority::Application(grant) = &peer.authority else { panic!("{peer:?}") };
+    assert_eq!(grant.to_string(), "billing for billing/* with the rights ask");
+}
+
+/// Its id is its key's, which is the same: an operator gave it more elections, or another right.
 #[test]
 fn an_application_is_given_other_elections_while_it_runs() {
     let mut net = candidate_and_members();
@@ -281,4 +316,9 @@ fn an_application_is_given_other_elections_while_it_runs() {
     assert_eq!(net.settle(), ["two"]);
     let Authority::Application(grant) = net.peers(A)[0].authority.clone() else { panic!() };
     assert!(grant.elections.cover_all());
+    net.nodes.get_mut(&at(P)).unwrap().rekey(with_rights("contend,ask,resign"));
+    net.say(P, A, "three");
+    assert_eq!(net.settle(), ["three"]);
+    let Authority::Application(grant) = net.peers(A)[0].authority.clone() else { panic!() };
+    assert!(grant.rights.allow(Right::Resign), "{grant}");
 }

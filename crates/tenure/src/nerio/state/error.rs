@@ -14,6 +14,17 @@ pub enum MemoryError {
     /// The directory, or a file in it, is not as it should be.
     #[error(transparent)]
     State(#[from] StateError),
+    /// The directory is empty, and the clock of this machine shows a time before this release: a
+    /// memory that begins now would be taken for an earlier one than those before it.
+    #[error(
+        "the clock of this machine is at least {seconds} s behind: set it (chrony, \
+         systemd-timesyncd), then start again; an empty state directory is told from those before \
+         it by when it began"
+    )]
+    ClockBehind {
+        /// By so much at least.
+        seconds: u64,
+    },
     /// Said to be new, but it has a memory already.
     #[error(
         "state directory {path} is not new: it holds the memory {instance} of node {node} in \

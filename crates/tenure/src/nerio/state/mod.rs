@@ -6,23 +6,23 @@
 //!
 //! | file | holds | outlives | written |
 //! |---|---|---|---|
-//! | `identity` | whose, instance, boots, δ_max, reserve | the machine | whole, flushed |
+//! | `identity` | whose, instance, boots, δ_max, reserve, memories | the machine | whole, flushed |
 //! | `grants` | the grant of each election | the process | one slot, not flushed |
 //!
 //! # What a start finds
 //!
 //! - [`Memory::Fresh`]: the cluster's very first start, said by [`Opening::New`].
-//! - [`Memory::Lost`]: an empty directory that nobody said is new. The grantor is another instance;
-//!   it waits out all leases and reads the fences from the others. It stays lost, start after
-//!   start, until the first [`Record::Reserve`] is durable, which says that they have been read.
-//! - [`Memory::Founding`]: such a directory, and now [`Opening::New`] says that it is the first
-//!   start. The directory alone cannot tell, so the others are asked.
+//! - [`Memory::Lost`]: an empty directory. It was lost, or the cluster is new: others are asked.
+//!   The grantor is another instance, which they write down; it waits out all leases and reads the
+//!   fences from the others, or founds the cluster with them. It stays lost, start after start,
+//!   until the first [`Record::Reserve`] is durable, which says that this has been done.
 //! - [`Memory::Kept`]: everything, and the grants if they were made in this boot of the machine and
 //!   in this time namespace, and their table is whole. If not, all leases are waited out. The old
 //!   table stays in place until
 //!   the first [`Record::Grant`], which says that they have been: a process that ends in the
 //!   middle of the wait, and starts again, waits again.
 //!
+//! Where more directories are lost than the others can make up for, a [`Recovery`] says so.
 //!
 //! [What it relies on](crate::state#what-it-relies-on) is what every state directory does. One
 //! restored from a copy brings back grants and fences that have been superseded. A file system that
@@ -31,22 +31,24 @@
 
 #[cfg(test)]
 mod crash;
-mod durable;
+pub(in crate::nerio) mod durable;
 mod error;
+mod recover;
 mod slot;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tenure_core::nerio::{self, Durable, GrantRecord, Record};
+use tenure_core::nerio::{self, Durable, GrantRecord, Instance, Record};
 use tenure_core::{ClusterName, Fence, NodeName};
 
 use self::durable::{IDENTITY, Identity, Shared};
 pub use self::error::{MemoryError, Tear, WriteError};
+pub use self::recover::{Edited, Recovery, RecoveryError};
 
 use self::table::{GRANTS, Table};
 use crate::state::{BootKey, Directory, Format, Layout, Opening};
@@ -86,7 +88,7 @@ impl Recovered {
     #[must_use]
     pub fn into_core(self) -> nerio::Memory {
         let (first, grants) = match self.memory {
-            Memory::Fresh | Memory::Founding => (true, None),
+            Memory::Fresh => (true, None),
             Memory::Lost => (false, None),
             Memory::Kept { grants: Grants::SameBoot(grants), .. } => (false, Some(grants)),
             Memory::Kept { .. } => (false, None),
@@ -100,11 +102,10 @@ impl Recovered {
 pub enum Memory {
     /// There is nothing to remember: no wait, fences from the beginning.
     Fresh,
-    /// Everything is forgotten: wait out all leases, then read the fences from a full quorum of
-    /// others ("The scalar fence", rule 4).
+    /// Everything is forgotten, or there was nothing yet: wait out all leases, then read the fences
+    /// from a full quorum of others ("The scalar fence", rule 4), or found the cluster with all of
+    /// them.
     Lost,
-    /// The same, but it is said to be the cluster's first start: ask the others whether it is.
-    Founding,
     /// Fences begin at the reserve.
     Kept {
         /// H, above which no fence has left.
@@ -184,9 +185,8 @@ impl StateDir {
         let durable = identity.durable.clone();
         let mut table = Table::begin(durable.instance, boot);
         let memory = match (opening, durable.reserve) {
-            (Opening::New, None) => Memory::Founding,
+            (_, None) => Memory::Lost,
             (Opening::New, Some(_)) => Memory::Fresh,
-            (Opening::Existing, None) => Memory::Lost,
             (Opening::Existing, Some(reserve)) => {
                 Memory::Kept { reserve, grants: table.recover(&directory)? }
             }
@@ -195,27 +195,29 @@ impl StateDir {
         Ok((Self { shared, table }, Recovered { durable, memory }))
     }
 
-    /// Writes `record` so that it survives what it must. A grant takes one system call and no
+    /// Writes `record` so that it survives what it must. A grant takes two system calls and no
     /// flush; the others block until they are durable.
     ///
     /// After an error the entry that was there before still counts, and a later write may
-    /// succeed. Nothing that depends on a record may leave before this has returned `Ok`. A
-    /// directory that the next start would not find any more is not written to.
+    /// succeed. Nothing that depends on a record may leave before this has returned `Ok`. A table
+    /// that was cut off is not written to, nor, a millisecond after the last look, one that was
+    /// removed or replaced; whether the next start would find everything else is for who
+    /// [looks](Flusher::check).
     pub fn write(&mut self, record: &Record) -> Result<(), WriteError> {
         let directory = &self.shared.directory;
         match record {
-            // The lock and the identity as well: without them the next start, or another process
-            // at the same time, would not find what is written here.
-            Record::Grant(grant) => {
-                directory.check(|_| true)?;
-                self.table.grant(directory, grant)
+            Record::Grant(grant) => self.table.grant(directory, grant),
+            Record::Forget(election) => self.table.forget(directory, election),
+            Record::Identity { .. } | Record::Reserve { .. } | Record::Roster(_) => {
+                self.shared.flush(record)
             }
-            Record::Forget(election) => {
-                directory.check(|_| true)?;
-                self.table.forget(directory, election)
-            }
-            Record::Identity { .. } | Record::Reserve { .. } => self.shared.flush(record),
         }
+    }
+
+    /// The memory is another one from now on, as long as nothing was granted from it: others take
+    /// the one before for an earlier one than that which they know.
+    pub fn becomes(&mut self, instance: Instance) {
+        self.table.becomes(instance);
     }
 
     /// What flushes from another thread, so that the driver need not wait for the disk.
@@ -238,9 +240,10 @@ impl StateDir {
 }
 
 impl Flusher {
-    /// Writes a [`Record::Identity`] or [`Record::Reserve`] and returns when it is durable: for
-    /// some milliseconds, or as long as the disk takes. Flushes of several threads follow one
-    /// another; their order means nothing, because nothing in an identity ever goes back.
+    /// Writes a [`Record::Identity`], [`Record::Reserve`] or [`Record::Roster`] and returns when it
+    /// is durable: for some milliseconds, or as long as the disk takes. Flushes of several threads
+    /// follow one another; their order means nothing, because nothing in an identity ever goes
+    /// back.
     ///
     /// After an error it is unknown which of the two states, the one before or the one asked
     /// for, the next start finds; neither promises less than what was durable before.
@@ -252,6 +255,12 @@ impl Flusher {
     /// file system, and changes nothing.
     pub fn check(&self) -> Result<(), WriteError> {
         Ok(self.0.directory.check(|_| true)?)
+    }
+
+    /// Removes a table of grants that is not the one that was written, or not all of it. What is
+    /// left may look like a table of fewer elections, and would be believed.
+    pub fn distrust(&self) {
+        self.0.directory.distrust(GRANTS);
     }
 }
 
@@ -272,10 +281,7 @@ fn check(
         let expected = grantor.node.clone();
         return Err(MemoryError::OtherNode { path, found: node, expected });
     }
-    if opening == Opening::New && durable.reserve.is_none() {
-        // Nothing was granted from it. A table would be of a memory before it.
-        check_empty(directory, opening)?;
-    } else if opening == Opening::New {
+    if opening == Opening::New && durable.reserve.is_some() {
         let Durable { instance, boot: starts, .. } = durable;
         return Err(MemoryError::NotNew { path, node, cluster, instance, starts });
     }
@@ -297,8 +303,7 @@ impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fresh => f.write_str("a new memory"),
-            Self::Lost => f.write_str("the memory was lost"),
-            Self::Founding => f.write_str("the memory was lost, or there never was one"),
+            Self::Lost => f.write_str("the memory was lost, or there never was one"),
             Self::Kept { reserve, grants } => write!(f, "fences up to {reserve}, {grants}"),
         }
     }

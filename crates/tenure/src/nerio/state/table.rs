@@ -4,22 +4,25 @@
 //! head 4096 | pair 0: slot slot | pair 1 | …
 //! ```
 //! The head is an envelope with the instance and the boot to which the table belongs. A grant is
-//! one `pwrite` of one slot, without a flush: the page cache outlives the process.
+//! one `pwrite` of one slot, behind a look at the table's length and one at its name that the
+//! grants of a millisecond share, and without a flush: the page cache outlives the process.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::time::Duration;
 
 use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use tenure_core::ElectionName;
 use tenure_core::nerio::{GrantRecord, Instance};
+use tenure_core::{ElectionName, Time};
 
 use super::error::{Tear, WriteError};
 use super::slot::{self, PAIR, SLOT};
 use super::{FORMATS, Grants};
+use crate::clock;
 use crate::state::{self, BootKey, Damage, Directory, Format, Refusal, StateError};
 
 pub(super) const GRANTS: &str = "grants";
@@ -31,18 +34,25 @@ const CHUNK: u32 = 64;
 /// A gibibyte; sixteen times what a grantor keeps by default.
 const PAIRS_MAX: u32 = 1 << 20;
 
+/// How long the table is known to be where the next start looks for it. A grantor of thousands
+/// of elections writes several grants in that time. One that goes to a table that was just moved
+/// away is lost, as is one whose table is moved between look and write. The next look notices.
+const LOOKED: Duration = Duration::from_millis(1);
+
 #[derive(PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Key<'a> {
     instance: Instance,
     boot: &'a str,
 }
 
+/// The memory whose table begins with `head`.
+fn instance(head: &[u8]) -> Option<Instance> {
+    let (body, _) = FORMAT.open(head).ok()?;
+    postcard::from_bytes::<Key<'_>>(body).ok().map(|key| key.instance)
+}
+
 /// Whose table begins with `head`, which is not one of ours.
 fn other(head: &[u8], own: &[u8]) -> Grants {
-    let instance = |head| {
-        let (body, _) = FORMAT.open(head).ok()?;
-        postcard::from_bytes::<Key<'_>>(body).ok().map(|key| key.instance)
-    };
     if instance(head) == instance(own) { Grants::OtherBoot } else { Grants::OtherMemory }
 }
 
@@ -72,16 +82,31 @@ pub(super) struct Table {
     /// The table of this boot; `None` until its first grant. Until then what was there before
     /// stays, so that another start finds the same reason to wait.
     file: Option<File>,
+    /// When its name was last found to lead to this file.
+    found: Option<Time>,
     held: HashMap<ElectionName, Pair>,
     free: Vec<Pair>,
     buffer: [u8; SLOT],
+    instance: Instance,
+    boot: String,
 }
 
 impl Table {
     /// A table that begins with its first grant.
     pub(super) fn begin(instance: Instance, boot: &BootKey) -> Self {
+        Self::of(instance, boot.as_str().to_owned())
+    }
+
+    /// The same of another memory, as long as nothing was granted.
+    pub(super) fn becomes(&mut self, instance: Instance) {
+        if self.instance != instance && self.file.is_none() {
+            *self = Self::of(instance, std::mem::take(&mut self.boot));
+        }
+    }
+
+    fn of(instance: Instance, boot: String) -> Self {
         // Serializing into memory cannot fail: nothing in it has an unknown length.
-        let body = postcard::to_allocvec(&Key { instance, boot: boot.as_str() });
+        let body = postcard::to_allocvec(&Key { instance, boot: &boot });
         let body = body.unwrap_or_default();
         let head = |format| {
             let mut head = FORMAT.seal_as(format, &body);
@@ -95,9 +120,12 @@ impl Table {
             old_head,
             first,
             file: None,
+            found: None,
             held: HashMap::new(),
             free: Vec::new(),
             buffer: [0; SLOT],
+            instance,
+            boot,
         }
     }
 
@@ -120,6 +148,15 @@ impl Table {
             Err(refusal) => return Err(refusal.at(&path, FORMAT, directory.layout().relearn)),
             Ok(_) if bytes < HEAD as u64 => return Ok(Grants::Torn(Tear::Head(short(bytes)))),
             Ok(_) => {}
+        }
+        // A number of which a part was left out in the identity is written here as it was drawn.
+        let drawn = instance(&head).filter(|drawn| {
+            self.instance.born() == 0
+                && *drawn != self.instance
+                && drawn.mark() == self.instance.mark()
+        });
+        if let Some(drawn) = drawn {
+            *self = Self::of(drawn, std::mem::take(&mut self.boot));
         }
         let format = match &head {
             head if *head == self.head => FORMAT.newest,
@@ -214,9 +251,13 @@ impl Table {
         let failed = |source| io_error(directory, source);
         let file = match self.file.take() {
             Some(file) => file,
-            None => directory.put(GRANTS, &self.first).map_err(failed)?,
+            None => {
+                directory.check(|_| true)?;
+                directory.put(GRANTS, &self.first).map_err(failed)?
+            }
         };
         let file = self.file.insert(file);
+        look(file, &mut self.found, directory)?;
         self.first = Vec::new();
         if let Some(pair) = self.held.get_mut(&grant.election) {
             return write(file, &mut self.buffer, pair, Some(grant)).map_err(failed);
@@ -248,11 +289,27 @@ impl Table {
         let (Some(file), Some(pair)) = (&self.file, self.held.get_mut(election)) else {
             return Ok(());
         };
+        look(file, &mut self.found, directory)?;
         write(file, &mut self.buffer, pair, None).map_err(|source| io_error(directory, source))?;
         self.free.push(*pair);
         self.held.remove(election);
         Ok(())
     }
+}
+
+/// Whether the next start would find the table, whole. Its length is looked at each time: behind
+/// what was cut off a write would make it look whole again, with other grants gone. Whether its
+/// name leads to it may have been looked at a moment ago.
+fn look(file: &File, found: &mut Option<Time>, directory: &Directory) -> Result<(), WriteError> {
+    let now = clock::now();
+    let is_fresh = found.is_some_and(|found| now.since(found) < LOOKED);
+    if is_fresh && directory.is_whole(GRANTS, file) {
+        return Ok(());
+    }
+    *found = None;
+    directory.check_file(GRANTS)?;
+    *found = Some(now);
+    Ok(())
 }
 
 /// Writes the older slot of `pair`. If that fails the other one stays the newest, and the next

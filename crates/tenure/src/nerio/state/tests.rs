@@ -77,7 +77,7 @@ pub(super) fn open_on(
 
 /// A file of an identity in a format that is not known yet.
 fn newer_identity() -> Vec<u8> {
-    IDENTITY.format.seal_as(FORMATS.newest + 1, b"whatever comes")
+    IDENTITY.format.seal_as(IDENTITY.format.newest + 1, b"whatever comes")
 }
 
 pub(super) fn grantor(node: &str) -> Grantor {
@@ -93,7 +93,7 @@ pub(super) fn reserve(number: u64) -> Record {
     Record::Reserve { high: Fence::new(number) }
 }
 
-pub(super) fn grant_record(election: &str, number: u64) -> Record {
+pub(in crate::nerio) fn grant_record(election: &str, number: u64) -> Record {
     grant(election, number).into()
 }
 
@@ -390,13 +390,16 @@ fn an_identity_changed_anywhere_is_refused_and_left_as_it_is() {
 fn a_newer_format_is_refused_and_left_as_it_is() {
     let world = World::new();
     drop(world.first());
-    for (name, bytes) in [(GRANTS, table::tests::newer()), (IDENTITY.name, newer_identity())] {
+    let newer =
+        [(GRANTS, table::tests::newer(), (3, 2)), (IDENTITY.name, newer_identity(), (4, 3))];
+    for (name, bytes, (found, known)) in newer {
         let path = world.path().join(name);
         fs::write(&path, &bytes).unwrap();
         assert_eq!(
             world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
             format!(
-                "{} has the format 3, this release reads 1 to 2; start the release that wrote it",
+                "{} has the format {found}, this release reads 1 to {known}; start the release \
+                 that wrote it",
                 path.display()
             )
         );
@@ -415,8 +418,9 @@ fn a_directory_that_was_replaced_is_not_written_to() {
     assert_eq!(
         state.write(&reserve(5)).unwrap_err().to_string(),
         format!(
-            "state directory {path} is lost: another one is at {path} now; put it back as it was, \
-             or start this node again, without --new, and no other node before it grants"
+            "state directory {path} is lost: another one is at {path} now; put the same one \
+             back, never a copy, or start this node again, without --new, and no other node before \
+             it grants"
         )
     );
     let files = fs::read_dir(world.path()).unwrap();
@@ -555,8 +559,9 @@ fn a_directory_that_others_can_change_is_refused() {
 /// What an operator does to a directory in use, and whether the next flush makes up for it.
 #[test]
 fn a_directory_that_the_next_start_would_not_find_is_not_written_to() {
+    const REPLACED: &str = "/grants now";
     type Harm = fn(&World);
-    let harms: [(&str, Harm); 7] = [
+    let harms: [(&str, Harm); 8] = [
         ("cannot be found any more", |world| fs::remove_dir_all(world.path()).unwrap()),
         ("cannot be found any more", |world| {
             fs::rename(world.path(), world.parent.path().join("elsewhere")).unwrap();
@@ -566,7 +571,12 @@ fn a_directory_that_the_next_start_would_not_find_is_not_written_to() {
             fs::create_dir(world.path()).unwrap();
         }),
         ("grants cannot be found any more", |world| fs::remove_file(world.grants()).unwrap()),
-        ("another one is at", |world| {
+        // What is open has a name still.
+        (REPLACED, |world| {
+            fs::rename(world.grants(), world.path().join("kept")).unwrap();
+            fs::copy(world.path().join("kept"), world.grants()).unwrap();
+        }),
+        (REPLACED, |world| {
             fs::copy(world.grants(), world.path().join("copy")).unwrap();
             fs::rename(world.path().join("copy"), world.grants()).unwrap();
         }),
@@ -580,12 +590,16 @@ fn a_directory_that_the_next_start_would_not_find_is_not_written_to() {
         state.write(&grant_record("billing", 1)).unwrap();
         state.flusher().check().unwrap();
         harm(&world);
-        for refused in [
-            state.flusher().check(),
-            state.write(&grant_record("billing", 2)),
-            state.write(&grant_record("new", 2)),
-            state.flusher().flush(&reserve(2_048)),
-        ] {
+        // The grants of a millisecond share one look at the name.
+        if !loss.starts_with("grants was") {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let mut refused = vec![state.flusher().check(), state.flusher().flush(&reserve(2_048))];
+        if loss.starts_with("grants") || loss == REPLACED {
+            let records = [grant_record("billing", 2), grant_record("new", 2)];
+            refused.extend(records.map(|record| state.write(&record)));
+        }
+        for refused in refused {
             let refused = refused.unwrap_err();
             let text = refused.to_string();
             assert!(
@@ -633,20 +647,14 @@ fn an_identity_that_is_cut_off_is_noticed_and_written_anew() {
 /// The lock and the identity are as much of the memory as the grants: without the first another
 /// process may have it as well, without the second the next start believes none of them.
 #[test]
-fn nothing_is_granted_without_the_lock_or_the_identity() {
+fn a_lock_or_an_identity_that_is_gone_is_noticed() {
     for name in [".held", IDENTITY.name] {
         let world = World::new();
         let mut state = world.first();
         state.write(&grant_record("billing", 1)).unwrap();
         fs::remove_file(world.path().join(name)).unwrap();
-        for refused in [
-            state.write(&grant_record("billing", 2)),
-            state.write(&grant_record("new", 2)),
-            state.write(&Record::Forget("billing".parse().unwrap())),
-        ] {
-            let text = refused.unwrap_err().to_string();
-            assert!(text.contains(&format!("{name} cannot be found any more")), "{text}");
-        }
+        let text = state.flusher().check().unwrap_err().to_string();
+        assert!(text.contains(&format!("{name} cannot be found any more")), "{text}");
     }
 }
 
@@ -657,7 +665,7 @@ fn a_directory_that_comes_back_is_written_to_again() {
     state.write(&grant_record("billing", 1)).unwrap();
     let elsewhere = world.parent.path().join("elsewhere");
     fs::rename(world.path(), &elsewhere).unwrap();
-    state.write(&grant_record("billing", 2)).unwrap_err();
+    state.flusher().check().unwrap_err();
     fs::rename(&elsewhere, world.path()).unwrap();
     state.flusher().check().unwrap();
     state.write(&grant_record("billing", 3)).unwrap();
@@ -772,7 +780,7 @@ fn it_remembers_what_the_core_says_that_it_does() {
             }
         }
     }
-    assert!(kinds.len() == 5 && kinds.values().all(|count| *count > 10), "{kinds:?}");
+    assert!(kinds.len() == 4 && kinds.values().all(|count| *count > 10), "{kinds:?}");
 }
 
 /// Such as the table of the boot before at the first grant, or the identity at each flush.

@@ -4,6 +4,9 @@ use std::fmt::Write;
 
 use super::*;
 
+/// One whose key has all rights.
+const R: &str = "10.0.1.3:5000";
+
 /// Each field on a line of its own, as `seal/bytes.rs` has them.
 const TEXT: &str = include_str!("golden.txt");
 
@@ -53,8 +56,17 @@ fn every_kind_of_datagram_has_these_bytes() {
         net.say(from, to, "text");
         net.settle();
     }
+    net.nodes.insert(at(R), seal(with_rights("contend,ask,resign"), 5));
+    net.say(R, A, "text");
+    net.settle();
     let name = |address: SocketAddr| {
-        let names = [(A, "member a"), (B, "member b"), (P, "process p"), (Q, "process q")];
+        let names = [
+            (A, "member a"),
+            (B, "member b"),
+            (P, "process p"),
+            (Q, "process q"),
+            (R, "process r"),
+        ];
         names.iter().find(|(known, _)| at(known) == address).unwrap().1
     };
     let shown: Vec<_> = net.sent.iter().map(|packet| show(packet, &name)).collect();

@@ -137,7 +137,7 @@ fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
     let mut net = candidate_and_members();
     net.say(P, A, "request");
     let hello = net.queue[0].clone();
-    let Keys::Application(keys) = application("billing") else { panic!() };
+    let Held::Application(keys) = application("billing").held().clone() else { panic!() };
     let (thief, victim) = (seal(application("billing"), 66), net.nodes[&at(P)].own.public);
     let leaked = keys[0].secret().clone();
     let secrets = [

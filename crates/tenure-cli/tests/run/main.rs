@@ -1,9 +1,11 @@
-//! `tenure run` that is asked to end while it gives its leadership up.
+//! One grantor and its candidates: `tenure run` that is asked to end while it gives its leadership
+//! up, and what a service manager is told.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
+mod service_manager;
+
 use std::fs::{self, File};
-use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -12,10 +14,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tenure::clock;
-use tenure_testkit::processes::{Hanging, wait};
+use tenure_testkit::processes::{Hanging, Members, wait};
 
-/// How often another port is tried.
-const ATTEMPTS: u32 = 100;
 const POLL: Duration = Duration::from_millis(20);
 
 /// What the candidates run: it notes that it runs and that it was asked to end, and ends when it
@@ -34,30 +34,21 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
+        Self::with_lease("60s", "20s")
+    }
+
+    fn with_lease(lease: &str, grace: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut stage = Self { directory, processes: Vec::new() };
         let state = stage.path("state");
-        for _ in 0..ATTEMPTS {
-            // The port may be taken by somebody before the node has it.
-            let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-            let members = format!("cluster = \"t\"\nelection = \"e\"\nmembers = \"n={port}\"\n");
-            let times = "lease = \"60s\"\ngrace = \"20s\"\n";
-            fs::write(stage.path("tenure.toml"), members + times).unwrap();
-            let args = ["node", "--name", "n", "--new", "--state", state.to_str().unwrap()];
-            let node = stage.start("n", &args, &[]);
-            let log = stage.path("n.log");
-            let serves = || fs::read_to_string(&log).unwrap().contains("granting leases");
-            let mut refused = false;
-            eventually("the node serves or cannot", || {
-                refused = stage.processes[node].try_wait().unwrap().is_some();
-                refused || serves()
-            });
-            if !refused {
-                return stage;
-            }
-            let _ = fs::remove_dir_all(&state);
-        }
-        panic!("no port can be had");
+        let members = Members::new(["n"]);
+        let members = format!("cluster = \"t\"\nelection = \"e\"\nmembers = \"{members}\"\n");
+        let times = format!("lease = \"{lease}\"\ngrace = \"{grace}\"\n");
+        fs::write(stage.path("tenure.toml"), members + &times).unwrap();
+        let args = ["node", "--name", "n", "--new", "--state", state.to_str().unwrap()];
+        stage.start("n", &args, &[]);
+        eventually("the node serves", || stage.log("n").contains("granting leases"));
+        stage
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -105,11 +96,15 @@ impl Stage {
 
     /// Sends SIGTERM, and lets all commands end when that has surely arrived.
     fn end(&mut self, nth: usize) -> ExitStatus {
-        let child = &mut self.processes[nth];
-        kill_process(Pid::from_child(child), Signal::TERM).unwrap();
+        self.asked_to_end(nth);
         thread::sleep(POLL * 10);
         File::create(self.directory.path().join("go")).unwrap();
-        wait::ended("it ends when it is asked to", child)
+        wait::ended("it ends when it is asked to", &mut self.processes[nth])
+    }
+
+    /// Sends SIGTERM.
+    fn asked_to_end(&self, nth: usize) {
+        kill_process(Pid::from_child(&self.processes[nth]), Signal::TERM).unwrap();
     }
 
     fn log(&self, name: &str) -> String {
@@ -144,16 +139,25 @@ impl Drop for Stage {
 /// Waits until a launcher is at `execve`: it has taken over standard input. One that is stopped
 /// earlier is not said to have hung.
 fn at_execve(hanging: &Hanging) {
+    launcher(hanging);
+}
+
+/// Where in /proc it is then.
+fn launcher(hanging: &Hanging) -> PathBuf {
     let command = hanging.command().into_string().unwrap();
+    let mut found = None;
     eventually("CMD is at execve", || {
-        fs::read_dir("/proc").unwrap().flatten().any(|entry| {
-            let line = fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
-            let stdin = fs::read_link(entry.path().join("fd/0"));
+        let mut processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        found = processes.find(|process| {
+            let line = fs::read_to_string(process.join("cmdline")).unwrap_or_default();
+            let stdin = fs::read_link(process.join("fd/0"));
             line.contains("__launch")
                 && line.contains(&command)
                 && stdin.is_ok_and(|stdin| stdin == Path::new("/dev/null"))
-        })
+        });
+        found.is_some()
     });
+    found.unwrap()
 }
 
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
@@ -210,7 +214,7 @@ fn a_command_whose_execve_hangs_keeps_every_signal_heard() {
     // It campaigns again, wins, and starts CMD once more.
     eventually("it leads again", || stage.log("ann").matches("ann leads e").count() == 2);
     at_execve(&hanging);
-    kill_process(Pid::from_child(&stage.processes[ann]), Signal::TERM).unwrap();
+    stage.asked_to_end(ann);
     let status = wait::ended("it ends when it is asked to", &mut stage.processes[ann]);
     let log = stage.log("ann");
     assert_eq!(status.code(), Some(128 + 15), "{log}");
@@ -219,16 +223,29 @@ fn a_command_whose_execve_hangs_keeps_every_signal_heard() {
     assert!(!log.contains("CMD runs"), "{log}");
 }
 
+/// A slow guard says that the machine is busy, not that its limits are wrong.
+#[test]
+fn a_guard_that_does_nothing_for_a_short_lease_costs_that_lease() {
+    let hanging = Hanging::script();
+    let mut stage = Stage::with_lease("2s", "500ms");
+    let ann = stage.hanging("ann", &hanging);
+    let status = fs::read_to_string(launcher(&hanging).join("status")).unwrap();
+    let guard = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
+    let guard = Pid::from_raw(guard.trim().parse().unwrap()).unwrap();
+    kill_process(guard, Signal::STOP).unwrap();
+    eventually("it leads again", || stage.log("ann").matches("ann leads e").count() == 2);
+    let late = "the lease was almost over before CMD was started";
+    assert!(stage.log("ann").contains(late), "{}", stage.log("ann"));
+    stage.asked_to_end(ann);
+    let status = wait::ended("it ends when it is asked to", &mut stage.processes[ann]);
+    assert_eq!(status.code(), Some(128 + 15), "{}", stage.log("ann"));
+}
+
 /// Others lead instead.
 #[test]
 fn a_command_whose_execve_hangs_ends_with_the_lease() {
     let hanging = Hanging::script();
-    let mut stage = Stage::new();
-    let more = "lease = \"3s\"\ngrace = \"1s\"\n";
-    let settings = fs::read_to_string(stage.path("tenure.toml")).unwrap();
-    let settings =
-        settings.split("lease").next().unwrap().to_owned() + more + "lease-max = \"120s\"\n";
-    fs::write(stage.path("tenure.toml"), settings).unwrap();
+    let mut stage = Stage::with_lease("3s", "1s");
     let ann = stage.hanging("ann", &hanging);
     let status = wait::ended("it ends with the lease", &mut stage.processes[ann]);
     let log = stage.log("ann");

@@ -1,0 +1,170 @@
+//! `tenure node recover`: edits the state directory of a member that is stopped.
+
+use serde_json::json;
+use tenure::clock;
+use tenure::nerio::state::{Edited, Grantor, Recovery};
+use tenure_core::{Fence, NodeName};
+
+use crate::exit::Exit;
+use crate::failure::{self, Failure, shell_word};
+use crate::output;
+use crate::protocol::nerio::{CLUSTER_SETTINGS, unrecovered};
+use crate::settings::recover::RecoverSettings;
+use crate::settings::{Context, Spec, table};
+
+/// Edits it, and says what is lost, what holds since, and what is to be done elsewhere.
+pub(super) fn run(settings: &RecoverSettings, context: &Context) -> Result<Exit, Failure> {
+    let config = &settings.cluster.config;
+    if settings.all_lost() {
+        failure::warn(
+            "all members are named as lost: where all of them come back, starting them is enough, \
+             as they found the cluster by themselves; this is for where one never does",
+        );
+    }
+    let grantor = Grantor { cluster: config.cluster.clone(), node: settings.name.clone() };
+    let (is_lost, delta_max, floor) = (settings.is_lost(), config.delta_max, settings.floor);
+    let edited = Recovery { is_lost, delta_max, floor }.carry_out(&settings.state, &grantor);
+    let edited = edited.map_err(|error| unrecovered(&error, &context.origins))?;
+    if let Some(given) = settings.floor {
+        let now = clock::wall().as_nanos() / 1_000_000;
+        let low = low(given, now).filter(|_| edited.before.is_none());
+        low.or_else(|| high(given, now)).iter().for_each(|warning| failure::warn(warning));
+    }
+    let others: Vec<_> = config.names().into_iter().filter(|name| *name != settings.name).collect();
+    let others = others.iter().map(|other| (other, again(other, settings, &edited, context)));
+    output::print(&match context.json {
+        true => object(settings, &edited, others),
+        false => text(settings, &edited, others),
+    })?;
+    Ok(Exit::Done)
+}
+
+/// That a floor was given that a cluster may have been above from its first day on; `now` is in
+/// milliseconds since 1970.
+fn low(floor: Fence, now: u64) -> Option<String> {
+    const DAY: u64 = 86_400_000;
+    (floor.number().saturating_add(DAY) < now).then(|| {
+        format!(
+            "the fence floor {floor} is more than a day below this machine's clock, {now} \
+             milliseconds since 1970, where the fences of a cluster begin that was started without \
+             --new: if a higher fence may have been handed out, take that floor on all members, \
+             before any of them starts"
+        )
+    })
+}
+
+/// That a floor was given to which no clock comes in a lifetime.
+fn high(floor: Fence, now: u64) -> Option<String> {
+    const CENTURY: u64 = 3_155_760_000_000;
+    (floor.number() > now.saturating_add(CENTURY)).then(|| {
+        format!(
+            "the fence floor {floor} is far above this machine's clock, {now} milliseconds since \
+             1970: fences never go back, and {} is the highest that JSON has exact numbers for. If \
+             it is a slip, delete these directories before any member starts, and run this again \
+             with all of them in --lost, and a lower floor that is above all fences of before",
+            (1_u64 << 53) - 1
+        )
+    })
+}
+
+/// The command line for another member: with what stood on this one, and the same floor.
+fn again(
+    other: &NodeName,
+    settings: &RecoverSettings,
+    edited: &Edited,
+    context: &Context,
+) -> String {
+    let mut line = format!("tenure node recover --name {other} --state DIR");
+    let alike = |spec: &&&Spec| spec.name != table::LISTEN.spec.name;
+    for spec in [&table::CONFIG.spec].iter().chain(CLUSTER_SETTINGS).filter(alike) {
+        let Some(value) = context.origins.by_flag(spec.name) else { continue };
+        line += &match spec.is_switch() {
+            true => format!(" --{}", spec.name),
+            false => format!(" --{} {}", spec.name, shell_word(value)),
+        };
+    }
+    let (lost, floor) = (list(&settings.lost, ","), edited.floor);
+    line + &format!(" --lost {lost} --all-leaders-stopped --fence-floor {floor}")
+}
+
+fn list(names: &[NodeName], between: &str) -> String {
+    let names: Vec<_> = names.iter().map(NodeName::as_str).collect();
+    names.join(between)
+}
+
+fn object<'a>(
+    settings: &RecoverSettings,
+    edited: &Edited,
+    others: impl Iterator<Item = (&'a NodeName, String)>,
+) -> String {
+    let others = others.map(|(node, command)| json!({"node": node.as_str(), "command": command}));
+    let line = json!({
+        "node": settings.name.as_str(),
+        "cluster": settings.cluster.config.cluster.as_str(),
+        "state": settings.state.display().to_string(),
+        "lost": settings.lost.iter().map(NodeName::as_str).collect::<Vec<_>>(),
+        "memory": if edited.before.is_none() { "begun" } else { "kept" },
+        "fence_floor": edited.floor.number(),
+        "fences_before": edited.before.map(|before| before.number()),
+        "others": others.collect::<Vec<_>>(),
+    });
+    format!("{line}\n")
+}
+
+fn text<'a>(
+    settings: &RecoverSettings,
+    edited: &Edited,
+    others: impl Iterator<Item = (&'a NodeName, String)>,
+) -> String {
+    let (name, floor, lost) = (&settings.name, edited.floor, list(&settings.lost, ", "));
+    let state = settings.state.display();
+    let done = match edited.before {
+        None => format!(
+            "{name}: {state} holds a new memory; when {name} starts it waits for {:?} and a little \
+             more, the longest lease, and then grants with fences above {floor}",
+            settings.cluster.config.delta_max,
+        ),
+        Some(before) => format!(
+            "{name}: {state} keeps its memory; its fences go on above {floor}, and were at most \
+             {before}"
+        ),
+    };
+    let commands: String = others.map(|(_, command)| format!("  {command}\n")).collect();
+    let next = match commands.is_empty() {
+        true => format!("Now start {name} with the command line of always.\n"),
+        false => format!(
+            "Now do the same for each other member that is there, before you start any of them \
+             (DIR is its state directory):\n{commands}Then start them all with the command \
+             lines of always.\n"
+        ),
+    };
+    format!(
+        "{done}\n\
+         Lost with {lost}: whom they granted a lease, and which fences they handed out.\n\
+         One leader at a time, and fences that grow, are promised from now on if what you said is \
+         so: no leader and no process of {lost} from before is left, and none of them handed out a \
+         fence above {floor}. Nothing can check that.\n\
+         {next}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The other members are given the floor of the first one, some minutes later.
+    #[test]
+    fn a_floor_of_long_ago_is_warned_about() {
+        let now = 2_000_000_000_000;
+        for told in [1, 1_999_900_000_000] {
+            let warning = low(Fence::new(told), now).unwrap();
+            assert!(warning.starts_with(&format!("the fence floor {told} is more")), "{warning}");
+            assert!(warning.contains(", 2000000000000 milliseconds since 1970,"), "{warning}");
+        }
+        for fine in [1_999_920_000_000, 2_000_000_000_000, (1 << 53) - 1] {
+            assert_eq!(low(Fence::new(fine), now), None);
+        }
+        assert_eq!(high(Fence::new(2_000_000_000_000), now), None);
+        assert!(high(Fence::new(1 << 52), now).unwrap().contains(" 4503599627370496 is far above"));
+    }
+}

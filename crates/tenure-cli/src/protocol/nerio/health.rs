@@ -1,0 +1,102 @@
+//! How each member does, asked over the network: what `tenure node status` says on its machine, as
+//! far as members tell it to others.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure::nerio::lists::{self, Heard};
+use tenure::nerio::survey;
+use tenure::{ElectionName, Time, clock};
+use tenure_core::nerio::{Raising, State};
+
+use super::Cluster;
+use super::lists::{describe, no_quorum, no_socket};
+use super::participant::cure;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::protocol::Member;
+use crate::settings::Origins;
+
+/// What one member says of itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MemberHealth {
+    /// Who, and what it does.
+    pub member: Member,
+    /// The longest lease that it gives, or is going to.
+    pub longest: Option<Duration>,
+    /// What it gives until then, after it was raised.
+    pub raising: Option<Raising>,
+    /// Of how many elections that may be asked about it has granted the lease.
+    pub granted: Option<usize>,
+    /// What to do about it, where it cannot write or is not the one that it was.
+    pub fix: Option<String>,
+}
+
+/// All members, or the one that was asked about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Health {
+    /// In the order of their list.
+    pub members: Vec<MemberHealth>,
+    /// When the first of this was asked for: nothing is older.
+    pub asked: Time,
+    /// When all had answered.
+    pub at: Time,
+    /// Whether a quorum serves.
+    pub quorum: bool,
+    /// How the command ends where one that is needed does not do well.
+    pub failure: Option<Failure>,
+}
+
+/// Asks every member how it does. Takes two questions to each, and longer for one that is silent.
+pub(crate) async fn ask(cluster: &Cluster, origins: &Origins) -> Result<Health, Failure> {
+    let (from, asked) = (SocketAddr::new(cluster.listen.ip(), 0), clock::now());
+    let election = any_election(cluster)?;
+    let states = survey::ask(&cluster.config, cluster.key(), from, &election).await;
+    let mut states = states.map_err(|error| no_socket(from, &error, origins))?.states;
+    let seen = lists::elections(&cluster.config, cluster.key(), from).await;
+    let seen = seen.map_err(|error| no_socket(from, &error, origins))?;
+    let granted = |name: &tenure::NodeName| {
+        let votes = seen.elections.iter().flat_map(|election| &election.granted);
+        votes.filter(|vote| vote.member == *name).count()
+    };
+    let one = |(member, heard): &(tenure_core::nerio::Member, Heard)| {
+        let state = states.remove(&member.name).flatten();
+        let counted = matches!(heard, Heard::Said(_)).then(|| granted(&member.name));
+        health(member, heard.clone(), state.as_ref(), counted)
+    };
+    let members = seen.members.iter().map(one).collect();
+    let failure = (!seen.quorum).then(|| no_quorum(cluster, &seen.members, origins));
+    Ok(Health { members, asked, at: clock::now(), quorum: seen.quorum, failure })
+}
+
+fn health(
+    member: &tenure_core::nerio::Member,
+    heard: Heard,
+    state: Option<&State>,
+    granted: Option<usize>,
+) -> MemberHealth {
+    // A member of an older version says how it does, and has no lists.
+    let heard = match (heard, state) {
+        (Heard::ElseOnly | Heard::TooMany, Some(state)) => Heard::Said(state.service),
+        (heard, _) => heard,
+    };
+    MemberHealth {
+        member: describe(member, &heard),
+        longest: state.map(|state| state.delta_max),
+        raising: state.and_then(|state| state.raise.as_deref().copied()),
+        granted,
+        fix: state.and_then(|state| cure(&member.name, state.service)),
+    }
+}
+
+/// One that the key allows to ask about: whichever it is, a member says how it does.
+fn any_election(cluster: &Cluster) -> Result<ElectionName, Failure> {
+    let grant = cluster.key().and_then(|keys| keys.application());
+    let first = grant.and_then(|grant| grant.elections.as_str().split(',').next());
+    let name = match first.map(|first| first.trim_end_matches('*')) {
+        None | Some("") => "status",
+        Some(name) => name,
+    };
+    ElectionName::new(name)
+        .map_err(|error| Failure::new(Exit::Bug, format!("{name}: {error}"), "report it"))
+}

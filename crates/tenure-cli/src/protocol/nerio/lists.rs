@@ -1,0 +1,173 @@
+//! Elections and candidates, as the members of a cluster know them.
+
+use std::net::SocketAddr;
+
+use tenure::nerio::lists::{self, CandidateSeen, ElectionSeen, Heard, Leads};
+use tenure::{ElectionName, Time};
+use tenure_core::nerio::{self, MemberSet, Service};
+
+use super::Cluster;
+use super::participant::{in_words, one_word};
+use super::troubles::{disagree, fix, mismatch, of_keys};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::protocol::Member;
+use crate::protocol::lists::{Lead, ListedCandidate, ListedElection, Listing, Vote};
+use crate::settings::Origins;
+
+/// The elections that the key allows to ask about.
+pub(super) async fn elections(
+    cluster: &Cluster,
+    origins: &Origins,
+) -> Result<Listing<ListedElection>, Failure> {
+    let from = SocketAddr::new(cluster.listen.ip(), 0);
+    let seen = lists::elections(&cluster.config, cluster.key(), from).await;
+    let seen = seen.map_err(|error| no_socket(from, &error, origins))?;
+    let all = seen.elections.into_iter().map(election).collect();
+    let times = (seen.asked, seen.at);
+    Ok(listing(cluster, all, times, (&seen.members, seen.quorum), origins))
+}
+
+/// All who want `election`.
+pub(super) async fn candidates(
+    cluster: &Cluster,
+    election: &ElectionName,
+    origins: &Origins,
+) -> Result<Listing<ListedCandidate>, Failure> {
+    let from = SocketAddr::new(cluster.listen.ip(), 0);
+    let seen = lists::candidates(&cluster.config, cluster.key(), from, election).await;
+    let seen = seen.map_err(|error| no_socket(from, &error, origins))?;
+    let (leader, times) = (seen.leader.as_ref(), (seen.asked, seen.at));
+    let all = seen.candidates.into_iter().map(|one| candidate(one, leader)).collect();
+    Ok(listing(cluster, all, times, (&seen.members, seen.quorum), origins))
+}
+
+pub(super) fn no_socket(from: SocketAddr, error: &std::io::Error, origins: &Origins) -> Failure {
+    let what = format!("the members cannot be asked from {from}: {error}");
+    let fix = "give --listen with an address of this machine";
+    origins.explain(Failure::new(Exit::System, what, fix), &["listen"])
+}
+
+fn election(seen: ElectionSeen) -> ListedElection {
+    let vote = |vote: lists::Vote| Vote {
+        member: vote.member,
+        id: vote.holder.who.name,
+        fence: vote.holder.fence.map(tenure::Fence::number),
+        until: vote.until,
+    };
+    ListedElection {
+        election: seen.election,
+        leader: seen.leader.as_ref().map(lead),
+        votes: seen.granted.into_iter().map(vote).collect(),
+        waiting: seen.waiting,
+        asked: seen.asked,
+    }
+}
+
+fn lead(leads: &Leads) -> Lead {
+    Lead {
+        id: leads.who.name.clone(),
+        fence: leads.fence.number(),
+        until: leads.until,
+        leaving: leads.leaving,
+    }
+}
+
+fn candidate(seen: CandidateSeen, leader: Option<&Leads>) -> ListedCandidate {
+    let lead = leader.filter(|leader| leader.who == seen.who).map(lead);
+    ListedCandidate {
+        incarnation: seen.who.inc.to_string(),
+        id: seen.who.name,
+        lead,
+        priority: seen.priority,
+        granted: seen.granted,
+        ended: seen.ended,
+        waits_at: seen.waits_at,
+        waited: seen.waited,
+    }
+}
+
+/// Why what the members say is not enough.
+pub(super) fn no_quorum(
+    cluster: &Cluster,
+    heard: &[(nerio::Member, Heard)],
+    origins: &Origins,
+) -> Failure {
+    let missing = heard.iter().filter(|(_, heard)| !heard.counts());
+    let missing = missing.map(|(member, heard)| describe(member, heard));
+    let missing: Vec<_> = missing.map(|one| format!("{} {}", one.name, one.text)).collect();
+    too_few(cluster, heard, &missing, origins)
+}
+
+/// What was heard, and what is to be said of members that were not.
+fn listing<T>(
+    cluster: &Cluster,
+    all: Vec<T>,
+    (asked, at): (Time, Time),
+    (heard, quorum): (&[(nerio::Member, Heard)], bool),
+    origins: &Origins,
+) -> Listing<T> {
+    let members: Vec<_> = heard.iter().map(|(member, heard)| describe(member, heard)).collect();
+    let missing = heard.iter().zip(&members).filter(|((_, heard), _)| !heard.counts());
+    let missing: Vec<_> =
+        missing.map(|(_, member)| format!("{} {}", member.name, member.text)).collect();
+    let failure = (!quorum).then(|| too_few(cluster, heard, &missing, origins));
+    Listing { all, members, missing, asked, at, failure }
+}
+
+pub(super) fn describe(member: &nerio::Member, heard: &Heard) -> Member {
+    let name = member.name.clone();
+    let (state, text) = match heard {
+        Heard::Said(service) => (one_word(*service), in_words(&name, *service)),
+        Heard::Silent => ("silent", "does not answer".to_owned()),
+        Heard::ElseOnly => (
+            "no-lists",
+            "answers other questions and not this one: it runs an older version, or long \
+             datagrams are lost on the way"
+                .to_owned(),
+        ),
+        Heard::TooMany => ("too-many", "has more than is looked at".to_owned()),
+        Heard::Differs => ("differs", "runs with another configuration".to_owned()),
+        Heard::Unresolved(error) => {
+            ("unresolved", format!("is not found: {} does not resolve ({error})", member.address))
+        }
+    };
+    Member { name, address: member.address.to_string(), state, text }
+}
+
+/// Fewer than a quorum can say all that there is.
+fn too_few(
+    cluster: &Cluster,
+    heard: &[(nerio::Member, Heard)],
+    missing: &[String],
+    origins: &Origins,
+) -> Failure {
+    let is = |what: &Heard| heard.iter().any(|(_, heard)| heard == what);
+    let differing = heard.iter().filter(|(_, heard)| *heard == Heard::Differs);
+    let differing = differing.map(|(member, _)| member.name.clone()).collect();
+    if let Some(failure) = disagree(cluster, &differing, origins) {
+        return failure;
+    }
+    let what = format!("no quorum of nodes says all that there is: {}", missing.join("; "));
+    if is(&Heard::Differs) {
+        return mismatch(what, Exit::Unknown, origins);
+    }
+    let (mut lost, mut known) = (MemberSet::EMPTY, false);
+    for (nth, (_, heard)) in heard.iter().enumerate() {
+        match heard {
+            Heard::Said(Service::Recovering { known: by_it }) => {
+                (lost, known) = (lost.with(nth), known || *by_it);
+            }
+            Heard::Said(service) => known |= *service != Service::Starting,
+            _ => {}
+        }
+    }
+    let mut fix = match is(&Heard::ElseOnly) {
+        true => "upgrade those nodes, one after the other, or look at the way to them".to_owned(),
+        false => fix(&cluster.config, (lost, known), is(&Heard::Said(Service::Failing))),
+    };
+    if is(&Heard::Silent) {
+        fix += of_keys(cluster);
+    }
+    Failure::new(Exit::Unknown, what, fix)
+}

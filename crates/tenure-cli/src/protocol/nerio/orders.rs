@@ -1,0 +1,487 @@
+//! Ends a leadership from elsewhere: the members pass an order on to the leader, and are asked
+//! until the fence that the order names leads no more.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tenure::nerio::Notice;
+use tenure::nerio::lists::{self, AllCandidates, Leads};
+use tenure::nerio::orders::{self, Answered, GiveError, Order};
+use tenure::{NodeName, Time, clock};
+use tenure_core::nerio::{Member, Passed};
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+use super::Cluster;
+use super::lists::{no_quorum, no_socket};
+use crate::control::{Answer, Asked, Request};
+use crate::exit::Exit;
+use crate::failure::{self, Failure};
+use crate::protocol::orders::{Ended, Wish};
+use crate::settings::Origins;
+
+/// How often to look whether it has ended.
+const LOOK: Duration = Duration::from_millis(100);
+/// How often the order is given again: it or its answer may be lost.
+const AGAIN: Duration = Duration::from_secs(1);
+/// So many looks must name no leader before it is said that there is none.
+const LOOKS: u32 = 5;
+/// For so long the next leader is waited for where nobody said how long.
+const SOON: Duration = Duration::from_secs(1);
+/// How long after the time is over a look that was begun may go on: it says more than that the time
+/// is over. One that a name server keeps waiting takes longer.
+const LATE: Duration = Duration::from_millis(800);
+
+/// Has the leader of the election that is wished for step down.
+pub(super) async fn end(
+    cluster: &Cluster,
+    wish: &Wish,
+    origins: &Origins,
+) -> Result<Ended, Failure> {
+    let given = AtomicBool::new(false);
+    let ending = Ending { cluster, wish, origins, began: clock::now(), given };
+    let (leads, seen) = ending.in_time(ending.leader()).await?;
+    let (id, fence) = (leads.who.name.clone(), leads.fence.number());
+    if let Some(to) = &wish.to {
+        if *to == id {
+            let leader = Some((id.clone(), fence));
+            return Ok(Ended { id, fence, unchanged: true, held: None, leader });
+        }
+        ending.must_wait(to, &seen)?;
+    }
+    let seen = ending.in_time(ending.order(&leads)).await?;
+    let next = tokio::time::timeout(ending.left(), ending.next(&leads, seen)).await;
+    // That it has ended is known, whoever leads then.
+    let (held, leader) = next.unwrap_or(Ok((None, None)))?;
+    Ok(Ended { id, fence, unchanged: false, held, leader })
+}
+
+struct Ending<'a> {
+    cluster: &'a Cluster,
+    wish: &'a Wish,
+    origins: &'a Origins,
+    began: Time,
+    /// Whether members were told.
+    given: AtomicBool,
+}
+
+impl Ending<'_> {
+    fn from(&self) -> SocketAddr {
+        SocketAddr::new(self.cluster.listen.ip(), 0)
+    }
+
+    fn limit(&self) -> Duration {
+        self.wish.wait.unwrap_or(self.wish.timeout)
+    }
+
+    /// How long it may take yet at most.
+    fn left(&self) -> Duration {
+        self.began.after(self.limit() + LATE).since(clock::now())
+    }
+
+    /// What is asked, unless the time is over before it is answered.
+    async fn in_time<T>(
+        &self,
+        asked: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        match tokio::time::timeout(self.left(), asked).await {
+            Ok(answer) => answer,
+            Err(_) => Err(self.hangs()),
+        }
+    }
+
+    /// Members are silent for half a second at most: it is a name that takes longer.
+    fn hangs(&self) -> Failure {
+        let (limit, election) = (self.limit(), &self.wish.election);
+        let members = self.cluster.config.members.iter();
+        let named = members.filter_map(|member| member.address.name());
+        let hosts = match named.collect::<Vec<_>>()[..] {
+            [] => String::new(),
+            ref hosts => format!(" (members are at {})", hosts.join(", ")),
+        };
+        let order = match self.given.load(Ordering::Relaxed) {
+            true => "the order was given, and may still be obeyed while that leadership lasts",
+            false => "no order was given",
+        };
+        let what = format!(
+            "not all members could be asked about {election} within {limit:?}: a look-up of a name \
+             takes longer{hosts}; {order}"
+        );
+        let fix = "see to the name server, give those members an address, or give more time: a \
+                   look-up that is not answered takes 5 s";
+        Failure::new(self.late(), what, fix)
+    }
+
+    /// How it ends when the time is over.
+    const fn late(&self) -> Exit {
+        if self.wish.wait.is_some() { Exit::Unknown } else { Exit::Unreachable }
+    }
+
+    async fn look(&self) -> Result<AllCandidates, Failure> {
+        let Self { cluster, wish, origins, .. } = self;
+        let seen =
+            lists::candidates(&cluster.config, cluster.key(), self.from(), &wish.election).await;
+        seen.map_err(|error| no_socket(self.from(), &error, origins))
+    }
+
+    /// Who leads with which fence, as a quorum says.
+    async fn leader(&self) -> Result<(Leads, AllCandidates), Failure> {
+        let mut looks = 1;
+        loop {
+            let seen = self.look().await?;
+            if !seen.quorum {
+                return Err(no_quorum(self.cluster, &seen.members, self.origins));
+            }
+            match &seen.leader {
+                Some(leads) if leads.leaving.is_none() => return Ok((leads.clone(), seen)),
+                Some(leads) => return Err(self.leaving(leads, seen.at)),
+                None if looks >= LOOKS => return Err(self.nobody(&seen)),
+                None => looks += 1,
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    fn leaving(&self, leads: &Leads, at: Time) -> Failure {
+        let left = leads.leaving.map(|leaving| leaving.since(at)).unwrap_or_default();
+        let (id, election) = (&leads.who.name, &self.wish.election);
+        let what = format!(
+            "nobody leads {election} now: {id} has stepped down, and promised that nobody else \
+             leads for {left:.1?} more"
+        );
+        Failure::new(Exit::Refused, what, "wait until then; tenure leader says who leads")
+    }
+
+    fn nobody(&self, seen: &AllCandidates) -> Failure {
+        let election = &self.wish.election;
+        let by = |one: &lists::CandidateSeen| [&one.granted[..], &one.ended].concat();
+        let granted = seen.candidates.iter().filter(|one| !by(one).is_empty());
+        let granted: Vec<_> = granted
+            .map(|one| format!("granted to {} by {}", one.who.name, names(&by(one))))
+            .collect();
+        let (what, exit) = match &granted[..] {
+            [] => (format!("nobody leads {election}: {}", waiting(seen)), Exit::Vacant),
+            granted => {
+                let granted = granted.join(", ");
+                (format!("no quorum names a leader of {election}: {granted}"), Exit::Unknown)
+            }
+        };
+        Failure::new(exit, what, "try again when tenure leader names one")
+    }
+
+    /// A leader that resigned for one that is not there would be followed by anybody.
+    fn must_wait(&self, to: &NodeName, seen: &AllCandidates) -> Result<(), Failure> {
+        let waits = |one: &&lists::CandidateSeen| one.who.name == *to && !one.waits_at.is_empty();
+        if seen.candidates.iter().any(|one| waits(&one)) {
+            return Ok(());
+        }
+        let what = format!(
+            "{to} does not wait for {} at any member that answers: {}",
+            self.wish.election,
+            waiting(seen)
+        );
+        let fix = "give the --id of one that waits, as tenure candidates names them, or start it";
+        Err(self.origins.explain(Failure::new(Exit::Refused, what, fix), &["to"]))
+    }
+
+    /// Gives the order, again and again, until that leadership has ended.
+    async fn order(&self, leads: &Leads) -> Result<AllCandidates, Failure> {
+        let Self { cluster, wish, .. } = self;
+        let order = Order::new(wish.election.clone(), leads.fence, wish.to.clone());
+        let order = order.map_err(|error| {
+            Failure::new(Exit::System, error.to_string(), "look at the limits of this process")
+        })?;
+        let limit = self.limit();
+        let (mut given, mut again) = (Vec::<(Member, Answered)>::new(), clock::now());
+        let is_on = |said: &Answered| *said == Answered::Did(Passed::On);
+        loop {
+            if clock::now() >= again {
+                again = clock::now().after(AGAIN);
+                self.given.store(true, Ordering::Relaxed);
+                let said = orders::give(&cluster.config, cluster.key(), self.from(), &order).await;
+                let mut said = said.map_err(|error| self.not_given(error))?;
+                // What was passed on once may be obeyed, whatever that member says now.
+                for (member, answer) in &mut said {
+                    let before = given.iter().find(|(other, _)| other.name == member.name);
+                    if before.is_some_and(|(_, before)| is_on(before)) {
+                        *answer = Answered::Did(Passed::On);
+                    }
+                }
+                given = said;
+                is_passed_on(&given)?;
+            }
+            let seen = self.look().await?;
+            if seen.quorum && has_ended(leads, &seen) {
+                return Ok(seen);
+            }
+            if clock::now().since(self.began) >= limit {
+                return Err(match seen.quorum {
+                    true => self.not_obeyed(leads, &given, limit),
+                    false => no_quorum(cluster, &seen.members, self.origins),
+                });
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    fn not_given(&self, error: GiveError) -> Failure {
+        match error {
+            GiveError::Io(error) => no_socket(self.from(), &error, self.origins),
+            GiveError::Refused(why) => Failure::new(Exit::Refused, why.to_string(), UNSEALED),
+        }
+    }
+
+    fn not_obeyed(&self, leads: &Leads, given: &[(Member, Answered)], limit: Duration) -> Failure {
+        let (id, fence, election) = (&leads.who.name, leads.fence, &self.wish.election);
+        let passed = given.iter().filter(|(_, said)| *said == Answered::Did(Passed::On));
+        let passed: Vec<_> = passed.map(|(member, _)| member.name.clone()).collect();
+        let passed = match &passed[..] {
+            [] => "no member passed the order on".to_owned(),
+            passed => format!("{} passed the order on", names(passed)),
+        };
+        let what = format!(
+            "{id} still leads {election} with fence {fence} {limit:?} after it was told to step \
+             down: {passed}"
+        );
+        let fix = "look at its log, and whether it is stopped: CMD may need long to end, or it \
+                   runs an older version, or is no tenure run and obeys nobody; it may still obey \
+                   while that leadership lasts";
+        Failure::new(self.late(), what, fix)
+    }
+
+    /// Who leads then, as far as that is waited for; or how long a promise keeps others from it.
+    async fn next(
+        &self,
+        before: &Leads,
+        mut seen: AllCandidates,
+    ) -> Result<(Option<Duration>, Option<(NodeName, u64)>), Failure> {
+        let until = match self.wish.wait {
+            Some(wait) => self.began.after(wait),
+            None => clock::now().after(SOON),
+        };
+        loop {
+            let leader = seen.leader.as_ref();
+            if let Some(leads) = leader.filter(|leads| leads.fence > before.fence) {
+                return Ok((None, Some((leads.who.name.clone(), leads.fence.number()))));
+            }
+            let leaving = leader.and_then(|leads| leads.leaving);
+            if let Some(leaving) = leaving.filter(|_| self.wish.wait.is_none()) {
+                return Ok((Some(leaving.since(seen.at)), None));
+            }
+            if clock::now() >= until {
+                return Ok((None, None));
+            }
+            tokio::time::sleep(LOOK).await;
+            seen = self.look().await?;
+        }
+    }
+}
+
+/// What to do where nobody could be believed.
+pub(super) const UNSEALED: &str =
+    "give the cluster keys (tenure keys new), or run this on the leader's machine without --remote";
+
+/// Whether anybody may still pass it on.
+fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
+    let who = |what: Answered| -> Vec<NodeName> {
+        let those = given.iter().filter(|(_, said)| *said == what);
+        those.map(|(member, _)| member.name.clone()).collect()
+    };
+    let may = |said: &Answered| matches!(said, Answered::Did(Passed::On | Passed::NotHeld));
+    if given.iter().any(|(_, said)| may(said)) {
+        return Ok(());
+    }
+    let (unsealed, old) = (who(Answered::Did(Passed::Unsealed)), who(Answered::ElseOnly));
+    match (&unsealed[..], &old[..]) {
+        ([], []) => Ok(()),
+        ([], old) => {
+            let what = format!(
+                "no member passes orders on: other questions are answered by {}, and this one is \
+                 not, as by an older version, or where long datagrams are lost on the way",
+                names(old)
+            );
+            let fix = "upgrade the nodes, one after the other; or run this on the machine of \
+                       the leader without --remote";
+            Err(Failure::new(Exit::Refused, what, fix))
+        }
+        (unsealed, _) => {
+            let what = format!(
+                "orders from here are not passed on by {}, as the cluster has no keys: without \
+                 them they are obeyed only where all is on loopback",
+                names(unsealed)
+            );
+            Err(Failure::new(Exit::Refused, what, UNSEALED))
+        }
+    }
+}
+
+/// Whether a leadership is over, as a quorum says: another one leads with a higher fence, or the
+/// one that led has said that it does not, or none of a quorum has granted it a lease that lasts.
+/// One of them would have, as any two quorums meet.
+fn has_ended(before: &Leads, seen: &AllCandidates) -> bool {
+    match &seen.leader {
+        Some(leads) if leads.fence == before.fence => leads.leaving.is_some(),
+        Some(leads) if leads.fence > before.fence => true,
+        _ => {
+            // A word that was old when the last member answered may have been renewed since.
+            let holds = |one: &lists::CandidateSeen| {
+                one.who == before.who && !(one.granted.is_empty() && one.ended.is_empty())
+            };
+            !seen.candidates.iter().any(holds)
+        }
+    }
+}
+
+/// Who waits, in words.
+fn waiting(seen: &AllCandidates) -> String {
+    let waits = seen.candidates.iter().filter(|one| !one.waits_at.is_empty());
+    let waits: Vec<_> = waits.map(|one| one.who.name.clone()).collect();
+    match &waits[..] {
+        [] => "nobody waits".to_owned(),
+        [one] => format!("{one} waits"),
+        more => format!("{} wait", names(more)),
+    }
+}
+
+fn names(names: &[NodeName]) -> String {
+    names.iter().map(NodeName::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// Hands orders for `election` in as if they had come by the control socket, for as long as it is
+/// polled. Who gave them looks who leads, and hears of no answer: one that is not obeyed is warned
+/// of here.
+pub(super) async fn hand_in(
+    mut notices: broadcast::Receiver<Notice>,
+    election: tenure::ElectionName,
+    asked: mpsc::Sender<Asked>,
+) {
+    loop {
+        let notice = match notices.recv().await {
+            Ok(notice) => notice,
+            // The same order is not handed in again: whoever gave it gives another one.
+            Err(broadcast::error::RecvError::Lagged(_)) => continue,
+            Err(broadcast::error::RecvError::Closed) => return,
+        };
+        let Notice::Ordered { election: of, fence, next, .. } = &notice else { continue };
+        if *of != election {
+            continue;
+        }
+        failure::warn(&notice.to_string());
+        let request = match next {
+            Some(next) => Request::Transfer { to: next.to_string(), wait_ms: None },
+            None => Request::Resign,
+        };
+        let (reply, answer) = oneshot::channel();
+        let only = Some(fence.number());
+        // It takes as long as CMD does to end.
+        tokio::task::spawn_local(async move {
+            let warning = not_obeyed(&notice, answer.await.ok());
+            warning.iter().for_each(|warning| failure::warn(warning));
+        });
+        if asked.send(Asked { request, only, reply }).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// That an order was not obeyed, and why; `None` if it was.
+fn not_obeyed(order: &Notice, answer: Option<Answer>) -> Option<String> {
+    let why = match answer {
+        Some(Answer::Done(_)) => return None,
+        Some(Answer::Refused { what, fix }) => format!("{what}: {fix}"),
+        None => "this process is ending, or its CMD was already".to_owned(),
+    };
+    Some(format!("not obeyed: {order}: {why}. Whoever gave it may give it again"))
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure::Fence;
+    use tenure_core::nerio::{Inc, Who};
+
+    use super::*;
+
+    fn who(name: &str, inc: u128) -> Who {
+        Who { name: name.parse().unwrap(), inc: Inc(inc) }
+    }
+
+    fn leads(inc: u128, fence: u64, leaving: bool) -> Leads {
+        let (until, leaving) = (Time::MAX, leaving.then_some(Time::MAX));
+        Leads { who: who("web", inc), fence: Fence::new(fence), until, leaving }
+    }
+
+    fn seen(leader: Option<Leads>, granted: &[(Who, &str)]) -> AllCandidates {
+        let one = |(who, member): &(Who, &str)| lists::CandidateSeen {
+            who: who.clone(),
+            priority: 100,
+            granted: vec![member.parse().unwrap()],
+            ended: Vec::new(),
+            waits_at: Vec::new(),
+            waited: None,
+        };
+        let candidates = granted.iter().map(one).collect();
+        let (asked, at, members) = (Time::ZERO, Time::ZERO, Vec::new());
+        AllCandidates { members, leader, candidates, asked, at, quorum: true }
+    }
+
+    #[test]
+    fn an_order_that_is_not_obeyed_is_told_with_who_gave_it_and_why() {
+        let order = Notice::Ordered {
+            election: "billing".parse().unwrap(),
+            fence: Fence::new(7),
+            next: Some("two".parse().unwrap()),
+            by: "a".parse().unwrap(),
+            from: ([10, 0, 0, 9], 4_000).into(),
+        };
+        assert_eq!(not_obeyed(&order, Some(Answer::Done(serde_json::Value::Null))), None);
+        let (what, fix) = ("two does not wait for billing".into(), "start it".into());
+        let told = not_obeyed(&order, Some(Answer::Refused { what, fix })).unwrap();
+        let expected = "not obeyed: billing: an order from 10.0.0.9:4000, passed on by a, to hand \
+                        the leadership with fence 7 over to two: two does not wait for billing: \
+                        start it. ";
+        assert!(told.starts_with(expected), "{told}");
+        assert!(not_obeyed(&order, None).unwrap().contains(": this process is ending, "));
+    }
+
+    /// That no quorum names a leader says nothing: one of those that did not answer may be of the
+    /// leader's quorum.
+    #[test]
+    fn a_leadership_has_ended_when_no_member_of_a_quorum_grants_it() {
+        let before = leads(1, 7, false);
+        let ended = |leader, granted: &[(Who, &str)]| has_ended(&before, &seen(leader, granted));
+        assert!(!ended(Some(before.clone()), &[(who("web", 1), "a")]));
+        assert!(!ended(None, &[(who("web", 1), "a"), (who("other", 2), "b")]));
+        assert!(ended(None, &[(who("other", 2), "b")]));
+        assert!(ended(None, &[(who("web", 3), "b")]), "another start of the same name");
+        assert!(ended(Some(leads(1, 7, true)), &[(who("web", 1), "a")]), "it has said so");
+        assert!(ended(Some(leads(1, 8, false)), &[(who("web", 1), "a")]), "it leads anew");
+        assert!(!ended(Some(leads(1, 6, false)), &[(who("web", 1), "a")]), "an older word");
+    }
+    /// One that knows no orders, or may not believe them, never passes one on; one that is silent
+    /// may yet.
+    #[test]
+    fn that_nobody_passes_an_order_on_is_said_at_once() {
+        let all = |answers: [Answered; 3]| {
+            let at = SocketAddr::from(([127, 0, 0, 1], 7101));
+            let member = |name: &str| Member::at(name.parse().unwrap(), at);
+            let given: Vec<_> = ["a", "b", "c"].map(member).into_iter().zip(answers).collect();
+            is_passed_on(&given).map_err(|failure| (failure.exit, failure.what))
+        };
+        let (on, held) = (Answered::Did(Passed::On), Answered::Did(Passed::NotHeld));
+        let unsealed = Answered::Did(Passed::Unsealed);
+        assert_eq!(all([on, Answered::ElseOnly, Answered::Silent]), Ok(()));
+        assert_eq!(all([held, unsealed, Answered::ElseOnly]), Ok(()));
+        assert_eq!(all([Answered::Silent; 3]), Ok(()));
+        let (exit, what) =
+            all([Answered::ElseOnly, Answered::Silent, Answered::ElseOnly]).unwrap_err();
+        assert!(
+            exit == Exit::Refused && what.contains("answered by a, c, and this one is not"),
+            "{what}"
+        );
+        let (exit, what) = all([unsealed, Answered::Silent, Answered::ElseOnly]).unwrap_err();
+        assert!(
+            exit == Exit::Refused && what.contains("not passed on by a, as the cluster"),
+            "{what}"
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! `tenure resign` and `tenure transfer`: of a runner here, or over the network.
+
+use tenure_core::{ElectionName, NodeName};
+
+use super::ask::{TellSettings, TransferSettings, supported};
+use super::{Layers, Origin, table};
+use crate::failure::Failure;
+use crate::protocol::orders::Wish;
+use crate::protocol::{Backend, Purpose};
+
+/// Whom `tenure resign` was asked to tell, checked.
+#[derive(Debug)]
+pub enum ResignSettings {
+    /// A runner on this machine.
+    Here(TellSettings),
+    /// Whoever leads, wherever it is.
+    Elsewhere(OrderSettings),
+}
+
+/// The same of `tenure transfer`.
+#[derive(Debug)]
+pub enum HandOverSettings {
+    /// A runner on this machine.
+    Here(TransferSettings),
+    /// Whoever leads, wherever it is.
+    Elsewhere(OrderSettings),
+}
+
+/// An order over the network, checked.
+#[derive(Debug)]
+pub struct OrderSettings {
+    /// Who passes it on.
+    pub backend: Box<dyn Backend>,
+    /// What is to end.
+    pub wish: Wish,
+}
+
+impl ResignSettings {
+    /// Reads and checks them.
+    pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
+        if !is_elsewhere(layers)? {
+            return TellSettings::read(layers).map(Self::Here);
+        }
+        let election = layers.required(&table::ELECTION)?;
+        OrderSettings::read(layers, election, None).map(Self::Elsewhere)
+    }
+}
+
+impl HandOverSettings {
+    /// Reads and checks them.
+    pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
+        if !is_elsewhere(layers)? {
+            return TransferSettings::read(layers).map(Self::Here);
+        }
+        let to = layers.required(&table::TO)?;
+        let election = layers.required(&table::ELECTION)?;
+        OrderSettings::read(layers, election, Some(to)).map(Self::Elsewhere)
+    }
+}
+
+/// Whether the members are to be told, and not a socket of this machine.
+fn is_elsewhere(layers: &mut Layers<'_>) -> Result<bool, Failure> {
+    let timeout = layers.optional(&table::TIMEOUT)?.is_some();
+    match layers.required(&table::REMOTE)? {
+        false if timeout => {
+            let what = "--timeout is for orders over the network, and --remote is not given";
+            let fix = "give --remote, or leave it out: a runner of this machine has 90 s";
+            Err(layers.origins.explain(Failure::usage(what, fix), &[table::TIMEOUT.spec.name]))
+        }
+        remote => Ok(remote),
+    }
+}
+
+/// Refuses a socket of this machine beside `--remote`.
+pub(super) fn no_control(layers: &Layers<'_>) -> Result<(), Failure> {
+    if !layers.flags().contains_id(table::CONTROL.spec.name) {
+        return Ok(());
+    }
+    let what = "--control names a socket of this machine, and --remote asks the members";
+    let origin = Origin::Flag("--control".into());
+    Err(Failure::usage(what, "leave one of them out").origin(origin))
+}
+
+impl OrderSettings {
+    fn read(
+        layers: &mut Layers<'_>,
+        election: ElectionName,
+        to: Option<NodeName>,
+    ) -> Result<Self, Failure> {
+        no_control(layers)?;
+        let protocol = layers.protocol()?;
+        let fix = "run it on the machine of the leader, without --remote";
+        supported(layers, "--remote", protocol, protocol.can().orders, fix)?;
+        let backend = protocol.backend(layers, Purpose::Order(&election))?;
+        let timeout = layers.required(&table::TIMEOUT)?;
+        let wait = if to.is_some() { layers.optional(&table::WAIT)? } else { None };
+        Ok(Self { backend, wish: Wish { election, to, wait, timeout } })
+    }
+}

@@ -1,0 +1,112 @@
+//! `tenure node recover`: what an operator must say, and what is checked of it before the directory
+//! is looked at.
+
+use std::path::PathBuf;
+
+use tenure_core::nerio::MemberSet;
+use tenure_core::{Fence, NodeName};
+
+use super::{Layers, table};
+use crate::failure::Failure;
+use crate::protocol::nerio::Cluster;
+
+/// What `tenure node recover` was asked to do, checked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RecoverSettings {
+    /// The cluster of the member.
+    pub cluster: Cluster,
+    /// Which member it is.
+    pub name: NodeName,
+    /// Its state directory.
+    pub state: PathBuf,
+    /// The members whose directories are lost, in the order of the list of members.
+    pub lost: Vec<NodeName>,
+    /// What fences begin above, if the operator says it.
+    pub floor: Option<Fence>,
+}
+
+impl RecoverSettings {
+    /// Reads and checks them.
+    pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
+        let name = layers.required(&table::NAME)?;
+        let state = layers.required(&table::STATE)?;
+        let cluster = Cluster::read(layers, Some(&name))?;
+        let given = layers.required(&table::LOST)?;
+        let lost = positions(&given, &cluster, layers)?;
+        if !cluster.config.quorums.is_quorum(lost) {
+            return Err(too_few(lost, &cluster, layers));
+        }
+        if !layers.required(&table::ALL_LEADERS_STOPPED)? {
+            return Err(unsaid(layers));
+        }
+        let floor = layers.optional(&table::FENCE_FLOOR)?;
+        let lost = lost.iter().map(|nth| cluster.config.members[nth].name.clone()).collect();
+        Ok(Self { cluster, name, state, lost, floor })
+    }
+
+    /// Whether the directory of this member is one of the lost.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.lost.contains(&self.name)
+    }
+
+    /// Whether nobody is left who remembers.
+    #[must_use]
+    pub fn all_lost(&self) -> bool {
+        self.lost.len() == self.cluster.config.members.len()
+    }
+}
+
+/// Which members these are.
+fn positions(
+    names: &[NodeName],
+    cluster: &Cluster,
+    layers: &Layers<'_>,
+) -> Result<MemberSet, Failure> {
+    let config = &cluster.config;
+    let position = |name: &NodeName| {
+        config.position(name).ok_or_else(|| {
+            let members: Vec<_> = config.names().iter().map(ToString::to_string).collect();
+            let what =
+                format!("{name} is not in the members list, which has {}", members.join(", "));
+            let fix = "name the members whose state directories are lost, as the list has them";
+            layers.origins.explain(Failure::usage(what, fix), &["lost", "members"])
+        })
+    };
+    names.iter().map(position).collect()
+}
+
+/// The others make up for what these have lost.
+fn too_few(lost: MemberSet, cluster: &Cluster, layers: &Layers<'_>) -> Failure {
+    let config = &cluster.config;
+    let list = |set: MemberSet| {
+        let names: Vec<_> = set.iter().map(|nth| config.members[nth].name.as_str()).collect();
+        names.join(", ")
+    };
+    let rest = config.quorums.everyone().minus(lost);
+    let what = format!(
+        "nothing is to be recovered: no quorum goes without one of {}, so that {} can learn from \
+         them what was lost",
+        list(rest),
+        list(lost),
+    );
+    let fix = format!(
+        "start {} with the same command line as always, and see that {} run; or name all that are \
+         lost, with those that never come back",
+        list(lost),
+        list(rest),
+    );
+    layers.origins.explain(Failure::usage(what, fix), &["lost", "members", "quorums"])
+}
+
+/// What cannot be known was not said.
+fn unsaid(layers: &Layers<'_>) -> Failure {
+    let mut failure = layers.missing(&table::ALL_LEADERS_STOPPED.spec);
+    let what = "--all-leaders-stopped is required and not given: it is your word that every tenure \
+                run and every node of this cluster is stopped, those that are only cut off as \
+                well. A leader that lives on, by old processes of the lost members, would lead \
+                beside the next one";
+    let fix = "stop them all, and look on each machine; then give --all-leaders-stopped";
+    (failure.what, failure.fix) = (what.to_owned(), fix.to_owned());
+    failure
+}

@@ -1,0 +1,51 @@
+//! How nodes do, asked of them from elsewhere.
+
+use serde_json::Value;
+
+use crate::fleet::{Fleet, NODES};
+use crate::until;
+
+fn ask(fleet: &Fleet, key: &str, more: &[&str]) -> (Option<i32>, Value, String) {
+    let members = fleet.members();
+    let asked = ["node", "status", "--remote", "--members", &members, "--lease", "3s", "--json"];
+    let answer = fleet.tenure(&[&asked[..], &["--key-file", key], more].concat());
+    let told = serde_json::from_slice(&answer.stdout).unwrap_or(Value::Null);
+    (answer.status.code(), told, String::from_utf8(answer.stderr).unwrap())
+}
+
+#[test]
+fn nodes_say_from_elsewhere_how_they_do_and_who_is_silent_is_told() {
+    let mut fleet = Fleet::new();
+    let key = fleet.key("prod.key");
+    NODES.iter().for_each(|node| fleet.start_node(node, &key));
+    let billing = fleet.issue(&key, "billing.key");
+    let watcher = fleet.issue_with(&key, "watcher", "ask", "watcher.key");
+    fleet.start_runner("web", &billing);
+    for key in [&key, &billing, &watcher] {
+        until("all have granted the election", || {
+            let (_, told, _) = ask(&fleet, key, &[]);
+            let members = told["members"].as_array().cloned().unwrap_or_default();
+            members.len() == 3 && members.iter().all(|one| one["granted"] == 1)
+        });
+        let (code, told, errors) = ask(&fleet, key, &[]);
+        assert_eq!((code, &told["quorum"]), (Some(0), &true.into()), "{errors}");
+        for (nth, name) in NODES.iter().enumerate() {
+            let member = &told["members"][nth];
+            assert_eq!((&member["name"], &member["state"]), (&(*name).into(), &"serving".into()));
+            assert_eq!(member["lease_max_ms"], 6_000, "twice the lease: {member}");
+        }
+        assert!(told["age_ms"].is_u64(), "{told}");
+    }
+    fleet.stop("c");
+    let (code, told, _) = ask(&fleet, &key, &[]);
+    assert_eq!((code, &told["members"][2]["state"]), (Some(0), &"silent".into()), "{told}");
+    assert!(told["members"][2]["lease_max_ms"].is_null());
+    let (code, told, errors) = ask(&fleet, &key, &["--name", "c"]);
+    assert_eq!((code, told["members"].as_array().map(Vec::len)), (Some(69), Some(1)), "{errors}");
+    assert!(errors.contains("c at ") && errors.contains("does not answer"), "{errors}");
+    assert_eq!(ask(&fleet, &key, &["--name", "a"]).0, Some(0), "a does well");
+    fleet.stop("b");
+    let (code, told, errors) = ask(&fleet, &key, &[]);
+    assert_eq!((code, &told["quorum"]), (Some(4), &false.into()), "{told}");
+    assert!(errors.contains("b does not answer; c does not answer"), "{errors}");
+}

@@ -1,0 +1,177 @@
+//! Which elections there are, and who wants them, asked with keys and of members of all ages.
+
+use std::net::UdpSocket;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+use tenure_core::Fence;
+use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
+use tenure_core::nerio::{Inc, Instance, Listed, Message, Service, State, Who};
+
+use crate::fleet::{Fleet, NODES};
+use crate::until;
+
+struct Asked {
+    code: Option<i32>,
+    told: Value,
+    errors: String,
+}
+
+fn ask(fleet: &Fleet, command: &[&str], key: &str) -> Asked {
+    let members = fleet.members();
+    let common = ["--key-file", key, "--members", &members, "--lease", "3s", "--json"];
+    let answer = fleet.tenure(&[command, &common].concat());
+    Asked {
+        code: answer.status.code(),
+        told: serde_json::from_slice(&answer.stdout).unwrap_or(Value::Null),
+        errors: String::from_utf8(answer.stderr).unwrap(),
+    }
+}
+
+const ELECTIONS: [&str; 1] = ["elections"];
+const CANDIDATES: [&str; 3] = ["candidates", "--election", "billing/x"];
+
+/// Three nodes, one that leads, and one that waits.
+fn fleet() -> (Fleet, String, String) {
+    let mut fleet = Fleet::new();
+    let key = fleet.key("prod.key");
+    NODES.iter().for_each(|node| fleet.start_node(node, &key));
+    let billing = fleet.issue(&key, "billing.key");
+    fleet.start_runner("web", &billing);
+    until("it is known to lead", || fleet.leader(&key, "billing/x").is_some());
+    fleet.start_waiting("web-2", &[&billing]);
+    until("another one waits everywhere", || {
+        let told = ask(&fleet, &CANDIDATES, &key).told;
+        told["candidates"][1]["waits_at"].as_array().is_some_and(|at| at.len() == 3)
+    });
+    (fleet, key, billing)
+}
+
+#[test]
+fn a_key_lists_its_own_elections_and_who_waits() {
+    let (fleet, key, billing) = fleet();
+    for key in [&key, &billing] {
+        let asked = ask(&fleet, &ELECTIONS, key);
+        assert_eq!((asked.code, &asked.told["quorum"]), (Some(0), &true.into()), "{}", asked.told);
+        let [one] = &asked.told["elections"].as_array().unwrap()[..] else {
+            panic!("{}", asked.told)
+        };
+        assert_eq!((&one["election"], &one["state"]), (&"billing/x".into(), &"leader".into()));
+        assert_eq!((&one["id"], &one["waiting"]), (&"web".into(), &1.into()), "{one}");
+        assert!(one["fence"].as_u64() > Some(0) && one["age_ms"].is_u64(), "{one}");
+
+        let told = ask(&fleet, &CANDIDATES, key).told;
+        let [web, other] = &told["candidates"].as_array().unwrap()[..] else { panic!("{told}") };
+        assert_eq!((&web["id"], &web["state"]), (&"web".into(), &"leader".into()), "{told}");
+        assert_eq!(web["fence"], one["fence"]);
+        assert_eq!((&other["id"], &other["state"]), (&"web-2".into(), &"waiting".into()));
+    }
+    // It grows while the process says that it is still there.
+    let waits = || ask(&fleet, &CANDIDATES, &key).told["candidates"][1]["waits_ms"].as_u64();
+    let before = waits().unwrap();
+    until("it has waited for longer than a lease", || waits() > Some(before + 4_000));
+
+    let arguments = ["--key-file", &key, "--app", "audit", "--elections", "audit,bill*"];
+    let arguments = [&["keys", "issue"], &arguments[..], &["--out", "audit.key"]].concat();
+    assert!(fleet.tenure(&arguments).status.success());
+    let arguments = ["--key-file", &key, "--app", "other", "--elections", "billing,other/*"];
+    let arguments = [&["keys", "issue"], &arguments[..], &["--out", "other.key"]].concat();
+    assert!(fleet.tenure(&arguments).status.success());
+    let count = |key| ask(&fleet, &ELECTIONS, key).told["elections"].as_array().unwrap().len();
+    assert_eq!((count("audit.key"), count("other.key")), (1, 0), "billing is not billing/x");
+    assert_eq!(ask(&fleet, &CANDIDATES, "other.key").code, Some(2), "and it is told so");
+}
+
+#[test]
+fn what_fewer_than_a_quorum_say_is_marked() {
+    let (mut fleet, key, _) = fleet();
+    fleet.stop("c");
+    let asked = ask(&fleet, &ELECTIONS, &key);
+    assert_eq!((asked.code, &asked.told["quorum"]), (Some(0), &true.into()));
+    assert_eq!(asked.told["elections"][0]["state"], "leader", "{}", asked.told);
+    assert_eq!(asked.told["members"][2]["state"], "silent");
+    let members = fleet.members();
+    let arguments = ["--key-file", &key, "--members", &members, "--lease", "3s"];
+    let answer = fleet.tenure(&[&CANDIDATES, &arguments[..]].concat());
+    let (lines, warning) =
+        (String::from_utf8(answer.stdout).unwrap(), String::from_utf8(answer.stderr).unwrap());
+    assert!(
+        lines.starts_with("leader web, fence ") && lines.contains("web-2 waits for at least "),
+        "{lines}"
+    );
+    assert!(warning.contains("what only they know may be missing: c does not"), "{warning}");
+
+    // Of an election that nobody wants nothing is said but that.
+    let none = ["candidates", "--election", "billing/y"];
+    let answer = fleet.tenure(&[&none, &arguments[..]].concat());
+    let said = "no member that answered names a holder of billing/y or anybody who waits for it\n";
+    assert_eq!((answer.status.code(), &answer.stdout[..]), (Some(0), said.as_bytes()));
+    let asked = ask(&fleet, &none, &key);
+    assert!(asked.told["age_ms"].is_u64() && asked.told["candidates"] == Value::Array(vec![]));
+
+    fleet.stop("b");
+    let asked = ask(&fleet, &ELECTIONS, &key);
+    assert_eq!((asked.code, &asked.told["quorum"]), (Some(4), &false.into()), "{}", asked.told);
+    let one = &asked.told["elections"][0];
+    assert_eq!((&one["state"], &one["granted"][0]["member"]), (&"unknown".into(), &"a".into()));
+    assert!(asked.errors.contains("b does not answer; c does not answer"), "{}", asked.errors);
+}
+
+/// Answers as members did that know no such lists.
+fn answer_as_before(socket: &UdpSocket) {
+    let mut buffer = [0; DATAGRAM_MAX];
+    loop {
+        let (length, from) = socket.recv_from(&mut buffer).unwrap();
+        let datagram = &buffer[..length];
+        let digest = u64::from_le_bytes(datagram[5..13].try_into().unwrap());
+        let (asker, messages) = open(digest, 0, datagram).unwrap();
+        let who = Who { name: "a".parse().unwrap(), inc: Inc(1) };
+        let packer = Packer::new(digest, &Envelope { epoch: 0, who });
+        let service = Service::Serving;
+        for message in messages {
+            let answer = match message.unwrap() {
+                Message::List(list) => {
+                    let (start, names, more) = (list.start, Vec::new(), false);
+                    Message::Listed(Listed { start, service, names, more })
+                }
+                Message::Query(query) => Message::State(State {
+                    election: query.election,
+                    asker: asker.who.inc,
+                    start: query.start,
+                    service,
+                    instance: Instance(0),
+                    memories: Vec::new(),
+                    holder: None,
+                    free_for: Duration::ZERO,
+                    waiting: 0,
+                    seen: Fence::NONE,
+                    delta_max: Duration::from_secs(10),
+                    raise: None,
+                }),
+                _ => continue,
+            };
+            let mut reply = packer.start();
+            assert!(packer.push(&mut reply, &answer));
+            socket.send_to(&reply, from).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_member_that_is_too_old_for_that_is_told_of() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let members = format!("a={}", socket.local_addr().unwrap());
+    // Ends with the process.
+    thread::spawn(move || answer_as_before(&socket));
+    let fleet = Fleet::new();
+    for command in [&ELECTIONS[..], &CANDIDATES] {
+        let answer = fleet.tenure(&[command, &["--members", &members]].concat());
+        let told = String::from_utf8(answer.stderr).unwrap();
+        assert_eq!(answer.status.code(), Some(4), "{told}");
+        let text = "no quorum of nodes says all that there is: a answers other questions and not \
+                    this one: it runs an older version, or long datagrams are lost on the way\n\
+                    fix: upgrade those nodes, one after the other, or look at the way to them\n";
+        assert!(told.ends_with(text), "{told}");
+    }
+}

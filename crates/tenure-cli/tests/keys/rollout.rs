@@ -1,0 +1,112 @@
+//! A cluster that has no keys is given some, one process after the other, and goes on.
+
+use std::fs;
+use std::thread::sleep;
+
+use crate::fleet::{Fleet, LEASE, NODES};
+use crate::until;
+
+/// A line of its own, to be put behind a key.
+const OPEN: &str = "open";
+
+fn fence(led: Option<serde_json::Value>) -> Option<u64> {
+    led?["fence"].as_u64()
+}
+
+/// Nothing is wrong with anybody else.
+fn says_only_that_it_is_open(fleet: &Fleet) -> bool {
+    let warned = fleet.status("a")["warning"].as_str().unwrap_or_default().to_owned();
+    let open = warned.starts_with("the key file says accept-unsealed: ");
+    open && !warned.contains("sends without a key")
+}
+
+#[test]
+fn keys_are_given_to_a_cluster_that_goes_on() {
+    let mut fleet = Fleet::new();
+    fs::write(fleet.path(OPEN), "accept-unsealed\n").unwrap();
+    let key = fleet.key("prod.key");
+    let billing = fleet.issue(&key, "billing.key");
+    NODES.iter().for_each(|node| fleet.start_node_unsealed(node));
+    fleet.start_runner_unsealed("web");
+    let first = fence(fleet.leader_unsealed("billing/x")).expect("a leader");
+
+    for (nth, node) in NODES.iter().enumerate() {
+        fleet.restart_node(node, &[&key, OPEN]);
+        assert!(fleet.said(node).contains("whoever reaches this process can speak as anybody"));
+        // Longer than a lease, so that it was renewed: by nodes with keys and without.
+        sleep(LEASE * 4 / 3);
+        assert_eq!(fence(fleet.leader_unsealed("billing/x")), Some(first), "{nth} have keys");
+    }
+    let with_both = fleet.path("asks.key");
+    fleet.give(&with_both, &[&billing, OPEN]);
+    assert_eq!(fence(fleet.leader("asks.key", "billing/x")), Some(first));
+    let status = fleet.keys("a");
+    let unsealed = status["unsealed"].as_array().unwrap();
+    assert!(unsealed.iter().any(|one| one["name"] == "web"), "{status}");
+    let advice = status["advice"].as_str().unwrap();
+    assert!(advice.contains("keep accept-unsealed until all have keys"), "{advice}");
+
+    // Too early: who has no key is named, and heard again when the line is back.
+    fleet.give(&fleet.file("a"), &[&key]);
+    until("a says whom it refuses", || {
+        let status = fleet.keys("a");
+        let named = |one: &serde_json::Value| one["name"] == "web";
+        status["accepts_unsealed"] == false
+            && status["unsealed"].as_array().unwrap().iter().any(named)
+            && status["advice"].as_str().unwrap().contains("is refused, and ")
+    });
+    until("its status does, too", || {
+        let warned = fleet.status("a")["warning"].as_str().unwrap_or_default().to_owned();
+        warned.contains("web at 127.0.0.1:") && warned.contains("sends without a key")
+    });
+    fleet.give(&fleet.file("a"), &[&key, OPEN]);
+    until("a hears it again", || {
+        says_only_that_it_is_open(&fleet) && fleet.keys("a")["accepts_unsealed"] == true
+    });
+
+    fleet.start_waiting("new", &[&billing, OPEN]);
+    fleet.stop("web");
+    until("the one with a key leads", || {
+        fleet.leader("asks.key", "billing/x").is_some_and(|led| led["id"] == "new")
+    });
+    let second = fence(fleet.leader("asks.key", "billing/x")).unwrap();
+    assert!(second > first);
+    let sealed = |node: &str, name: &str| {
+        let status = fleet.keys(node);
+        status["peers"].as_array().unwrap().iter().any(|peer| peer["name"] == name)
+    };
+    until("the runner has shown its key at every node", || {
+        NODES.iter().all(|node| sealed(node, "new"))
+    });
+
+    for process in ["a", "b", "c"] {
+        fleet.give(&fleet.file(process), &[&key]);
+    }
+    fleet.give(&fleet.file("new"), &[&billing]);
+    until("no node reads what is not sealed", || {
+        NODES.iter().all(|node| fleet.keys(node)["accepts_unsealed"] == false)
+    });
+    assert_eq!(fleet.leader_unsealed("billing/x"), None);
+    sleep(LEASE * 2);
+    let led = fleet.leader(&billing, "billing/x").expect("a leader");
+    assert_eq!((&led["id"], led["fence"].as_u64()), (&"new".into(), Some(second)));
+}
+
+/// Where it could not have been started without keys, a key file does not let strangers in.
+#[test]
+fn a_process_outside_loopback_is_opened_to_strangers_by_a_flag_alone() {
+    let fleet = Fleet::new();
+    fs::write(fleet.path(OPEN), "accept-unsealed\n").unwrap();
+    let key = fleet.key("prod.key");
+    fleet.give(&fleet.path("open.key"), &[&key, OPEN]);
+    let asked = ["node", "--name", "a", "--memory", "--members", "a=10.0.0.1:7101"];
+    let check = |more: &[&str]| {
+        let more = [&["--key-file", "open.key"], more, &["--show-settings"]].concat();
+        fleet.tenure(&[&asked[..], &more].concat())
+    };
+    let refused = check(&[]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("and the key file says accept-unsealed"), "{said}");
+    assert_eq!(check(&["--insecure-any-address"]).status.code(), Some(0));
+}

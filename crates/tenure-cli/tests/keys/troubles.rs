@@ -1,0 +1,146 @@
+//! What is wrong with keys is told, and is in the status for as long as it is.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use crate::fleet::{Fleet, NODES};
+use crate::until;
+
+fn warned(fleet: &Fleet, process: &str) -> String {
+    fleet.status(process)["warning"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_key_file_that_cannot_be_used_any_more_is_in_the_status_until_it_is_mended() {
+    let mut fleet = Fleet::new();
+    let key = fleet.key("prod.key");
+    NODES.iter().for_each(|node| fleet.start_node(node, &key));
+    let billing = fleet.issue(&key, "billing.key");
+    fleet.start_runner("web", &billing);
+    for (process, socket) in [("a", "a"), ("web", "runner-web")] {
+        let file = fleet.file(process);
+        assert_eq!(warned(&fleet, socket), "");
+        let told = "has changed, and line 1 is no key: a key is what tenure keys new";
+        fs::write(&file, "hello\n").unwrap();
+        until("it is in the status", || warned(&fleet, socket).contains(told));
+        assert!(warned(&fleet, socket).contains("Put it right, and it is read again"));
+        fs::remove_file(&file).unwrap();
+        until("another reason takes its place", || warned(&fleet, socket).contains("os error 2"));
+        fleet.give(&file, &[if process == "a" { &key } else { &billing }]);
+        until("it is mended", || warned(&fleet, socket).is_empty());
+        // What is mended by its mode alone does not change the file.
+        fs::set_permissions(&file, Permissions::from_mode(0o606)).unwrap();
+        fs::write(&file, fs::read_to_string(&file).unwrap() + "\n").unwrap();
+        until("others can read it", || warned(&fleet, socket).contains("its mode is 606"));
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        until("it is mended", || warned(&fleet, socket).is_empty());
+        assert_eq!(fleet.said(process).matches("its mode is 606").count(), 1, "it is warned once");
+    }
+}
+
+#[test]
+fn a_peer_with_another_key_is_in_the_status_until_it_has_the_right_one() {
+    let mut fleet = Fleet::new();
+    let (key, other) = (fleet.key("prod.key"), fleet.key("other.key"));
+    fleet.start_node("a", &key);
+    fleet.start_node("b", &key);
+    // Without memory it asks the others.
+    fleet.start_node_again("c", &other);
+    let told = |fleet: &Fleet| warned(fleet, "a").contains("c at 127.0.0.1:");
+    until("a says who has another key", || told(&fleet));
+    assert!(warned(&fleet, "a").contains("uses the key "), "{}", warned(&fleet, "a"));
+    fleet.give(&fleet.file("c"), &[&key]);
+    until("c has the right one", || !told(&fleet));
+}
+
+/// To it they are silent, and only they know why.
+#[test]
+fn a_runner_whose_key_no_node_accepts_is_told_where_to_look() {
+    let mut fleet = Fleet::new();
+    let (key, other) = (fleet.key("prod.key"), fleet.key("other.key"));
+    NODES.iter().for_each(|node| fleet.start_node(node, &key));
+    let of_other = fleet.issue(&other, "other.app.key");
+    fleet.runner("web", &of_other);
+    let told = "web waits: no quorum: nothing heard of a, b, c; a node answers nobody whose key it \
+                does not accept, and none if it has no key: its log says who has another one";
+    until("it says what may be behind it", || fleet.said("web").contains(told));
+    let logged = || NODES.iter().all(|node| fleet.said(node).contains("uses the key "));
+    until("and so do the logs", logged);
+}
+
+/// Each of the two is there, and neither is who is meant.
+#[test]
+fn members_that_were_exchanged_are_told_by_both_sides() {
+    let mut fleet = Fleet::new();
+    let key = fleet.key("prod.key");
+    NODES.iter().for_each(|node| fleet.start_node(node, &key));
+    let billing = fleet.issue(&key, "billing.key");
+    let [a, b, c] = NODES.map(|node| {
+        let (_, at) = fleet.members.iter().find(|(name, _)| *name == node).unwrap();
+        at.to_string()
+    });
+    fleet.misinform("web", format!("a={b},b={a},c={c}"));
+    fleet.runner("web", &billing);
+    let told = [
+        format!("warning: a answers at {a}, and by members here that is b, and a is at {b}: "),
+        format!("warning: b answers at {b}, and by members here that is a, and b is at {a}: "),
+    ];
+    until("the runner says who answers where", || {
+        told.iter().all(|told| fleet.said("web").contains(told))
+    });
+    for (own, meant, at) in [("a", "b", &b), ("b", "a", &a)] {
+        let told = format!(" sends to {own} what is for {meant}, which is at {at} by members here");
+        until("a member says what is not for it", || {
+            fleet.said(own).contains(&told) && warned(&fleet, own).contains(&told)
+        });
+        assert_eq!(fleet.said(own).matches(&told).count(), 1, "{}", fleet.said(own));
+    }
+    let status = warned(&fleet, "runner-web");
+    for told in told {
+        assert!(status.contains(told.trim_start_matches("warning: ")), "{status}");
+        assert_eq!(fleet.said("web").matches(&told).count(), 1, "{}", fleet.said("web"));
+    }
+}
+
+/// The keys of nodes are exchanged first, then those of applications, one process after the other.
+#[test]
+fn a_leader_is_verified_while_keys_are_exchanged_where_it_accepts_both() {
+    let mut fleet = Fleet::new();
+    let (old, new) = (fleet.key("old.key"), fleet.key("new.key"));
+    NODES.iter().for_each(|node| fleet.start_node(node, &old));
+    let (of_old, of_new) = (fleet.issue(&old, "old.app.key"), fleet.issue(&new, "new.app.key"));
+    fleet.start_runner("web", &of_old);
+    NODES.iter().for_each(|node| fleet.give(&fleet.file(node), &[&old, &new]));
+    until("every node accepts both", || {
+        NODES.iter().all(|node| fleet.keys(node)["accepts"].as_array().unwrap().len() == 2)
+    });
+    let verify = |fleet: &Fleet, key: &str| {
+        let members = fleet.members();
+        let asked = ["verify", "--election", "billing/x", "--members", &members, "--lease", "3s"];
+        let answer = fleet.tenure(&[&asked[..], &["--key-file", key]].concat());
+        (answer.status.code(), String::from_utf8(answer.stderr).unwrap())
+    };
+    assert_eq!(verify(&fleet, &of_old), (Some(0), String::new()));
+    let (code, said) = verify(&fleet, &of_new);
+    let id = fleet.keys("a")["accepts"][1].as_str().unwrap().to_owned();
+    let told = format!("the key file of web must have {id}, too, below its own");
+    assert!(code == Some(69) && said.contains(&told), "{said}");
+    fleet.give(&fleet.file("web"), &[&of_old, &of_new]);
+    until("it is verified with the new one", || verify(&fleet, &of_new).0 == Some(0));
+    assert_eq!(verify(&fleet, &of_old).0, Some(0), "and with the old one");
+    let (code, said) = verify(&fleet, &old);
+    assert!(code == Some(69) && said.contains("of an application, use one of that"), "{said}");
+}
+
+/// It need not be at the address of a member.
+#[test]
+fn a_leader_with_the_key_of_the_cluster_is_verified_with_it() {
+    let mut fleet = Fleet::new();
+    let key = fleet.key("prod.key");
+    NODES.iter().for_each(|node| fleet.start_node(node, &key));
+    fleet.start_runner("web", &key);
+    let members = fleet.members();
+    let asked = ["verify", "--election", "billing/x", "--members", &members, "--lease", "3s"];
+    let answer = fleet.tenure(&[&asked[..], &["--key-file", &key]].concat());
+    assert_eq!(answer.status.code(), Some(0), "{answer:?}");
+}

@@ -1,0 +1,26 @@
+//! Members by DNS names: three hosts that know each other by name alone, with keys. Each is a
+//! network namespace with a resolver of its own; one has IPv4 and IPv6, one IPv4 only, one IPv6
+//! only.
+//!
+//! Needs root, `ip` (iproute2), `iptables` and `mount`; elsewhere each test says so and ends.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
+
+mod faults;
+mod moves;
+mod path;
+mod stage;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+use tenure_testkit::processes::{self, trials};
+
+const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
+
+fn main() -> ExitCode {
+    processes::main(|| libtest_mimic::run(&Arguments::from_args(), all()).exit_code())
+}
+
+fn all() -> Vec<Trial> {
+    trials(&[("path", path::TESTS), ("moves", moves::TESTS), ("faults", faults::TESTS)])
+}

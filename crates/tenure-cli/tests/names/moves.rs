@@ -1,0 +1,140 @@
+//! Addresses that change, names that do not resolve, and names that lead to the wrong place.
+
+use std::time::Duration;
+
+use tenure::clock;
+use tenure_testkit::processes::{Host, Network, eventually};
+
+use crate::stage::Stage;
+
+tenure_testkit::tests!(
+    a_member_that_moves_is_found_again,
+    a_name_that_does_not_resolve_at_first_is_no_error,
+    two_members_at_one_address_are_told,
+    a_member_that_is_two_processes_is_told,
+    an_order_does_not_outlast_its_time_where_a_name_server_is_silent,
+);
+
+/// Finding a member that moved takes up to five seconds of it, and more where a disk is busy.
+const LEASE: Duration = Duration::from_secs(10);
+
+fn leads(stage: &Stage) -> String {
+    eventually("somebody leads", || {
+        let answer = stage.ask(&["leader"]);
+        answer.out.starts_with("leader ").then_some(answer.out)
+    })
+}
+
+/// Two of three are left, so nobody leads on without the one that moves; and the leader does not
+/// even lose its lease.
+fn a_member_that_moves_is_found_again() {
+    let Some(stage) = Stage::new() else { return };
+    let [a, b, c] = [0, 1, 2].map(Host::node);
+    let nodes = [a, b, c].map(|host| stage.node(host));
+    let lease = format!("{}s", LEASE.as_secs());
+    let words = ["run", "--id", "x", "--lease", &lease, "--", "sleep", "1000000"];
+    let runner = stage.start(Host::runner(0), "x", &words);
+    assert!(leads(&stage).contains("fence 1,"));
+    let [_a, b_runs, _c] = nodes;
+    drop(b_runs);
+    for moved in [a, c] {
+        let before = clock::now();
+        stage.hosts.readdress(moved);
+        stage.hosts.register(moved);
+        runner.line(&format!("{moved} is at {}", first(&stage, moved)), 1);
+        eventually("the lease has been renewed there", || {
+            let answer = stage.ask(&["leader"]);
+            let later = clock::now().since(before) > LEASE + LEASE / 2;
+            (later && answer.out.starts_with("leader x, ")).then_some(())
+        });
+    }
+    assert!(leads(&stage).contains("fence 1,"), "{}", runner.log());
+}
+
+/// How addresses of a host begin in what is said of it.
+fn first(stage: &Stage, host: Host) -> String {
+    stage.hosts.member(host).to_string()
+}
+
+fn a_name_that_does_not_resolve_at_first_is_no_error() {
+    let Some(stage) = Stage::new() else { return };
+    let [a, b, c] = [0, 1, 2].map(Host::node);
+    stage.hosts.forget(b);
+    let _nodes = [stage.node(a), stage.node(b)];
+    let runner = stage.runner(Host::runner(0));
+    let said = "b is not found: b.tenure.test:7100 does not resolve (";
+    runner.line(said, 1);
+    runner.line("refused by b: b.tenure.test:7100 does not resolve (", 1);
+    let members = stage.ask(&["members"]);
+    let line = members.out.lines().find(|line| line.starts_with("b at")).unwrap();
+    let begins = "b at b.tenure.test:7100 is not found: b.tenure.test:7100 does not resolve (";
+    assert!(line.starts_with(begins), "{members:?}");
+    let leader = stage.ask(&["leader"]);
+    assert!(leader.err.contains(said), "{leader:?}");
+    let status = || stage.ask(&["node", "status", "--name", "a"]).out;
+    assert!(status().contains(&format!("warning: {said}")), "{}", status());
+    stage.hosts.register(b);
+    assert!(leads(&stage).starts_with("leader x, "), "{}", runner.log());
+    eventually("it is in the status no more", || (!status().contains(said)).then_some(()));
+    // One that nobody has started yet hinders nobody.
+    assert!(!stage.machine.log(c.name()).contains("node c"));
+}
+
+fn two_members_at_one_address_are_told() {
+    let Some(stage) = Stage::new() else { return };
+    let [a, b, c] = [0, 1, 2].map(Host::node);
+    stage.hosts.pretend(b, &stage.hosts.addresses(a));
+    let _nodes = [a, b, c].map(|host| stage.node(host));
+    let runner = stage.runner(Host::runner(0));
+    let said = runner.line("a and b are both at ", 1);
+    assert!(said.contains("Correct members, or the DNS records"), "{said}");
+    // What is for b is nothing to a, so two of three are heard.
+    assert!(leads(&stage).starts_with("leader x, "), "{}", runner.log());
+    let members = stage.ask(&["members"]);
+    assert!(members.out.contains("b at b.tenure.test:7100 does not answer"), "{members:?}");
+}
+
+/// As where a name of a service is given, and not that of a pod.
+fn a_member_that_is_two_processes_is_told() {
+    let Some(stage) = Stage::new() else { return };
+    let [a, b, c] = [0, 1, 2].map(Host::node);
+    let other = Host::runner(1);
+    let both = [stage.hosts.addresses(c), stage.hosts.addresses(other)].concat();
+    stage.hosts.pretend(c, &both);
+    let nodes = [a, b, c].map(|host| stage.node(host));
+    let (key, state) = (stage.hosts.key(c), stage.machine.path("state-other"));
+    let (key, state) = (key.display().to_string(), state.display().to_string());
+    let around = stage.hosts.around(other);
+    let around: Vec<_> = around.iter().map(String::as_str).collect();
+    let words = ["node", "--name", "c", "--new", "--state", &state, "--key-file", &key];
+    let control = stage.machine.path("other.sock").display().to_string();
+    let words = [&words[..], &["--control", &control]].concat();
+    let _twin = stage.machine.spawn("other", stage.machine.command_in(&around, &words));
+    let said = nodes[0].line("two processes are the member c, at ", 1);
+    assert!(said.contains("stop one of them now"), "{said}");
+    assert!(said.contains("two leaders are possible"), "{said}");
+}
+
+/// A quorum answers, and is enough; without one a look at the members takes longer than there is.
+fn an_order_does_not_outlast_its_time_where_a_name_server_is_silent() {
+    let Some(stage) = Stage::new() else { return };
+    let [a, b, c] = [0, 1, 2].map(Host::node);
+    let _nodes = [a, b, c].map(|host| stage.node(host));
+    let _runner = stage.runner(Host::runner(0));
+    assert!(leads(&stage).contains("fence 1,"));
+    stage.hosts.silence(b);
+    let order = stage.start(a, "order", &["resign", "--remote", "--timeout", "4s"]);
+    assert_eq!(order.ended(), Some(0), "{}", stage.machine.log("order"));
+    let lists = stage.start(a, "lists", &["candidates"]);
+    assert_eq!(lists.ended(), Some(0), "{}", stage.machine.log("lists"));
+    let told = "b is not found: b.tenure.test:7100 does not resolve (no answer from the name \
+                server yet)";
+    assert!(stage.machine.log("lists").contains(told), "{}", stage.machine.log("lists"));
+    stage.hosts.silence(c);
+    let order = stage.start(a, "late", &["resign", "--remote", "--timeout", "500ms"]);
+    assert_eq!(order.ended(), Some(69), "{}", stage.machine.log("late"));
+    let said = stage.machine.log("late");
+    let told = "error: not all members could be asked about billing within 500ms: a look-up of a \
+                name takes longer (members are at a.tenure.test, b.tenure.test, c.tenure.test); ";
+    assert!(said.contains(told), "{said}");
+}

@@ -1,0 +1,56 @@
+//! Three hosts, and what is run on them.
+
+use tenure_testkit::processes::{Answer, Host, Machine, Named, Network, Running, output};
+
+pub(crate) struct Stage {
+    pub(crate) hosts: Named,
+    pub(crate) machine: Machine,
+}
+
+impl Stage {
+    /// `None` where namespaces are not permitted, which was said then.
+    pub(crate) fn new() -> Option<Self> {
+        let hosts = Named::create(crate::TENURE)?;
+        let members = hosts.members();
+        let machine = Machine::new(crate::TENURE)
+            .with("TENURE_CLUSTER", "chaos")
+            .with("TENURE_MEMBERS", &members)
+            .with("TENURE_ELECTION", "billing");
+        Some(Self { hosts, machine })
+    }
+
+    fn words<'a>(words: &[&'a str], key: &'a str) -> Vec<&'a str> {
+        let flags = words.iter().position(|word| *word == "--").unwrap_or(words.len());
+        [&words[..flags], &["--key-file", key], &words[flags..]].concat()
+    }
+
+    /// Starts a command on `host`; its log has that name.
+    pub(crate) fn start(&self, host: Host, log: &str, words: &[&str]) -> Running {
+        let (key, around) = (self.hosts.key(host).display().to_string(), self.hosts.around(host));
+        let around: Vec<_> = around.iter().map(String::as_str).collect();
+        self.machine.spawn(log, self.machine.command_in(&around, &Self::words(words, &key)))
+    }
+
+    /// Starts the node `host`, which is new.
+    pub(crate) fn node(&self, host: Host) -> Running {
+        let state = self.machine.path(&format!("state-{host}")).display().to_string();
+        let words = ["node", "--name", host.name(), "--new", "--state", &state];
+        self.start(host, host.name(), &words)
+    }
+
+    /// Starts a candidate that works until it is ended.
+    pub(crate) fn runner(&self, host: Host) -> Running {
+        let words = ["run", "--id", host.name(), "--", "sleep", "1000000"];
+        self.start(host, host.name(), &words)
+    }
+
+    /// Runs a command to its end, where the last runner would be.
+    pub(crate) fn ask(&self, words: &[&str]) -> Answer {
+        let host = Host::runner(2);
+        let (key, around) = (self.hosts.key(host).display().to_string(), self.hosts.around(host));
+        let around: Vec<_> = around.iter().map(String::as_str).collect();
+        let asked = output(&mut self.machine.command_in(&around, &Self::words(words, &key)));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Answer { code: asked.status.code(), out: text(&asked.stdout), err: text(&asked.stderr) }
+    }
+}

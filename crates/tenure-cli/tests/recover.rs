@@ -1,0 +1,218 @@
+//! More state directories are lost than the others make up for: the runbook, followed step by step
+//! with real nodes, and what is refused on the way.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tenure_testkit::processes::{Answer, Machine, Members, Running, wait};
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+/// What operators read.
+const OPERATIONS: &str = include_str!("../../../docs/operations.md");
+
+/// Three machines in one, and what runs there.
+struct Three {
+    machine: Machine,
+    running: BTreeMap<String, Running>,
+}
+
+impl Three {
+    fn new() -> Self {
+        let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
+        let members = Members::new(NAMES);
+        let settings = format!(
+            "members = \"{members}\"\nlease = \"2s\"\nlease-max = \"2s\"\ngrace = \"500ms\"\n"
+        );
+        fs::write(machine.path("tenure.toml"), settings).unwrap();
+        Self { machine, running: BTreeMap::new() }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.machine.path(name).to_str().unwrap().to_owned()
+    }
+
+    /// `tenure` with these words and the settings file.
+    fn ask(&self, words: &[&str]) -> Answer {
+        let config = self.path("tenure.toml");
+        self.machine.ask(&[words, &["--config", &config]].concat())
+    }
+
+    /// The command line of a node, the same at every start.
+    fn node(&mut self, name: &str) {
+        let (state, config) = (self.path(&format!("state-{name}")), self.path("tenure.toml"));
+        let words = ["node", "--name", name, "--state", &state, "--config", &config];
+        let running = self.machine.start(name, &words);
+        self.running.insert(name.to_owned(), running);
+    }
+
+    fn candidate(&mut self, id: &str) {
+        let config = self.path("tenure.toml");
+        let words = ["run", "--election", "billing", "--id", id, "--config", &config];
+        let work = ["--", "sh", "-c", "echo works with $TENURE_FENCE; exec sleep 600"];
+        let running = self.machine.start(id, &[&words[..], &work].concat());
+        self.running.insert(id.to_owned(), running);
+    }
+
+    fn stop(&mut self, name: &str) {
+        let running = self.running.remove(name).unwrap();
+        running.signal(Signal::TERM);
+        assert_eq!(running.ended(), Some(143), "{}", self.machine.log(name));
+    }
+
+    fn stop_all(&mut self) {
+        let all: Vec<_> = self.running.keys().cloned().collect();
+        all.iter().rev().for_each(|name| self.stop(name));
+    }
+
+    fn lose(&self, name: &str) {
+        fs::remove_dir_all(self.machine.path(&format!("state-{name}"))).unwrap();
+    }
+
+    /// With which fence CMD of `id` runs.
+    fn works(&self, id: &str) -> u64 {
+        let line = self.running[id].line("works with ", 1);
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    }
+
+    /// `tenure node recover` for `name`, with these words.
+    fn recover(&self, name: &str, words: &[&str]) -> Answer {
+        let state = self.path(&format!("state-{name}"));
+        self.ask(&[&["node", "recover", "--name", name, "--state", &state], words].concat())
+    }
+
+    /// The same is refused.
+    fn refused(&self, name: &str, words: &[&str], code: i32, part: &str) {
+        let answer = self.recover(name, words);
+        assert_eq!(answer.code, Some(code), "{}{}", answer.out, answer.err);
+        assert!(answer.err.contains(part), "{part}: {}", answer.err);
+        assert_eq!(answer.out, "");
+    }
+
+    /// What was printed for the member `name`, with its directory in place of DIR.
+    fn as_printed(&self, printed: &str, name: &str) -> Answer {
+        let start = format!("  tenure node recover --name {name} ");
+        let line = printed.lines().find(|line| line.starts_with(&start)).expect(printed);
+        let words: Vec<_> = line.split_whitespace().skip(1).collect();
+        let state = self.path(&format!("state-{name}"));
+        let words: Vec<_> =
+            words.iter().map(|word| if *word == "DIR" { state.as_str() } else { word }).collect();
+        self.machine.ask(&words)
+    }
+
+    fn serve(&self, names: &[&str]) {
+        names.iter().for_each(|name| {
+            self.running[*name].line("granting leases", 1);
+        });
+    }
+}
+
+/// The runbook has this as its step of this number.
+fn step(number: u32, text: &str) {
+    let (_, section) = OPERATIONS.split_once("\n## Too many lost directories\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let line = format!("\n{number}. {text}");
+    assert!(section.contains(&line), "docs/operations.md does not have {line:?}");
+}
+
+const WORD: &str = "--all-leaders-stopped";
+
+#[test]
+fn the_runbook_for_too_many_lost_directories() {
+    let mut three = Three::new();
+    NAMES.iter().for_each(|name| three.node(name));
+    three.candidate("one");
+    three.serve(&NAMES);
+    let before = three.works("one");
+
+    // a and b are lost, and start again as always: that mends nothing.
+    for name in ["a", "b"] {
+        three.stop(name);
+        three.lose(name);
+    }
+    ["a", "b"].iter().for_each(|name| three.node(name));
+    three.running["a"].line("see \"Too many lost directories\" in docs/operations.md", 1);
+    let Answer { code, err, .. } = three.ask(&["node", "wait-safe", "--name", "a"]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("run tenure node recover"), "{err}");
+    three.refused("c", &["--lost", "a,b", WORD], 74, "is in use by process");
+    three.refused("a", &["--lost", "a,b", WORD], 74, "is in use by process");
+
+    step(1, "Stop all candidates and all nodes");
+    three.stop_all();
+
+    step(2, "Find out which members are lost");
+    three.refused("a", &["--lost", "a", WORD], 2, "nothing is to be recovered");
+    three.refused("a", &["--lost", "a,b"], 2, "it is your word");
+    three.refused("c", &["--lost", "b,c", WORD], 74, "is not lost: it holds the memory");
+    three.refused("a", &["--lost", "b,c", WORD], 74, "remembers nothing, and a is not among");
+
+    step(3, "Run `tenure node recover` on one of the machines whose directory is whole");
+    let low = ["--lost", "a,b", WORD, "--fence-floor", "7"];
+    three.refused("c", &low, 74, "a fence floor of 7 is too low");
+    let recovered = three.recover("c", &["--lost", "a,b", WORD]);
+    assert_eq!(recovered.code, Some(0), "{}", recovered.err);
+    assert!(recovered.out.contains("Lost with a, b: whom they granted"), "{}", recovered.out);
+
+    step(4, "Run what it prints for the others");
+    for name in ["a", "b"] {
+        let answer = three.as_printed(&recovered.out, name);
+        assert_eq!(answer.code, Some(0), "{}", answer.err);
+        assert!(answer.out.contains("holds a new memory"), "{}", answer.out);
+        // The same again does no harm.
+        assert_eq!(three.as_printed(&recovered.out, name).code, Some(0));
+    }
+    let again = three.recover("c", &["--lost", "a,b", WORD, "--json"]);
+    let told: Value = serde_json::from_str(&again.out).unwrap();
+    let floor = told["fences_before"].as_u64().unwrap();
+    assert!(recovered.out.contains(&format!("--fence-floor {floor}")), "{told}");
+
+    step(5, "Start all nodes, then the candidates");
+    NAMES.iter().for_each(|name| three.node(name));
+    three.candidate("two");
+    three.serve(&NAMES);
+    let after = three.works("two");
+    assert!(after > before && after > floor, "{before} {floor} {after}");
+    let safe = three.ask(&["node", "wait-safe", "--name", "a", "--wait", "1m"]);
+    assert_eq!(safe.code, Some(0), "{}", safe.err);
+    for name in NAMES {
+        assert!(!three.machine.log(name).contains("warning: "), "{}", three.machine.log(name));
+    }
+
+    // It has lost nothing since.
+    three.stop("a");
+    three.refused("a", &["--lost", "a,b", WORD], 74, "started 1 times");
+}
+
+/// One machine is gone for ever, and the other two have lost their directories: nobody remembers,
+/// and the cluster cannot be founded anew, as that takes all.
+#[test]
+fn a_cluster_of_which_a_machine_never_comes_back() {
+    let mut three = Three::new();
+    NAMES.iter().for_each(|name| three.node(name));
+    three.candidate("one");
+    let before = three.works("one");
+    three.stop_all();
+    NAMES.iter().for_each(|name| three.lose(name));
+
+    let lost = ["--lost", "a,b,c", WORD];
+    let recovered = three.recover("a", &lost);
+    assert_eq!(recovered.code, Some(0), "{}", recovered.err);
+    assert!(recovered.err.contains("warning: all members are named as lost"), "{}", recovered.err);
+    assert_eq!(three.as_printed(&recovered.out, "b").code, Some(0));
+
+    ["a", "b"].iter().for_each(|name| three.node(name));
+    three.candidate("two");
+    assert!(three.works("two") > before);
+    // Should it come back all the same, it reads from the two.
+    three.node("c");
+    three.serve(&["c"]);
+    wait::eventually("all serve", || {
+        let safe = three.ask(&["node", "wait-safe", "--name", "c", "--wait", "1m"]);
+        (safe.code == Some(0)).then_some(())
+    });
+}

@@ -1,0 +1,116 @@
+//! What systemd would be told, by a socket in its place.
+
+use std::fs;
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use tenure::clock;
+use tenure_testkit::processes::wait;
+
+use super::Stage;
+
+/// Plays systemd.
+struct Manager {
+    socket: UnixDatagram,
+    path: PathBuf,
+    told: Vec<String>,
+}
+
+impl Manager {
+    fn new(stage: &Stage) -> Self {
+        let path = stage.path("notify");
+        let socket = UnixDatagram::bind(&path).unwrap();
+        socket.set_read_timeout(Some(wait::PATIENCE)).unwrap();
+        Self { socket, path, told: Vec::new() }
+    }
+
+    /// Whether one is told that this is so, sooner or later.
+    fn hears(&mut self, like: &str) -> String {
+        let give_up = clock::now().after(wait::PATIENCE);
+        let mut buffer = [0; 4_096];
+        while clock::now() < give_up {
+            let Ok(count) = self.socket.recv(&mut buffer) else { break };
+            let told = String::from_utf8(buffer[..count].to_vec()).unwrap();
+            self.told.push(told.clone());
+            if told.contains(like) {
+                return told;
+            }
+        }
+        panic!("no {like} in {:?}", self.told);
+    }
+}
+
+const CMD: &str = r#"env >"$0/env.part"; mv "$0/env.part" "$0/env"; exec sleep 600"#;
+
+impl Stage {
+    /// Starts one that a manager started.
+    fn managed(&mut self, manager: &Manager, mut command: Command, watchdog_us: u32) -> usize {
+        command.env("NOTIFY_SOCKET", &manager.path);
+        command.env("WATCHDOG_USEC", watchdog_us.to_string());
+        self.processes.push(command.spawn().unwrap());
+        self.processes.len() - 1
+    }
+
+    fn managed_runner(&mut self, manager: &Manager, watchdog_us: u32) -> usize {
+        let directory = self.path("").to_str().unwrap().to_owned();
+        let args = ["run", "--id", "ann", "--grace", "3s", "--kill-margin", "1s"];
+        let command = self.tenure("ann", &args, &["--", "sh", "-c", CMD, &directory]);
+        self.managed(manager, command, watchdog_us)
+    }
+}
+
+#[test]
+fn a_service_manager_is_told_what_a_runner_does() {
+    let mut stage = Stage::new();
+    let mut manager = Manager::new(&stage);
+    let runner = stage.managed_runner(&manager, 400_000);
+    manager.hears("READY=1");
+    manager.hears("STATUS=ann leads e, fence ");
+    (0..3).for_each(|_| drop(manager.hears("WATCHDOG=1")));
+    stage.has("env");
+    let environment = fs::read_to_string(stage.path("env")).unwrap();
+    assert!(environment.contains("TENURE_FENCE="), "{environment}");
+    for ours in ["NOTIFY_SOCKET", "WATCHDOG_USEC"] {
+        assert!(!environment.contains(ours), "CMD is not the service: {environment}");
+    }
+    stage.asked_to_end(runner);
+    let told = manager.hears("STOPPING=1");
+    // Grace, kill margin, and until others know.
+    assert!(told.contains("EXTEND_TIMEOUT_USEC=14000000"), "{told}");
+    wait::ended("it ends when it is asked to", &mut stage.processes[runner]);
+}
+
+#[test]
+fn a_service_manager_that_does_not_read_is_not_waited_for() {
+    let mut stage = Stage::new();
+    let manager = Manager::new(&stage);
+    // A thousand words a second are many times what the socket takes.
+    let runner = stage.managed_runner(&manager, 2_000);
+    stage.has("env");
+    thread::sleep(Duration::from_secs(2));
+    stage.asked_to_end(runner);
+    let status = wait::ended("it ends when it is asked to", &mut stage.processes[runner]);
+    assert_eq!(status.code(), Some(128 + 15), "{}", stage.log("ann"));
+    assert_eq!(stage.log("ann").matches("ann leads e").count(), 1, "{}", stage.log("ann"));
+}
+
+#[test]
+fn a_service_manager_is_told_what_a_node_does() {
+    let mut stage = Stage::new();
+    let mut manager = Manager::new(&stage);
+    stage.processes[0].kill().unwrap();
+    stage.processes[0].wait().unwrap();
+    let state = stage.path("state");
+    let args = ["node", "--name", "n", "--state", state.to_str().unwrap()];
+    let node = stage.managed(&manager, stage.tenure("n", &args, &[]), 400_000);
+    manager.hears("READY=1");
+    // It granted nothing before, and so there is no table of it.
+    manager.hears("STATUS=granting nothing for ");
+    manager.hears("WATCHDOG=1");
+    stage.asked_to_end(node);
+    manager.hears("STOPPING=1");
+    wait::ended("it ends when it is asked to", &mut stage.processes[node]);
+}

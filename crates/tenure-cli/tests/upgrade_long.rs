@@ -1,0 +1,125 @@
+//! A cluster of the version before, built beside this one from the repository's history, is
+//! upgraded in three steps while it goes on: this version without keys; with keys, and what is not
+//! sealed accepted; what is not sealed refused.
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+#[expect(dead_code, reason = "what tests of keys alone need is not called here")]
+#[path = "keys/fleet.rs"]
+mod fleet;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use fleet::{Fleet, LEASE, NODES};
+
+/// The version before: it speaks the same wire.
+const BEFORE: &str = "ec088b6";
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..1_200 {
+        if is_so() {
+            return;
+        }
+        sleep(Duration::from_millis(50));
+    }
+    panic!("not within a minute: {what}");
+}
+
+fn run(command: &mut Command) {
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// The command of the version before.
+fn build_before() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("before");
+    let source = target.join("source");
+    if !source.exists() {
+        let mut git = Command::new("git");
+        // A clone shares nothing that a worktree of a checkout would have to be told of.
+        git.args(["clone", "--quiet", "--no-checkout"]).arg(root).arg(&source);
+        run(&mut git);
+    }
+    run(Command::new("git").current_dir(&source).args(["checkout", "--quiet", BEFORE]));
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(&source).args(["build", "--quiet", "--locked", "--package", "tenure-cli"]);
+    run(cargo.env("CARGO_TARGET_DIR", &target));
+    target.join("debug/tenure")
+}
+
+/// Who leads, as anybody without a key is told.
+fn leads(fleet: &Fleet) -> Option<(String, u64)> {
+    let led = fleet.leader_unsealed("billing/x")?;
+    Some((led["id"].as_str()?.to_owned(), led["fence"].as_u64()?))
+}
+
+/// The leader is replaced by one that waits.
+fn hand_over(
+    fleet: &mut Fleet,
+    from: &str,
+    to: &str,
+    leads: impl Fn(&Fleet) -> Option<(String, u64)>,
+) {
+    let before = leads(fleet).expect("a leader");
+    assert_eq!(before.0, from);
+    fleet.stop(from);
+    until(&format!("{to} leads"), || {
+        leads(fleet).is_some_and(|(id, fence)| id == to && fence > before.1)
+    });
+}
+
+#[test]
+fn a_cluster_of_the_version_before_is_upgraded_and_then_given_keys() {
+    let (before, mut fleet) = (build_before(), Fleet::new());
+    let now = std::mem::replace(&mut fleet.program, before);
+    std::fs::write(fleet.path("open"), "accept-unsealed\n").unwrap();
+    NODES.iter().for_each(|node| fleet.start_node_unsealed(node));
+    fleet.start_runner_unsealed("old");
+    let first = leads(&fleet).expect("a leader");
+
+    // This version speaks as the one before.
+    for node in NODES {
+        fleet.program.clone_from(&now);
+        fleet.restart_node(node, &[]);
+        sleep(LEASE * 4 / 3);
+        assert_eq!(leads(&fleet).as_ref(), Some(&first), "{node} was upgraded");
+    }
+    fleet.start_waiting("new", &[]);
+    hand_over(&mut fleet, "old", "new", leads);
+
+    // Sealed for those who have keys, and what is not sealed accepted.
+    let key = fleet.key("prod.key");
+    let billing = fleet.issue(&key, "billing.key");
+    let second = leads(&fleet).unwrap();
+    for node in NODES {
+        fleet.restart_node(node, &[&key, "open"]);
+        sleep(LEASE * 4 / 3);
+        assert_eq!(leads(&fleet).as_ref(), Some(&second), "{node} has its key");
+    }
+    let advice = |fleet: &Fleet, node| fleet.keys(node)["advice"].as_str().unwrap().to_owned();
+    assert!(advice(&fleet, "a").contains("keep accept-unsealed"), "the leader has no key");
+    fleet.start_waiting("sealed", &[&billing, "open"]);
+    hand_over(&mut fleet, "new", "sealed", leads);
+
+    // It says when the next step is safe: a minute after the last that was not sealed.
+    let sealed = |fleet: &Fleet| {
+        let led = fleet.leader("billing.key", "billing/x")?;
+        Some((led["id"].as_str()?.to_owned(), led["fence"].as_u64()?))
+    };
+    let third = sealed(&fleet).unwrap();
+    sleep(Duration::from_secs(20));
+    until("each node says that the next step is safe", || {
+        NODES.iter().all(|node| advice(&fleet, node).contains("take accept-unsealed out"))
+    });
+    NODES.iter().for_each(|node| fleet.give(&fleet.file(node), &[&key]));
+    fleet.give(&fleet.file("sealed"), &[&billing]);
+    until("no node reads what is not sealed", || {
+        NODES.iter().all(|node| fleet.keys(node)["accepts_unsealed"] == false)
+    });
+    sleep(LEASE * 2);
+    assert_eq!(leads(&fleet), None, "nobody is told without a key");
+    assert_eq!(sealed(&fleet), Some(third));
+}

@@ -1,0 +1,60 @@
+//! Orders to end a leadership: each is reported once, and only to the leadership that it names.
+
+use alloc::vec::Vec;
+
+use super::super::event::{Ignored, OwnEvent};
+use super::super::order::StepDown;
+use super::super::rule::{Rule, ruling};
+use super::super::words::Out;
+use super::{Candidate, Context};
+use crate::name::NodeName;
+use crate::standing::Standing;
+use crate::time::Time;
+
+/// So many orders are remembered, the last ones. Each grantor passes one on, and its sender repeats
+/// it for some seconds.
+const ORDERS_MAX: usize = 16;
+
+/// The numbers of the orders that were reported in one campaign.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Orders(Vec<u64>);
+
+impl Orders {
+    /// Remembers an order, and says whether it is new.
+    fn is_new(&mut self, order: u64) -> bool {
+        if self.0.contains(&order) {
+            return false;
+        }
+        if self.0.len() >= ORDERS_MAX {
+            self.0.remove(0);
+        }
+        self.0.push(order);
+        true
+    }
+}
+
+impl Candidate {
+    /// The member `by` passes an order on. The core leads on: who uses it may end the leadership.
+    pub(in super::super) fn on_step_down(
+        &mut self,
+        now: Time,
+        by: &NodeName,
+        order: &StepDown,
+        context: &Context<'_>,
+        out: &mut Out,
+    ) {
+        let Standing::Leading { fence, .. } = self.standing(now) else {
+            return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
+        };
+        let is_meant = fence == Some(order.fence) && order.holder == context.who.inc;
+        if !is_meant && ruling(Rule::OrderNamesFence) {
+            return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
+        }
+        let Some(campaign) = &mut self.campaign else { return };
+        if !campaign.orders.is_new(order.number) && ruling(Rule::OrderOnce) {
+            return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
+        }
+        let (fence, next, from) = (order.fence, order.next.clone(), order.from);
+        self.emit(OwnEvent::Ordered { fence, next, by: by.clone(), from }, out);
+    }
+}

@@ -1,0 +1,99 @@
+//! The founding of a cluster: all its memories are new, and all members know it.
+//!
+//! A member whose directory is empty cannot tell whether the cluster is new or its directory was
+//! lost. So it asks all others. When every one of them answers that its directory is empty as well,
+//! nobody is left who could remember anything: then it writes down that the memories which are
+//! there now are those of a founding. Whoever hears that its present memory is one of them has
+//! forgotten nothing either, and serves, whatever happened to the others since. A memory that
+//! began later is a lost one, and reads the fences of a quorum that remembers.
+//!
+//! Directories may all have been lost at once, with leases live: so everybody waits until those
+//! have ended, and a leader that is heard is waited for. And fences may have been handed out: they
+//! go on from the number of milliseconds since 1970 at the founding, or from that at which the last
+//! of the memories began, whichever is larger: clocks of machines differ.
+
+use alloc::vec::Vec;
+
+use super::super::quorum::MemberSet;
+use super::super::roster::Entry;
+use super::*;
+
+impl Grantor {
+    /// Whether the memory that it has was there at the founding.
+    pub(super) fn is_founder(&self) -> bool {
+        let own = self.memories.durable().at(self.own_place());
+        own.is_some_and(|entry| {
+            let same = entry.instance == self.instance || !ruling(Rule::FounderByMemory);
+            entry.founder && same
+        })
+    }
+
+    /// What fences of the founders begin above: what was handed out before them was begun by older
+    /// clocks.
+    pub(super) fn founding_floor(&self, now: Time) -> Fence {
+        let founders = self.memories.durable().entries().filter(|entry| entry.founder);
+        let born = founders.map(|entry| entry.instance.born()).max().unwrap_or_default();
+        let born = Fence::new(born).max(self.old_enough(now));
+        if ruling(Rule::FoundingFloor) { born } else { Fence::NONE }
+    }
+
+    /// Above what was handed out before now, as far as this grantor's clock tells: in milliseconds
+    /// since 1970. There are fewer leaderships than milliseconds.
+    pub(super) fn old_enough(&self, now: Time) -> Fence {
+        let there = u64::try_from(now.since(self.started).as_millis()).unwrap_or(u64::MAX);
+        let then = Fence::new(self.instance.born().saturating_add(there));
+        if ruling(Rule::FoundingFloor) { then } else { Fence::NONE }
+    }
+
+    /// Founds the cluster if nobody remembers anything: `recorded` have written down which memory
+    /// this grantor has, and `whole` remember.
+    pub(super) fn found(
+        &mut self,
+        now: Time,
+        (recorded, whole): (MemberSet, MemberSet),
+        out: &mut Out,
+    ) {
+        let Phase::Reading { since, read, news, .. } = &self.phase else { return };
+        let (since, read, news) = (*since, *read, *news);
+        let all = match ruling(Rule::FoundingByAll) {
+            true => self.others().minus(recorded).is_empty(),
+            false => self.config.quorums.is_quorum(recorded.or(self.own())),
+        };
+        if !all || (!whole.is_empty() && ruling(Rule::FoundingByAll)) {
+            return;
+        }
+        if self.heard_leader() > now && ruling(Rule::FoundingAfterLeader) {
+            return;
+        }
+        let founders = self.founders();
+        if founders.len() < self.config.members.len() && ruling(Rule::FoundingByAll) {
+            return;
+        }
+        if news && ruling(Rule::FoundersTogether) {
+            // Some may have answered before that memory began, have founded the cluster with the
+            // one before it, and led: all are asked once more. At the same instant it could not
+            // tell which question is answered, and waits for the next.
+            if now > since {
+                self.read_anew(now, read, out);
+            }
+            return;
+        }
+        for (place, instance) in founders {
+            self.memories.add(place, Entry { instance, founder: true });
+        }
+        self.write_memories(now, out);
+    }
+
+    /// The present memories by place: this grantor's own, and those that answered, as far as they
+    /// are still the latest.
+    fn founders(&self) -> Vec<(usize, Instance)> {
+        let Phase::Reading { answers, .. } = &self.phase else { return Vec::new() };
+        let known = |member: usize| {
+            let place = self.config.place(member);
+            let latest = self.memories.heard(place)?;
+            (answers.get(&member)?.instance == Some(latest)).then_some((place, latest))
+        };
+        let others = self.others().iter().filter_map(known);
+        others.chain([(self.own_place(), self.instance)]).collect()
+    }
+}

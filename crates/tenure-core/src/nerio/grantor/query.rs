@@ -1,0 +1,37 @@
+//! What a grantor tells those who ask for the leader.
+
+use super::*;
+
+impl Grantor {
+    /// Section 10.4: what this grantor knows of the leader.
+    pub(super) fn on_query(&self, now: Time, from: &Sender, query: &Query, out: &mut Out) {
+        let state = self.state(&query.election);
+        let service = self.service(now);
+        let told = state.filter(|_| self.is_told(&query.election));
+        let state = State {
+            election: query.election.clone(),
+            asker: from.who.inc,
+            start: query.start,
+            service: if ruling(Rule::RecoveringNotFree) { service } else { Service::Serving },
+            instance: self.instance,
+            memories: self.marks(),
+            holder: told
+                .and_then(|state| state.live(now))
+                .map(|grant| Box::new(grant.describe(now))),
+            free_for: self.free_for(now, state),
+            waiting: state.map_or(0, |o| u16::try_from(o.waiting()).unwrap_or(u16::MAX)),
+            seen: self.fences.seen(state),
+            delta_max: self.config.delta_max,
+            raise: self.raise.as_ref().map(|raise| Box::new(raise.describe(now))),
+        };
+        send(out, from.address, Message::State(state));
+    }
+
+    /// How long nobody has held a grant, at least: since the last one ended and this grantor
+    /// serves. Of an election that was forgotten it is known that it was idle for a quarantine.
+    fn free_for(&self, now: Time, state: Option<&ElectionState>) -> core::time::Duration {
+        let served = now.since(self.serving_since).min(self.config.quarantine());
+        let grant = state.and_then(|state| state.grant.as_ref());
+        grant.map_or(served, |grant| now.since(grant.record.finish).min(served))
+    }
+}

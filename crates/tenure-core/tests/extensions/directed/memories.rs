@@ -1,0 +1,233 @@
+//! A member whose directory was lost while its old process lives, cut off from the other members.
+
+use tenure_core::nerio::{
+    Entry, Event, FenceRead, Instance, Message, OwnEvent, Refusal, Roster, Service,
+};
+
+use crate::story::*;
+
+/// p leads with the grants of a and b. Then a is cut off from the other members, and another
+/// process begins in its place, with an empty directory: the old one is put aside.
+fn replaced() -> (Story, Actor) {
+    let mut s = Story::new();
+    s.campaign("p");
+    for _ in 0..40 {
+        for grantor in ["a", "b"] {
+            s.deliver("p", grantor);
+            s.deliver(grantor, "p");
+        }
+        s.drop_all();
+        s.pass(ms(10));
+    }
+    assert_eq!(s.leader(), Some("p"));
+    let old = s.actors.remove("a").unwrap();
+    s.start_empty("a");
+    s.drop_all();
+    (s, old)
+}
+
+/// p reaches the old process and b; q the new one and c; members reach each other.
+fn live_on(s: &mut Story, old: &mut Actor, steps: usize) -> bool {
+    let mut both = false;
+    for _ in 0..steps {
+        let of_new: Vec<_> = s.letters.iter().filter(|l| l.by == "a").cloned().collect();
+        s.letters.retain(|l| l.by != "a");
+        std::mem::swap(s.actors.get_mut("a").unwrap(), old);
+        for (from, to) in [("p", "a"), ("a", "p")] {
+            s.deliver(from, to);
+        }
+        std::mem::swap(s.actors.get_mut("a").unwrap(), old);
+        s.letters.retain(|l| l.by != "a");
+        s.letters.extend(of_new);
+        for (from, to) in [("p", "b"), ("b", "p"), ("q", "a"), ("a", "q"), ("q", "c"), ("c", "q")] {
+            s.deliver(from, to);
+        }
+        for from in GRANTORS {
+            for to in GRANTORS {
+                s.deliver(from, to);
+            }
+        }
+        s.drop_all();
+        s.pass(ms(10));
+        old.clock = s.actors["a"].clock;
+        both |= s.leads("p") && s.leads("q");
+    }
+    both
+}
+
+/// The old a and b grant p, the new a and c grant q, and never do two lead.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn two_memories_of_a_member_elect_nobody_beside_a_leader() {
+    let (mut s, mut old) = replaced();
+    s.campaign("q");
+    assert!(!live_on(&mut s, &mut old, 1_000), "two lead");
+    assert_eq!(s.leader(), Some("q"), "the old memory of a counts for nobody any more");
+    let old_memory = Event::Own(OwnEvent::OldMemory { member: name("a"), by: name("b") });
+    assert!(s.events("p").contains(&old_memory), "{:?}", s.events("p"));
+}
+
+/// What is not durable is not said to be: b, whose disk is slow, does not answer.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_memory_is_written_down_before_the_answer() {
+    let mut s = Story::new();
+    s.slow_disks = true;
+    let read = FenceRead { start: at(1), instance: Instance::new(1 << 40, 7), record: true };
+    let effects = s.tell("a", "b", Message::FenceRead(read.clone()));
+    assert!(!sent(&effects).any(|m| matches!(m, Message::FenceSeen(_))), "{effects:?}");
+    s.flush_one("b");
+    let answers = |s: &Story| {
+        let seen = |l: &Letter| match &l.message {
+            Message::FenceSeen(seen) => Some(seen.roster.clone()),
+            _ => None,
+        };
+        s.letters.iter().filter_map(seen).count()
+    };
+    assert_eq!(answers(&s), 1);
+    s.slow_disks = false;
+    s.restart("b");
+    let effects = s.tell("a", "b", Message::FenceRead(read.clone()));
+    let seen = sent(&effects).find_map(|m| match m {
+        Message::FenceSeen(seen) => Some(seen.clone()),
+        _ => None,
+    });
+    let roster = seen.unwrap().roster;
+    let known = roster.entries().any(|entry| entry == Entry::new(read.instance));
+    assert!(known, "it remembers: {roster:?}");
+}
+
+/// b's directory is lost, and at a's place the old memory of a answers it: it has not seen the
+/// fences that were handed out since, and c knows a later one of a.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn the_word_of_an_old_memory_bounds_nothing() {
+    let mut s = Story::new();
+    let old = s.actors.remove("a").unwrap();
+    s.start_empty("a");
+    s.run(ms(3_000));
+    assert_eq!(s.state("a").service, Service::Serving);
+    let now = s.now("a");
+    let new = s.actors.insert("a", Actor { clock: now, ..old }).unwrap();
+    s.lose_disk("b");
+    s.run(ms(6_000));
+    assert_ne!(s.state("b").service, Service::Serving);
+    let now = s.now("a");
+    s.actors.insert("a", Actor { clock: now, ..new });
+    s.run(ms(6_000));
+    assert_eq!(s.state("b").service, Service::Serving);
+}
+
+/// Two of three start with empty directories, as their disks are not mounted: nobody takes these
+/// for theirs. With its real one a goes on, and b reads from it and from c.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn a_directory_that_could_not_serve_takes_no_place() {
+    let mut s = Story::new();
+    s.elect("p");
+    let disk = s.actor("a").disk.clone().unwrap();
+    for member in ["a", "b"] {
+        s.lose_disk(member);
+    }
+    s.run(ms(10_000));
+    for member in ["a", "b"] {
+        assert_eq!(s.state(member).service, Service::Recovering { known: true });
+    }
+    s.start("a", Some(disk));
+    s.run(ms(4_000));
+    for member in ["a", "b"] {
+        assert_eq!(s.state(member).service, Service::Serving, "{:?}", s.events(member));
+    }
+}
+
+/// Of two memories of a member the later one counts, whichever is heard of last.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_earlier_memory_never_comes_back() {
+    let mut s = Story::new();
+    let later = Instance::new(1 << 40, 7);
+    for instance in [later, Instance::new(1 << 39, 8)] {
+        s.tell("a", "b", Message::FenceRead(FenceRead { start: at(1), instance, record: true }));
+    }
+    s.drop_all();
+    let read = FenceRead { start: at(2), instance: Instance::new(1 << 38, 9), record: true };
+    let effects = s.tell("a", "b", Message::FenceRead(read));
+    let knows = sent(&effects).any(|m| match m {
+        Message::FenceSeen(seen) => seen.roster.entries().any(|entry| entry.instance == later),
+        _ => false,
+    });
+    assert!(knows, "{effects:?}");
+}
+
+/// Others answer that they remember, and have not written down which memory asks: what the one
+/// before may have granted is not waited for yet.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_answer_that_names_another_memory_counts_for_nothing() {
+    let mut s = Story::new();
+    s.lose_disk("a");
+    s.others_answer(ms(2_000), &Roster::default());
+    let refused = refusal(&s.ask("q", "a", request(at(10))));
+    assert_eq!(refused, Some(Refusal::Recovering { known: true }));
+    s.drop_all();
+    s.pass(ms(200));
+    let others = vec![name("b"), name("c")];
+    let is_strange = |event: &Event| match event {
+        Event::Own(OwnEvent::RecoveryWaits { strange, .. }) => *strange == others,
+        _ => false,
+    };
+    assert!(s.events("a").iter().any(is_strange), "{:?}", s.events("a"));
+}
+
+/// A memory that begins knows those that others know before it serves: with it, the old memory of a
+/// member counts for nothing.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn what_others_have_written_down_is_taken_over() {
+    let mut s = Story::new();
+    s.lose_disk("a");
+    s.run(ms(3_000));
+    s.lose_disk("b");
+    s.run(ms(3_000));
+    assert_eq!(s.state("b").service, Service::Serving);
+    let (latest, instance) = (s.instance("a"), s.instance("c"));
+    let read = FenceRead { start: at(1), instance, record: false };
+    let effects = s.tell("c", "b", Message::FenceRead(read));
+    let knows = sent(&effects).any(|m| match m {
+        Message::FenceSeen(seen) => seen.roster.entries().any(|entry| entry.instance == latest),
+        _ => false,
+    });
+    assert!(knows, "{effects:?}");
+}
+
+/// The directory of before is mounted again: the other members know a later one, and it says so and
+/// grants no more.
+#[cfg_attr(not(tenure_planted), test)]
+fn an_old_directory_that_comes_back_is_told() {
+    let mut s = Story::new();
+    s.elect("p");
+    let old = s.actor("a").disk.clone().unwrap();
+    s.lose_disk("a");
+    s.run(ms(3_000));
+    assert_eq!(s.state("a").service, Service::Serving);
+    s.start("a", Some(old));
+    s.run(ms(3_000));
+    assert!(s.events("a").contains(&Event::Own(OwnEvent::Replaced)));
+    assert_eq!(s.state("a").service, Service::Replaced);
+    assert_eq!(refusal(&s.ask("q", "a", request(at(10)))), Some(Refusal::Replaced));
+    assert_eq!(s.leader(), Some("p"));
+}
+
+/// A memory that others take for an earlier one than that which they know becomes a later one, as
+/// nobody relies on it yet.
+#[cfg_attr(not(tenure_planted), test)]
+fn a_clock_that_was_set_back_keeps_no_member_out() {
+    let mut s = Story::new();
+    s.elect("p");
+    let later = Instance::new(1 << 40, 7);
+    for member in ["b", "c"] {
+        s.tell(
+            "a",
+            member,
+            Message::FenceRead(FenceRead { start: at(1), instance: later, record: true }),
+        );
+    }
+    s.drop_all();
+    s.lose_disk("a");
+    s.run(ms(3_000));
+    assert_eq!(s.state("a").service, Service::Serving);
+    assert!(s.instance("a") > later);
+}

@@ -1,0 +1,59 @@
+//! Orders to end a leadership, as the one that leads takes them.
+
+use tenure_core::Fence;
+use tenure_core::nerio::{Event, Inc, Message, OwnEvent, StepDown};
+
+use crate::story::*;
+
+/// What a member passes on to p: the order `number` of q.
+pub(crate) fn down(s: &Story, fence: u64, number: u64) -> StepDown {
+    StepDown {
+        election: x(),
+        holder: s.who("p").inc,
+        fence: Fence::new(fence),
+        next: None,
+        number,
+        from: address("q"),
+    }
+}
+
+/// Whether p reports it.
+pub(crate) fn is_reported(s: &mut Story, from: &'static str, order: StepDown) -> bool {
+    let effects = s.tell(from, "p", Message::StepDown(order));
+    let is_order = |event: &Event| matches!(event, Event::Own(OwnEvent::Ordered { .. }));
+    emitted(&effects).iter().any(is_order)
+}
+
+/// One that was held up, or that somebody repeats later, ends no later leadership.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_order_is_for_the_leadership_that_it_names_alone() {
+    let mut s = Story::new();
+    s.elect("p");
+    let first = down(&s, s.fence("p"), 7);
+    s.resign("p");
+    s.deliver_all();
+    assert!(!is_reported(&mut s, "a", first.clone()), "it leads no more");
+    s.elect("p");
+    assert!(s.fence("p") > first.fence.number());
+    assert!(!is_reported(&mut s, "a", first), "that leadership is over");
+    let other = StepDown { holder: Inc(99), ..down(&s, s.fence("p"), 8) };
+    assert!(!is_reported(&mut s, "a", other), "it is for another incarnation");
+    let meant = down(&s, s.fence("p"), 9);
+    assert!(is_reported(&mut s, "a", meant));
+    assert!(s.leads("p"), "who uses it decides");
+}
+
+/// Each member passes it on, and its sender repeats it.
+#[cfg_attr(not(tenure_planted), test)]
+pub(crate) fn an_order_that_arrives_again_and_again_is_reported_once() {
+    let mut s = Story::new();
+    s.elect("p");
+    let fence = s.fence("p");
+    let order = down(&s, fence, 7);
+    assert!(is_reported(&mut s, "a", order.clone()));
+    for from in ["a", "b", "c", "a"] {
+        assert!(!is_reported(&mut s, from, order.clone()), "{from}");
+    }
+    let again = down(&s, fence, 8);
+    assert!(is_reported(&mut s, "b", again), "another order is obeyed anew");
+}

@@ -1,0 +1,71 @@
+use tenure_core::nerio::{Entry, FenceSeen, Instance, Message, Roster};
+
+use super::{Check, Disk, Fact, Own, Plan, Property, QuorumLeases};
+
+/// Names, instances: which memories of other members an answer names is written down, and of two
+/// memories of a member the earlier one is never named after the later one.
+#[derive(Debug, Default)]
+pub(super) struct AnswersNameMemories {
+    /// What each node said last, and which memory it had then.
+    said: Vec<Option<(Instance, Roster)>>,
+}
+
+impl Property<QuorumLeases> for AnswersNameMemories {
+    const NAME: &'static str =
+        "An answer names memories that are written down, and no earlier ones";
+    const SOURCE: &'static str = "names: instances";
+    const NEEDS_BOUND: bool = false;
+
+    fn begin(&mut self, plan: &Plan) {
+        self.said = vec![None; plan.nodes.len()];
+    }
+
+    #[inline(always)]
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Own(Own::Sent { node, message: Message::FenceSeen(answer), disk, .. }) => {
+                self.answers(check, node, answer, disk)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl AnswersNameMemories {
+    fn answers(
+        &mut self,
+        check: &Check<'_>,
+        node: usize,
+        answer: &FenceSeen,
+        disk: &Disk,
+    ) -> Result<(), String> {
+        let config = check.plan.config();
+        let (by, kept) = (check.name(node), disk.kept.durable());
+        let before = self.said[node].take().filter(|(memory, _)| *memory == kept.instance);
+        for (member, other) in config.members.iter().enumerate() {
+            let place = config.place(member);
+            let said = answer.roster.at(place);
+            let last = before.as_ref().and_then(|(_, roster)| roster.at(place));
+            if member == check.plan.place(node) {
+                continue;
+            }
+            if is_before(said, last) {
+                return Err(format!("{by} names {said:?} of {}, and named {last:?}", other.name));
+            }
+            let known = kept.roster.iter().find(|(name, _)| *name == other.name);
+            let known = known.map(|(_, entry)| *entry);
+            if is_before(known, said) {
+                let name = &other.name;
+                return Err(format!("{by} names {said:?} of {name}, and has written {known:?}"));
+            }
+        }
+        self.said[node] = Some((kept.instance, answer.roster.clone()));
+        Ok(())
+    }
+}
+
+/// Whether `one` says less than `other`.
+fn is_before(one: Option<Entry>, other: Option<Entry>) -> bool {
+    let rank = |entry: Option<Entry>| entry.map(|entry| (entry.instance, entry.founder));
+    rank(one) < rank(other)
+}

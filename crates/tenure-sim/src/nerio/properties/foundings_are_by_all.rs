@@ -1,0 +1,143 @@
+use tenure_core::nerio::{Entry, Instance, Request};
+use tenure_core::{NodeName, Ticket, Time};
+
+use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
+
+/// Founding: it is the memories of all members that found a cluster, by one of them that has lost
+/// its own, while nobody remembers anything, and when the leases of leaders that it has heard are
+/// over.
+#[derive(Debug, Default)]
+pub(super) struct FoundingsAreByAll {
+    lives: Vec<Life>,
+    /// Which members remember, by position.
+    whole: Vec<bool>,
+    /// Of each member, its last memory that was lost or new.
+    born: Vec<Born>,
+}
+
+/// When a memory began that knows nothing.
+#[derive(Clone, Debug)]
+struct Born {
+    instance: Option<Instance>,
+    /// Which members have remembered ever since, by position.
+    beside: Vec<bool>,
+}
+
+/// What one grantor has in its present life.
+#[derive(Clone, Debug, Default)]
+struct Life {
+    /// Whether it has lost its memory.
+    reads: bool,
+    /// Until when a leader that it has heard may lead, on its clock.
+    led_until: Time,
+    /// What it writes down of memories, or could not: until that is done it may have decided long
+    /// before it writes.
+    owes: Option<Ticket>,
+}
+
+impl Property<QuorumLeases> for FoundingsAreByAll {
+    const NAME: &'static str = "A cluster is founded by all, and when nobody leads or remembers";
+    const SOURCE: &'static str = "founding";
+    const NEEDS_BOUND: bool = false;
+
+    fn begin(&mut self, plan: &Plan) {
+        self.lives = vec![Life::default(); plan.nodes.len()];
+        self.whole = vec![false; plan.members()];
+        let born = Born { instance: None, beside: self.whole.clone() };
+        self.born = vec![born; plan.members()];
+    }
+
+    #[inline(always)]
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Crashed { node } => self.lives[node] = Life::default(),
+            Fact::Own(Own::Opens { grantor, knows_fences, instance }) => {
+                self.lives[grantor].reads = !knows_fences;
+                if !knows_fences {
+                    let member = check.plan.place(grantor);
+                    self.whole[member] = false;
+                    self.born.iter_mut().for_each(|born| born.beside[member] = false);
+                    if self.born[member].instance != Some(instance) {
+                        let (instance, beside) = (Some(instance), self.whole.clone());
+                        self.born[member] = Born { instance, beside };
+                    }
+                }
+            }
+            Fact::Own(Own::Serves { grantor }) => {
+                self.lives[grantor].reads = false;
+                self.whole[check.plan.place(grantor)] = true;
+            }
+            Fact::Own(Own::Asks { grantor, request, local, .. }) if request.leading => {
+                self.lives[grantor].hear_leader(check, grantor, request, local);
+            }
+            Fact::Own(Own::Settled { grantor, ticket, written }) => {
+                let owes = &mut self.lives[grantor].owes;
+                owes.take_if(|owed| *owed == ticket && written);
+            }
+            Fact::Own(Own::Notes { grantor, members, ticket, local }) => {
+                let is_new = |(name, entry): &(NodeName, Entry)| {
+                    let founder = (name.clone(), entry.instance);
+                    entry.founder && !check.own.founders.contains(&founder)
+                };
+                let at_once = self.lives[grantor].owes.replace(ticket).is_none();
+                if members.iter().any(is_new) {
+                    return self.judge(check, grantor, members, at_once.then_some(local));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Life {
+    fn hear_leader(&mut self, check: &Check<'_>, grantor: usize, request: &Request, local: Time) {
+        let longest = request.lease.max(request.delta);
+        let outlasts = check.plan.nodes[grantor].config.drift.stretch(longest);
+        self.led_until = self.led_until.max(local.after(outlasts));
+    }
+}
+
+impl FoundingsAreByAll {
+    /// `grantor` names new founders; decided `at`, if that is known.
+    fn judge(
+        &self,
+        check: &Check<'_>,
+        grantor: usize,
+        members: &[(NodeName, Entry)],
+        at: Option<Time>,
+    ) -> Result<(), String> {
+        let (by, life) = (check.name(grantor), &self.lives[grantor]);
+        if !life.reads {
+            return Err(format!("{by} names new founders, and remembers"));
+        }
+        let all = check.plan.config().members.iter();
+        for ((member, whole), born) in all.zip(&self.whole).zip(&self.born) {
+            let name = &member.name;
+            let entry = members.iter().find(|(known, _)| known == name).map(|(_, entry)| entry);
+            let Some(Entry { founder: true, instance }) = entry else {
+                return Err(format!("{by} founds the cluster without {name}"));
+            };
+            let is_new = !check.own.founders.contains(&(name.clone(), *instance));
+            if is_new
+                && born.instance == Some(*instance)
+                && let Some(one) = born.beside.iter().position(|remembers| *remembers)
+            {
+                let one = &check.plan.config().members[one].name;
+                return Err(format!(
+                    "{by} founds the cluster with {name}, and {one} remembered before it began"
+                ));
+            }
+            if *whole && is_new {
+                return Err(format!("{by} founds the cluster, and {name} remembers"));
+            }
+        }
+        match at.filter(|at| *at < life.led_until) {
+            Some(at) => Err(format!(
+                "{by} founds the cluster at {at}, and has heard a leader that may lead until {}",
+                life.led_until
+            )),
+            None => Ok(()),
+        }
+    }
+}

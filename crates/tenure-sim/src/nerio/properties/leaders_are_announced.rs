@@ -1,0 +1,57 @@
+use super::places::Places;
+use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
+
+/// Readings: whoever begins to lead tells the grantors its fence at once, so that observers learn
+/// of it before its next renewal.
+#[derive(Debug, Default)]
+pub(super) struct LeadersAreAnnounced {
+    /// The election in which each node has just begun to lead, and has not said so.
+    owes: Vec<Option<usize>>,
+    /// When it asked for each election last: a request has a Start of its own, so that whoever
+    /// asked at the same instant asks a nanosecond later.
+    asked: Places<u64>,
+}
+
+impl Property<QuorumLeases> for LeadersAreAnnounced {
+    const NAME: &'static str = "A leader announces its fence at once";
+    const SOURCE: &'static str = "readings";
+    const NEEDS_BOUND: bool = false;
+
+    fn begin(&mut self, plan: &Plan) {
+        self.owes = vec![None; plan.nodes.len()];
+        self.asked = Places::by_election(plan);
+    }
+
+    #[inline(always)]
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Elected { node, election, decided, .. } => {
+                // One that has slept since may have asked at the same instant.
+                let at_once = decided == check.now;
+                let may_ask = at_once && *self.asked.at((node, election)) < check.now;
+                self.owes[node] = may_ask.then_some(election);
+            }
+            Fact::Crashed { node } => self.owes[node] = None,
+            Fact::Ended { node, election, .. } => {
+                self.owes[node].take_if(|owed| *owed == election);
+            }
+            Fact::Own(Own::Requests { node, election, request }) => {
+                *self.asked.at_mut((node, election)) = check.now;
+                if request.announced.is_some() {
+                    self.owes[node].take_if(|owed| *owed == election);
+                }
+            }
+            Fact::Handled { node, .. } => {
+                if let Some(election) = self.owes[node].take() {
+                    return Err(format!(
+                        "{} leads {}, and does not tell the grantors",
+                        check.name(node),
+                        check.plan.elections[election]
+                    ));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+use std::collections::BTreeMap;
+
+use tenure_core::nerio::{Instance, MemberSet, Roster};
+use tenure_core::{Fence, NodeName, Time};
+
+use super::{Check, Disk, Fact, Own, Plan, Property, QuorumLeases};
+
+/// A bound on fences is so far above those that were seen when it is begun.
+const ROOM: u64 = 1_024;
+
+/// A memory that begins counts for nothing before enough others have written it down, takes over
+/// what they know of each other's memories, and goes by the word of their latest ones only: so many
+/// of them remember that no quorum goes without one, or it was there at the founding.
+#[derive(Debug, Default)]
+pub(super) struct LostMemoriesAreRead {
+    lives: Vec<Life>,
+}
+
+/// What one grantor has in its present life.
+#[derive(Clone, Debug, Default)]
+struct Life {
+    /// The memory that begins, until its bound on fences is written.
+    begins: Option<Instance>,
+    /// The last answer of each member to the latest question, and when that was asked.
+    answers: BTreeMap<usize, Answer>,
+    asked: Time,
+    /// One that arrives, and one that it has just handled, and may say that it does not count.
+    hears: Option<(usize, Answer)>,
+    handled: Option<(usize, Answer)>,
+    /// The latest memory of each member that an answer named.
+    latest: BTreeMap<usize, Instance>,
+}
+
+#[derive(Clone, Debug)]
+struct Answer {
+    start: Time,
+    whole: bool,
+    seen: Fence,
+    roster: Roster,
+}
+
+impl Property<QuorumLeases> for LostMemoriesAreRead {
+    const NAME: &'static str = "A memory that begins is written down, and reads the latest ones";
+    const SOURCE: &'static str = "names: instances; founding";
+    const NEEDS_BOUND: bool = false;
+
+    fn begin(&mut self, plan: &Plan) {
+        self.lives = vec![Life::default(); plan.nodes.len()];
+    }
+
+    #[inline(always)]
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Crashed { node } => self.lives[node] = Life::default(),
+            Fact::Own(Own::Opens { grantor, knows_fences, instance }) => {
+                let life = &mut self.lives[grantor];
+                life.begins = (!knows_fences).then_some(instance);
+                (life.answers, life.asked) = (BTreeMap::new(), Time::ZERO);
+            }
+            Fact::Own(Own::Recalls { grantor, from, seen }) => {
+                if let (life @ Life { begins: Some(_), .. }, Some(member)) =
+                    (&mut self.lives[grantor], from.member)
+                {
+                    let answer = Answer {
+                        start: seen.start,
+                        whole: seen.whole,
+                        seen: seen.seen,
+                        roster: seen.roster.clone(),
+                    };
+                    life.hears = Some((member, answer));
+                }
+            }
+            Fact::Handled { node, .. } => {
+                let life = &mut self.lives[node];
+                life.hear(check);
+                life.handled = life.hears.take();
+            }
+            Fact::Own(Own::Unread { grantor }) => self.lives[grantor].handled = None,
+            Fact::Own(Own::Reserves { grantor, high, disk, .. }) => {
+                let life = &mut self.lives[grantor];
+                life.hear(check);
+                if let Some(memory) = life.begins.take() {
+                    return life.judge(check, grantor, (memory, high), disk);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Life {
+    fn hear(&mut self, check: &Check<'_>) {
+        let Some((member, answer)) = self.handled.take() else { return };
+        let config = check.plan.config();
+        // One that is empty may only ask, and says itself when it is to be written down.
+        let of_others = |other: &usize| answer.whole || *other != member;
+        for other in (0..config.members.len()).filter(of_others) {
+            if let Some(entry) = answer.roster.at(config.place(other)) {
+                let latest = self.latest.entry(other).or_insert(entry.instance);
+                *latest = entry.instance.max(*latest);
+            }
+        }
+        // What was said to an earlier question may have been lost since, with who said it.
+        if answer.start > self.asked {
+            (self.answers, self.asked) = (BTreeMap::new(), answer.start);
+        }
+        if answer.start == self.asked {
+            self.answers.insert(member, answer);
+        }
+    }
+
+    fn judge(
+        &self,
+        check: &Check<'_>,
+        grantor: usize,
+        (memory, high): (Instance, Fence),
+        disk: &Disk,
+    ) -> Result<(), String> {
+        let config = check.plan.config();
+        let own = check.plan.place(grantor);
+        let (name, everyone) = (check.name(grantor), config.quorums.everyone());
+        let place = |member: usize| config.place(member);
+        let kept = |member: usize| -> Option<Instance> {
+            let named = |(known, _): &&(NodeName, _)| *known == config.members[member].name;
+            Some(disk.kept.durable().roster.iter().find(named)?.1.instance)
+        };
+        for (member, latest) in self.latest.iter().filter(|(member, _)| **member != own) {
+            if kept(*member) < Some(*latest) {
+                let of = &config.members[*member].name;
+                return Err(format!(
+                    "{name} has heard of memory {latest} of {of}, and has not written it down"
+                ));
+            }
+        }
+        let counts = |(member, answer): &(&usize, &Answer)| {
+            let theirs = answer.roster.at(place(**member)).map(|entry| entry.instance);
+            let names_this = answer.roster.at(place(own)).map(|entry| entry.instance);
+            theirs >= kept(**member) && names_this == Some(memory)
+        };
+        let written = || self.answers.iter().filter(counts);
+        let names: Vec<_> = config.members.iter().map(|member| member.name.clone()).collect();
+        let recorded: MemberSet = written().map(|(member, _)| *member).collect();
+        let others = everyone.minus(MemberSet::EMPTY.with(own));
+        if !others.minus(recorded).is_empty() && config.quorums.is_possible(recorded) {
+            return Err(format!(
+                "{name} serves with a memory that only {} have written down",
+                recorded.named(&names)
+            ));
+        }
+        let whole: MemberSet =
+            written().filter(|(_, answer)| answer.whole).map(|(member, _)| *member).collect();
+        let founder = (check.plan.nodes[grantor].name.clone(), memory);
+        if config.quorums.is_possible(whole) && !check.own.founders.contains(&founder) {
+            return Err(format!(
+                "{name} was not there at the founding, and serves on the word of {} alone",
+                whole.named(&names)
+            ));
+        }
+        let seen = written().filter(|(_, answer)| answer.whole).map(|(_, answer)| answer.seen);
+        match seen.max().filter(|seen| high.number() < seen.number() + ROOM) {
+            Some(seen) => Err(format!("{name} reserves fences up to {high}, and heard of {seen}")),
+            None => Ok(()),
+        }
+    }
+}

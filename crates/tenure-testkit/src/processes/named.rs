@@ -1,0 +1,228 @@
+//! Namespaces as hosts that know each other by DNS names alone, over IPv4, IPv6 or both, and whose
+//! addresses change.
+
+use std::fs::{self, File};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use tempfile::TempDir;
+
+use super::dns::Zone;
+use super::host::Host;
+use super::namespaces::{Namespaces, run};
+use super::network::{Network, Weather};
+use super::wait::output;
+
+/// The port of every node.
+const PORT: u16 = 7100;
+/// The name server.
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+/// What a host's number in the network grows by when it moves.
+const STEP: u8 = 10;
+
+/// Hosts with names; gone when dropped.
+pub struct Named {
+    namespaces: Namespaces,
+    zone: Zone,
+    /// The number in the network of each host.
+    numbers: Mutex<Vec<u8>>,
+    folder: TempDir,
+    keys: bool,
+}
+
+impl Named {
+    /// Hosts, and a key of the cluster and one of an application, made by `tenure`. `None` where
+    /// this is not permitted, which it says.
+    #[must_use]
+    pub fn create(tenure: &str) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            println!("not run: it needs root, to make network namespaces");
+            return None;
+        }
+        let (namespaces, folder) = (Namespaces::create(), tempfile::tempdir().unwrap());
+        let numbers = Host::all().map(|host| 10 + u8::try_from(host.index()).unwrap());
+        let (zone, numbers) = (Zone::default(), Mutex::new(numbers.collect()));
+        let mut this = Self { namespaces, zone, numbers, folder, keys: false };
+        this.start_server();
+        for host in Host::all() {
+            this.dress(host);
+            this.register(host);
+        }
+        fs::write(this.path("resolv.conf"), format!("nameserver {SERVER}\noptions timeout:1\n"))
+            .unwrap();
+        fs::write(this.path("nsswitch.conf"), "hosts: dns\n").unwrap();
+        this.make_keys(tenure);
+        Some(this)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn make_keys(&mut self, tenure: &str) {
+        let make = |words: &[&str], out: &str| {
+            let out = self.path(out).display().to_string();
+            // Not with variables of this process, which may be meant for tests.
+            let made = output(Command::new(tenure).env_clear().args(words).args(["--out", &out]));
+            assert!(made.status.success(), "{made:?}");
+            out
+        };
+        let cluster = make(&["keys", "new", "--cluster", "chaos"], "cluster.key");
+        let words = ["keys", "issue", "--key-file", &cluster, "--app", "app", "--elections", "*"];
+        make(&words, "app.key");
+        self.keys = true;
+    }
+
+    /// In the namespace that joins all others; only a thread can go there.
+    fn start_server(&self) {
+        let hub = self.namespaces.hub();
+        run(&format!("ip -n {hub} address add {SERVER}/24 dev bridge"));
+        let path = format!("/run/netns/{hub}");
+        let bind = move || {
+            let place = File::open(path).unwrap();
+            let network = Some(LinkNameSpaceType::Network);
+            move_into_link_name_space(place.as_fd(), network).unwrap();
+            UdpSocket::bind((SERVER, 53)).unwrap()
+        };
+        self.zone.serve(thread::spawn(bind).join().unwrap());
+    }
+
+    /// Where `host` is now. The second node has IPv4 only, the third IPv6 only.
+    #[must_use]
+    pub fn addresses(&self, host: Host) -> Vec<IpAddr> {
+        let number = self.numbers.lock().unwrap()[host.index()];
+        let four = Ipv4Addr::new(10, 77, 0, number).into();
+        let six = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, number.into()).into();
+        match host.index() {
+            1 => vec![four],
+            2 => vec![six],
+            _ => vec![six, four],
+        }
+    }
+
+    /// What others call `host`.
+    #[must_use]
+    pub fn name(host: Host) -> String {
+        format!("{host}.tenure.test")
+    }
+
+    /// Gives the interface of `host` its addresses, and takes all others away.
+    fn dress(&self, host: Host) {
+        let place = self.namespaces.name(host.name());
+        run(&format!("ip -n {place} address flush dev eth0 scope global"));
+        let number = self.numbers.lock().unwrap()[host.index()];
+        // All have IPv4, to ask the name server.
+        run(&format!("ip -n {place} address add 10.77.0.{number}/24 dev eth0"));
+        run(&format!("ip -n {place} address add fd77::{number:x}/64 dev eth0 nodad"));
+    }
+
+    /// The name server tells where `host` is now.
+    pub fn register(&self, host: Host) {
+        self.zone.set(&Self::name(host), &self.addresses(host));
+    }
+
+    /// The name server knows nothing of `host`.
+    pub fn forget(&self, host: Host) {
+        self.zone.set(&Self::name(host), &[]);
+    }
+
+    /// The name server does not answer who asks where `host` is.
+    pub fn silence(&self, host: Host) {
+        self.zone.silence(&Self::name(host));
+    }
+
+    /// The name server says that `host` is at these addresses.
+    pub fn pretend(&self, host: Host, addresses: &[IpAddr]) {
+        self.zone.set(&Self::name(host), addresses);
+    }
+
+    /// `host` has other addresses from now on, and nobody is told.
+    pub fn readdress(&self, host: Host) {
+        {
+            let number = &mut self.numbers.lock().unwrap()[host.index()];
+            *number = if *number > 230 { *number % STEP + STEP } else { *number + STEP };
+        }
+        self.dress(host);
+    }
+
+    /// What runs a command where `host` is, with a resolver of its own.
+    #[must_use]
+    pub fn around(&self, host: Host) -> Vec<String> {
+        let mount =
+            |name: &str| format!("mount --bind {} /etc/{name} && ", self.path(name).display());
+        let script = mount("resolv.conf") + &mount("nsswitch.conf") + "exec \"$@\"";
+        let (_, mut around) = self.namespaces.place(host);
+        around.extend(["sh", "-c", &script, "sh"].map(str::to_owned));
+        around
+    }
+
+    /// The key of a node, or that of an application.
+    #[must_use]
+    pub fn key(&self, host: Host) -> PathBuf {
+        self.path(if host.is_node() { "cluster.key" } else { "app.key" })
+    }
+}
+
+impl Network for Named {
+    fn member(&self, node: Host) -> SocketAddr {
+        SocketAddr::new(self.addresses(node)[0], PORT)
+    }
+
+    fn listen(&self, host: Host) -> SocketAddr {
+        (Ipv6Addr::UNSPECIFIED, if host.is_node() { PORT } else { 0 }).into()
+    }
+
+    fn members(&self) -> String {
+        let members = Host::nodes().map(|node| format!("{node}={}:{PORT}", Self::name(node)));
+        members.collect::<Vec<_>>().join(",")
+    }
+
+    fn key_file(&self, host: Host) -> Option<PathBuf> {
+        self.keys.then(|| self.key(host))
+    }
+
+    fn command(&self, host: Host, program: &str) -> Command {
+        let around = self.around(host);
+        let mut command = Command::new(&around[0]);
+        command.args(&around[1..]).arg(program);
+        command
+    }
+
+    fn cut(&self, from: Host, to: Host) {
+        // Whichever of its addresses it sends from.
+        let number = self.numbers.lock().unwrap()[from.index()];
+        self.namespaces.filter(to, &format!("-A INPUT -s 10.77.0.{number} -j DROP"));
+        let six = Ipv6Addr::UNSPECIFIED.into();
+        self.namespaces.filter_of(six, to, &format!("-A INPUT -s fd77::{number:x} -j DROP"));
+    }
+
+    fn set_weather(&self, weather: Weather) {
+        self.namespaces.set_weather(weather.clone());
+        let probability = f32::from(weather.loss) / 100.0;
+        for host in Host::all() {
+            let random = format!("-m statistic --mode random --probability {probability}");
+            let rule = format!("-A INPUT -p udp {random} -j DROP");
+            self.namespaces.filter_of(Ipv6Addr::UNSPECIFIED.into(), host, &rule);
+        }
+    }
+
+    fn heal(&self) {
+        self.namespaces.heal();
+        let six = Ipv6Addr::UNSPECIFIED.into();
+        Host::all().for_each(|host| self.namespaces.filter_of(six, host, "-F INPUT"));
+    }
+
+    fn moves(&self) -> bool {
+        true
+    }
+
+    fn move_host(&self, host: Host) {
+        self.readdress(host);
+        self.register(host);
+    }
+}

@@ -1,0 +1,66 @@
+//! A machine that systemd has started, in namespaces of its own.
+
+use std::ffi::OsStr;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use std::{env, fs};
+
+use super::wait::eventually;
+
+/// Dropping it ends all that runs there. Needs root.
+pub struct Systemd {
+    first: Child,
+    /// How long one script may take there.
+    within: Duration,
+}
+
+impl Systemd {
+    /// Runs `script` in bash, which is to become systemd, with these arguments from `$1` on.
+    pub fn start(script: &str, arguments: &[&OsStr], within: Duration) -> Self {
+        let words = "--fork --pid --mount --cgroup --ipc --uts --net --kill-child bash -c";
+        let mut command = Command::new("unshare");
+        command.args(words.split(' ')).arg(script).arg("systemd").args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let machine = Self { first: command.spawn().unwrap(), within };
+        eventually("systemd answers", || {
+            let (told, _) = machine.run("systemctl is-system-running");
+            ["running", "degraded", "starting"].contains(&told.trim()).then_some(())
+        });
+        machine
+    }
+
+    /// What this prints there, and whether it succeeded.
+    pub fn run(&self, script: &str) -> (String, bool) {
+        let children = format!("/proc/{0}/task/{0}/children", self.first.id());
+        let children = fs::read_to_string(children).unwrap_or_default();
+        let Some(first) = children.split_whitespace().next() else { return (String::new(), false) };
+        let mut command = Command::new("timeout");
+        command.arg(self.within.as_secs().to_string());
+        command.args(["nsenter", "--target", first]).args("-m -p -C -u -i -n".split(' '));
+        // Variables of who runs the tests may mean something to the command.
+        command.env_clear().env("PATH", env::var_os("PATH").unwrap());
+        let output = command.args(["sh", "-c", script]).stdin(Stdio::null()).output().unwrap();
+        (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.success())
+    }
+
+    /// A property of a unit.
+    #[must_use]
+    pub fn shows(&self, unit: &str, property: &str) -> String {
+        let (told, _) = self.run(&format!("systemctl show --property {property} --value {unit}"));
+        told.trim().to_owned()
+    }
+
+    /// Waits until a property of a unit has this in it.
+    pub fn has(&self, unit: &str, property: &str, like: &str) {
+        let has = || self.shows(unit, property).contains(like).then_some(());
+        eventually(&format!("{property} of {unit} has {like}"), has);
+    }
+}
+
+impl Drop for Systemd {
+    fn drop(&mut self) {
+        // With it goes the first process of the namespace, and with that all others.
+        self.first.kill().ok();
+        self.first.wait().ok();
+    }
+}

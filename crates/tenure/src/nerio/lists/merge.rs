@@ -1,0 +1,180 @@
+//! What all members said, put together.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use tenure_core::nerio::{Checked, Holder, HolderHere, LiveGrant, Who, leadership};
+use tenure_core::{ElectionName, NodeName, Time};
+
+use super::pages::{CandidateList, ElectionList, List};
+use super::step::Round;
+use super::{CandidateSeen, ElectionSeen, Leads, Vote};
+
+/// What one member said.
+pub(super) struct Told<T> {
+    /// Which one, by its position.
+    pub(super) nth: usize,
+    /// When it was asked: its word is no older.
+    pub(super) asked: Time,
+    pub(super) said: T,
+}
+
+/// Of one of a list: of each member that answered, also of one that knows nothing of it.
+type Words<L> = Vec<Told<Option<<L as List>::Part>>>;
+pub(super) type ElectionWords = Words<ElectionList>;
+pub(super) type CandidateWords = Words<CandidateList>;
+
+/// Adds what a round told, by name.
+pub(super) fn sort<L: List>(round: Round<L>, into: &mut BTreeMap<L::Key, Words<L>>) {
+    let keys: BTreeSet<_> = round.iter().flat_map(|(_, page)| page.parts.keys().cloned()).collect();
+    for (nth, mut page) in round {
+        for key in &keys {
+            let words = into.entry(key.clone()).or_default();
+            // Patterns of a key may cover the same election.
+            if words.iter().all(|word| word.nth != nth) {
+                words.push(Told { nth, asked: page.asked, said: page.parts.remove(key) });
+            }
+        }
+    }
+}
+
+/// When the first of these was asked, and those before.
+pub(super) fn first<L: List>(before: Option<Time>, round: &Round<L>) -> Option<Time> {
+    round.iter().map(|(_, page)| page.asked).chain(before).min()
+}
+
+/// What one member says of who holds its grant.
+struct Word<'a> {
+    nth: usize,
+    holder: &'a HolderHere,
+    until: Time,
+    leaving: Option<Time>,
+}
+
+/// Puts words together, all of which have come at `at`.
+pub(super) struct Putting<'a> {
+    pub(super) config: &'a Checked,
+    pub(super) at: Time,
+}
+
+impl Putting<'_> {
+    pub(super) fn election(&self, election: ElectionName, words: &ElectionWords) -> ElectionSeen {
+        let said = words.iter().filter_map(|word| {
+            let holder = word.said.as_ref()?.holder.as_ref()?;
+            Some(self.word(word.nth, word.asked, holder))
+        });
+        let held: Vec<_> = said.collect();
+        let waiting = words.iter().filter_map(|word| Some(word.said.as_ref()?.waiting));
+        ElectionSeen {
+            election,
+            leader: self.leader(&held),
+            granted: held.iter().filter_map(|word| self.vote(word)).collect(),
+            waiting: waiting.max().unwrap_or(0),
+            asked: words.iter().map(|word| word.asked).min().unwrap_or(self.at),
+        }
+    }
+
+    /// Each incarnation once, with what all members know of it.
+    pub(super) fn candidates(
+        &self,
+        holders: &[Told<Option<Box<Holder>>>],
+        waiting: &BTreeMap<Who, CandidateWords>,
+    ) -> (Option<Leads>, Vec<CandidateSeen>) {
+        let held = holders.iter().filter_map(|told| Some((told, told.said.as_deref()?)));
+        let held: Vec<_> =
+            held.map(|(told, holder)| (told, holder.priority, here(holder))).collect();
+        let words = held.iter().map(|(told, _, holder)| self.word(told.nth, told.asked, holder));
+        let words: Vec<_> = words.collect();
+        let leader = self.leader(&words);
+        let mut seen: BTreeMap<&Who, CandidateSeen> = BTreeMap::new();
+        for (word, (_, priority, _)) in words.iter().zip(&held) {
+            let Some(name) = self.name(word.nth) else { continue };
+            let one = entry(&word.holder.who, *priority, &mut seen);
+            if self.at < word.until { &mut one.granted } else { &mut one.ended }.push(name);
+        }
+        for told in waiting.values().flatten() {
+            let (Some(waits), Some(name)) = (&told.said, self.name(told.nth)) else { continue };
+            let one = entry(&waits.who, waits.priority, &mut seen);
+            one.waits_at.push(name);
+            one.waited = one.waited.max(Some(self.at_least(waits.waited)));
+        }
+        let mut all: Vec<_> = seen.into_values().collect();
+        let leads = |one: &CandidateSeen| leader.as_ref().is_some_and(|it| it.who == one.who);
+        all.sort_by_key(|one| Reverse((leads(one), one.granted.len(), one.waited)));
+        (leader, all)
+    }
+
+    fn word<'a>(&self, nth: usize, asked: Time, holder: &'a HolderHere) -> Word<'a> {
+        let until = asked.after(self.at_least(holder.remaining));
+        let leaving = holder.leaving.map(|span| asked.after(self.at_least(span)));
+        Word { nth, holder, until, leaving }
+    }
+
+    /// Whom a quorum of grants names that are all live now. It is the rule of those who observe,
+    /// and two more: these words need not be of one question.
+    fn leader(&self, words: &[Word<'_>]) -> Option<Leads> {
+        let live = words.iter().filter(|word| self.at < word.until).map(Word::grant);
+        let (who, fence, until) = leadership(live, &self.config.quorums)?;
+        // Somebody has led since.
+        if words.iter().any(|word| word.holder.fence > Some(fence)) {
+            return None;
+        }
+        let alike = words.iter().filter(|word| word.grant().is_of(who, fence));
+        let leaving = alike.filter_map(|word| word.leaving).max();
+        // Another one may lead since then.
+        if leaving.is_some_and(|leaving| leaving <= self.at) {
+            return None;
+        }
+        Some(Leads { who: who.clone(), fence, until, leaving })
+    }
+
+    fn vote(&self, word: &Word<'_>) -> Option<Vote> {
+        let member = self.name(word.nth)?;
+        Some(Vote { member, holder: word.holder.clone(), until: word.until })
+    }
+
+    fn name(&self, nth: usize) -> Option<NodeName> {
+        self.config.members.get(nth).map(|member| member.name.clone())
+    }
+
+    /// How much a span on another clock is at least, on this one.
+    fn at_least(&self, span: Duration) -> Duration {
+        let drift = self.config.drift;
+        drift.shrink(drift.real_at_least(span))
+    }
+}
+
+impl Word<'_> {
+    const fn grant(&self) -> LiveGrant<'_> {
+        let HolderHere { who, fence, .. } = self.holder;
+        LiveGrant { member: self.nth, until: self.until, who, fence: *fence }
+    }
+}
+
+fn here(holder: &Holder) -> HolderHere {
+    HolderHere {
+        who: holder.who.clone(),
+        fence: holder.fence,
+        remaining: holder.remaining,
+        leaving: holder.leaving,
+    }
+}
+
+fn entry<'a, 'b>(
+    who: &'a Who,
+    priority: u8,
+    all: &'b mut BTreeMap<&'a Who, CandidateSeen>,
+) -> &'b mut CandidateSeen {
+    all.entry(who).or_insert_with(|| CandidateSeen {
+        who: who.clone(),
+        priority,
+        granted: Vec::new(),
+        ended: Vec::new(),
+        waits_at: Vec::new(),
+        waited: None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! Words of members made up, and what is made of them.
+
+use tenure_core::Fence;
+use tenure_core::nerio::{CandidateHere, Config, ElectionHere, Inc, Member};
+
+use super::*;
+
+fn config() -> Checked {
+    let member = |name: &str| {
+        let address = ([127, 0, 0, 1], u16::from(name.as_bytes()[0])).into();
+        Member::at(name.parse().unwrap(), address)
+    };
+    let config = Config::new("x".parse().unwrap(), ["a", "b", "c"].map(member).to_vec());
+    config.check().unwrap()
+}
+
+fn at(millis: u64) -> Time {
+    Time::ZERO.after(Duration::from_millis(millis))
+}
+
+fn who(name: &str) -> Who {
+    Who { name: name.parse().unwrap(), inc: Inc(1) }
+}
+
+/// Of whom, with which fence, for how many milliseconds; without a fence where that is 0.
+fn holds(name: &str, fence: u64, millis: u64) -> Option<HolderHere> {
+    Some(HolderHere {
+        who: who(name),
+        fence: (fence > 0).then(|| Fence::new(fence)),
+        remaining: Duration::from_millis(millis),
+        leaving: None,
+    })
+}
+
+fn leaves(millis: u64, holder: Option<HolderHere>) -> Option<HolderHere> {
+    holder.map(|holder| HolderHere { leaving: Some(Duration::from_millis(millis)), ..holder })
+}
+
+fn seen(now: u64, said: [(u64, Option<HolderHere>); 3]) -> ElectionSeen {
+    let election: ElectionName = "e".parse().unwrap();
+    let words = said.into_iter().enumerate().map(|(nth, (asked, holder))| {
+        let here = ElectionHere { election: election.clone(), holder, waiting: 0 };
+        Told { nth, asked: at(asked), said: Some(here) }
+    });
+    let words = words.collect();
+    Putting { config: &config(), at: at(now) }.election(election, &words)
+}
+
+/// Whom they name, with which fence, and until when: what a, b and c say, asked at these times.
+fn named(now: u64, said: [(u64, Option<HolderHere>); 3]) -> Option<(String, u64, u128)> {
+    let leader = seen(now, said).leader?;
+    let until = leader.until.since(Time::ZERO).as_millis();
+    Some((leader.who.name.to_string(), leader.fence.number(), until))
+}
+
+#[test]
+fn a_quorum_names_the_leader_by_one_fence() {
+    let p = |fence| (0, holds("p", fence, 10_000));
+    let (q, nobody) = ((0, holds("q", 7, 10_000)), (0, None));
+    let told = |fence| Some(("p".to_owned(), fence, 9_980));
+    assert_eq!(named(1, [p(7), p(7), nobody.clone()]), told(7), "less the drift of clocks");
+    assert_eq!(named(1, [p(7), p(7), q.clone()]), told(7));
+    assert_eq!(named(1, [p(7), nobody.clone(), q]), None, "each by less than a quorum");
+    assert_eq!(named(1, [p(7), p(0), nobody.clone()]), None, "one has not heard its fence");
+    assert_eq!(named(1, [p(7), p(6), nobody]), None, "of two leaderships");
+    assert_eq!(named(1, [p(7), p(7), p(0)]), told(7));
+}
+
+/// However long a member took to answer, or the pages of others to come.
+#[test]
+fn nobody_is_named_whose_lease_is_over_when_all_have_answered() {
+    let said = || [(0, holds("p", 7, 3_000)), (0, holds("p", 7, 3_300)), (0, None)];
+    assert!(named(2_900, said()).is_some());
+    assert_eq!(named(3_100, said()), None);
+    let ended = seen(3_100, said()).granted;
+    let is_over = |vote: &Vote| vote.until <= at(3_100);
+    assert_eq!(
+        ended.iter().map(is_over).collect::<Vec<_>>(),
+        [true, false],
+        "and it is told which"
+    );
+    assert_eq!(
+        named(3_000, [(0, holds("p", 7, 3_000)), (5, holds("p", 7, 9_000)), (0, None)]),
+        None
+    );
+}
+
+/// Which members were asked when is of no account, as long as all their grants are live.
+#[test]
+fn a_member_that_was_asked_late_ends_nothing() {
+    let p = || (0, holds("p", 7, 3_000));
+    assert!(named(2_500, [p(), p(), (2_400, None)]).is_some());
+    assert!(named(2_500, [p(), p(), (2_400, holds("p", 7, 4_000))]).is_some());
+    let told = Some(("p".to_owned(), 7, 7_984));
+    let by_the_two_that_last =
+        [(0, holds("p", 7, 7_000)), (0, holds("p", 7, 8_000)), (2_000, None)];
+    assert!(named(1, by_the_two_that_last).is_some_and(|(_, _, until)| until == 6_986));
+    let three = [(0, holds("p", 7, 7_000)), (0, holds("p", 7, 8_000)), (0, holds("p", 7, 9_000))];
+    assert_eq!(named(1, three), told);
+}
+
+/// Counted from when it was asked for, and not from when it is printed.
+#[test]
+fn one_that_has_stepped_down_is_named_until_it_gives_its_lease_back() {
+    let said = || {
+        let p = holds("p", 7, 4_000);
+        [(0, leaves(500, p.clone())), (100, leaves(600, p.clone())), (0, p)]
+    };
+    let leaving = seen(300, said()).leader.and_then(|leader| leader.leaving).unwrap();
+    assert_eq!(leaving.since(Time::ZERO).as_micros(), 698_801, "100 ms and 600 ms, less the drift");
+    assert_eq!(named(700, said()), None, "it may have given it back, and another one leads");
+}
+
+/// It gave its lease back, what b was to be told of it was lost, and q has won with a and c.
+#[test]
+fn one_that_was_overtaken_is_not_named() {
+    let p = || holds("p", 7, 4_000);
+    assert!(named(20, [(0, p()), (10, p()), (10, None)]).is_some());
+    assert_eq!(named(20, [(0, p()), (10, p()), (10, holds("q", 8, 4_000))]), None);
+    let over = named(200, [(0, p()), (10, p()), (10, holds("q", 8, 100))]);
+    assert_eq!(over, None, "whether that one still leads or not");
+    let granted = seen(20, [(0, p()), (10, p()), (10, holds("q", 8, 4_000))]).granted;
+    assert_eq!(granted.len(), 3, "who said what is told");
+    assert!(named(20, [(0, p()), (10, p()), (10, holds("q", 6, 4_000))]).is_some());
+}
+
+/// A member that knows nothing of an election says so: its word is as old as any.
+#[test]
+fn the_age_is_that_of_all_who_answered() {
+    let election: ElectionName = "e".parse().unwrap();
+    let here = ElectionHere { election: election.clone(), holder: None, waiting: 2 };
+    let words = vec![
+        Told { nth: 0, asked: at(50), said: Some(here) },
+        Told { nth: 1, asked: at(20), said: None },
+    ];
+    let seen = Putting { config: &config(), at: at(90) }.election(election, &words);
+    assert_eq!((seen.asked, seen.waiting), (at(20), 2));
+}
+
+fn holder(name: &str, priority: u8, remaining: u64) -> Option<Box<Holder>> {
+    Some(Box::new(Holder {
+        who: who(name),
+        address: ([127, 0, 0, 1], 1).into(),
+        value: "".parse().unwrap(),
+        remaining: Duration::from_millis(remaining),
+        start: at(1),
+        priority,
+        leading: true,
+        next: false,
+        fence: Some(Fence::new(7)),
+        leaving: None,
+        lease: Duration::from_secs(5),
+    }))
+}
+
+fn waits(nth: usize, name: &str, seconds: u64) -> (Who, Told<Option<CandidateHere>>) {
+    let waited = Duration::from_secs(seconds);
+    let said = CandidateHere { who: who(name), priority: 3, leading: false, waited };
+    (who(name), Told { nth, asked: at(5), said: Some(said) })
+}
+
+#[test]
+fn who_waits_is_told_once_with_its_longest_wait() {
+    let config = config();
+    let mut waiting = BTreeMap::<_, CandidateWords>::new();
+    for (who, told) in [waits(0, "q", 1), waits(0, "r", 5), waits(1, "q", 3_600)] {
+        waiting.entry(who).or_default().push(told);
+    }
+    let held = |nth, remaining| Told { nth, asked: at(0), said: holder("p", 9, remaining) };
+    let holders = [held(0, 9_000), held(1, 20)];
+    let (leader, all) = Putting { config: &config, at: at(50) }.candidates(&holders, &waiting);
+    assert_eq!(leader, None, "one of its two grants is over");
+    let told = all.iter().map(|one| {
+        let grants = (one.granted.len(), one.ended.len());
+        (one.who.name.as_str(), one.priority, grants, one.waits_at.len())
+    });
+    let expected = [("p", 9, (1, 1), 0), ("q", 3, (0, 0), 2), ("r", 3, (0, 0), 1)];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+    // Here for 50 ms, and yet somebody waits for an hour; less the drift of both clocks.
+    assert_eq!(all[0].waited, None);
+    assert_eq!(all[1].waited.map(|waited| waited.as_secs()), Some(3_592));
+}

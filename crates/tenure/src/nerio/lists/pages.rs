@@ -1,0 +1,122 @@
+//! Pages of a list, as a member sends them.
+
+use std::collections::BTreeMap;
+
+use tenure_core::nerio::{
+    CandidateHere, Candidates, ElectionHere, Elections, Holder, Inc, Message, Service, Which, Who,
+};
+use tenure_core::{ElectionName, Time};
+
+/// What is listed, page by page.
+pub(super) trait List: Clone + Send + Sync + 'static {
+    /// In whose order.
+    type Key: Ord + Clone + Send + Sync + 'static;
+    /// One of them.
+    type Part: Clone + Send + 'static;
+    /// What each page says besides.
+    type Head: Send + 'static;
+    /// How many of one member are looked at.
+    const MAX: usize;
+
+    /// What members that do not know these pages are asked about instead; any if it is none.
+    fn election(&self) -> Option<&ElectionName>;
+
+    fn question(&self, start: Time, after: Option<Self::Key>) -> Message;
+
+    /// The page, if that is what `message` is, and it answers that question of that asker.
+    fn read(&self, message: Message, asker: Inc, start: Time) -> Option<Page<Self>>;
+}
+
+pub(super) struct Page<L: List> {
+    /// When it was asked for: nothing in it is older.
+    pub(super) asked: Time,
+    pub(super) service: Service,
+    pub(super) head: L::Head,
+    pub(super) parts: BTreeMap<L::Key, L::Part>,
+    /// It goes on after that.
+    pub(super) more_after: Option<L::Key>,
+}
+
+impl<L: List> Page<L> {
+    /// Without what was not asked for. One that says that there are more, and does not go on, is
+    /// the last one.
+    pub(super) fn behind(mut self, after: Option<&L::Key>) -> Self {
+        self.more_after = self.more_after.filter(|more| Some(more) > after);
+        if let Some(after) = after {
+            self.parts.retain(|key, _| key > after);
+        }
+        self
+    }
+}
+
+/// Elections that somebody holds or waits for.
+#[derive(Clone)]
+pub(super) struct ElectionList(pub(super) Which);
+
+impl List for ElectionList {
+    type Key = ElectionName;
+    type Part = ElectionHere;
+    type Head = ();
+    const MAX: usize = super::super::survey::ELECTIONS_MAX;
+
+    fn election(&self) -> Option<&ElectionName> {
+        match &self.0 {
+            Which::Beginning(name) | Which::Only(name) => Some(name),
+            Which::All => None,
+        }
+    }
+
+    fn question(&self, start: Time, after: Option<ElectionName>) -> Message {
+        Message::Elections(Elections { start, which: self.0.clone(), after })
+    }
+
+    fn read(&self, message: Message, asker: Inc, start: Time) -> Option<Page<Self>> {
+        let Message::ElectionsHere(here) = message else { return None };
+        if (here.asker, here.start) != (asker, start) {
+            return None;
+        }
+        let parts = here.elections.into_iter().filter(|part| self.0.covers(&part.election));
+        Some(Page {
+            asked: start,
+            service: here.service,
+            head: (),
+            parts: parts.map(|part| (part.election.clone(), part)).collect(),
+            more_after: here.more_after,
+        })
+    }
+}
+
+/// Those who wait for an election; who holds it is in each page.
+#[derive(Clone)]
+pub(super) struct CandidateList(pub(super) ElectionName);
+
+impl List for CandidateList {
+    type Key = Who;
+    type Part = CandidateHere;
+    type Head = Option<Box<Holder>>;
+    /// A member keeps far fewer.
+    const MAX: usize = 10_000;
+
+    fn election(&self) -> Option<&ElectionName> {
+        Some(&self.0)
+    }
+
+    fn question(&self, start: Time, after: Option<Who>) -> Message {
+        Message::Candidates(Candidates { election: self.0.clone(), start, after })
+    }
+
+    fn read(&self, message: Message, asker: Inc, start: Time) -> Option<Page<Self>> {
+        let Message::CandidatesHere(here) = message else { return None };
+        if (here.asker, here.start, &here.election) != (asker, start, &self.0) {
+            return None;
+        }
+        let last = here.waiting.iter().map(|part| &part.who).max().cloned();
+        Some(Page {
+            asked: start,
+            service: here.service,
+            head: here.holder,
+            parts: here.waiting.into_iter().map(|part| (part.who.clone(), part)).collect(),
+            more_after: last.filter(|_| here.more),
+        })
+    }
+}

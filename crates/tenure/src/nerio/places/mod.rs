@@ -1,0 +1,350 @@
+//! Where the members of a cluster are now, and who is one of them.
+//!
+//! A datagram is a member's by the member's key and name. Without keys nothing proves anything:
+//! there it must come from an address that the member's host has, by the members list or by DNS.
+
+mod lives;
+mod look_up;
+mod seeker;
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::nerio::{Checked, HostPort, Who};
+use tenure_core::{NodeName, Obstacle, Time, Waiting};
+use tokio::sync::{Notify, mpsc};
+
+use self::lives::Lives;
+pub(super) use self::look_up::LookUp;
+pub(super) use self::seeker::Looked;
+use super::agreement::blame;
+use super::notice::Notice;
+use super::seal::Authority;
+
+/// How long a member may leave unanswered what is sent to it before another address of it is tried.
+const TRIED: Duration = Duration::from_millis(300);
+/// How long before its name is looked up again.
+const SILENT: Duration = Duration::from_secs(1);
+
+/// Which addresses a socket reaches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Reach(SocketAddr);
+
+impl Reach {
+    /// Those of one that is bound to `local`: the unspecified IPv6 address reaches both families.
+    pub(super) const fn of(local: SocketAddr) -> Self {
+        Self(local)
+    }
+
+    /// The first of these that it reaches.
+    pub(super) fn filter(self, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, String> {
+        let local = self.0;
+        let both = local.is_ipv6() && local.ip().is_unspecified();
+        let fits = |at: &SocketAddr| both || at.is_ipv4() == local.is_ipv4();
+        let (fit, others): (Vec<_>, Vec<_>) = found.into_iter().partition(fits);
+        match (fit.is_empty(), others.first()) {
+            (true, Some(other)) => {
+                Err(format!("it gives {}, and {local} is of the other family", other.ip()))
+            }
+            _ => Ok(fit),
+        }
+    }
+}
+
+/// Whether what is sent to `member` arrives at a socket that is bound `here`, as far as the two
+/// tell without looking a name up.
+pub(super) fn receives(here: SocketAddr, member: &HostPort) -> bool {
+    let ip = member.literal().map(|member| member.ip().to_canonical());
+    let any = here.ip().is_unspecified() || ip.is_none_or(|ip| here.ip().to_canonical() == ip);
+    any && here.port() == member.port()
+}
+
+/// One member.
+#[derive(Debug)]
+struct Place {
+    name: NodeName,
+    host: String,
+    /// Where it may be, in the order in which they are tried.
+    addresses: Vec<SocketAddr>,
+    /// Which of them is used.
+    current: usize,
+    /// Since when nothing came of what was sent to it there, and at all.
+    tried: Option<Time>,
+    silent: Option<Time>,
+    lives: Lives,
+    /// Wakes who looks its name up.
+    again: Option<Arc<Notify>>,
+    /// Why its name gives no address now.
+    error: Option<String>,
+}
+
+/// All members.
+#[derive(Debug)]
+pub(super) struct Places {
+    all: Vec<Place>,
+    reach: Reach,
+    looked: mpsc::UnboundedReceiver<Looked>,
+    /// So that waiting for a look-up never ends.
+    _sender: mpsc::UnboundedSender<Looked>,
+}
+
+impl Places {
+    /// Those of `config`, for a socket that is bound to `local`. Begins to look up names, so it
+    /// must be called in a runtime if there are any.
+    pub(super) fn new(config: &Checked, local: SocketAddr) -> Self {
+        let (sender, looked) = mpsc::unbounded_channel();
+        let place = |(nth, member): (usize, &tenure_core::nerio::Member)| {
+            let again = member.address.name().map(|name| {
+                let (again, port) = (Arc::<Notify>::default(), member.address.port());
+                let look_up = LookUp::new(name.to_owned(), port);
+                tokio::spawn(seeker::seek(nth, look_up, Arc::clone(&again), sender.clone()));
+                again
+            });
+            Place {
+                name: member.name.clone(),
+                host: member.address.to_string(),
+                addresses: member.address.literal().into_iter().collect(),
+                current: 0,
+                tried: None,
+                silent: None,
+                lives: Lives::default(),
+                again,
+                error: None,
+            }
+        };
+        let all = config.members.iter().enumerate().map(place).collect();
+        Self { all, reach: Reach::of(local), looked, _sender: sender }
+    }
+
+    /// What a look-up has found. Cancel safe.
+    pub(super) async fn looked(&mut self) -> Looked {
+        match self.looked.recv().await {
+            Some(looked) => looked,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The same if there is one already.
+    pub(super) fn try_looked(&mut self) -> Option<Looked> {
+        self.looked.try_recv().ok()
+    }
+
+    /// Takes what a look-up has found. What to tell of it, and whether addresses have changed.
+    pub(super) fn on_looked(&mut self, looked: Looked) -> (Vec<Notice>, bool) {
+        let reach = self.reach;
+        let Some(place) = self.all.get_mut(looked.member) else { return (Vec::new(), false) };
+        let (member, host) = (place.name.clone(), place.host.clone());
+        match looked.found.and_then(|found| reach.filter(found)) {
+            Ok(mut found) => {
+                let failed = place.error.take().is_some();
+                let mut notices = Vec::new();
+                let (mut ours, mut theirs) = (place.addresses.clone(), found.clone());
+                ours.sort_unstable();
+                theirs.sort_unstable();
+                if ours == theirs {
+                    // A name server may turn them round each time: the one in use is kept.
+                    found.clone_from(&place.addresses);
+                }
+                let changed = found != place.addresses;
+                let is_news = failed || (changed && !place.addresses.is_empty());
+                if changed {
+                    let used = place.addresses.get(place.current);
+                    place.current =
+                        used.and_then(|used| found.iter().position(|at| at == used)).unwrap_or(0);
+                    place.addresses.clone_from(&found);
+                    place.tried = None;
+                }
+                if is_news {
+                    notices.push(Notice::Resolved { member, host, addresses: found });
+                }
+                if changed {
+                    notices.extend(self.at_one_address(looked.member));
+                }
+                (notices, changed)
+            }
+            Err(error) => {
+                // What was found before may be right still: the name server may be down.
+                place.error = Some(error);
+                (place.unresolved().into_iter().collect(), false)
+            }
+        }
+    }
+
+    /// The others that have an address of this one.
+    fn at_one_address(&self, member: usize) -> Option<Notice> {
+        let this = self.all.get(member)?;
+        let others = self.all.iter().enumerate().filter(|(nth, _)| *nth != member);
+        others.into_iter().find_map(|(_, other)| {
+            let address = *other.addresses.iter().find(|at| this.addresses.contains(at))?;
+            let mut members = [this.name.clone(), other.name.clone()];
+            members.sort_unstable();
+            Some(Notice::AtOneAddress { members, address })
+        })
+    }
+
+    /// What is wrong with where members are, as long as it is.
+    pub(super) fn troubles(&self) -> Vec<Notice> {
+        let mut all: Vec<_> = self.all.iter().filter_map(Place::unresolved).collect();
+        for notice in (0..self.all.len()).filter_map(|member| self.at_one_address(member)) {
+            // Each of the two says it.
+            if !all.contains(&notice) {
+                all.push(notice);
+            }
+        }
+        all
+    }
+
+    /// What to tell of one that says that it is a member, as its key shows if it is `keyed`, and
+    /// was heard where that member is not.
+    pub(super) fn contradicts(
+        &self,
+        name: &NodeName,
+        address: SocketAddr,
+        keyed: bool,
+    ) -> Option<Notice> {
+        let place = self.all.iter().find(|place| place.name == *name)?;
+        // Where a name leads that was not looked up yet is not known.
+        if place.addresses.contains(&address) || !place.is_known() {
+            return None;
+        }
+        let (member, host) = (name.clone(), place.host.clone());
+        match self.at(address).and_then(|other| self.name(other)) {
+            Some(of) => Some(Notice::Exchanged { member, host, address, of: of.clone() }),
+            // With a key it may be anywhere.
+            None if keyed => None,
+            None => Some(Notice::Moved { member, host, address }),
+        }
+    }
+
+    /// What is for `member` came from `peer` to `own`.
+    pub(super) fn for_another(
+        &self,
+        (peer, address): (&NodeName, SocketAddr),
+        member: usize,
+        own: &NodeName,
+    ) -> Option<Notice> {
+        let (place, peer, own) = (self.all.get(member)?, peer.clone(), own.clone());
+        let (member, host) = (place.name.clone(), place.host.clone());
+        Some(Notice::ForAnother { peer, address, member, host, own })
+    }
+
+    /// All addresses at which members may be.
+    pub(super) fn addresses(&self) -> BTreeSet<SocketAddr> {
+        self.all.iter().flat_map(|place| place.addresses.iter().copied()).collect()
+    }
+
+    /// What this member is called.
+    pub(super) fn name(&self, member: usize) -> Option<&NodeName> {
+        self.all.get(member).map(|place| &place.name)
+    }
+
+    /// The member that may be at `address`: only a hint.
+    pub(super) fn at(&self, address: SocketAddr) -> Option<usize> {
+        self.all.iter().position(|place| place.addresses.contains(&address))
+    }
+
+    /// The member that `who` is: by its name, and by its key; without keys by its address, too.
+    pub(super) fn member(
+        &self,
+        who: &Who,
+        address: SocketAddr,
+        shown: Option<&Authority>,
+    ) -> Option<usize> {
+        let named = self.all.iter().position(|place| place.name == who.name)?;
+        let is_it = match shown {
+            Some(authority) => *authority == Authority::Cluster,
+            None => self.all.get(named)?.addresses.contains(&address),
+        };
+        is_it.then_some(named)
+    }
+
+    /// Where the member with this name is asked, if there is one and it was found.
+    pub(super) fn place(&self, name: &NodeName) -> Option<SocketAddr> {
+        let place = self.all.iter().find(|place| place.name == *name)?;
+        place.addresses.get(place.current).copied()
+    }
+
+    /// Where to send what is for `member`. Looks for it when it is silent.
+    pub(super) fn address(&mut self, now: Time, member: usize) -> Option<SocketAddr> {
+        let place = self.all.get_mut(member)?;
+        let silent = *place.silent.get_or_insert(now);
+        if now.since(silent) >= SILENT
+            && let Some(again) = &place.again
+        {
+            again.notify_one();
+        }
+        if now.since(*place.tried.get_or_insert(now)) >= TRIED {
+            place.turn(now);
+        }
+        place.addresses.get(place.current).copied()
+    }
+
+    /// Nothing can be sent to where `member` was tried.
+    pub(super) fn refused(&mut self, now: Time, member: usize) {
+        if let Some(place) = self.all.get_mut(member) {
+            place.turn(now);
+        }
+    }
+
+    /// `who`, which is `member`, was heard at `address`. What to tell if it is two processes.
+    pub(super) fn heard(
+        &mut self,
+        now: Time,
+        member: usize,
+        (who, address): (&Who, SocketAddr),
+    ) -> Option<Notice> {
+        let place = self.all.get_mut(member)?;
+        // A member that has moved is heard, and does not hear what is sent to where it was.
+        if place.addresses.contains(&address) {
+            place.silent = None;
+        }
+        if place.addresses.get(place.current) == Some(&address) {
+            place.tried = None;
+        }
+        let addresses = place.lives.heard(now, who.inc, address)?;
+        Some(Notice::MemberTwice { member: place.name.clone(), addresses })
+    }
+
+    /// All addresses of a member that has several: there may be another process at each.
+    pub(super) fn several(&self, member: usize) -> Vec<SocketAddr> {
+        let all = self.all.get(member).map(|place| place.addresses.clone());
+        all.filter(|all| all.len() > 1).unwrap_or_default()
+    }
+
+    /// Members of which nothing is heard because their names give no address: those are what an
+    /// operator must mend first.
+    pub(super) fn explain(&self, waiting: Waiting) -> Waiting {
+        blame(waiting, |silent| {
+            let unknown = |place: &&Place| place.name.as_str() == silent && !place.is_known();
+            let place = self.all.iter().find(unknown)?;
+            let error = place.error.as_deref()?;
+            let why = format!("{} does not resolve ({error})", place.host).into();
+            Some(Obstacle { by: silent.into(), label: "unresolved", why })
+        })
+    }
+}
+
+impl Place {
+    /// Whether it was found at any time.
+    fn is_known(&self) -> bool {
+        !self.addresses.is_empty()
+    }
+
+    fn unresolved(&self) -> Option<Notice> {
+        let (member, host, error) = (self.name.clone(), self.host.clone(), self.error.clone()?);
+        Some(Notice::Unresolved { member, host, error, known: self.is_known() })
+    }
+
+    /// Tries the next of its addresses.
+    fn turn(&mut self, now: Time) {
+        self.tried = Some(now);
+        if !self.addresses.is_empty() {
+            self.current = (self.current + 1) % self.addresses.len();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

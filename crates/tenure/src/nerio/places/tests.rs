@@ -1,0 +1,179 @@
+use tenure_core::nerio::{Config, Inc, members};
+
+use super::*;
+
+fn at(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+fn seconds(seconds: u64) -> Time {
+    Time::from_nanos(seconds * 1_000_000_000)
+}
+
+fn places(list: &str, local: &str) -> Places {
+    let config = Config::new("x".parse().unwrap(), members(list).unwrap()).check().unwrap();
+    Places::new(&config, at(local))
+}
+
+fn found(places: &mut Places, member: usize, all: &[&str]) -> (Vec<String>, bool) {
+    let found = Ok(all.iter().map(|text| at(text)).collect());
+    let (notices, changed) = places.on_looked(Looked { member, found });
+    (notices.iter().map(ToString::to_string).collect(), changed)
+}
+
+fn who(name: &str, inc: u128) -> Who {
+    Who { name: name.parse().unwrap(), inc: Inc(inc) }
+}
+
+#[test]
+fn without_keys_a_member_is_who_comes_from_its_address() {
+    let places = places("a=10.0.0.1:1,b=10.0.0.2:1", "0.0.0.0:1");
+    assert_eq!(places.member(&who("b", 1), at("10.0.0.2:1"), None), Some(1));
+    assert_eq!(places.member(&who("b", 1), at("10.0.0.1:1"), None), None, "another's address");
+    assert_eq!(places.member(&who("c", 1), at("10.0.0.2:1"), None), None, "another name");
+}
+
+#[test]
+fn with_keys_no_address_proves_anything() {
+    let places = places("a=10.0.0.1:1,b=10.0.0.2:1", "0.0.0.0:1");
+    let cluster = Some(&Authority::Cluster);
+    assert_eq!(places.member(&who("b", 1), at("192.0.2.7:9"), cluster), Some(1));
+    let (application, elections) = ("web".parse().unwrap(), "*".parse().unwrap());
+    let rights = super::super::keys::Rights::USUAL;
+    let grant = super::super::keys::Grant { application, elections, rights };
+    let web = Authority::Application(Arc::new(grant));
+    assert_eq!(places.member(&who("b", 1), at("10.0.0.2:1"), Some(&web)), None);
+}
+
+/// Its notice comes once, and the status is asked for later.
+#[tokio::test]
+async fn what_does_not_resolve_is_a_trouble_until_it_does() {
+    let mut places = places("a=a.invalid:1,b=10.0.0.2:1", "[::]:1");
+    let troubles =
+        |places: &Places| -> Vec<_> { places.troubles().iter().map(ToString::to_string).collect() };
+    for known in [false, true] {
+        assert!(troubles(&places).is_empty());
+        places.on_looked(Looked { member: 0, found: Err("refused".to_owned()) });
+        let told = troubles(&places);
+        let words = if known { "where it was is tried" } else { "see to its DNS record" };
+        assert!(told.len() == 1 && told[0].contains(words), "{told:?}");
+        let (told, changed) = found(&mut places, 0, &["10.0.0.1:1"]);
+        assert_eq!((&told[0][..], changed), ("a is at 10.0.0.1:1, says a.invalid:1", !known));
+    }
+    found(&mut places, 0, &["10.0.0.2:1"]);
+    let told = troubles(&places);
+    assert!(told.len() == 1 && told[0].starts_with("a and b are both at"), "{told:?}");
+}
+
+#[tokio::test]
+async fn with_a_key_a_member_may_be_anywhere_but_where_another_one_is() {
+    let places = places("a=10.0.0.1:1,b=10.0.0.2:1,c=c.invalid:1", "0.0.0.0:1");
+    let unknown = places.contradicts(&"c".parse().unwrap(), at("192.0.2.7:9"), false);
+    assert_eq!(unknown, None, "it was not looked up yet");
+    let told = |address: &str, keyed| {
+        let told = places.contradicts(&"b".parse().unwrap(), at(address), keyed);
+        told.map(|notice| notice.to_string())
+    };
+    let moved = told("192.0.2.7:9", false).unwrap();
+    assert!(moved.starts_with("b sends from 192.0.2.7:9, and by members here it is at 10.0.0.2:1"));
+    assert_eq!(told("192.0.2.7:9", true), None);
+    for keyed in [true, false] {
+        let exchanged = told("10.0.0.1:1", keyed).unwrap();
+        assert!(exchanged.starts_with("b answers at 10.0.0.1:1, and by members here that is a"));
+        assert_eq!(told("10.0.0.2:1", keyed), None);
+    }
+}
+
+#[tokio::test]
+async fn a_name_is_told_when_it_fails_and_when_it_is_found() {
+    let mut places = places("a=a.invalid:1,b=10.0.0.2:1", "[::]:1");
+    assert_eq!(places.address(seconds(0), 0), None);
+    let fails = || Looked { member: 0, found: Err("Name or service not known".to_owned()) };
+    let (notices, changed) = places.on_looked(fails());
+    assert_eq!(
+        (notices[0].to_string(), changed),
+        (
+            "a is not found: a.invalid:1 does not resolve (Name or service not known); it is \
+             looked up again. Correct the name, or see to its DNS record"
+                .to_owned(),
+            false
+        )
+    );
+    let silent = || Waiting::NoQuorum { missing: vec!["a".into(), "b".into()] };
+    assert_eq!(
+        places.explain(silent()).to_string(),
+        "refused by a: a.invalid:1 does not resolve (Name or service not known); nothing heard of b"
+    );
+    let told = found(&mut places, 0, &["10.0.0.1:1"]);
+    assert_eq!(told, (vec!["a is at 10.0.0.1:1, says a.invalid:1".to_owned()], true));
+    assert_eq!(places.explain(silent()), silent());
+    assert_eq!(places.address(seconds(1), 0), Some(at("10.0.0.1:1")));
+    assert_eq!(found(&mut places, 0, &["10.0.0.1:1"]), (Vec::new(), false), "no news");
+    let (notices, changed) = places.on_looked(fails());
+    assert!(notices[0].to_string().contains("where it was is tried"), "{}", notices[0]);
+    assert!(!changed && places.explain(silent()) == silent());
+    let told = found(&mut places, 0, &["10.0.0.9:1"]);
+    assert_eq!(told, (vec!["a is at 10.0.0.9:1, says a.invalid:1".to_owned()], true));
+    assert_eq!(places.address(seconds(2), 0), Some(at("10.0.0.9:1")));
+}
+
+/// One after the other: a grantor believes one life from one address only.
+#[tokio::test]
+async fn all_addresses_are_tried_and_the_one_that_answers_is_kept() {
+    let mut places = places("a=a.invalid:1", "[::]:1");
+    found(&mut places, 0, &["[fd::1]:1", "10.0.0.1:1"]);
+    let millis = |millis: u64| Time::from_nanos(millis * 1_000_000);
+    assert_eq!(places.address(millis(0), 0), Some(at("[fd::1]:1")));
+    assert_eq!(places.address(millis(299), 0), Some(at("[fd::1]:1")));
+    assert_eq!(places.address(millis(300), 0), Some(at("10.0.0.1:1")));
+    assert_eq!(places.several(0), [at("[fd::1]:1"), at("10.0.0.1:1")]);
+    places.heard(millis(310), 0, (&who("a", 1), at("10.0.0.1:1")));
+    for n in 1..20 {
+        assert_eq!(places.address(millis(n * 1_000), 0), Some(at("10.0.0.1:1")));
+        places.heard(millis(n * 1_000 + 1), 0, (&who("a", 1), at("10.0.0.1:1")));
+    }
+    // The order of answers means nothing.
+    assert!(!found(&mut places, 0, &["10.0.0.1:1", "[fd::1]:1"]).1);
+    assert_eq!(places.address(millis(30_000), 0), Some(at("10.0.0.1:1")));
+    places.refused(millis(30_001), 0);
+    assert_eq!(places.address(millis(30_002), 0), Some(at("[fd::1]:1")), "no way there");
+}
+
+#[tokio::test]
+async fn a_socket_of_one_family_takes_what_it_reaches() {
+    let mut four = places("a=a.invalid:1", "0.0.0.0:1");
+    found(&mut four, 0, &["[fd::1]:1", "10.0.0.1:1"]);
+    assert_eq!(four.address(seconds(0), 0), Some(at("10.0.0.1:1")));
+    let (told, _) = found(&mut four, 0, &["[fd::1]:1"]);
+    assert!(told[0].contains("it gives fd::1, and 0.0.0.0:1 is of the other family"), "{told:?}");
+}
+
+#[tokio::test]
+async fn two_members_at_one_address_are_told() {
+    let mut places = places("b=b.invalid:1,a=10.0.0.1:1", "0.0.0.0:1");
+    let (told, changed) = found(&mut places, 0, &["10.0.0.1:1"]);
+    assert!(changed);
+    assert_eq!(
+        told,
+        ["a and b are both at 10.0.0.1:1, by members and DNS: each member is one process with an \
+          address of its own, so one of them is not found. Correct members, or the DNS records"]
+    );
+}
+
+#[test]
+fn a_member_that_is_two_processes_is_told() {
+    let mut places = places("a=10.0.0.1:1", "0.0.0.0:1");
+    let mut heard = |second, inc, address: &str| {
+        places.heard(seconds(second), 0, (&who("a", inc), at(address))).map(|told| told.to_string())
+    };
+    assert_eq!(heard(0, 1, "10.0.0.1:1"), None);
+    assert_eq!(heard(1, 2, "10.0.0.2:1"), None);
+    assert_eq!(
+        heard(3, 1, "10.0.0.1:1").unwrap(),
+        "two processes are the member a, at 10.0.0.1:1 and 10.0.0.2:1: stop one of them now. If \
+         one runs on a copy of the other's state directory, or was started with --new, the grants \
+         of both count together, and two leaders are possible. If the later one began with an \
+         empty directory, without --new, only that one counts: stop the earlier one. A member's \
+         name leads to one process, and its directory is never copied"
+    );
+}

@@ -1,0 +1,238 @@
+//! Processes of a cluster that are given keys one after the other.
+
+use super::*;
+
+/// One that has keys already.
+fn given(keys: Keys, seed: u8) -> Seal {
+    seal(keys.accept_unsealed(true), seed)
+}
+
+/// `A` has its key; the others may have theirs or not.
+fn begun(others: Vec<(&str, Seal)>) -> Net {
+    let own = (A, given(member(), 1));
+    Net::new(std::iter::once(own).chain(others).collect())
+}
+
+/// What is on its way to `address` that anybody can read.
+fn readable(net: &Net, address: &str) -> usize {
+    let to = net.queue.iter().filter(|packet| packet.to == at(address));
+    to.filter(|packet| packet.bytes[MAGIC.len()] == wire::VERSION).count()
+}
+
+/// What the one at `address` has heard without a key.
+fn heard(net: &mut Net, address: &str) -> Keyring {
+    net.nodes.get_mut(&at(address)).unwrap().keyring(net.now)
+}
+
+/// One without a key sends to another one.
+fn unsealed(from: &str, to: &str, text: &str) -> Packet {
+    Packet { from: at(from), to: at(to), bytes: plain(text) }
+}
+
+#[test]
+fn two_that_have_keys_say_nothing_that_others_can_read() {
+    let mut net = begun(vec![(B, given(member(), 2)), (P, given(application("billing"), 3))]);
+    for (from, to) in [(A, B), (B, A), (P, A), (A, P)] {
+        net.say(from, to, "something");
+        assert_eq!((readable(&net, to), net.settle()), (0, vec!["something".to_owned()]));
+        net.wait(20);
+    }
+}
+
+#[test]
+fn one_without_a_key_is_sent_to_without_one_and_greeted_now_and_then() {
+    let mut net = begun(Vec::new());
+    net.say(A, B, "may be sealed");
+    assert_eq!(readable(&net, B), 0, "a hello first");
+    net.queue.clear();
+    net.wait(60);
+    net.say(A, B, "cannot be");
+    assert_eq!(readable(&net, B), 1);
+    let answer = net.give(&unsealed(B, A, "answer")).unwrap().unwrap();
+    assert_eq!(answer, ("answer".to_owned(), None), "it shows nothing");
+    let (name, now) = ("b".parse().unwrap(), net.now);
+    net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(B), &name);
+    net.sent.clear();
+    for turn in 0..100 {
+        net.say(A, B, &turn.to_string());
+        net.queue.clear();
+        net.wait(10);
+    }
+    let hellos = net.sent.iter().filter(|packet| packet.bytes[MAGIC.len()] == HELLO).count();
+    assert_eq!((hellos, net.sent.len()), (3, 103));
+    let known = heard(&mut net, A).unsealed;
+    assert_eq!((&known[0].name, known[0].address, known.len()), (&name, at(B), 1));
+}
+
+/// Nobody is greeted for what a stranger sent in its name.
+#[test]
+fn one_that_asks_without_a_key_is_answered_so_and_not_greeted() {
+    let (name, now) = ("web".parse().unwrap(), Time::ZERO);
+    for keys in [member(), application("billing")] {
+        let mut net = Net::new(vec![(A, given(keys, 1))]);
+        net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(P), &name);
+        net.say(A, P, "answer");
+        assert_eq!((readable(&net, P), net.queue.len()), (1, 1));
+        // One of which nothing was heard is told nothing that others could read.
+        let mut other = net.nodes.remove(&at(A)).unwrap();
+        let mut sent = Vec::new();
+        let _ = other.outgoing(now, at(Q), &plain("answer"), |_, bytes| {
+            sent.push(bytes.to_vec());
+            Ok(())
+        });
+        assert!(sent.iter().all(|bytes| bytes[MAGIC.len()] == HELLO), "{sent:?}");
+    }
+}
+
+/// Members say nothing to each other for days, and an answer is never answered.
+#[test]
+fn one_that_spoke_last_is_not_taken_for_one_without_a_key() {
+    let mut net = begun(vec![(B, given(member(), 2))]);
+    for pause in [0, 60, 900, 5_000, 100_000] {
+        net.wait(pause);
+        for (from, to) in [(B, A), (A, B)] {
+            net.say(from, to, "question");
+            assert_eq!((readable(&net, to), net.settle()), (0, vec!["question".to_owned()]));
+        }
+        net.say(A, B, "answer");
+        assert_eq!((readable(&net, B), net.settle()), (0, vec!["answer".to_owned()]));
+    }
+    // Nor after a datagram that was lost, with its hello.
+    net.wait(1_500);
+    net.say(A, B, "lost");
+    net.queue.clear();
+    net.wait(1_500);
+    net.say(A, B, "question");
+    assert_eq!((readable(&net, B), net.settle()), (0, vec!["question".to_owned()]));
+}
+
+#[test]
+fn one_that_was_given_its_key_is_sealed_for_at_once() {
+    let mut net = begun(Vec::new());
+    let (name, now) = ("b".parse().unwrap(), net.now);
+    net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(B), &name);
+    net.nodes.insert(at(B), given(member(), 2));
+    net.say(B, A, "sealed");
+    assert_eq!(net.settle(), ["sealed"]);
+    net.say(A, B, "sealed, too");
+    assert_eq!((readable(&net, B), net.settle()), (0, vec!["sealed, too".to_owned()]));
+    // What it had sent without comes late.
+    let now = net.now;
+    net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(B), &name);
+    net.say(A, B, "still");
+    assert_eq!((readable(&net, B), net.settle()), (0, vec!["still".to_owned()]));
+    net.say(B, A, "sealed again");
+    net.settle();
+    assert_eq!(heard(&mut net, A).unsealed, [], "it has shown a key since");
+}
+
+/// The line stays as it is while keys are exchanged: what was heard is still known, and since when.
+#[test]
+fn what_was_heard_is_kept_while_it_is_accepted() {
+    let mut net = begun(Vec::new());
+    assert!(net.give(&unsealed(P, A, "request")).is_ok());
+    let (name, now) = ("web".parse().unwrap(), net.now);
+    net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(P), &name);
+    let before = heard(&mut net, A);
+    net.wait(10_000);
+    net.nodes.get_mut(&at(A)).unwrap().rekey(member().accept_unsealed(true));
+    assert_eq!(heard(&mut net, A), before);
+    net.nodes.get_mut(&at(A)).unwrap().rekey(member());
+    assert_eq!(heard(&mut net, A).unsealed, before.unsealed, "it is refused, or will be");
+    net.nodes.get_mut(&at(A)).unwrap().rekey(member().accept_unsealed(true));
+    let after = heard(&mut net, A);
+    assert_eq!((after.accepts_since, after.unsealed), (Some(net.now), Vec::new()), "anew");
+}
+
+/// A stranger has sent something in its name, long before.
+#[test]
+fn one_that_can_be_greeted_is_when_it_is_not_answered() {
+    let (p, q) = (given(application("billing"), 3), given(application("billing"), 4));
+    let mut net = Net::new(vec![(P, p), (Q, q)]);
+    let (name, now) = ("web".parse().unwrap(), net.now);
+    for (at_, other) in [(P, Q), (Q, P)] {
+        net.nodes.get_mut(&at(at_)).unwrap().heard_unsealed(now, at(other), &name);
+    }
+    net.wait(1_001);
+    net.say(P, Q, "verify");
+    assert_eq!((readable(&net, Q), net.settle()), (0, vec!["verify".to_owned()]));
+}
+
+/// It has taken the line out already, and the first hello is late.
+#[test]
+fn one_that_accepts_no_more_hears_what_it_did_not_read() {
+    let mut net = begun(vec![(B, seal(member(), 2))]);
+    net.say(A, B, "one");
+    let late = net.queue.remove(0);
+    net.wait(60);
+    net.say(A, B, "two");
+    net.queue.clear();
+    net.queue.push(late);
+    assert_eq!(net.settle(), ["two"]);
+}
+
+/// Somebody goes back a step.
+#[test]
+fn one_that_was_started_again_without_a_key_is_reached() {
+    let mut net = begun(vec![(B, given(member(), 2))]);
+    net.say(A, B, "sealed");
+    assert_eq!(net.settle(), ["sealed"]);
+    net.nodes.remove(&at(B));
+    let mut reached = None;
+    for turn in 0..200 {
+        net.say(A, B, "again");
+        reached = reached.or((readable(&net, B) > 0).then_some(turn * 10));
+        net.queue.clear();
+        net.wait(10);
+    }
+    assert!(matches!(reached, Some(1_000..=1_100)), "{reached:?} ms");
+}
+
+/// Anybody can send a datagram in the name of a member that is quiet.
+#[test]
+fn a_stranger_ends_no_sealing_of_one_that_has_shown_its_key() {
+    let mut net = begun(vec![(B, given(member(), 2)), (P, given(application("billing"), 3))]);
+    for from in [B, P] {
+        net.say(from, A, "sealed");
+        assert_eq!(net.settle(), ["sealed"]);
+    }
+    net.wait(100_000);
+    let (name, now) = ("b".parse().unwrap(), net.now);
+    for address in [B, P] {
+        net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(address), &name);
+    }
+    net.say(A, B, "to a member");
+    assert_eq!((readable(&net, B), net.settle()), (0, vec!["to a member".to_owned()]));
+    // It may have been started without a key, and says so by what it sends now.
+    net.say(A, P, "answer");
+    assert_eq!(readable(&net, P), 1);
+    net.queue.clear();
+    net.wait(1_000);
+    net.say(A, P, "order");
+    assert_eq!((readable(&net, P), net.settle()), (0, vec!["order".to_owned()]));
+}
+
+#[test]
+fn who_does_not_accept_it_reads_nothing_unsealed_any_more() {
+    let mut net = begun(Vec::new());
+    assert!(net.give(&unsealed(P, A, "request")).is_ok());
+    net.nodes.get_mut(&at(A)).unwrap().rekey(member());
+    assert_eq!(net.give(&unsealed(P, A, "request")), Err(Dropped::Unsealed));
+    assert_eq!(heard(&mut net, A).accepts_since, None);
+    net.wait(2_000);
+    for _ in 0..10 {
+        net.say(A, B, "request");
+        net.wait(60);
+    }
+    assert_eq!(readable(&net, B), 0, "nor says it");
+}
+
+#[test]
+fn those_without_keys_take_a_bounded_room() {
+    let mut seal = given(member(), 1);
+    let name = "b".parse().unwrap();
+    for port in 0..5_000 {
+        seal.heard_unsealed(Time::ZERO, ([10, 0, 0, 9], port).into(), &name);
+    }
+    assert_eq!(seal.keyring(Time::ZERO).unsealed.len(), 1_024);
+}

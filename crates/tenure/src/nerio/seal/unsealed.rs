@@ -1,0 +1,65 @@
+//! Those who send without a key, whether that is accepted or not.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use tenure_core::{NodeName, Time};
+
+/// How many are remembered: those that were heard last.
+const KEPT_MAX: usize = 1_024;
+
+/// One that sends without a key. Nothing shows that it is who it says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unsealed {
+    /// How it calls itself.
+    pub name: NodeName,
+    /// Where it was heard.
+    pub address: SocketAddr,
+    /// When it was heard last.
+    pub heard: Time,
+}
+
+/// By their addresses.
+#[derive(Default)]
+pub(super) struct Heard(BTreeMap<SocketAddr, (NodeName, Time)>);
+
+impl Heard {
+    pub(super) fn note(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
+        if let Some((known, heard)) = self.0.get_mut(&address)
+            && known == name
+        {
+            *heard = now;
+            return;
+        }
+        if self.0.len() >= KEPT_MAX && !self.0.contains_key(&address) {
+            let oldest = self.0.iter().min_by_key(|(_, (_, heard))| *heard);
+            if let Some(oldest) = oldest.map(|(address, _)| *address) {
+                self.0.remove(&oldest);
+            }
+        }
+        self.0.insert(address, (name.clone(), now));
+    }
+
+    /// When the one at `address` was heard.
+    pub(super) fn heard(&self, address: SocketAddr) -> Option<Time> {
+        self.0.get(&address).map(|(_, heard)| *heard)
+    }
+
+    /// One that is known already was heard again.
+    pub(super) fn again(&mut self, now: Time, address: SocketAddr) {
+        if let Some((_, heard)) = self.0.get_mut(&address) {
+            *heard = now;
+        }
+    }
+
+    /// The one at `address` has shown a key since.
+    pub(super) fn forget(&mut self, address: SocketAddr) {
+        self.0.remove(&address);
+    }
+
+    pub(super) fn all(&self) -> Vec<Unsealed> {
+        let all = self.0.iter();
+        all.map(|(&address, (name, heard))| Unsealed { name: name.clone(), address, heard: *heard })
+            .collect()
+    }
+}

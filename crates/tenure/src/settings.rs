@@ -1,0 +1,135 @@
+//! What settings of any protocol are made of, as the command `tenure` reads them, too.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// Why a text is no span of time.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DurationError {
+    /// Nothing was given.
+    #[error("it is empty")]
+    Empty,
+    /// It is below zero.
+    #[error("a span of time is not negative")]
+    Negative,
+    /// A number alone.
+    #[error("it has no unit")]
+    NoUnit,
+    /// A unit that nobody knows.
+    #[error("the unit {0:?} is unknown")]
+    Unit(String),
+    /// More than can be counted, or less than a nanosecond.
+    #[error("the number is too large, or finer than a nanosecond")]
+    Overflow,
+    /// Something else.
+    #[error("it is not a number with a unit")]
+    Form,
+}
+
+impl DurationError {
+    /// What to write instead.
+    pub const FIX: &str = "write a number and a unit, such as 500ms, 5s or 2m";
+}
+
+/// A number with a unit, or several: `500ms`, `5s`, `1m 30s`.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// assert_eq!(tenure::settings::duration("1m 30s")?, Duration::from_secs(90));
+/// assert_eq!(tenure::settings::duration("5").unwrap_err().to_string(), "it has no unit");
+/// # Ok::<(), tenure::settings::DurationError>(())
+/// ```
+pub fn duration(text: &str) -> Result<Duration, DurationError> {
+    use humantime::DurationError as Theirs;
+    if text.trim_start().starts_with('-') {
+        return Err(DurationError::Negative);
+    }
+    humantime::parse_duration(text).map_err(|error| match error {
+        Theirs::Empty => DurationError::Empty,
+        Theirs::UnknownUnit { unit, .. } if unit.is_empty() => DurationError::NoUnit,
+        Theirs::UnknownUnit { unit, .. } => DurationError::Unit(unit),
+        Theirs::NumberOverflow => DurationError::Overflow,
+        Theirs::InvalidCharacter(_) | Theirs::NumberExpected(_) => DurationError::Form,
+    })
+}
+
+/// A small file that may hold a secret, and who may read it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretFile {
+    /// What is in it.
+    pub bytes: Vec<u8>,
+    /// The bits of its mode.
+    pub mode: u32,
+}
+
+impl std::fmt::Debug for SecretFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SecretFile").field("mode", &self.mode).finish_non_exhaustive()
+    }
+}
+
+impl SecretFile {
+    /// More than any secret needs, and what is read at most.
+    const BYTES_MAX: u64 = 4_096;
+    /// Readable by every user, or writable by another than the owner. A group may read: services
+    /// are given files so.
+    const FOR_OTHERS: u32 = 0o026;
+
+    /// Reads the file at `path`, of 4,096 bytes at most; or says why it is of no use.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let (mut bytes, mut mode) = (Vec::new(), 0);
+        File::open(path)
+            .and_then(|file| {
+                mode = file.metadata()?.permissions().mode() & 0o7777;
+                file.take(Self::BYTES_MAX + 1).read_to_end(&mut bytes)
+            })
+            .map_err(|error| format!("cannot be read: {error}"))?;
+        match bytes.len() as u64 > Self::BYTES_MAX {
+            true => Err(format!("has more than {} bytes", Self::BYTES_MAX)),
+            false => Ok(Self { bytes, mode }),
+        }
+    }
+
+    /// Whether a file of this mode can be read by every user, or written by another than its owner.
+    #[must_use]
+    pub const fn is_open(mode: u32) -> bool {
+        mode & Self::FOR_OTHERS != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_need_their_unit() {
+        let said = |text: &str| duration(text).unwrap_err().to_string();
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1_500)));
+        assert_eq!(said("5 parsecs"), "the unit \"parsecs\" is unknown");
+        assert_eq!(said("-5s"), "a span of time is not negative");
+        assert_eq!(said(""), "it is empty");
+        assert_eq!(
+            said("99999999999999999999y"),
+            "the number is too large, or finer than a nanosecond"
+        );
+        assert_eq!(said("five"), "it is not a number with a unit");
+    }
+
+    #[test]
+    fn a_file_of_secrets_is_small_and_not_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        std::fs::write(&path, "hunter2").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let file = SecretFile::read(&path).unwrap();
+        assert_eq!((file.bytes.as_slice(), file.mode), (&b"hunter2"[..], 0o640));
+        assert!(!format!("{file:?}").contains("hunter2") && !SecretFile::is_open(file.mode));
+        assert!(SecretFile::is_open(0o644) && SecretFile::is_open(0o620));
+        std::fs::write(&path, vec![b'x'; 5_000]).unwrap();
+        assert_eq!(SecretFile::read(&path).unwrap_err(), "has more than 4096 bytes");
+    }
+}
