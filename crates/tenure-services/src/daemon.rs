@@ -11,12 +11,12 @@ use crate::process::{Process, since_boot};
 use crate::tool;
 
 /// How long it may take to come up: a busy machine with a slow disk may need long.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long it gets to end by itself.
 const FAREWELL: Duration = Duration::from_secs(20);
 
-const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
+pub(crate) const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
 
 /// How often other ports are tried, when somebody was faster.
 const ATTEMPTS: u32 = 5;

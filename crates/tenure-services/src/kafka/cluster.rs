@@ -212,14 +212,7 @@ impl Cluster {
         partitions: i32,
         settings: &[(&str, &str)],
     ) -> io::Result<()> {
-        let first = self.seats[0].internal;
-        wire::make_topic(first, name, partitions, settings)?;
-        let known = self.broker(0).wait(|| match wire::knows(first, name) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(format!("does not know topic {name}")),
-            Err(error) => Err(format!("takes no clients: {error}")),
-        });
-        known.map_err(io::Error::other)
+        wire::make_known_topic(self.seats[0].internal, name, partitions, settings)
     }
 
     /// Gives a topic so many partitions in all.

@@ -5,6 +5,7 @@ mod broker;
 mod build;
 mod cluster;
 mod config;
+mod shared;
 mod storage;
 mod wire;
 
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 pub use broker::Broker;
 pub use cluster::{Cluster, Way};
 pub use config::{ClusterConfig, Security};
+pub use shared::{SHARED_VARIABLE, SHARED_VERSION, Shared, quick, shared, unique};
 pub use wire::{Operation, Resource};
 
 use crate::error::Error;

@@ -3,16 +3,20 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::thread;
 use std::time::Duration;
 
-/// How long one answer is waited for.
-const ANSWER: Duration = Duration::from_secs(5);
+use crate::daemon::{BETWEEN_QUESTIONS, PATIENCE};
+use crate::process::since_boot;
+
+/// How long one answer is waited for: only who never gets any waits that long.
+const ANSWER: Duration = PATIENCE;
 
 /// No answer that we ask for is longer.
 const LONGEST: usize = 1 << 20;
 
-/// How long a broker may take for what changes something.
-const TIME: i32 = 5_000;
+/// How long a broker may take for what changes something: as long as is waited for it.
+const TIME: i32 = 60_000;
 
 /// The ids of all brokers that take clients, as the one at `address` knows them: the request
 /// "metadata" in its version 1, about no topic.
@@ -23,7 +27,7 @@ pub(super) fn brokers(address: SocketAddr) -> io::Result<Vec<i32>> {
 
 /// Makes a topic with one copy of each partition and these settings: the request "create topics"
 /// in its version 2.
-pub(super) fn make_topic(
+fn make_topic(
     address: SocketAddr,
     name: &str,
     partitions: i32,
@@ -46,8 +50,26 @@ pub(super) fn make_topic(
     done(&ask(address, (19, 2), &body)?)
 }
 
+/// The same. The controller has it at once; this waits until the broker knows it.
+pub(super) fn make_known_topic(
+    address: SocketAddr,
+    name: &str,
+    partitions: i32,
+    settings: &[(&str, &str)],
+) -> io::Result<()> {
+    make_topic(address, name, partitions, settings)?;
+    let limit = since_boot() + PATIENCE;
+    while !matches!(knows(address, name), Ok(true)) {
+        if since_boot() > limit {
+            return Err(io::Error::other(format!("the broker does not know topic {name}")));
+        }
+        thread::sleep(BETWEEN_QUESTIONS);
+    }
+    Ok(())
+}
+
 /// Whether this broker knows a topic: the request "metadata" in its version 4, which makes none.
-pub(super) fn knows(address: SocketAddr, name: &str) -> io::Result<bool> {
+fn knows(address: SocketAddr, name: &str) -> io::Result<bool> {
     let mut body = Vec::new();
     put_count(&mut body, 1);
     put_text(&mut body, name);
