@@ -10,22 +10,25 @@ use crate::place::{self, file_error};
 use crate::tool;
 
 /// The program `name` whose Go module, with its `go.sum`, is in the folder `source`: built into
-/// `target/services` of the workspace, unless it was built of the same files before. Takes half a
-/// minute. Two processes at once do no harm.
+/// the user's cache of services, unless it was built of the same files before. Takes half a minute.
+/// Two processes at once do no harm.
 ///
 /// # Errors
 ///
 /// When it is not there and cannot be built: no `go`, no network, or it does not compile.
 pub fn program(name: &str, source: &Path) -> Result<PathBuf, Error> {
     let place = format!("{name}-{:016x}", fingerprint(source)?);
-    let folder = place::once(&place, |folder| {
-        let binary = folder.join(name).display().to_string();
-        let mut go = Command::new("go");
-        go.args(["build", "-trimpath", "-mod=readonly", "-o", &binary, "."]);
-        go.current_dir(source).env("GOFLAGS", "-buildvcs=false");
-        tool::run_or(&mut go, missing).map(drop)
-    })?;
+    let folder = place::once(&place, |folder| build_module(name, source, folder))?;
     Ok(folder.join(name))
+}
+
+/// Builds the program `name` of the module in `source` into `folder`.
+fn build_module(name: &str, source: &Path, folder: &Path) -> Result<(), Error> {
+    let binary = folder.join(name).display().to_string();
+    let mut go = Command::new("go");
+    go.args(["build", "-trimpath", "-mod=readonly", "-o", &binary, "."]);
+    go.current_dir(source).env("GOFLAGS", "-buildvcs=false");
+    tool::run_or(&mut go, missing).map(drop)
 }
 
 /// What changes when a file of the module does. Folders below belong to no module of ours.
@@ -107,11 +110,8 @@ mod tests {
         let module = tempfile::tempdir().unwrap();
         fs::write(module.path().join("go.mod"), "module example.org/wrong\n").unwrap();
         fs::write(module.path().join("main.go"), "package main\n\nfunc main() { x }\n").unwrap();
-        let error = program("go-test-wrong", module.path()).unwrap_err();
+        let folder = tempfile::tempdir().unwrap();
+        let error = build_module("wrong", module.path(), folder.path()).unwrap_err();
         assert!(error.to_string().contains("undefined: x"), "{error}");
-        let place = format!("go-test-wrong-{:016x}", fingerprint(module.path()).unwrap());
-        let services = place::services();
-        fs::remove_dir(services.join(format!("{place}.unfinished"))).unwrap();
-        fs::remove_file(services.join(format!("{place}.lock"))).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! The real services that tests and benchmarks run against: got, started, stopped. Never shipped.
 //!
 //! Nothing here is a mock. Each service has a module ([`etcd`], [`kafka`], [`nats`]): `install`
-//! gets a version of it into `target/services` of the workspace, `Cluster` runs some of its servers
+//! gets a version of it into the user's cache of services, `Cluster` runs some of its servers
 //! on free ports with their data in a temporary folder, and ends them by pid when it is dropped.
 //! [`relay::Relay`] stands between two programs, to be cut; [`go::program`] builds a test's own
 //! Go program; [`addresses`] gives addresses to the servers of a test's own; [`build_tools`] finds

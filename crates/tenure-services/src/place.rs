@@ -1,6 +1,7 @@
-//! Where services are installed: `target/services` of the workspace, whatever CARGO_TARGET_DIR
-//! says, so that all build folders of one checkout share them. Git ignores it.
+//! Where services are installed: a cache of the user, which all checkouts share.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,23 +10,23 @@ use rustix::fs::FlockOperation;
 
 use crate::error::Error;
 
-/// The folder all services are in.
-///
-/// The environment goes before what was compiled in: several checkouts may share one build
-/// folder, and so this code. Cargo sets the variable for tests and for `cargo run`.
-pub(crate) fn services() -> PathBuf {
-    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    let compiled_in = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let root = manifest.as_deref().and_then(workspace).or_else(|| workspace(compiled_in));
-    root.unwrap_or(compiled_in).join("target/services")
+/// The folder of all services.
+fn services() -> Result<PathBuf, Error> {
+    let cache = cache(env::var_os("XDG_CACHE_HOME"), env::home_dir());
+    cache.map(|cache| cache.join("tenure/services")).ok_or_else(|| Error::Missing {
+        what: "services are kept in a cache of the user, and nothing says where that is".into(),
+        remedy: "Set HOME, or XDG_CACHE_HOME.".into(),
+    })
 }
 
-/// The workspace that `manifest` belongs to: its root is where the lock file is.
-fn workspace(manifest: &Path) -> Option<&Path> {
-    manifest.ancestors().find(|folder| folder.join("Cargo.lock").is_file())
+/// The XDG base directory specification has programs ignore a path that is not absolute.
+fn cache(named: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let named = named.map(PathBuf::from).filter(|named| named.is_absolute());
+    named.or_else(|| Some(home.filter(|home| home.is_absolute())?.join(".cache")))
 }
 
-/// Fills `target/services/NAME` by calling `fill` with an empty folder, unless it is there.
+/// Fills the folder NAME among the services by calling `fill` with an empty folder, unless it is
+/// there.
 ///
 /// Two processes at once: one fills, the other waits for its lock. A folder with that name is
 /// complete, because it gets its name last.
@@ -33,12 +34,20 @@ pub(crate) fn once(
     name: &str,
     fill: impl FnOnce(&Path) -> Result<(), Error>,
 ) -> Result<PathBuf, Error> {
-    let services = services();
+    once_in(&services()?, name, fill)
+}
+
+/// The same among others than the services of the user.
+pub(crate) fn once_in(
+    services: &Path,
+    name: &str,
+    fill: impl FnOnce(&Path) -> Result<(), Error>,
+) -> Result<PathBuf, Error> {
     let folder = services.join(name);
     if folder.is_dir() {
         return Ok(folder);
     }
-    fs::create_dir_all(&services).map_err(file_error(&services))?;
+    fs::create_dir_all(services).map_err(file_error(services))?;
     let lock = services.join(format!("{name}.lock"));
     let held = File::create(&lock).map_err(file_error(&lock))?;
     let locked = rustix::fs::flock(&held, FlockOperation::LockExclusive);
@@ -69,14 +78,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn services_are_in_the_workspace_not_in_the_crate() {
-        let root = services().parent().and_then(Path::parent).map(Path::to_path_buf).unwrap();
-        assert!(root.join("Cargo.lock").is_file() && root.join("crates").is_dir(), "{root:?}");
+    fn an_absolute_cache_goes_before_home() {
+        let cache = |named: Option<&str>, home: Option<&str>| {
+            cache(named.map(OsString::from), home.map(PathBuf::from))
+        };
+        assert_eq!(cache(Some("/c"), Some("/home/ann")), Some("/c".into()));
+        for named in [None, Some(""), Some("c")] {
+            assert_eq!(cache(named, Some("/home/ann")), Some("/home/ann/.cache".into()));
+            assert_eq!(cache(named, None), None);
+        }
     }
 
     #[test]
     fn a_folder_is_filled_once_and_never_seen_half_full() {
-        let name = format!("place-test-{}", std::process::id());
+        let services = tempfile::tempdir().unwrap();
         let filled = AtomicUsize::new(0);
         let fill = |folder: &Path| {
             filled.fetch_add(1, Ordering::Relaxed);
@@ -87,27 +102,23 @@ mod tests {
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let folder = once(&name, fill).unwrap();
+                    let folder = once_in(services.path(), "x", fill).unwrap();
                     assert!(folder.join("first").is_file() && folder.join("second").is_file());
                 });
             }
         });
         assert_eq!(filled.into_inner(), 1);
-        fs::remove_dir_all(services().join(&name)).unwrap();
-        fs::remove_file(services().join(format!("{name}.lock"))).unwrap();
     }
 
     #[test]
     fn what_a_failed_attempt_left_is_cleared_by_the_next() {
-        let name = format!("place-test-again-{}", std::process::id());
+        let services = tempfile::tempdir().unwrap();
         let failing = |folder: &Path| {
             fs::write(folder.join("rubbish"), "").map_err(file_error(folder))?;
             Err(Error::Missing { what: "a tool".into(), remedy: "Install it.".into() })
         };
-        assert!(once(&name, failing).is_err());
-        let folder = once(&name, |_| Ok(())).unwrap();
+        assert!(once_in(services.path(), "x", failing).is_err());
+        let folder = once_in(services.path(), "x", |_| Ok(())).unwrap();
         assert!(!folder.join("rubbish").exists());
-        fs::remove_dir_all(&folder).unwrap();
-        fs::remove_file(services().join(format!("{name}.lock"))).unwrap();
     }
 }

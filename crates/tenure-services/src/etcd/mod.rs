@@ -104,7 +104,7 @@ pub struct Binaries {
     pub etcdutl: Option<PathBuf>,
 }
 
-/// Gets `version` into `target/services` of the workspace, unless it is there: seconds for
+/// Gets `version` into the user's cache of services, unless it is there: seconds for
 /// Debian's, a minute or two for the newest. Two processes at once do no harm.
 ///
 /// # Errors

@@ -135,7 +135,7 @@ impl Installed {
     }
 }
 
-/// Gets the jars of `version` into `target/services` of the workspace, unless they are there,
+/// Gets the jars of `version` into the user's cache of services, unless they are there,
 /// formats a storage, and says where: a minute, with Java and Maven. Two processes at once do no
 /// harm.
 ///

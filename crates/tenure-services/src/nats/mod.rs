@@ -86,7 +86,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// Gets the server of `version` into `target/services` of the workspace, unless it is there, and
+/// Gets the server of `version` into the user's cache of services, unless it is there, and
 /// says where: seconds for Debian's, half a minute for the newest. Two processes at once do no
 /// harm.
 ///
