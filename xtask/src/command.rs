@@ -3,11 +3,9 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::io;
 use std::process::{Command, Stdio};
 
 use crate::error::Error;
-use crate::failures::Failures;
 use crate::workspace::Workspace;
 
 /// One command with its variables, run in the root of the workspace.
@@ -41,62 +39,20 @@ impl Cmd {
         arguments.split_whitespace().fold(self, Self::arg)
     }
 
-    /// The same `cargo test`, of no other targets than `choice`.
-    pub(crate) fn only(&self, choice: &str) -> Self {
-        const TARGETS: [&str; 4] = ["--lib", "--bins", "--tests", "--examples"];
-        let (mut only, mut named) = (self.clone(), false);
-        only.arguments.retain(|argument| {
-            let dropped = named || TARGETS.contains(&argument.as_str());
-            named = argument == "--test";
-            !dropped && !named
-        });
-        only.args(choice)
-    }
-
     /// Sets a variable for this command.
     pub(crate) fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.variables.push((name, value.into()));
         self
     }
 
-    /// Runs it with its output passed through. Of tests, what failed is in the error again.
+    /// Runs it with its output passed through.
     pub(crate) fn run(&self, workspace: &Workspace) -> Result<(), Error> {
-        let mut failures = Failures::default();
-        let mut run = || {
-            let mut command = self.command(workspace);
-            if !self.runs_tests() {
-                return command.status();
-            }
-            let mut child = command.stdout(Stdio::piped()).spawn()?;
-            if let Some(output) = child.stdout.take() {
-                failures.pass_on(output, io::stdout());
-            }
-            child.wait()
-        };
-        let ended = run();
+        let ended = self.command(workspace).status();
         let status = ended.map_err(|source| Error::Spawn { command: self.to_string(), source })?;
         if status.success() {
             return Ok(());
         }
-        Err(Error::Failed { told: failures.told(), command: self.to_string(), status })
-    }
-
-    fn runs_tests(&self) -> bool {
-        self.arguments.first().is_some_and(|task| task == "test")
-    }
-
-    /// Runs it in silence, and is content only if it fails and says `why` on standard error.
-    pub(crate) fn refuse(&self, workspace: &Workspace, why: &str) -> Result<(), Error> {
-        let output = self
-            .command(workspace)
-            .output()
-            .map_err(|source| Error::Spawn { command: self.to_string(), source })?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() && said.contains(why) {
-            return Ok(());
-        }
-        print!("{said}");
-        Err(Error::NotRefused { command: self.to_string(), why: why.to_owned() })
+        Err(Error::Failed { command: self.to_string(), status })
     }
 
     /// Runs it in silence: its standard output, or nothing if it did not succeed or does not
@@ -104,17 +60,6 @@ impl Cmd {
     pub(crate) fn ask(&self, workspace: &Workspace) -> Option<String> {
         let output = self.command(workspace).stderr(Stdio::null()).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    }
-
-    /// Runs it with its standard error passed through: its standard output.
-    pub(crate) fn told(&self, workspace: &Workspace) -> Result<String, Error> {
-        let output = self.command(workspace).stderr(Stdio::inherit()).output();
-        let output = output.map_err(|source| Error::Spawn { command: self.to_string(), source })?;
-        let (told, status) = (String::from_utf8_lossy(&output.stdout).into_owned(), output.status);
-        if status.success() {
-            return Ok(told);
-        }
-        Err(Error::Failed { told: String::new(), command: self.to_string(), status })
     }
 
     fn command(&self, workspace: &Workspace) -> Command {

@@ -4,20 +4,19 @@
 #![expect(clippy::print_stdout, reason = "a command line tool talks on standard output")]
 
 mod bench;
-mod beside;
 mod bless;
 mod command;
 mod error;
 mod facts;
-mod failures;
-mod lanes;
 mod package;
 mod planted;
 mod protocols;
 mod run;
 mod services;
 mod sim;
+mod soak;
 mod steps;
+mod tests;
 mod tidy;
 mod tools;
 mod workspace;
@@ -44,6 +43,8 @@ enum Task {
     /// Run every check, stopping at the first that fails. Writes nothing but build output.
     #[command(visible_alias = "ci")]
     Test(Selection),
+    /// Explore with drawn seeds, long rounds of faults, and all that takes minutes or needs root.
+    Soak(soak::Selection),
     /// Measure what elections cost, and say whether the targets are met.
     Bench(bench::Selection),
     /// Get the real services that tests run against, and start them by hand.
@@ -68,9 +69,6 @@ enum Task {
 
 #[derive(Args)]
 struct Selection {
-    /// Also run what takes minutes or needs root: sets TENURE_LONG=1 and adds the step `long`.
-    #[arg(long)]
-    long: bool,
     /// Run these steps only.
     #[arg(long, value_name = "STEP", value_delimiter = ',', num_args = 1..)]
     #[arg(conflicts_with = "without")]
@@ -88,6 +86,7 @@ fn main() -> ExitCode {
     let workspace = Workspace::find();
     let done = match cli.task {
         Task::Test(selection) => test(&workspace, &selection),
+        Task::Soak(selection) => soak::run(&workspace, &selection),
         Task::Bench(selection) => bench::run(&workspace, &selection),
         Task::Services(service) => services::run(&service),
         Task::Facts(facts) => facts::run(&workspace, &facts),
@@ -109,11 +108,11 @@ fn main() -> ExitCode {
 }
 
 fn test(workspace: &Workspace, selection: &Selection) -> Result<(), Error> {
-    let chosen = Step::choose(&selection.only, &selection.without, selection.long);
+    let chosen = Step::choose(&selection.only, &selection.without);
     if selection.list {
         return run::list(workspace, &chosen);
     }
-    run::run(workspace, &chosen, selection.long)
+    run::run(workspace, &chosen)
 }
 
 fn fix(workspace: &Workspace) -> Result<(), Error> {

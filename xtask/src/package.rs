@@ -20,7 +20,7 @@ const BESIDE: &str = "release/package";
 /// Builds it. `cargo-deb` prints its path.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
     build_tools()?;
-    let cargo_deb = tools::cargo_deb(workspace)?;
+    tools::DEB.ensure(workspace)?;
     Cmd::cargo(BUILD).run(workspace)?;
     let writer = workspace.target.join("release/tenure-package");
     let beside = workspace.target.join(BESIDE);
@@ -32,7 +32,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
     Cmd::new(writer.display().to_string(), "").arg(beside.display().to_string()).run(workspace)?;
     // `cargo-deb` leaves alone what comes from the build folder.
     Cmd::new("gzip", "-9nr").arg(beside.join("man").display().to_string()).run(workspace)?;
-    Cmd::new(cargo_deb, "--package tenure-cli --no-build --strip --locked --output")
+    Cmd::cargo("deb --package tenure-cli --no-build --strip --locked --output")
         .arg(workspace.target.join("debian").display().to_string())
         .run(workspace)
 }

@@ -1,9 +1,8 @@
-//! Runs steps of `cargo xtask test`, and says what each took.
+//! Runs steps of `cargo xtask test`, and prints the seconds of each.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-use crate::beside::Beside;
 use crate::error::Error;
 use crate::steps::Step;
 use crate::workspace::Workspace;
@@ -19,26 +18,20 @@ pub(crate) fn list(workspace: &Workspace, steps: &[Step]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs `steps` in order and stops at the first that fails. With [`Step::Test`], some run beside
-/// it, in a process of their own.
-pub(crate) fn run(workspace: &Workspace, steps: &[Step], long: bool) -> Result<(), Error> {
+/// Runs `steps` in order and stops at the first that fails.
+pub(crate) fn run(workspace: &Workspace, steps: &[Step]) -> Result<(), Error> {
     if steps.is_empty() {
         return Err(Error::Missing {
             what: "no step is left to run".into(),
             remedy: "`cargo xtask test --list` names them.".into(),
         });
     }
-    let aside = |step: &&Step| steps.contains(&Step::Test) && step.runs_beside_test();
-    let beside: Vec<String> = steps.iter().filter(aside).map(|step| step.name()).collect();
     let all = Meter::start();
     let mut times = Vec::new();
-    for step in steps.iter().filter(|step| !aside(step)) {
+    for step in steps {
         println!("\n== {}: {}", step.name(), step.purpose());
         let meter = Meter::start();
-        let done = match step {
-            Step::Test if !beside.is_empty() => test_with(workspace, &beside, long),
-            _ => step.run(workspace, long),
-        };
+        let done = step.run(workspace);
         let took = meter.read();
         if let Err(error) = done {
             println!("\n== {} failed after {took}", step.name());
@@ -54,30 +47,26 @@ pub(crate) fn run(workspace: &Workspace, steps: &[Step], long: bool) -> Result<(
     Ok(())
 }
 
-/// The tests, and other steps beside them. Both are waited for, whichever fails.
-fn test_with(workspace: &Workspace, beside: &[String], long: bool) -> Result<(), Error> {
-    println!("   beside it, printed when it has passed: {}", beside.join(", "));
-    let others = Beside::start(workspace, beside)?;
-    let tests = Step::Test.run(workspace, long);
-    let others = others.finish();
-    tests.and(others)
-}
-
-/// Measures a step.
-struct Meter {
+/// Measures a step or a part.
+pub(crate) struct Meter {
     began: Instant,
     processors: Duration,
 }
 
 impl Meter {
-    #[expect(clippy::disallowed_methods, reason = "how long a step took is for people to read")]
-    fn start() -> Self {
+    #[expect(clippy::disallowed_methods, reason = "people read how long a step takes")]
+    pub(crate) fn start() -> Self {
         Self { began: Instant::now(), processors: of_ended_children() }
     }
 
-    /// How long it took, and how much time of processors.
-    fn read(&self) -> String {
-        let wall = self.began.elapsed().as_secs_f64();
+    /// Time since the start.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Time since the start, and the processor time of children meanwhile.
+    pub(crate) fn read(&self) -> String {
+        let wall = self.elapsed().as_secs_f64();
         let processors = (of_ended_children() - self.processors).as_secs_f64();
         format!("{wall:.1} s ({processors:.0} s of processors)")
     }
@@ -100,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_child_that_works_is_measured_when_it_has_ended() {
+    fn meter_counts_work_of_children() {
         let meter = Meter::start();
         let work = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done";
         let ended = std::process::Command::new("sh").args(["-c", work]).status();

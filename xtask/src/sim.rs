@@ -6,10 +6,14 @@ use crate::command::Cmd;
 use crate::error::Error;
 use crate::planted::planted;
 use crate::protocols::{self, Protocol};
+use crate::steps::FULL;
 use crate::workspace::Workspace;
 
-/// How much the ordinary test run sweeps of each.
-const ORDINARY_EVENTS: &str = "2e7";
+/// Events of each protocol in the ordinary test run.
+const ORDINARY_EVENTS: &str = "5e6";
+
+/// The seed of the ordinary test run: the same on each commit.
+const ORDINARY_SEED: &str = "1";
 
 /// What goes on to `tenure-sweep` as it is; its `--help` says what there is.
 #[derive(Args)]
@@ -55,28 +59,39 @@ fn with_worlds() -> impl Iterator<Item = &'static Protocol> {
     protocols::ALL.iter().filter(|protocol| protocol.worlds)
 }
 
-/// The sweeps of the ordinary test run: from a seed that changes with the commit, by the program
-/// that the tests are `built` with. It takes a third longer than one made for sweeps, which takes
-/// two minutes to build, and it has the assertions.
-pub(crate) fn ordinary(workspace: &Workspace, built: Cmd) -> Vec<Cmd> {
+/// The sweeps of the ordinary test run, from a fixed seed, by the program that the tests were built
+/// with: its assertions are on.
+pub(crate) fn ordinary(workspace: &Workspace) -> Vec<Cmd> {
+    let build = Cmd::cargo("build --workspace --bins --features").arg(FULL);
     let program = workspace.target.join("debug/tenure-sweep").display().to_string();
-    let commit = Cmd::new("git", "rev-parse HEAD").ask(workspace);
-    let seed = commit.unwrap_or_else(|| "no commit".to_owned());
     let sweep = |protocol: &Protocol| {
-        let sweep = Cmd::new(&program, "sweep --protocol").arg(protocol.name);
-        sweep.arg("--events").arg(ORDINARY_EVENTS).arg("--seed").arg(&seed)
+        Cmd::new(&program, "sweep --protocol")
+            .arg(protocol.name)
+            .args("--events")
+            .arg(ORDINARY_EVENTS)
+            .args("--seed")
+            .arg(ORDINARY_SEED)
     };
-    [built].into_iter().chain(with_worlds().map(sweep)).collect()
+    [build].into_iter().chain(with_worlds().map(sweep)).collect()
 }
 
-/// Every planted bug is caught again, each in the worlds that were enough when the table in
-/// docs/simulation.md was made, and then some: by the program that the planted tests were built
-/// with, as one built alone would be built anew.
-pub(crate) fn ordinary_mutants(workspace: &Workspace) -> Vec<Cmd> {
-    let program = workspace.target.join("planted/planted/tenure-sweep").display().to_string();
-    let mutants = |protocol: &Protocol| {
-        let mutants = Cmd::new(&program, "mutants --protocol").arg(protocol.name);
-        mutants.arg("--directed-events").arg("1")
+/// A sweep of each protocol, by an optimized program.
+pub(crate) fn each(events: &str, seed: &str) -> Vec<Cmd> {
+    let sweep = |protocol: &Protocol| {
+        let name = protocol.name;
+        tool(&format!("sweep --protocol {name} --events {events} --seed {seed}"))
     };
-    with_worlds().map(mutants).collect()
+    with_worlds().map(sweep).collect()
+}
+
+/// Every rule is broken once: in stories, and in as many worlds as found it when the table in
+/// docs/simulation.md was made, and then some.
+pub(crate) fn rules(workspace: &Workspace) -> Vec<Cmd> {
+    let packages = "--package tenure-core --package tenure-sim --package tenure-sweep";
+    // Unit tests know of no rules.
+    let stories = planted(&format!("test {packages} --test * --profile planted"), workspace);
+    let mutants = |protocol: &Protocol| {
+        planted_tool("mutants", workspace).args("--protocol").arg(protocol.name)
+    };
+    [stories].into_iter().chain(with_worlds().map(mutants)).collect()
 }

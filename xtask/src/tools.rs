@@ -10,11 +10,22 @@ use crate::workspace::Workspace;
 /// wider than a word.
 pub(crate) const BARE_METAL: &str = "thumbv7m-none-eabi";
 
-/// Built once, without optimization, when no `cargo-deny` is installed.
-const CARGO_DENY: &str = "0.20.2";
+/// A subcommand of `cargo` that comes from crates.io.
+pub(crate) struct Tool {
+    /// As in `cargo NAME`.
+    name: &'static str,
+    /// Version and features for `cargo install`.
+    version: &'static str,
+}
 
-/// As `cargo-deny`. What it packs is compressed by `xz`, which every Debian has.
-const CARGO_DEB: &str = "3.8.0 --no-default-features";
+pub(crate) const DENY: Tool = Tool { name: "deny", version: "0.20.2" };
+
+/// Without the part that replaces itself by newer versions.
+pub(crate) const NEXTEST: Tool =
+    Tool { name: "nextest", version: "0.9.148 --no-default-features --features default-no-update" };
+
+/// `xz`, which every Debian has, compresses packages.
+pub(crate) const DEB: Tool = Tool { name: "deb", version: "3.8.0 --no-default-features" };
 
 /// Makes sure that a component of the toolchain (`rustfmt`, `clippy`) is there.
 pub(crate) fn component(workspace: &Workspace, name: &str) -> Result<(), Error> {
@@ -34,30 +45,17 @@ pub(crate) fn bare_metal(workspace: &Workspace) -> Result<(), Error> {
     rustup(workspace, &format!("target add {BARE_METAL}"))
 }
 
-/// The path of `cargo-deny`.
-pub(crate) fn cargo_deny(workspace: &Workspace) -> Result<String, Error> {
-    tool(workspace, "cargo-deny", CARGO_DENY)
-}
-
-/// The path of `cargo-deb`.
-pub(crate) fn cargo_deb(workspace: &Workspace) -> Result<String, Error> {
-    tool(workspace, "cargo-deb", CARGO_DEB)
-}
-
-/// The path of `program`: an installed one, or one built into the build folder as `version` says.
-fn tool(workspace: &Workspace, program: &str, version: &str) -> Result<String, Error> {
-    if Cmd::new(program, "--version").ask(workspace).is_some() {
-        return Ok(program.to_owned());
+impl Tool {
+    /// Makes sure that the subcommand is there: `cargo install`, without optimization, unless some
+    /// version is installed.
+    pub(crate) fn ensure(&self, workspace: &Workspace) -> Result<(), Error> {
+        let Self { name, version } = self;
+        if Cmd::cargo(&format!("{name} --version")).ask(workspace).is_some() {
+            return Ok(());
+        }
+        let install = format!("install cargo-{name} --version {version} --locked --debug");
+        Cmd::cargo(&install).env("CARGO_PROFILE_DEV_DEBUG", "0").run(workspace)
     }
-    let tools = workspace.target.join("tools");
-    let ours = tools.join("bin").join(program).display().to_string();
-    if Cmd::new(&ours, "--version").ask(workspace).is_none() {
-        Cmd::cargo(&format!("install {program} --version {version} --locked --debug --root"))
-            .env("CARGO_PROFILE_DEV_DEBUG", "0")
-            .arg(tools.display().to_string())
-            .run(workspace)?;
-    }
-    Ok(ours)
 }
 
 fn rustup(workspace: &Workspace, arguments: &str) -> Result<(), Error> {

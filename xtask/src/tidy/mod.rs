@@ -24,9 +24,6 @@ use crate::workspace::Workspace;
 /// The arguments for `cargo` that repeat all of this.
 pub(crate) const COMMAND: &str = "xtask tidy";
 
-/// The arguments for `cargo` that repeat the check of the README.
-pub(crate) const README_COMMAND: &str = "xtask test --only readme";
-
 /// One thing to correct.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Complaint {
@@ -55,14 +52,11 @@ fn complaint(
     Complaint { path: path.to_owned(), line, what: what.into(), remedy: remedy.into() }
 }
 
-/// Checks everything but the README.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
-    report(&check(&Tree::read(&workspace.root)?), COMMAND)
-}
-
-/// Checks that the README's code is tested and that it names the one command.
-pub(crate) fn run_readme(workspace: &Workspace) -> Result<(), Error> {
-    report(&readme::check(&Tree::read(&workspace.root)?), README_COMMAND)
+    let tree = Tree::read(&workspace.root)?;
+    let mut complaints = check(&tree);
+    complaints.extend(readme::check(&tree));
+    report(&complaints)
 }
 
 fn check(tree: &Tree) -> Vec<Complaint> {
@@ -80,13 +74,13 @@ fn check(tree: &Tree) -> Vec<Complaint> {
     complaints
 }
 
-fn report(complaints: &[Complaint], command: &'static str) -> Result<(), Error> {
+fn report(complaints: &[Complaint]) -> Result<(), Error> {
     for complaint in complaints {
         println!("{complaint}");
     }
     match complaints.len() {
         0 => Ok(()),
-        count => Err(Error::Complaints { count, command }),
+        count => Err(Error::Complaints { count, command: COMMAND }),
     }
 }
 
