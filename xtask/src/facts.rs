@@ -38,7 +38,8 @@ pub(crate) fn run(workspace: &Workspace, chosen: &Selection) -> Result<(), Error
     };
     (service.build_tools)()?;
     let driver = protocol.driver;
-    let mut command = Cmd::cargo(&format!("test --quiet --package {driver} --test facts --"));
+    let command = Cmd::cargo(&format!("test --quiet --package {driver} --test facts --"));
+    let mut command = command.env("TENURE_LONG", "1");
     match chosen.newest.as_deref() {
         None => {}
         Some("latest") => command = command.env(service.newest_variable, (service.latest)()?),

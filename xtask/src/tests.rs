@@ -4,7 +4,6 @@
 use std::fs;
 
 use roxmltree::Document;
-use tenure_services::kafka;
 
 use crate::command::Cmd;
 use crate::error::Error;
@@ -31,12 +30,12 @@ pub(crate) fn nextest(arguments: &str) -> Cmd {
     Cmd::cargo("nextest run --workspace").args(arguments).env("RUST_BACKTRACE", "0")
 }
 
-/// Runs `command` beside a broker that its tests share, and prints the slowest tests.
+/// Runs `command` beside a server that its tests share, and prints the slowest tests.
 pub(crate) fn run(workspace: &Workspace, command: Cmd) -> Result<(), Error> {
     tenure_services::build_tools()?;
     tools::NEXTEST.ensure(workspace)?;
-    let broker = kafka::quick(kafka::SHARED_VERSION).start()?;
-    let done = command.env(kafka::SHARED_VARIABLE, broker.addresses()).run(workspace);
+    let shared = tenure_services::share()?;
+    let done = command.env(shared.variable, &shared.address).run(workspace);
     let report = workspace.target.join("nextest/default/junit.xml");
     let slowest = fs::read_to_string(report).map(|report| slowest(&report)).unwrap_or_default();
     println!("The slowest tests:");

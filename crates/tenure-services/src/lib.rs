@@ -32,7 +32,7 @@ pub use daemon::Daemon;
 pub use error::Error;
 pub use port::addresses;
 pub use process::Process;
-pub use service::{Service, Started, build_tools};
+pub use service::{Service, Sharing, Started, build_tools, share};
 
 /// The services that there are.
 pub static ALL: [&Service; 3] = [&etcd::SERVICE, &nats::SERVICE, &kafka::SERVICE];
