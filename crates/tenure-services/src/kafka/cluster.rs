@@ -224,6 +224,15 @@ impl Cluster {
         wire::set_partitions(self.seats[0].internal, name, partitions)
     }
 
+    /// Sets something for one group, such as `consumer.session.timeout.ms` of the newer protocol.
+    ///
+    /// # Errors
+    ///
+    /// When no broker answers, or it refuses.
+    pub fn set_of_group(&self, group: &str, setting: &str, value: &str) -> io::Result<()> {
+        wire::set_of_group(self.seats[0].internal, group, setting, value)
+    }
+
     /// Deletes a topic.
     ///
     /// # Errors

@@ -15,14 +15,14 @@ pub const SHARED_VARIABLE: &str = "TENURE_KAFKA";
 /// The version of the broker that tests share.
 pub const SHARED_VERSION: Version = Version::V41;
 
-/// A broker that allows short sessions of the classic protocol; those of the newer protocol are its
-/// own, and outlast a machine that stands still for a while.
+/// A broker that allows short sessions, and long ones. Of the newer protocol they are 45 s, as Kafka
+/// has it, unless [another](Cluster::set_of_group) is set for a group.
 #[must_use]
 pub fn quick(version: Version) -> ClusterConfig {
     ClusterConfig::new(version, 1)
         .setting("group.min.session.timeout.ms=1000")
         .setting("group.consumer.min.session.timeout.ms=1000")
-        .setting("group.consumer.session.timeout.ms=20000")
+        .setting("group.consumer.max.session.timeout.ms=600000")
         .setting("group.consumer.min.heartbeat.interval.ms=200")
         .setting("group.consumer.heartbeat.interval.ms=300")
 }
@@ -101,6 +101,15 @@ impl Shared {
     /// When the broker does not answer, or refuses: fewer than there are.
     pub fn set_partitions(&self, name: &str, partitions: i32) -> io::Result<()> {
         wire::set_partitions(self.address, name, partitions)
+    }
+
+    /// Sets something for one group, as [`Cluster::set_of_group`] does.
+    ///
+    /// # Errors
+    ///
+    /// When the broker does not answer, or refuses.
+    pub fn set_of_group(&self, group: &str, setting: &str, value: &str) -> io::Result<()> {
+        wire::set_of_group(self.address, group, setting, value)
     }
 
     /// Deletes a topic.

@@ -100,6 +100,27 @@ pub(super) fn delete_topic(address: SocketAddr, name: &str) -> io::Result<()> {
     done(&ask(address, (20, 1), &body)?)
 }
 
+/// Sets something for one group: the request "incremental alter configs" in its version 0.
+pub(super) fn set_of_group(
+    address: SocketAddr,
+    group: &str,
+    setting: &str,
+    value: &str,
+) -> io::Result<()> {
+    let mut body = Vec::new();
+    put_count(&mut body, 1);
+    // That it is a group.
+    body.push(32);
+    put_text(&mut body, group);
+    put_count(&mut body, 1);
+    put_text(&mut body, setting);
+    // That it is set.
+    body.push(0);
+    put_text(&mut body, value);
+    body.push(0);
+    accepted(&ask(address, (44, 0), &body)?)
+}
+
 /// What a user may be allowed to do anything with.
 #[derive(Clone, Copy, Debug)]
 pub enum Resource<'a> {
