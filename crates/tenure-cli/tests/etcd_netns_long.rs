@@ -1,7 +1,7 @@
 //! Two CMDs never run at once on etcd, with a machine for each process: partitions by iptables, in
 //! network namespaces.
 //!
-//! Needs root, `ip` (iproute2) and `iptables`; `cargo xtask test --long` runs it.
+//! Needs root, `ip` (iproute2) and `iptables`; `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
 
 use std::process::ExitCode;
@@ -16,6 +16,9 @@ use tenure_testkit::processes::{
 };
 
 type Team = Fleet<Etcd>;
+
+/// Each kind of fault twice.
+const ROUNDS: usize = 22;
 
 fn main() -> ExitCode {
     started(|| {
@@ -39,10 +42,10 @@ fn start(version: Version) -> Team {
     Fleet::start(env!("CARGO_BIN_EXE_tenure"), etcd)
 }
 
-/// Each kind of fault once, those of the network among them.
+/// Those of the network are among the faults.
 fn faults(version: Version) {
     let command = "TENURE_SEED={} cargo test -p tenure-cli --features etcd --test etcd_netns_long";
-    rounds::play(None, &format!("{command} -- 'faults on {version}'"), |_| start(version));
+    rounds::play(ROUNDS, &format!("{command} -- 'faults on {version}'"), |_| start(version));
 }
 
 /// One after the other, in one team.

@@ -2,8 +2,9 @@
 //! time: real processes of the command `tenure`, real brokers, real faults
 //! ([`tenure_testkit::processes`]).
 //!
-//! Three runners contend, each with a way of its own to the brokers. Each kind of fault once; with
-//! `TENURE_LONG` 200 rounds, and three brokers with the newer group protocol. `TENURE_SEED` repeats
+//! Three runners contend, each with a way of its own to the brokers. Each kind of fault once in
+//! at-most-one; with `TENURE_LONG` 200 rounds with a drawn seed, in at-least-one as well, where
+//! spans are the promise, and on three brokers with the newer group protocol. `TENURE_SEED` repeats
 //! them.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
@@ -18,20 +19,14 @@ const LONG_ROUNDS: usize = 200;
 
 fn main() -> ExitCode {
     started(|| {
-        let mut trials = vec![
-            trial::<false>("at_most_one", Version::V41, 1, "classic"),
-            trial::<true>("at_least_one", Version::V41, 1, "classic"),
-        ];
-        if is_long() {
+        let mut trials = vec![trial::<false>("at_most_one", Version::V41, 1, "classic")];
+        if rounds::is_soak() {
+            trials.push(trial::<true>("at_least_one", Version::V41, 1, "classic"));
             let name = "at_most_one_with_three_brokers";
             trials.push(trial::<false>(name, Version::Newest, 3, "consumer"));
         }
         libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
     })
-}
-
-fn is_long() -> bool {
-    std::env::var_os("TENURE_LONG").is_some()
 }
 
 fn trial<const MAY_OVERLAP: bool>(
@@ -42,7 +37,7 @@ fn trial<const MAY_OVERLAP: bool>(
 ) -> Trial {
     Trial::test(name, move || {
         let command = "TENURE_SEED={} cargo test -p tenure-cli --features kafka --test nele_faults";
-        rounds::play(is_long().then_some(LONG_ROUNDS), &format!("{command} -- {name}"), |_| {
+        rounds::play(LONG_ROUNDS, &format!("{command} -- {name}"), |_| {
             let kafka = Kafka::<MAY_OVERLAP>::start(version, brokers, group_protocol);
             Fleet::start(env!("CARGO_BIN_EXE_tenure"), kafka)
         });

@@ -1,7 +1,7 @@
 //! Two CMDs never run at once, with a machine for each process: the rounds of `chaos` in network
 //! namespaces, with partitions and loss by iptables.
 //!
-//! Needs root, `ip` (iproute2) and `iptables`; `cargo xtask test --long` runs it.
+//! Needs root, `ip` (iproute2) and `iptables`; `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
 
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     started(|| {
         let trials = vec![Trial::test("two_commands_never_run_at_once", || {
             let command = "TENURE_SEED={} cargo test -p tenure-cli --test netns_long";
-            rounds::play(Some(ROUNDS), command, |_| {
+            rounds::play(ROUNDS, command, |_| {
                 let nerio = Nerio::new(Namespaces::create(), rounds::TIMING);
                 Fleet::start(env!("CARGO_BIN_EXE_tenure"), nerio)
             });

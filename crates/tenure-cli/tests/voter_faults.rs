@@ -2,7 +2,7 @@
 //! `tenure`, real faults ([`tenure_testkit::processes`]).
 //!
 //! Three runners on loopback, each of them a voter. Each kind of fault once; with `TENURE_LONG` 200
-//! rounds. `TENURE_SEED` repeats them.
+//! rounds with a drawn seed. `TENURE_SEED` repeats them.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
 use std::process::ExitCode;
@@ -18,8 +18,7 @@ fn main() -> ExitCode {
         let trials = vec![Trial::test("two_commands_never_run_at_once", || {
             let command =
                 "TENURE_SEED={} cargo test -p tenure-cli --features voter --test voter_faults";
-            let rounds = std::env::var_os("TENURE_LONG").map(|_| LONG_ROUNDS);
-            rounds::play(rounds, command, |_| {
+            rounds::play(LONG_ROUNDS, command, |_| {
                 Fleet::start(env!("CARGO_BIN_EXE_tenure"), Voters::on_loopback())
             });
             Ok(())

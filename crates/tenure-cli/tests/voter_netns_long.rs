@@ -1,8 +1,14 @@
 //! The rounds of `voter_faults` with a network namespace for each voter, and with cuts between
-//! them: all of a voter, some of the others, one way.
+//! them: all of a voter, some of the others, one way. And voters behind one DNS name.
 //!
-//! Needs root, `ip` (iproute2) and `iptables`; `cargo xtask test --long` runs it.
+//! Needs root, `ip` (iproute2) and `iptables`; `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
+
+#[path = "voter/dns.rs"]
+mod dns;
+#[path = "voter/network.rs"]
+#[allow(dead_code, reason = "the tests on loopback use the rest")]
+mod network;
 
 use std::process::ExitCode;
 
@@ -14,14 +20,20 @@ const ROUNDS: usize = 200;
 
 fn main() -> ExitCode {
     started(|| {
-        let trials = vec![Trial::test("two_commands_never_run_at_once", || {
-            let command = "TENURE_SEED={} cargo test -p tenure-cli --features voter --test \
-                           voter_netns_long";
-            rounds::play(Some(ROUNDS), command, |_| {
-                Fleet::start(env!("CARGO_BIN_EXE_tenure"), Voters::in_namespaces())
-            });
-            Ok(())
-        })];
+        let trials = vec![
+            Trial::test("two_commands_never_run_at_once", || {
+                let command = "TENURE_SEED={} cargo test -p tenure-cli --features voter --test \
+                               voter_netns_long";
+                rounds::play(ROUNDS, command, |_| {
+                    Fleet::start(env!("CARGO_BIN_EXE_tenure"), Voters::in_namespaces())
+                });
+                Ok(())
+            }),
+            Trial::test("voters_behind_one_name_find_each_other", || {
+                dns::voters_behind_one_name_find_each_other();
+                Ok(())
+            }),
+        ];
         libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
     })
 }

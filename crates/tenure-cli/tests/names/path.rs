@@ -8,7 +8,7 @@ tenure_testkit::tests!(three_hosts_elect_a_leader_by_their_names);
 
 /// The same command on each of three hosts, but for its name.
 fn three_hosts_elect_a_leader_by_their_names() {
-    let Some(stage) = Stage::new() else { return };
+    let stage = Stage::new();
     let run = |host: Host| {
         let state = stage.machine.path(&format!("state-{host}")).display().to_string();
         let own = ["run", "--name", host.name(), "--state", &state, "--new"];

@@ -8,15 +8,14 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// `None` where namespaces are not permitted, which was said then.
-    pub(crate) fn new() -> Option<Self> {
-        let hosts = Named::create(crate::TENURE)?;
+    pub(crate) fn new() -> Self {
+        let hosts = Named::create(crate::TENURE);
         let members = hosts.members();
         let machine = Machine::new(crate::TENURE)
             .with("TENURE_CLUSTER", "chaos")
             .with("TENURE_MEMBERS", &members)
             .with("TENURE_ELECTION", "billing");
-        Some(Self { hosts, machine })
+        Self { hosts, machine }
     }
 
     fn words<'a>(words: &[&'a str], key: &'a str) -> Vec<&'a str> {

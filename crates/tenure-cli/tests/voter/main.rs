@@ -7,7 +7,6 @@ mod authority;
 mod bootstrap;
 mod certificates;
 mod commands;
-mod dns;
 mod electorate;
 mod many;
 mod network;

@@ -18,7 +18,7 @@ use tenure_core::{Fence, Time};
 use super::marked::{MARK, is_stopped};
 use super::{
     Deployment, Host, Journal, Judge, Leadership, Manner, Marked, PATIENCE, ROLE, Violation, ended,
-    eventually, output,
+    eventually, output, print_logs_of_a_failure,
 };
 
 /// The election that all runners are candidates of.
@@ -255,6 +255,7 @@ impl<D> Drop for Fleet<D> {
             thread::sleep(Duration::from_millis(1));
         }
         if thread::panicking() {
+            print_logs_of_a_failure(folder.path());
             println!("journal, logs and state are kept in {}", folder.keep().display());
         }
     }

@@ -15,7 +15,7 @@ const SESSION: Duration = Duration::from_secs(1);
 /// How often each runner writes.
 const PUBLISH: Duration = Duration::from_millis(100);
 /// T in `at-most-one`, and about G.
-const STRICT: Duration = Duration::from_millis(2_500);
+const STRICT: Duration = Duration::from_millis(3_000);
 /// T in `at-least-one`: more than S twice, R, two reports, a record that is written and read, and
 /// an end that is found.
 const LOOSE: Duration = Duration::from_secs(6);
@@ -112,7 +112,7 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
 
     /// What faults are measured by: longer than a session.
     fn timing(&self) -> Timing {
-        let (grace, kill_margin) = (Duration::from_millis(400), Duration::from_millis(250));
+        let (grace, kill_margin) = (Duration::from_millis(600), Duration::from_millis(600));
         Timing { lease: STRICT, grace, kill_margin }
     }
 

@@ -42,6 +42,8 @@ impl Namespaces {
         // Several tests of one process may run at once.
         let nth = MADE.fetch_add(1, Ordering::Relaxed);
         let created = Self { prefix: format!("tnr{}-{nth}", std::process::id()) };
+        // A process with the number of this one may have been killed before it could tidy up.
+        created.delete();
         let hub = created.name(HUB);
         run(&format!("ip netns add {hub}"));
         run(&format!("ip -n {hub} link add bridge type bridge"));
@@ -60,6 +62,14 @@ impl Namespaces {
         run(&format!("ip -n {own} address add {ip}/24 dev eth0"));
         run(&format!("ip -n {own} link set lo up"));
         run(&format!("ip -n {own} link set eth0 up"));
+    }
+
+    /// Deletes all of them that are there.
+    fn delete(&self) {
+        for place in Host::all().map(Host::name).chain([HUB]) {
+            // One that was not created is no reason to leave the others behind.
+            Command::new("ip").args(["netns", "del", &self.name(place)]).output().ok();
+        }
     }
 
     /// From now on nobody reaches `host`, and it reaches nobody.
@@ -140,10 +150,7 @@ impl Network for Namespaces {
 
 impl Drop for Namespaces {
     fn drop(&mut self) {
-        for place in Host::all().map(Host::name).chain([HUB]) {
-            // One that was not created is no reason to leave the others behind.
-            Command::new("ip").args(["netns", "del", &self.name(place)]).output().ok();
-        }
+        self.delete();
     }
 }
 

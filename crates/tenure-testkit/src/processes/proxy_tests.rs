@@ -7,15 +7,13 @@ use std::time::Duration;
 use super::host::Host;
 use super::network::{Network, Weather};
 use super::proxy::{Proxy, Traffic};
-use super::wait::eventually;
+use super::wait::{PATIENCE, eventually};
 
 const A: Host = Host::node(0);
 const B: Host = Host::node(1);
 const X: Host = Host::runner(0);
 const Y: Host = Host::runner(1);
 
-/// A wait for what must come on a machine that is still of use.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// A wait for what must not come: longer than any delay set here.
 const SILENCE: Duration = Duration::from_millis(200);
 

@@ -3,9 +3,11 @@
 //! The nodes of the rounds are places of these voters: what is done to node `a` is done to the
 //! voter of runner `x`, and so on.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram};
 use std::process::Command;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -17,8 +19,8 @@ use super::{Deployment, Fault, Fleet, Host, Manner, Namespaces, Network, Timing,
 /// L, by [`HEARTBEAT`] and [`TOLERANCE`].
 const TIMING: Timing = Timing {
     lease: Duration::from_millis(3_500),
-    grace: Duration::from_millis(400),
-    kill_margin: Duration::from_millis(250),
+    grace: Duration::from_millis(600),
+    kill_margin: Duration::from_millis(600),
 };
 const HEARTBEAT: Duration = Duration::from_millis(500);
 const TOLERANCE: u32 = 6;
@@ -68,14 +70,29 @@ impl Voters {
     }
 }
 
-/// A part of loopback that no other test of this machine has. An address of its own beside the
-/// usual one, so that no connection out of any port has taken it.
+/// A part of loopback that this process has alone for as long as it lives: a name that one process
+/// at a time can have stands for it. An address of its own beside the usual one, so that no
+/// connection out of any port has taken it.
+///
+/// # Panics
+/// When thousands are taken.
 #[must_use]
 pub fn own_net() -> [u8; 2] {
-    static LAST: AtomicU8 = AtomicU8::new(0);
-    let [.., high, low] = std::process::id().to_be_bytes();
-    let nth = LAST.fetch_add(1, Ordering::Relaxed);
-    [64 + (high ^ nth.wrapping_mul(37)) % 128, low]
+    static RESERVED: Mutex<Vec<UnixDatagram>> = Mutex::new(Vec::new());
+    // Only to be elsewhere than others from the start.
+    let first = std::process::id();
+    let reserve = |number: u32| {
+        let [.., high, low] = number.to_be_bytes();
+        let net = [64 + high % 128, low];
+        let name = format!("tenure-net-{}-{}", net[0], net[1]);
+        let name = UnixAddress::from_abstract_name(name).ok()?;
+        let reserved = UnixDatagram::bind_addr(&name).ok()?;
+        // A process that outlives its test may listen there still.
+        TcpListener::bind(loopback(net, 0)).ok()?;
+        RESERVED.lock().unwrap().push(reserved);
+        Some(net)
+    };
+    (first..first + 10_000).find_map(reserve).expect("a free part of loopback")
 }
 
 /// The address of the `nth` of this part.

@@ -2,12 +2,16 @@
 //! network namespace with a resolver of its own; one has IPv4 and IPv6, one IPv4 only, one IPv6
 //! only.
 //!
-//! Needs root, `ip` (iproute2), `iptables` and `mount`; elsewhere each test says so and ends.
+//! Needs root, `ip` (iproute2), `iptables` and `mount`; `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
 
+#[path = "names/faults.rs"]
 mod faults;
+#[path = "names/moves.rs"]
 mod moves;
+#[path = "names/path.rs"]
 mod path;
+#[path = "names/stage.rs"]
 mod stage;
 
 use std::process::ExitCode;
