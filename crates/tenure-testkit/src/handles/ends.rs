@@ -125,8 +125,8 @@ pub async fn a_failure_ends_leaderships_before_their_leases<G: Group>(group: &mu
     sees_a_leader(&mut observer).await;
     let Some(margin) = group.fail().await else { return };
 
-    let led = soon(works.recv()).await.unwrap();
-    assert!(led || stands.longest() >= margin / 2, "dropped too late");
+    let (led, stood) = (soon(works.recv()).await.unwrap(), stands.longest());
+    assert!(led || stood >= margin / 4, "dropped too late, by a machine that stood for {stood:?}");
     // What was left of the lease was given up.
     assert!(matches!(soon(first.lost()).await, Loss::Resigned | Loss::Expired));
     assert_eq!(soon(beside).await.unwrap(), Err(Loss::Expired));

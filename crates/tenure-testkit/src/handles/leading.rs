@@ -95,9 +95,11 @@ pub async fn a_shutdown_withdraws_one_who_waits<G: Group>(group: &mut G) {
         leading.abort();
         return;
     }
-    // Until its campaign is under way, another one is not refused.
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    // Its campaign comes to the driver first.
+    tokio::task::yield_now().await;
     super::is_refused(&two).await;
+    // Nearly always it stands behind the leader then.
+    tokio::time::sleep(Duration::from_millis(200)).await;
     shut.send(()).unwrap();
     soon(leading).await.unwrap();
     assert!(leadership.is_current());

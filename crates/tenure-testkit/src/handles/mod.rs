@@ -16,6 +16,7 @@ mod observing;
 mod standstill;
 mod turns;
 
+use std::panic::Location;
 use std::time::Duration;
 
 use tenure::{Campaign, CampaignError, Election, Leadership, Waiting};
@@ -75,8 +76,13 @@ pub fn run<F: Future>(test: F) -> F::Output {
 }
 
 /// Waits for what must come.
-pub async fn soon<F: Future>(what: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, what).await.expect("this takes too long")
+#[track_caller]
+pub fn soon<F: Future>(what: F) -> impl Future<Output = F::Output> {
+    let place = Location::caller();
+    async move {
+        let came = tokio::time::timeout(PATIENCE, what).await;
+        came.unwrap_or_else(|_| panic!("{place}: in {PATIENCE:?} this did not come"))
+    }
 }
 
 /// Campaigns, and wins.
