@@ -7,8 +7,7 @@ use tenure::View;
 use tenure::nerio::{Checked, Config, Node, Notice};
 use tenure::state::Opening;
 use tenure_core::nerio::wire::{Envelope, Packer};
-use tenure_core::nerio::{Inc, List, Message, Service, Who};
-use tokio::time::sleep;
+use tenure_core::nerio::{Inc, List, Message, Who};
 
 use crate::setup::*;
 
@@ -33,14 +32,14 @@ async fn until(node: &Node, is_it: impl Fn(&Notice) -> bool) -> Notice {
     .await
 }
 
-/// Leases are 6 s: the longest of one grantor is a day, that of another one 7 s, and the third
-/// has other clocks. The first two are a quorum, and a candidate with 20 s waits and says so.
+/// Leases are 20 s: the longest of one grantor is a day, that of another one 21 s, and the third
+/// has other clocks. The first two are a quorum, and a candidate with 60 s waits and says so.
 #[tokio::test]
 async fn a_quorum_that_agrees_goes_on() {
     let config = config();
     let memory = || tenure::nerio::Storage::Memory { opening: Opening::New };
     let day = other(&config, |config| config.delta_max = Config::DELTA_MAX_MAX);
-    let week = other(&config, |config| config.delta_max = Duration::from_secs(7));
+    let week = other(&config, |config| config.delta_max = Duration::from_secs(21));
     let clocks = other(&config, |config| config.drift = "0.01".parse().unwrap());
     let _nodes = [
         grantor(&day, "a", memory()),
@@ -48,7 +47,7 @@ async fn a_quorum_that_agrees_goes_on() {
         grantor(&clocks, "c", memory()),
     ];
 
-    let long = other(&config, |config| config.lease = Duration::from_secs(20));
+    let long = other(&config, |config| config.lease = Duration::from_secs(60));
     let waiting = candidate(&long, "long");
     let asked = waiting.election("x").unwrap();
     let campaign = asked.campaign("");
@@ -63,7 +62,7 @@ async fn a_quorum_that_agrees_goes_on() {
             }
         }
     });
-    let too_long = "refused by b: it gives no lease longer than 7s, and asked for is 20s; c: it \
+    let too_long = "refused by b: it gives no lease longer than 21s, and asked for is 60s; c: it \
                     runs with another configuration";
     assert_eq!(refused.await, too_long);
 
@@ -114,7 +113,7 @@ async fn forged_datagrams_change_nothing() {
 async fn a_new_cluster_is_founded_by_all_its_members() {
     let parent = tempfile::tempdir().unwrap();
     let config = other(&config(), |config| {
-        (config.lease, config.delta_max) = (Duration::from_secs(2), Duration::from_secs(2));
+        (config.lease, config.delta_max) = (Duration::from_secs(20), Duration::from_secs(20));
     });
     let open =
         |name: &str| grantor(&config, name, directory(parent.path(), name, Opening::Existing));
@@ -132,11 +131,6 @@ async fn a_new_cluster_is_founded_by_all_its_members() {
     assert!(leadership.is_current());
     // The leader has two of them; the last one may be still about to serve.
     for node in &nodes {
-        let serves = async {
-            while node.service().await != Some(Service::Serving) {
-                sleep(Duration::from_millis(10)).await;
-            }
-        };
-        soon(serves).await;
+        serves(node).await;
     }
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use tenure::Loss;
 use tenure::nerio::{Notice, Service, Storage};
 use tenure::state::Opening;
+use tenure::{Loss, clock};
 
-use crate::setup::{candidate, config, directory, grantor, soon};
+use crate::setup::{candidate, config, directory, grantor, serves, soon};
 
 #[tokio::test]
 async fn a_grantor_that_restarts_on_the_same_boot_remembers() {
@@ -23,7 +23,12 @@ async fn a_grantor_that_restarts_on_the_same_boot_remembers() {
         // What was closed has let go of its address and its directory.
         nodes.push(start(name, Opening::Existing));
     }
-    tokio::time::sleep(config.lease * 3 / 2).await;
+    // The grants of a renewal are those of now.
+    let restarted = clock::now();
+    let mut until = leadership.until();
+    while until < Some(restarted.after(config.drift.shrink(config.lease))) {
+        until = soon(leadership.renewed(until)).await.expect("the restart cost no leadership");
+    }
     assert!(leadership.is_current(), "a rolling restart cost the leadership");
     let fence = leadership.fence();
     soon(leadership.resign()).await;
@@ -83,7 +88,7 @@ async fn a_directory_that_is_moved_away_is_noticed_and_taken_again() {
     let a = grantor(&config, "a", directory(parent.path(), "a", Opening::New));
     let _b = grantor(&config, "b", Storage::Memory { opening: Opening::New });
     let mut notices = a.notices();
-    while soon(notices.recv()).await.unwrap() != Notice::Serving {}
+    serves(&a).await;
     let (here, elsewhere) = (parent.path().join("a"), parent.path().join("elsewhere"));
     std::fs::rename(&here, &elsewhere).unwrap();
     let error = loop {
@@ -96,7 +101,7 @@ async fn a_directory_that_is_moved_away_is_noticed_and_taken_again() {
     // The first lease needs both grantors, and this one must not say what would be forgotten.
     let campaigner = candidate(&config, "candidate");
     let mut campaign = campaigner.election("x").unwrap().campaign("");
-    let early = tokio::time::timeout(Duration::from_secs(3), &mut campaign).await;
+    let early = tokio::time::timeout(Duration::from_secs(1), &mut campaign).await;
     assert!(early.is_err(), "granted into a directory that is gone");
     assert_eq!(soon(a.service()).await, Some(Service::Failing));
     std::fs::rename(&elsewhere, &here).unwrap();
@@ -113,10 +118,7 @@ async fn an_identity_that_is_removed_under_a_leader_is_written_anew() {
     let a = grantor(&config, "a", directory(parent.path(), "a", Opening::New));
     let b = grantor(&config, "b", Storage::Memory { opening: Opening::New });
     for node in [&a, &b] {
-        let mut notices = node.notices();
-        while soon(node.service()).await != Some(Service::Serving) {
-            soon(notices.recv()).await.unwrap();
-        }
+        serves(node).await;
     }
     let leader = candidate(&config, "leader");
     let _leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();

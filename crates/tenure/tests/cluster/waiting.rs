@@ -82,13 +82,17 @@ async fn a_campaign_tells_who_is_missing_and_then_is_won() {
     one.close().await;
 
     let lines = logged("missing");
-    let said = |level, text: &str| {
-        let count = lines.iter().filter(|line| line.0 == level && line.1.contains(text)).count();
-        assert_eq!(count, 1, "{text}: {lines:?}");
-    };
-    said(Level::INFO, "waiting: no quorum: nothing heard of a, b, c");
-    said(Level::INFO, "message=leading");
-    said(Level::INFO, "not leading any more: it was resigned");
+    let (mut said, ended): (Vec<_>, Vec<_>) =
+        lines.into_iter().partition(|(_, line)| line.contains("waiting: "));
+    let first = "waiting: no quorum: nothing heard of a, b, c";
+    assert!(said[0].0 == Level::INFO && said[0].1.contains(first), "{said:?}");
+    let count = said.len();
+    said.dedup();
+    assert_eq!(said.len(), count, "a line for each change: {said:?}");
+    for text in ["message=leading", "not leading any more: it was resigned"] {
+        let about = ended.iter().filter(|line| line.0 == Level::INFO && line.1.contains(text));
+        assert_eq!(about.count(), 1, "{text}: {ended:?}");
+    }
 }
 
 #[tokio::test]
