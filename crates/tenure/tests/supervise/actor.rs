@@ -89,9 +89,9 @@ async fn play(
     writeln!(control, "started {pid} {guard}").unwrap();
     let mut renewal = tokio::time::interval(RENEWAL);
     let mut renews = false;
-    let outcome = loop {
+    let (outcome, gone) = loop {
         tokio::select! {
-            outcome = supervised.wait() => break outcome,
+            outcome = supervised.wait() => break (outcome, clock::now()),
             _ = renewal.tick(), if renews => drop(supervised.extend(clock::now().after(LONG))),
             Some(order) = heard.recv() => match &*order {
                 "renew" => renews = true,
@@ -100,7 +100,7 @@ async fn play(
         }
     };
     assert_eq!(supervised.wait().await, outcome, "the answer stays");
-    Ok(format!("outcome {} {outcome}", outcome.exit_code()))
+    Ok(format!("outcome {} {} {outcome}", gone.as_nanos(), outcome.exit_code()))
 }
 
 /// Beside `renew`, which begins renewals that last:

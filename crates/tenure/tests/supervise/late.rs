@@ -49,7 +49,7 @@ fn a_command_that_cannot_be_killed_is_waited_for() {
         return eprintln!("not run: needs root and setpriv, to start what its user may not kill");
     }
     let mut hanging = Hanging::with(&fs::read(path.trim()).unwrap(), 0o755);
-    let lease = Lease { length: 12 * SECOND, grace: SECOND, kill_margin: SECOND, ..Lease::short() };
+    let lease = Lease { grace: SECOND, kill_margin: SECOND, ..Lease::long() };
     let args = ["--reuid=65534", "--clear-groups", "sleep", "600"].map(OsString::from);
     let command = [&[hanging.command()][..], &args].concat();
     // Without that right even root may signal only its own processes.
@@ -68,6 +68,10 @@ fn a_command_that_cannot_be_killed_is_waited_for() {
         name.is_ok_and(|name| name == "sleep\n").then_some(())
     });
     scene.signal(guard, Signal::KILL);
+    scene.eventually("its guard dies", || (!scene.alive().contains(&guard)).then_some(()));
+    scene.until = clock::now().after(SECOND);
+    scene.say(&format!("extend {}", scene.until.as_nanos()));
+    assert_eq!(scene.hear(), "the guard process has ended");
     while clock::now() < scene.until.after(3 * SECOND) {
         sleep(millis(10));
     }

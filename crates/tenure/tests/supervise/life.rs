@@ -48,7 +48,7 @@ fn a_stop_is_a_sigterm_first() {
 }
 
 fn a_stop_kills_after_the_grace() {
-    let lease = Lease { grace: 3 * SECOND, ..Lease::long() };
+    let lease = Lease { grace: 8 * SECOND, ..Lease::long() };
     let mut scene = Scene::worker(&lease, "stubborn", &["stubborn/session"]);
     let asked = clock::now();
     scene.say("stop");
@@ -81,7 +81,7 @@ fn what_it_leaves_behind_is_ended_too() {
 }
 
 fn what_it_leaves_behind_has_the_grace_to_end() {
-    let lease = Lease { grace: 3 * SECOND, ..Lease::long() };
+    let lease = Lease { grace: 8 * SECOND, ..Lease::long() };
     let mut scene = Scene::worker(&lease, "polite", &["stubborn/daemon"]);
     let ended = clock::now();
     scene.signal(scene.command, Signal::TERM);

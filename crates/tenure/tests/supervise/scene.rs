@@ -39,10 +39,16 @@ impl Lease {
         Self { length: 600 * SECOND, grace: 300 * SECOND, kill_margin: SECOND, fence: 42 }
     }
 
-    /// One that ends soon: SIGTERM after 1 s, SIGKILL after 2 s, the end after 9 s. So much is
-    /// between the last two that a machine may stand still for some seconds.
+    /// One that ends soon: SIGTERM after 1 s, SIGKILL after 3 s, the end after a minute. So much is
+    /// between the last two that a machine may stand still for many seconds.
     pub(crate) fn short() -> Self {
-        Self { length: 9 * SECOND, grace: 8 * SECOND, kill_margin: 7 * SECOND, fence: 42 }
+        Self { length: 60 * SECOND, grace: 59 * SECOND, kill_margin: 57 * SECOND, fence: 42 }
+    }
+
+    /// One whose guard, when it stands still, is done without after 3 s: the end is after a minute.
+    pub(crate) fn without_guard() -> Self {
+        let twice = 2 * 57 * SECOND;
+        Self { length: 60 * SECOND, grace: twice, kill_margin: twice, fence: 42 }
     }
 
     /// The same, but it does not end during the test, unless it is shortened.
@@ -70,6 +76,8 @@ pub(crate) struct Scene {
     /// The command's first process and the guard, from when they are started.
     pub(crate) command: i32,
     pub(crate) guard: i32,
+    /// When the supervisor knew that nothing of the command was left.
+    pub(crate) gone: Time,
 }
 
 impl Scene {
@@ -82,6 +90,7 @@ impl Scene {
             until: Time::ZERO,
             command: 0,
             guard: 0,
+            gone: Time::MAX,
         }
     }
 
@@ -218,6 +227,15 @@ impl Scene {
         line.trim_end().to_owned()
     }
 
+    /// How the command ended.
+    pub(crate) fn outcome(&mut self) -> String {
+        let line = self.hear();
+        let said = line.strip_prefix("outcome ").and_then(|said| said.split_once(' '));
+        let (gone, outcome) = said.expect(&line);
+        self.gone = Time::from_nanos(gone.parse().unwrap());
+        outcome.to_owned()
+    }
+
     pub(crate) fn expect_started(&mut self) {
         let line = self.hear();
         let mut words = line.strip_prefix("started ").expect(&line).split(' ');
@@ -232,7 +250,7 @@ impl Scene {
 
     /// The same where `others` are none of the command's: they live on.
     pub(crate) fn expect_outcome_beside(&mut self, others: &[i32], outcome: &str) {
-        assert_eq!(self.hear(), format!("outcome {outcome}"));
+        assert_eq!(self.outcome(), outcome);
         let supervisor = self.supervisor();
         let mut left = self.alive();
         left.retain(|pid| *pid != supervisor && !others.contains(pid));
@@ -262,7 +280,8 @@ impl Scene {
                 return seen;
             }
             assert!(clock::now() < give_up, "waited for: {what}; alive: {:?}", self.alive());
-            sleep(millis(2));
+            // A look goes through all processes of the machine.
+            sleep(millis(5));
         }
     }
 

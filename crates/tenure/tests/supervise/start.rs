@@ -68,12 +68,12 @@ fn a_script_whose_interpreter_is_no_program() {
 
 fn a_lease_too_short_to_start_under() {
     let lease = Lease { length: SECOND, ..Lease::short() };
-    expect_error(&lease, &["true".into()], 1, "of the lease left and a grace of 8s, SIGTERM");
+    expect_error(&lease, &["true".into()], 1, "of the lease left and a grace of 59s, SIGTERM");
 }
 
 fn a_grace_below_the_kill_margin() {
     let lease = Lease { grace: millis(999), ..Lease::short() };
-    let message = "the grace of 999ms is shorter than the kill margin of 7s";
+    let message = "the grace of 999ms is shorter than the kill margin of 57s";
     expect_error(&lease, &["true".into()], 1, message);
 }
 
@@ -115,7 +115,9 @@ fn expect_hung(scene: &mut Scene, why: &str) {
 fn a_command_whose_execve_hangs_ends_with_its_lease() {
     let hanging = Hanging::script();
     let lease = Lease::short();
-    let mut scene = Scene::begin(&lease, &[hanging.command()], |_| {});
+    let mut scene = Scene::begin(&lease.unending(), &[hanging.command()], |_| {});
+    launching(&scene);
+    scene.shorten(&lease);
     // Renewals go on; they are for a command that runs.
     scene.extend(clock::now().after(600 * SECOND));
     expect_hung(&mut scene, "and then the lease came to its end");
@@ -132,10 +134,12 @@ fn a_command_whose_execve_hangs_can_be_stopped() {
 /// Nobody but the supervisor is left to act.
 fn a_guard_that_stops_while_execve_hangs() {
     let hanging = Hanging::script();
-    let mut scene = Scene::begin(&Lease::short(), &[hanging.command()], |_| {});
+    let lease = Lease::without_guard();
+    let mut scene = Scene::begin(&lease.unending(), &[hanging.command()], |_| {});
     launching(&scene);
     let guard = scene.alive().into_iter().find(|pid| plays(*pid, "__guard"));
     scene.freeze(guard.unwrap());
+    scene.shorten(&lease);
     scene.extend(clock::now().after(600 * SECOND));
     let said = scene.hear();
     assert_eq!(said, "error 1 the guard process was lost before it said that the command runs");
