@@ -8,7 +8,6 @@ use std::net::SocketAddr;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tenure::clock;
 use tenure::nerio::{Config, Member, Node, Storage};
 use tenure::state::Opening;
 use tenure::transport::Transport;
@@ -62,7 +61,8 @@ async fn soon<F: Future>(what: &str, future: F) -> F::Output {
 async fn a_socket_that_is_never_empty_keeps_nothing_waiting() {
     let name = || "a".parse().unwrap();
     let member = Member::at(name(), ADDRESS.parse().unwrap());
-    let lease = Duration::from_secs(2);
+    // Nobody else sees that this one is busy: a machine that stands still ends no lease so long.
+    let lease = Duration::from_secs(20);
     let mut config = Config::new("busy".parse().unwrap(), vec![member]).with_lease(lease);
     config.grace = lease / 5;
     let storage = Storage::Memory { opening: Opening::New };
@@ -72,13 +72,13 @@ async fn a_socket_that_is_never_empty_keeps_nothing_waiting() {
     let election = node.election("billing").unwrap();
     let leadership = soon("a campaign", election.campaign("here")).await.unwrap();
     soon("the full lease", leadership.settled()).await.unwrap();
-    let (mut until, began) = (leadership.until(), clock::now());
-    for _ in 0..3 {
+    // It takes a timer: a lease is renewed when about a third of it is over.
+    let mut until = leadership.until();
+    let timed = until.map(|until| until.after(lease / 4));
+    while until < timed {
         until = soon("a renewal", leadership.renewed(until)).await.unwrap();
     }
     assert!(leadership.is_current());
-    // Each took a timer: a lease is renewed when about a third of it is over.
-    assert!(clock::now().since(began) > lease / 2, "renewed by timers");
     let counters = soon("an order", node.counters()).await.unwrap();
     assert!(counters.dropped["size"] > 1_000, "there was no flood: {counters:?}");
     soon("a resignation", leadership.resign()).await;

@@ -6,12 +6,12 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use tenure::StartError;
 use tenure::nerio::{Config, Member, Node};
 
-/// How many more files than now this process may have open.
-fn leave(room: u64) {
-    let open = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;
+/// How many more files than now this process may have open. The limit is one of their numbers, and
+/// whoever started this process may have left some open with high ones.
+fn leave(room: usize) {
+    let is_free = |number: &u64| !std::path::Path::new(&format!("/proc/self/fd/{number}")).exists();
     let mut limit = getrlimit(Resource::Nofile);
-    // The listing had one open itself.
-    limit.current = Some(open - 1 + room);
+    limit.current = (0..).filter(is_free).nth(room);
     setrlimit(Resource::Nofile, limit).unwrap();
 }
 

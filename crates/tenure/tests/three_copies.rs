@@ -1,5 +1,6 @@
 //! `examples/three_copies.rs` as it stands: three of it, killed, stopped and started again.
 #![allow(clippy::unwrap_used, reason = "a test, though without #[test]")]
+#![allow(clippy::print_stdout, reason = "a test that fails shows what was done")]
 
 #[path = "../examples/three_copies.rs"]
 mod example;
@@ -72,7 +73,7 @@ impl Copies {
             .env("TENURE_MEMBERS", &self.members)
             .env("TENURE_KEY_FILE", self.path("copies.key"))
             .env("TENURE_STATE", self.path(name))
-            .env("TENURE_LEASE", "2s")
+            .env("TENURE_LEASE", "4s")
             .env("TENURE_GRACE", "500ms")
             .env("HTTP", self.http[name].to_string())
             .stdout(self.acts.try_clone().unwrap());
@@ -89,6 +90,7 @@ impl Copies {
     /// What a copy answers.
     fn get(&self, name: &str, path: &str) -> Option<String> {
         let mut stream = TcpStream::connect(self.http[name]).ok()?;
+        stream.set_read_timeout(Some(wait::PATIENCE)).ok()?;
         let request = format!("GET {path} HTTP/1.1\r\nhost: {name}\r\nconnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).ok()?;
         let mut answer = String::new();
@@ -112,13 +114,22 @@ impl Copies {
         acts.lines().filter_map(|line| line.rsplit(' ').next()?.parse().ok()).collect()
     }
 
-    fn acts(&self, more_than: usize) {
-        wait::eventually("work is done", || (self.fences().len() > more_than).then_some(()));
+    /// The newest of them; 0 before the first.
+    fn newest(&self) -> u64 {
+        self.fences().into_iter().max().unwrap_or(0)
+    }
+
+    /// Waits until a leader after the one with this fence does its work.
+    fn acts_after(&self, fence: u64) {
+        wait::eventually("the next leader works", || (self.newest() > fence).then_some(()));
     }
 }
 
 impl Drop for Copies {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("{}", fs::read_to_string(self.path("acts")).unwrap_or_default());
+        }
         for copy in self.running.values_mut() {
             let _ = copy.kill();
             let _ = copy.wait();
@@ -134,34 +145,38 @@ fn somebody_leads_whoever_is_killed_or_stopped() {
     let mut copies = Copies::new();
     NAMES.iter().for_each(|name| copies.start(name, true));
     let first = copies.leader(&NAMES, None);
-    copies.acts(0);
+    copies.acts_after(0);
 
+    let before = copies.newest();
     copies.signal(first, Signal::KILL);
     copies.running.remove(first).unwrap().wait().unwrap();
     let second = copies.leader(&others(first), Some(first));
     copies.start(first, false);
     wait::eventually("it is up again", || copies.get(first, "/health").filter(|up| up == "up"));
+    copies.acts_after(before);
 
+    let before = copies.newest();
     copies.signal(second, Signal::STOP);
-    let third = copies.leader(&others(second), Some(second));
-    let done = copies.fences().len();
-    copies.acts(done);
+    copies.leader(&others(second), Some(second));
+    copies.acts_after(before);
     copies.signal(second, Signal::CONT);
-    copies.leader(&NAMES, Some(second));
+    let third = copies.leader(&NAMES, None);
 
     // A clean stop hands over.
+    let before = copies.newest();
     copies.signal(third, Signal::TERM);
     let ended = wait::ended("it ends", copies.running.get_mut(third).unwrap());
     assert!(ended.success(), "{ended}");
     copies.running.remove(third);
     copies.leader(&others(third), Some(third));
-    let done = copies.fences().len();
-    copies.acts(done);
+    copies.acts_after(before);
 
     let fences = copies.fences();
     // Who is stopped between asking and doing does one act late, and no more.
-    let late = fences.windows(2).filter(|pair| pair[1] < pair[0]).count();
-    assert!(late <= 1, "{fences:?}");
+    let is_late = |nth: &usize| fences[..*nth].iter().any(|before| *before > fences[*nth]);
+    let mut late: Vec<u64> = (0..fences.len()).filter(is_late).map(|nth| fences[nth]).collect();
+    late.sort_unstable();
+    assert!(late.is_sorted_by(|one, other| one < other), "{fences:?}");
     let mut leaders = fences.clone();
     leaders.sort_unstable();
     leaders.dedup();

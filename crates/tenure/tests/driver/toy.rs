@@ -11,6 +11,7 @@ use tenure::{Election, ElectionName, Fence, LeaderView, Loss, SafetyClass, Time,
 use tenure_core::{
     Command, Deadline, Effect, Effects, End, Event, Input, Protocol, Standing, Ticket, Words,
 };
+use tenure_testkit::handles::PATIENCE;
 use tokio::sync::{mpsc, oneshot};
 
 /// What it grants.
@@ -215,7 +216,7 @@ impl<C: SafetyClass> Backend for Toy<C> {
     fn on_event(&mut self, _: Option<ElectionName>, _: &'static str, _: &mut Machine<Self>) {}
 
     fn farewell(&self) -> Duration {
-        Duration::from_secs(1)
+        PATIENCE
     }
 }
 
@@ -240,8 +241,7 @@ impl<C: SafetyClass> Outside<C> {
             (toy, Core { id, grant, leaders, observed }, ())
         };
         let (grace, kill_margin) = (Duration::from_millis(2), Duration::from_millis(1));
-        let resignation_max = Duration::from_secs(1);
-        let timing = move || Timing { grace, kill_margin, resignation_max };
+        let timing = move || Timing { grace, kill_margin, resignation_max: PATIENCE };
         Self { node: spawn(begin, timing).unwrap(), incoming, ends }
     }
 
