@@ -62,18 +62,24 @@ fn text(bytes: &[u8]) -> &str {
 
 fn started(demo: &mut Command) -> (Child, Said<ChildStdout>) {
     let mut demo = demo.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let out = Said { pipe: demo.stdout.take().unwrap(), rest: Vec::new() };
+    let out = Said::through(demo.stdout.take().unwrap());
     (demo, out)
 }
 
 /// What comes through a pipe, which may be silent for so long but no longer.
 struct Said<P> {
     pipe: P,
-    /// What came after the last line that was taken.
+    /// The lines that were taken.
+    taken: String,
+    /// What came after the last of them.
     rest: Vec<u8>,
 }
 
 impl<P: Read + AsFd> Said<P> {
+    fn through(pipe: P) -> Self {
+        Self { pipe, taken: String::new(), rest: Vec::new() }
+    }
+
     /// Takes what is there, and waits for it; `false` at the end.
     fn more(&mut self) -> bool {
         let patience = Timespec::try_from(PATIENCE).unwrap();
@@ -91,13 +97,15 @@ impl<P: Read + AsFd> Said<P> {
         loop {
             while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.rest.drain(..=end).collect();
+                self.taken += text(&line);
                 let line = text(&line).trim_end();
                 if line.contains(part) {
                     return line.to_owned();
                 }
             }
-            assert!(self.more(), "the demo ended before it said {part:?}");
-            assert!(clock::now() < give_up, "in {PATIENCE:?} the demo did not say {part:?}");
+            assert!(self.more(), "the demo ended before it said {part:?}\n{}", self.taken);
+            let in_time = clock::now() < give_up;
+            assert!(in_time, "in {PATIENCE:?} the demo did not say {part:?}\n{}", self.taken);
         }
     }
 
@@ -115,7 +123,7 @@ fn send(child: &Child, signal: Signal) {
 /// Waits for the end, and returns what the demo said on standard error.
 fn ended(mut demo: Child, code: i32) -> String {
     let status = wait::ended("the demo ends", &mut demo);
-    let err = Said { pipe: demo.stderr.take().unwrap(), rest: Vec::new() }.all();
+    let err = Said::through(demo.stderr.take().unwrap()).all();
     assert_eq!(status.code(), Some(code), "{err}");
     err
 }
@@ -130,12 +138,13 @@ fn eve_writes(opened: &Value) {
 #[test]
 fn ends_by_itself_with_a_summary_and_nothing_left() {
     let stage = Stage::new();
-    let output = stage.run(&["--for", "12s"]);
+    let output = stage.run(&["--for", "3s"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{out}{err}");
-    for said in
-        ["leads with the fence", "tenure resign: ", "lines of work", "\nresign  ", "right: "]
-    {
+    // On a machine that stands still nobody may lead so soon, and that alone is wrong then.
+    let nobody = out.contains("\n0 leaderships in ");
+    let (code, said) = if nobody { (1, "WRONG: nobody led within ") } else { (0, "right: ") };
+    assert_eq!(output.status.code(), Some(code), "{out}{err}");
+    for said in ["lines of work", "no failover was measured", said] {
         assert!(out.contains(said), "{said:?} in\n{out}");
     }
     assert!(!out.contains('\x1b'), "{out}");
@@ -144,14 +153,37 @@ fn ends_by_itself_with_a_summary_and_nothing_left() {
 }
 
 #[test]
+fn sums_up_what_was_done() {
+    let stage = Stage::new();
+    let (demo, mut out) = stage.start(&[]);
+    out.line_with("tenure resign: ");
+    out.line_with("leads with the fence");
+    send(&demo, Signal::INT);
+    out.line_with("resign  ");
+    out.line_with("right: ");
+    assert_eq!(ended(demo, 0), "");
+}
+
+#[test]
 fn tells_programs_of_every_failover() {
     let stage = Stage::new();
-    let output = stage.run(&["--for", "12s", "--json", "--keep"]);
-    let lines: Vec<Value> =
-        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(output.status.code(), Some(0), "{lines:#?}");
+    let (demo, mut out) = stage.start(&["--json", "--keep"]);
+    let mut lines: Vec<Value> = Vec::new();
+    let mut more = |event: &str, fault: &Value| {
+        loop {
+            lines.push(serde_json::from_str(&out.line_with("")).unwrap());
+            let line = lines.last().unwrap();
+            if line["event"] == event && line["fault"] == *fault {
+                return;
+            }
+        }
+    };
+    more("failover", &"kill".into());
+    send(&demo, Signal::INT);
+    more("summary", &Value::Null);
+    assert_eq!(ended(demo, 0), "");
     let (first, last) = (&lines[0], lines.last().unwrap());
-    assert_eq!((&first["event"], &last["event"]), (&"opened".into(), &"summary".into()));
+    assert_eq!(first["event"], "opened");
     assert_eq!(last["ok"], true);
 
     let failovers: Vec<_> = lines.iter().filter(|line| line["event"] == "failover").collect();
@@ -160,10 +192,10 @@ fn tells_programs_of_every_failover() {
     assert_eq!(struck["fault"], "resign");
     let mut fence = 0;
     for failover in &failovers {
-        assert_ne!(failover["from"], failover["to"], "{failover}");
         assert!(failover["fence"].as_u64().unwrap() > fence);
         fence = failover["fence"].as_u64().unwrap();
-        if ["kill", "stop"].iter().any(|fault| failover["fault"] == *fault) {
+        if failover["fault"] == "kill" {
+            assert_ne!(failover["from"], failover["to"], "{failover}");
             let (took, idle) = (&failover["took_ms"], &failover["idle_ms"]);
             assert!(took.as_f64().unwrap() > 0.0 && idle.as_f64().unwrap() > 0.0, "{failover}");
         }

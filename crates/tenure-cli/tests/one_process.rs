@@ -23,8 +23,8 @@ impl Three {
         let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"))
             .with("TENURE_MEMBERS", &Members::new(NAMES).to_string())
             .with("TENURE_ELECTION", "billing")
-            .with("TENURE_LEASE", "2s")
-            .with("TENURE_GRACE", "500ms");
+            .with("TENURE_LEASE", "20s")
+            .with("TENURE_ROUND_TRIP", "100ms");
         let mut three = Self { machine, running: BTreeMap::new() };
         NAMES.iter().for_each(|name| three.start(name, &["--new"]));
         three

@@ -63,7 +63,8 @@ fn the_same_seed_gives_the_same_object() {
 #[test]
 fn the_screen_is_narrow_and_says_how_to_get_it_again() {
     let dir = tempfile::tempdir().unwrap();
-    let args = ["--hours", "2", "--nodes", "2", "--lease", "3s", "--pause-every", "1h"];
+    let seedless = ["--hours", "1", "--nodes", "2", "--lease", "3s", "--pause-every", "1h"];
+    let args = [&seedless[..], &["--seed", "5"]].concat();
     let screen = text(simulate(&args, dir.path()));
     assert!(screen.lines().all(|line| line.chars().count() <= 100), "{screen}");
     assert!(screen.starts_with("2 nodes, lease 3s, "), "{screen}");
@@ -76,13 +77,16 @@ fn the_screen_is_narrow_and_says_how_to_get_it_again() {
         screen.lines().filter(|line| !line.contains("million")).map(str::to_owned).collect()
     };
     assert_eq!(lasting(&screen), lasting(&same));
+    // One that is given no seed draws its own.
+    let drawn = text(simulate(&seedless, dir.path()));
+    assert!(drawn.lines().last().unwrap().contains(" --seed "), "{drawn}");
 }
 
 #[test]
 fn the_page_needs_nothing_beside_it() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("trips"), "1ms\n2ms\n3ms\n").unwrap();
-    let args = ["--hours", "1", "--rtt", "@trips", "--html", "page.html", "--json"];
+    let args = ["--hours", "1", "--seed", "5", "--rtt", "@trips", "--html", "page.html", "--json"];
     let object: Value = serde_json::from_str(&text(simulate(&args, dir.path()))).unwrap();
     assert_eq!(object["question"]["round_trip_ms"]["max"], 3.0);
     let page = std::fs::read_to_string(dir.path().join("page.html")).unwrap();

@@ -47,8 +47,10 @@ impl Stage {
         let members = Members::new(["a", "b", "c"]);
         let silent = members.iter().map(|(name, at)| (name, UdpSocket::bind(at).unwrap()));
         let silent = silent.collect();
+        // A member that says nothing for 2 s is silent: a busy one is not.
         let settings = format!(
-            "cluster = \"t\"\nelection = \"e\"\nlease = \"60s\"\nmembers = \"{members}\"\n"
+            "cluster = \"t\"\nelection = \"e\"\nlease = \"60s\"\nround-trip = \"100ms\"\n\
+             members = \"{members}\"\n"
         );
         fs::write(machine.path("tenure.toml"), settings).unwrap();
         Self { machine, silent, running: BTreeMap::new() }
@@ -86,8 +88,8 @@ impl Stage {
     }
 
     /// Three nodes, of which c gives no lease as long as that of one, which leads.
-    fn with_one_lower_maximum(&mut self) {
-        self.set("60s", "6s");
+    fn with_one_lower_maximum(&mut self, lease: &str) {
+        self.set("60s", lease);
         self.node("a", &["--new"]);
         self.node("b", &["--new"]);
         self.node("c", &["--new", "--lease-max", "3s"]);
@@ -103,9 +105,9 @@ impl Stage {
     }
 
     /// `one` leads, and two of its three nodes are gone.
-    fn leader_without_quorum(&mut self) {
+    fn leader_without_quorum(&mut self, more: &[&str]) {
         self.found();
-        self.candidate("one", "one", &[]);
+        self.candidate("one", "one", more);
         self.says("one", "CMD runs");
         self.kill("b");
         self.kill("c");
@@ -144,9 +146,27 @@ impl Stage {
         wait::eventually(&what, || self.log(name).contains(text).then_some(()));
     }
 
+    /// For what `name` said that it waits, one after the other.
+    fn waits(&self, name: &str) -> Vec<String> {
+        let log = self.log(name);
+        let waits = log.lines().filter_map(|line| line.split_once(" waits: "));
+        waits.map(|(_, why)| why.to_owned()).collect()
+    }
+
+    /// It is not safe to restart another node than `name`, and this is why.
+    fn is_unsafe(&self, name: &str, why: &str) {
+        let mut command = self.command(&["node", "wait-safe", "--name", name, "--config"]);
+        command.arg(self.path("tenure.toml"));
+        let asked = self.spawn("wait-safe", command);
+        asked.line(why, 1);
+        asked.signal(Signal::TERM);
+        assert_eq!(asked.ended(), Some(128 + 15));
+    }
+
     /// What the control socket of `name` answers to a question for its status.
     fn status(&self, name: &str) -> Value {
         let mut socket = UnixStream::connect(self.path(&format!("{name}.sock"))).unwrap();
+        socket.set_read_timeout(Some(wait::PATIENCE)).unwrap();
         socket.write_all(b"{\"do\":\"status\"}\n").unwrap();
         let mut line = String::new();
         BufReader::new(socket).read_line(&mut line).unwrap();
@@ -178,8 +198,8 @@ fn without_any_node_it_says_who_is_missing_and_once() {
     stage.says("one", "tenure: one waits: no quorum: nothing heard of b, c\n");
     stage.node("c", &["--new"]);
     stage.says("one", "one leads e");
-    let log = stage.log("one");
-    assert_eq!(log.matches(" waits: ").count(), 2, "{log}");
+    let waits = stage.waits("one");
+    assert!(waits.windows(2).all(|pair| pair[0] != pair[1]), "{waits:?}");
 }
 
 #[test]
@@ -187,11 +207,9 @@ fn programs_are_told_the_same() {
     let mut stage = Stage::new();
     stage.node("b", &["--new"]);
     stage.candidate("one", "one", &["--json"]);
-    stage.says("one", "\"event\":\"waiting\"");
-    let log = stage.log("one");
-    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let line = lines.into_iter().find(|line| line["event"] == "waiting").unwrap();
-    assert_eq!((&line["waiting"], &line["missing"]), (&json!("no-quorum"), &json!(["a", "c"])));
+    let line = stage.running["one"].line("\"missing\":[\"a\",\"c\"]", 1);
+    let line: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&line["event"], &line["waiting"]), (&json!("waiting"), &json!("no-quorum")));
     assert_eq!((&line["id"], &line["election"]), (&json!("one"), &json!("e")));
     assert!(line["boottime_ns"].is_u64(), "{line}");
 }
@@ -220,7 +238,9 @@ fn one_behind_another_says_whom() {
     stage.candidate("two", "two", &[]);
     stage.says("two", "tenure: two waits: behind one, which leads\n");
     assert_eq!(stage.status("two")["done"]["waiting"]["behind"], "one");
-    assert_eq!(stage.log("one").matches(" waits: ").count(), 0, "{}", stage.log("one"));
+    let log = stage.log("one");
+    let (_, since) = log.split_once("one leads e").unwrap();
+    assert!(!since.contains(" waits: "), "{log}");
 }
 
 #[test]
@@ -235,13 +255,16 @@ fn a_name_used_twice_is_told_to_those_who_use_it() {
     stage.says("first", other);
     stage.says("second", other);
     stage.says("a", "two processes use the name same at the same time, at 127.0.0.1:");
-    // Both ask a dozen times more. It has been said, and stays so.
-    std::thread::sleep(Duration::from_secs(3));
+    // Both ask some times more. It has been said, and stays so.
+    std::thread::sleep(Duration::from_secs(1));
     for name in ["first", "second"] {
-        let log = stage.log(name);
-        let waits: Vec<_> = log.lines().filter(|line| line.contains(" waits: ")).collect();
-        let (said, last) = (log.matches(other).count(), waits.last().copied().unwrap_or_default());
-        assert!(said == 1 && last.contains(other), "{log}");
+        let mut waits = stage.waits(name);
+        // A node that stood still is not heard of for a moment.
+        waits.retain(|why| !why.starts_with("no quorum: "));
+        waits.dedup();
+        let said = waits.iter().filter(|why| why.starts_with("another process, at ")).count();
+        assert_eq!(said, 1, "{waits:?}");
+        assert!(waits.last().unwrap().starts_with("another process, at "), "{waits:?}");
     }
     assert_eq!(stage.log("a").matches("two processes use the name").count(), 1);
 }
@@ -251,8 +274,11 @@ fn a_name_used_twice_is_told_to_those_who_use_it() {
 #[test]
 fn after_a_leadership_was_lost_it_says_what_holds_up_the_next() {
     let mut stage = Stage::new();
-    stage.set("60s", "6s");
-    stage.leader_without_quorum();
+    // CMD is stopped 12 s before the end of the lease, and for so long it gives up.
+    stage.set("60s", "20s");
+    // Who is not there is silent soon.
+    stage.set("100ms", "10ms");
+    stage.leader_without_quorum(&["--grace", "12s"]);
     stage.says("one", "CMD was ended");
     let text = "no quorum has confirmed that this one gave up: at most for ";
     stage.says("one", &format!("tenure: one waits: {text}"));
@@ -274,11 +300,11 @@ fn after_a_leadership_was_lost_it_says_what_holds_up_the_next() {
 #[test]
 fn what_never_becomes_safe_is_not_waited_for() {
     let mut stage = Stage::new();
-    stage.with_one_lower_maximum();
+    stage.with_one_lower_maximum("20s");
     let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a"], None);
     let why = "c gives no lease longer than 3s, and that of one, which leads e and renews it, has \
-               6s, so c never grants it";
-    let fix = "fix: start c again with a lease-max of 6s or more, or one with a shorter lease";
+               20s, so c never grants it";
+    let fix = "fix: start c again with a lease-max of 20s or more, or one with a shorter lease";
     assert!(said.contains(why) && said.contains(fix), "{said}");
     assert_eq!(code, Some(1));
     // Programs are told as much.
@@ -294,7 +320,7 @@ fn what_never_becomes_safe_is_not_waited_for() {
 #[test]
 fn a_dead_leader_whose_lease_was_too_long_is_waited_out() {
     let mut stage = Stage::new();
-    stage.with_one_lower_maximum();
+    stage.with_one_lower_maximum("6s");
     stage.kill("one");
     let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a", "--wait", "50s"], None);
     assert!(said.contains("safe to restart another node\n") && !said.contains("never"), "{said}");
@@ -336,8 +362,12 @@ fn a_quarantine_is_told_as_people_write_it_with_what_remains_and_why() {
     let why = "every lease that it may have given must end, and longer ones of nodes with a larger \
                lease-max: it remembers nothing";
     assert!(waits.starts_with(why), "{status}");
-    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a", "--wait", "2s"], None);
-    assert_eq!(code, Some(4), "{said}");
+    let said = wait::eventually("a look ends before the time is over", || {
+        let args = ["node", "wait-safe", "--name", "a", "--wait", "2s"];
+        let (code, said) = stage.tenure(&args, None);
+        assert_eq!(code, Some(4), "{said}");
+        (!said.contains("no look at all members has ended")).then_some(said)
+    });
     assert_eq!(said.matches("warning: waiting: c grants nothing for ").count(), 1, "{said}");
     // Two digits behind the point at most.
     for left in said.split("grants nothing for ").skip(1) {
@@ -367,7 +397,7 @@ fn a_transfer_to_the_leader_changes_nothing() {
     stage.candidate("one", "one", &[]);
     stage.says("one", "CMD runs");
     let (code, said) = stage.tenure(&["transfer", "--to", "one"], Some("one"));
-    assert_eq!((code, &*said), (Some(0), "one leads already (e)\n"));
+    assert!(code == Some(0) && said.starts_with("one leads already (e)\n"), "{code:?} {said}");
     assert_eq!(stage.status("one")["done"]["leading"], true);
     assert!(!stage.log("one").contains("CMD ended"), "{}", stage.log("one"));
 }
@@ -390,9 +420,9 @@ fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
         assert!(code == Some(0) && said.starts_with("verified one"), "{code:?} {said}");
         if !wait {
             let (code, said) = stage.tenure(&["transfer", "--to", "two"], Some("one"));
-            let end = "s, as a verification promised\n";
-            let begin = "one hands over to two (e) in ";
-            assert!(said.starts_with(begin) && said.ends_with(end), "{said}");
+            let line = said.lines().next().unwrap_or_default();
+            let (begin, end) = ("one hands over to two (e) in ", "s, as a verification promised");
+            assert!(line.starts_with(begin) && line.ends_with(end), "{said}");
             assert_eq!(code, Some(0));
             held_up_is_said(&stage);
             continue;
@@ -400,8 +430,11 @@ fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
         let (code, said) = stage.tenure(&["transfer", "--to", "two", "--wait", "50s"], Some("one"));
         assert_eq!(code, Some(0), "{said}");
         let warning = said.strip_prefix("one handed over to two (e)\n").expect(&said);
-        let why = " yet: one has stepped down, and promised that nobody else leads for ";
-        assert!(warning.is_empty() || warning.contains(why), "{warning}");
+        // On a busy machine CMD may not have ended when that is looked at.
+        let why =
+            ["one has stepped down, and promised that nobody else leads for ", "CMD, process "];
+        let why = why.map(|why| format!(" yet: {why}"));
+        assert!(warning.is_empty() || why.iter().any(|why| warning.contains(why)), "{warning}");
         stage.says("two", "two leads e");
     }
 }
@@ -410,8 +443,8 @@ fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
 #[test]
 fn a_resignation_that_nobody_confirms_says_what_it_waits_for() {
     let mut stage = Stage::new();
-    stage.set("60s", "12s");
-    stage.leader_without_quorum();
+    stage.set("60s", "20s");
+    stage.leader_without_quorum(&[]);
     let (code, said) = stage.tenure(&["resign"], Some("one"));
     assert!(
         said.starts_with("one resigned (e)\nwarning: no answer at the control socket "),
@@ -484,19 +517,19 @@ fn node_on_a_small_disk(stage: &mut Stage) -> Option<FullDisk> {
 #[test]
 fn a_full_disk_is_told_and_costs_what_needs_room() {
     let mut stage = Stage::new();
-    stage.set("60s", "10s");
+    stage.set("60s", "20s");
+    // Who is not there is silent soon.
+    stage.set("100ms", "10ms");
     let Some(disk) = node_on_a_small_disk(&mut stage) else { return };
     stage.node("b", &["--new"]);
     disk.fill();
     stage.candidate("one", "one", &[]);
     stage.says("a", "warning: ");
-    for _ in 0..10 {
+    for _ in 0..3 {
         let (code, said) = stage.tenure(&["leader"], None);
         assert!(code != Some(0), "nobody has won: {said}");
     }
-    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "b", "--wait", "1s"], None);
-    assert!(said.contains("a is unable to write its state directory"), "{said}");
-    assert_eq!(code, Some(4));
+    stage.is_unsafe("b", "a is unable to write its state directory");
     let status = stage.status("a");
     assert_eq!(status["done"]["service"], "failing", "{status}");
     disk.clear();
@@ -509,7 +542,7 @@ fn a_full_disk_is_told_and_costs_what_needs_room() {
     disk.fill();
     let remaining = || stage.status("one")["done"]["remaining_ms"].as_u64();
     let mut before = remaining();
-    for _ in 0..3 {
+    for _ in 0..2 {
         wait::eventually("a renewal", || {
             let now = remaining();
             let renewed = now > before;
@@ -542,9 +575,7 @@ fn a_lost_directory_is_told_while_the_node_runs() {
     assert_eq!(status["service"], "failing", "{status}");
     let error = status["write_error"].as_str().unwrap();
     assert!(error.contains(" is lost: ") && error.contains("without --new"), "{status}");
-    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "b", "--wait", "1s"], None);
-    assert!(said.contains("a is unable to write its state directory"), "{said}");
-    assert_eq!(code, Some(4));
+    stage.is_unsafe("b", "a is unable to write its state directory");
     let warns = "warning: a is unable to write its state directory: make room in the state \
                  directory of a (1 MiB is enough), mend its disk, or bring the directory back: its \
                  log and tenure node status say which";
@@ -619,13 +650,16 @@ fn a_transfer_to_one_that_has_ended_does_not_say_that_it_leads() {
     let (code, said) = stage.tenure(&["transfer", "--to", "two"], Some("one"));
     let gave_way = "one gave way to two (e); two has not been seen to lead\n";
     // On a machine that stood still it is forgotten already.
-    assert!(said == gave_way || said.contains("knows two as waiting"), "{code:?} {said}");
+    let forgotten = said.contains("knows two as waiting");
+    assert!(said.starts_with(gave_way) || forgotten, "{code:?} {said}");
 }
 
 /// It comes back before it has heard which fence the other one had, so it asks twice to lead.
 #[test]
 fn a_leader_that_comes_back_at_once_is_named_at_once() {
     let mut stage = Stage::new();
+    // A renewal, which would say so, comes after minutes.
+    stage.set("60s", "600s");
     stage.found();
     stage.candidate("one", "one", &[]);
     stage.says("one", "CMD runs");
@@ -637,9 +671,10 @@ fn a_leader_that_comes_back_at_once_is_named_at_once() {
             (code == Some(0)).then_some(said)
         });
     }
-    // A renewal, which would say so, comes after a quarter of a minute at the soonest.
-    let (code, said) = stage.tenure(&["leader"], None);
-    assert!(code == Some(0) && said.starts_with("leader one, "), "{code:?} {said}");
+    wait::eventually("it is named", || {
+        let (code, said) = stage.tenure(&["leader"], None);
+        (code == Some(0) && said.starts_with("leader one, ")).then_some(())
+    });
 }
 
 #[test]
@@ -659,9 +694,10 @@ fn one_that_is_stopped_is_told_as_silent() {
 #[test]
 fn in_json_what_is_waited_for_and_warnings_are_lines_too() {
     let mut stage = Stage::new();
-    let args = ["node", "wait-safe", "--name", "a", "--wait", "1s", "--json"];
-    let (_, said) = stage.tenure(&args, None);
-    let line: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
+    let mut command = stage.command(&["node", "wait-safe", "--name", "a", "--json", "--config"]);
+    command.arg(stage.path("tenure.toml")).args(["--round-trip", "10ms"]);
+    let line = stage.spawn("wait-safe", command).line("\"safe\"", 1);
+    let line: Value = serde_json::from_str(&line).unwrap();
     assert_eq!((&line["safe"], &line["why"]), (&json!(false), &json!("a does not answer")));
     stage.node("a", &["--new"]);
     let settings = fs::read_to_string(stage.path("tenure.toml")).unwrap();

@@ -196,7 +196,8 @@ mod tests {
             host: "h".into(),
             value: "10.0.0.1:80".into(),
             fence: Some(Fence::new(7)),
-            heard: clock::now(),
+            // A report of the future is no age old, however slow the machine is.
+            heard: clock::now().after(Duration::from_secs(3_600)),
             silent: false,
         };
         vec![

@@ -2,9 +2,13 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use crate::case::{Case, Outcome, Suite};
 use crate::stage::{self, Text};
+
+/// So many cases run at a time.
+const AT_ONCE: usize = 8;
 
 /// The files of cases in `folder` of the tests.
 pub(crate) fn suites(folder: &str) -> Vec<PathBuf> {
@@ -25,9 +29,10 @@ pub(crate) fn compare(files: &[PathBuf], texts: &[Text]) -> usize {
     for path in files {
         let text = std::fs::read_to_string(path).unwrap();
         let mut suite = Suite::parse(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-        for case in &mut suite.cases {
-            count += 1;
-            let found = stage::perform(case, texts)
+        count += suite.cases.len();
+        let found = perform_all(&suite.cases, texts);
+        for (case, found) in suite.cases.iter_mut().zip(found) {
+            let found = found
                 .unwrap_or_else(|error| panic!("{}, {:?}: {error}", path.display(), case.title));
             if let Some(complaint) = complaint(case, &found) {
                 write!(report, "\n{}, {:?}: {complaint}", path.display(), case.title).unwrap();
@@ -51,6 +56,20 @@ pub(crate) fn compare(files: &[PathBuf], texts: &[Text]) -> usize {
     }
     assert!(report.is_empty(), "{report}\nReview this. If it is meant: cargo xtask bless");
     count
+}
+
+/// What came of each case. Several run at a time: most of them wait for somebody who is silent.
+fn perform_all(cases: &[Case], texts: &[Text]) -> Vec<Result<Outcome, String>> {
+    let perform = |case| stage::perform(case, texts).map_err(|error| error.to_string());
+    let mut found = Vec::new();
+    for few in cases.chunks(AT_ONCE) {
+        found.extend(thread::scope(|scope| {
+            let running: Vec<_> =
+                few.iter().map(|case| scope.spawn(move || perform(case))).collect();
+            running.into_iter().map(|case| case.join().unwrap()).collect::<Vec<_>>()
+        }));
+    }
+    found
 }
 
 /// Whether golden texts are to be written. Never in CI, where nobody would read them.

@@ -8,19 +8,15 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::sleep;
-use std::time::Duration;
+use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
+use tenure_services::addresses;
+use tenure_testkit::processes::wait;
 
 use crate::case::{Case, Outcome, Step, words};
 
 const MEMBERS: &str = "a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103";
-/// Longer than any command that only refuses takes on the slowest machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-const GLANCE: Duration = Duration::from_millis(5);
 /// `nobody`, wherever there is one.
 const NOBODY: u32 = 65_534;
 
@@ -100,11 +96,10 @@ impl Stage {
                 symlink(target, self.path(path))?;
             }
             "busy" | "free" => {
-                let socket = own_port()?;
-                let port = socket.local_addr()?.port().to_string();
-                self.texts.insert(format!("{{port:{rest}}}"), port);
+                let [address] = addresses();
+                self.texts.insert(format!("{{port:{rest}}}"), address.port().to_string());
                 if step.verb == "busy" {
-                    self.sockets.push(socket);
+                    self.sockets.push(UdpSocket::bind(address)?);
                 }
             }
             "start" => self.start(rest)?,
@@ -129,40 +124,32 @@ impl Stage {
 
     fn until(&mut self, name: &str, text: &str) -> Result<()> {
         let (out, err) = (self.output(name, "out"), self.output(name, "err"));
-        for _ in 0..PATIENCE.as_millis() / GLANCE.as_millis() {
-            let seen = fs::read_to_string(&out)? + &fs::read_to_string(&err)?;
-            if seen.contains(text) {
-                return Ok(());
+        let child = self.processes.get_mut(name).ok_or("no such process")?;
+        wait::eventually(&format!("{name} says {text}"), || {
+            // It may say so with its last words.
+            let ended = child.try_wait().unwrap();
+            let seen = fs::read_to_string(&out).unwrap() + &fs::read_to_string(&err).unwrap();
+            match (seen.contains(text), ended) {
+                (true, _) => Some(Ok(())),
+                (false, Some(status)) => {
+                    Some(Err(format!("it has ended, {status}: {seen}").into()))
+                }
+                (false, None) => None,
             }
-            let child = self.processes.get_mut(name).ok_or("no such process")?;
-            if let Some(status) = child.try_wait()? {
-                return Err(format!("it has ended, {status}: {seen}").into());
-            }
-            sleep(GLANCE);
-        }
-        Err(format!("nothing in {PATIENCE:?}").into())
+        })
     }
 
     fn run(&mut self, line: &[String]) -> Result<Outcome> {
-        let (out, err) = (self.output("command", "out"), self.output("command", "err"));
         let mut command = self.command(line)?;
         if self.unprivileged && rustix::process::geteuid().is_root() {
             command = self.as_nobody(line)?;
         }
-        let mut child = command.stdout(File::create(&out)?).stderr(File::create(&err)?).spawn()?;
-        for _ in 0..PATIENCE.as_millis() / GLANCE.as_millis() {
-            if let Some(status) = child.try_wait()? {
-                return Ok(Outcome {
-                    exit: status.code().ok_or_else(|| format!("ended by a signal: {status}"))?,
-                    stderr: self.hide(&fs::read_to_string(err)?),
-                    stdout: self.hide(&fs::read_to_string(out)?),
-                });
-            }
-            sleep(GLANCE);
-        }
-        child.kill()?;
-        child.wait()?;
-        Err(format!("still running after {PATIENCE:?}").into())
+        let Output { status, stdout, stderr } = wait::output(&mut command);
+        Ok(Outcome {
+            exit: status.code().ok_or_else(|| format!("ended by a signal: {status}"))?,
+            stderr: self.hide(&String::from_utf8(stderr)?),
+            stdout: self.hide(&String::from_utf8(stdout)?),
+        })
     }
 
     /// The program is copied to where anybody reaches it: the build may be in root's home.
@@ -193,9 +180,12 @@ impl Stage {
             .current_dir(self.dir.path())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("XDG_RUNTIME_DIR", self.dir.path())
-            .envs(self.variables.iter().cloned())
-            .stdin(Stdio::null());
+            .env("XDG_RUNTIME_DIR", self.dir.path());
+        if !self.processes.is_empty() {
+            // A node is called silent when it has said nothing for 2 s, not for 250 ms.
+            command.env("TENURE_ROUND_TRIP", "100ms");
+        }
+        command.envs(self.variables.iter().cloned()).stdin(Stdio::null());
         Ok(command)
     }
 
@@ -258,21 +248,6 @@ impl Drop for Stage {
             let _ = fs::set_permissions(path, Permissions::from_mode(0o700));
         }
     }
-}
-
-/// A port that is given to nobody else: the system gives none of these to whoever asks for any,
-/// and none is taken twice.
-fn own_port() -> Result<UdpSocket> {
-    static TAKEN: AtomicU32 = AtomicU32::new(0);
-    // Elsewhere than another process.
-    let start = std::process::id().wrapping_mul(101);
-    for _ in 0..20_000 {
-        let nth = start.wrapping_add(TAKEN.fetch_add(1, Ordering::Relaxed));
-        if let Ok(socket) = UdpSocket::bind(("127.0.0.1", u16::try_from(12_000 + nth % 20_000)?)) {
-            return Ok(socket);
-        }
-    }
-    Err("no port is free".into())
 }
 
 /// `{repeat:x:3}` is `xxx`.

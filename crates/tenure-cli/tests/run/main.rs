@@ -14,7 +14,9 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tenure::clock;
-use tenure_testkit::processes::{Hanging, Members, wait};
+use tenure_testkit::processes::{Hanging, HangingLibrary, Members, print_logs_of_a_failure, wait};
+
+use service_manager::Manager;
 
 const POLL: Duration = Duration::from_millis(20);
 
@@ -38,17 +40,26 @@ impl Stage {
     }
 
     fn with_lease(lease: &str, grace: &str) -> Self {
+        let mut stage = Self::without_node(lease, grace);
+        stage.node();
+        stage
+    }
+
+    fn without_node(lease: &str, grace: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut stage = Self { directory, processes: Vec::new() };
-        let state = stage.path("state");
+        let stage = Self { directory, processes: Vec::new() };
         let members = Members::new(["n"]);
         let members = format!("cluster = \"t\"\nelection = \"e\"\nmembers = \"{members}\"\n");
         let times = format!("lease = \"{lease}\"\ngrace = \"{grace}\"\n");
         fs::write(stage.path("tenure.toml"), members + &times).unwrap();
-        let args = ["node", "--name", "n", "--new", "--state", state.to_str().unwrap()];
-        stage.start("n", &args, &[]);
-        eventually("the node serves", || stage.log("n").contains("granting leases"));
         stage
+    }
+
+    fn node(&mut self) {
+        let state = self.path("state");
+        let args = ["node", "--name", "n", "--new", "--state", state.to_str().unwrap()];
+        self.start("n", &args, &[]);
+        self.says("n", "granting leases");
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -67,7 +78,11 @@ impl Stage {
     }
 
     fn start(&mut self, name: &str, args: &[&str], more: &[&str]) -> usize {
-        self.processes.push(self.tenure(name, args, more).spawn().unwrap());
+        self.spawn(self.tenure(name, args, more))
+    }
+
+    fn spawn(&mut self, mut command: Command) -> usize {
+        self.processes.push(command.spawn().unwrap());
         self.processes.len() - 1
     }
 
@@ -77,28 +92,44 @@ impl Stage {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// One that leads, and whose CMD hangs at `execve`.
+    /// A candidate whose CMD hangs at `execve`.
     fn hanging(&mut self, name: &str, hanging: &Hanging) -> usize {
         let command = hanging.command().into_string().unwrap();
-        let nth = self.start(name, &["run", "--id", name], &["--", &command]);
-        at_execve(hanging);
-        nth
+        self.start(name, &["run", "--id", name], &["--", &command])
     }
 
     fn candidate(&mut self, name: &str) -> usize {
-        let directory = self.directory.path().to_str().unwrap().to_owned();
-        self.start(name, &["run", "--id", name], &["--", "sh", "-c", CMD, &directory])
+        self.spawn(self.candidate_command(name))
+    }
+
+    fn candidate_command(&self, name: &str) -> Command {
+        let directory = self.directory.path().to_str().unwrap();
+        self.tenure(name, &["run", "--id", name], &["--", "sh", "-c", CMD, directory])
     }
 
     fn has(&self, file: &str) {
         eventually(file, || self.path(file).exists());
     }
 
-    /// Sends SIGTERM, and lets all commands end when that has surely arrived.
-    fn end(&mut self, nth: usize) -> ExitStatus {
+    fn says(&self, name: &str, text: &str) {
+        self.says_times(name, text, 1);
+    }
+
+    fn says_times(&self, name: &str, text: &str, times: usize) {
+        let what = format!("{name} says {times} times {text}");
+        eventually(&what, || self.log(name).matches(text).count() >= times);
+    }
+
+    /// Sends SIGTERM to one under `manager`, and lets all commands end when it has taken that in.
+    fn end(&mut self, nth: usize, manager: &mut Manager) -> ExitStatus {
         self.asked_to_end(nth);
-        thread::sleep(POLL * 10);
+        manager.hears("STOPPING=1");
         File::create(self.directory.path().join("go")).unwrap();
+        self.ended(nth)
+    }
+
+    /// Waits until one ends that was asked to.
+    fn ended(&mut self, nth: usize) -> ExitStatus {
         wait::ended("it ends when it is asked to", &mut self.processes[nth])
     }
 
@@ -114,6 +145,7 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
+        print_logs_of_a_failure(self.directory.path());
         // Commands that wait for this would end only after their grace.
         let _ = File::create(self.path("go"));
         for child in &mut self.processes {
@@ -139,25 +171,17 @@ impl Drop for Stage {
 /// Waits until a launcher is at `execve`: it has taken over standard input. One that is stopped
 /// earlier is not said to have hung.
 fn at_execve(hanging: &Hanging) {
-    launcher(hanging);
-}
-
-/// Where in /proc it is then.
-fn launcher(hanging: &Hanging) -> PathBuf {
     let command = hanging.command().into_string().unwrap();
-    let mut found = None;
     eventually("CMD is at execve", || {
         let mut processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-        found = processes.find(|process| {
+        processes.any(|process| {
             let line = fs::read_to_string(process.join("cmdline")).unwrap_or_default();
             let stdin = fs::read_link(process.join("fd/0"));
             line.contains("__launch")
                 && line.contains(&command)
                 && stdin.is_ok_and(|stdin| stdin == Path::new("/dev/null"))
-        });
-        found.is_some()
+        })
     });
-    found.unwrap()
 }
 
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
@@ -167,11 +191,12 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 #[test]
 fn ends_when_asked_to_while_it_resigns() {
     let mut stage = Stage::new();
-    let ann = stage.candidate("ann");
+    let mut manager = Manager::new(&stage);
+    let ann = stage.managed(&manager, stage.candidate_command("ann"));
     stage.has("ann.runs");
     let mut resign = stage.tenure("ann", &["resign"], &[]).spawn().unwrap();
     stage.has("ann.asked");
-    let status = stage.end(ann);
+    let status = stage.end(ann, &mut manager);
     assert_eq!(status.code(), Some(128 + 15), "{}", stage.log("ann"));
     // Whoever had it resign is told so all the same.
     let told = wait::ended("it is told", &mut resign);
@@ -182,7 +207,8 @@ fn ends_when_asked_to_while_it_resigns() {
 #[test]
 fn ends_when_asked_to_while_it_hands_over() {
     let mut stage = Stage::new();
-    let ann = stage.candidate("ann");
+    let mut manager = Manager::new(&stage);
+    let ann = stage.managed(&manager, stage.candidate_command("ann"));
     stage.has("ann.runs");
     stage.candidate("ben");
     // `ben` must have been heard of first.
@@ -196,7 +222,7 @@ fn ends_when_asked_to_while_it_hands_over() {
         }
         stage.path("ann.asked").exists()
     });
-    let status = stage.end(ann);
+    let status = stage.end(ann, &mut manager);
     assert_eq!(status.code(), Some(128 + 15), "{}", stage.log("ann"));
     let told = wait::ended("it is told", &mut transfer.unwrap());
     assert_eq!(told.code(), Some(0), "{}", stage.log("ann"));
@@ -210,12 +236,13 @@ fn a_command_whose_execve_hangs_keeps_every_signal_heard() {
     let hanging = Hanging::script();
     let mut stage = Stage::new();
     let ann = stage.hanging("ann", &hanging);
+    at_execve(&hanging);
     assert_eq!(stage.told("ann", &["resign"]), "ann resigned (e)\n");
     // It campaigns again, wins, and starts CMD once more.
-    eventually("it leads again", || stage.log("ann").matches("ann leads e").count() == 2);
+    stage.says_times("ann", "ann leads e", 2);
     at_execve(&hanging);
     stage.asked_to_end(ann);
-    let status = wait::ended("it ends when it is asked to", &mut stage.processes[ann]);
+    let status = stage.ended(ann);
     let log = stage.log("ann");
     assert_eq!(status.code(), Some(128 + 15), "{log}");
     assert_eq!(log.matches("tenure: CMD ended before it ran: ").count(), 2, "{log}");
@@ -226,19 +253,20 @@ fn a_command_whose_execve_hangs_keeps_every_signal_heard() {
 /// A slow guard says that the machine is busy, not that its limits are wrong.
 #[test]
 fn a_guard_that_does_nothing_for_a_short_lease_costs_that_lease() {
-    let hanging = Hanging::script();
-    let mut stage = Stage::with_lease("2s", "500ms");
-    let ann = stage.hanging("ann", &hanging);
-    let status = fs::read_to_string(launcher(&hanging).join("status")).unwrap();
-    let guard = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
-    let guard = Pid::from_raw(guard.trim().parse().unwrap()).unwrap();
-    kill_process(guard, Signal::STOP).unwrap();
-    eventually("it leads again", || stage.log("ann").matches("ann leads e").count() == 2);
-    let late = "the lease was almost over before CMD was started";
-    assert!(stage.log("ann").contains(late), "{}", stage.log("ann"));
+    let library = HangingLibrary::missing();
+    let mut stage = Stage::without_node("2s", "500ms");
+    let mut runner = stage.candidate_command("ann");
+    runner.env("LD_PRELOAD", library.path());
+    let ann = stage.spawn(runner);
+    stage.says("ann", "ann campaigns for e");
+    // The runner has started without it; no guard comes so far.
+    library.make();
+    stage.node();
+    stage.says("ann", "the lease was almost over before CMD was started");
+    stage.says_times("ann", "ann leads e", 2);
     stage.asked_to_end(ann);
-    let status = wait::ended("it ends when it is asked to", &mut stage.processes[ann]);
-    assert_eq!(status.code(), Some(128 + 15), "{}", stage.log("ann"));
+    assert_eq!(stage.ended(ann).code(), Some(128 + 15), "{}", stage.log("ann"));
+    assert!(!stage.path("ann.runs").exists());
 }
 
 /// Others lead instead.

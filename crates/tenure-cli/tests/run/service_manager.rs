@@ -13,22 +13,22 @@ use tenure_testkit::processes::wait;
 use super::Stage;
 
 /// Plays systemd.
-struct Manager {
+pub(super) struct Manager {
     socket: UnixDatagram,
     path: PathBuf,
     told: Vec<String>,
 }
 
 impl Manager {
-    fn new(stage: &Stage) -> Self {
+    pub(super) fn new(stage: &Stage) -> Self {
         let path = stage.path("notify");
         let socket = UnixDatagram::bind(&path).unwrap();
         socket.set_read_timeout(Some(wait::PATIENCE)).unwrap();
         Self { socket, path, told: Vec::new() }
     }
 
-    /// Whether one is told that this is so, sooner or later.
-    fn hears(&mut self, like: &str) -> String {
+    /// Waits until it is told that this is so, and returns all of that word.
+    pub(super) fn hears(&mut self, like: &str) -> String {
         let give_up = clock::now().after(wait::PATIENCE);
         let mut buffer = [0; 4_096];
         while clock::now() < give_up {
@@ -46,19 +46,18 @@ impl Manager {
 const CMD: &str = r#"env >"$0/env.part"; mv "$0/env.part" "$0/env"; exec sleep 600"#;
 
 impl Stage {
-    /// Starts one that a manager started.
-    fn managed(&mut self, manager: &Manager, mut command: Command, watchdog_us: u32) -> usize {
+    /// Starts one as a manager does.
+    pub(super) fn managed(&mut self, manager: &Manager, mut command: Command) -> usize {
         command.env("NOTIFY_SOCKET", &manager.path);
-        command.env("WATCHDOG_USEC", watchdog_us.to_string());
-        self.processes.push(command.spawn().unwrap());
-        self.processes.len() - 1
+        self.spawn(command)
     }
 
     fn managed_runner(&mut self, manager: &Manager, watchdog_us: u32) -> usize {
         let directory = self.path("").to_str().unwrap().to_owned();
         let args = ["run", "--id", "ann", "--grace", "3s", "--kill-margin", "1s"];
-        let command = self.tenure("ann", &args, &["--", "sh", "-c", CMD, &directory]);
-        self.managed(manager, command, watchdog_us)
+        let mut command = self.tenure("ann", &args, &["--", "sh", "-c", CMD, &directory]);
+        command.env("WATCHDOG_USEC", watchdog_us.to_string());
+        self.managed(manager, command)
     }
 }
 
@@ -80,7 +79,7 @@ fn a_service_manager_is_told_what_a_runner_does() {
     let told = manager.hears("STOPPING=1");
     // Grace, kill margin, and until others know.
     assert!(told.contains("EXTEND_TIMEOUT_USEC=14000000"), "{told}");
-    wait::ended("it ends when it is asked to", &mut stage.processes[runner]);
+    stage.ended(runner);
 }
 
 #[test]
@@ -90,9 +89,9 @@ fn a_service_manager_that_does_not_read_is_not_waited_for() {
     // A thousand words a second are many times what the socket takes.
     let runner = stage.managed_runner(&manager, 2_000);
     stage.has("env");
-    thread::sleep(Duration::from_secs(2));
+    thread::sleep(Duration::from_secs(1));
     stage.asked_to_end(runner);
-    let status = wait::ended("it ends when it is asked to", &mut stage.processes[runner]);
+    let status = stage.ended(runner);
     assert_eq!(status.code(), Some(128 + 15), "{}", stage.log("ann"));
     assert_eq!(stage.log("ann").matches("ann leads e").count(), 1, "{}", stage.log("ann"));
 }
@@ -105,12 +104,14 @@ fn a_service_manager_is_told_what_a_node_does() {
     stage.processes[0].wait().unwrap();
     let state = stage.path("state");
     let args = ["node", "--name", "n", "--state", state.to_str().unwrap()];
-    let node = stage.managed(&manager, stage.tenure("n", &args, &[]), 400_000);
+    let mut node = stage.tenure("n", &args, &[]);
+    node.env("WATCHDOG_USEC", "400000");
+    let node = stage.managed(&manager, node);
     manager.hears("READY=1");
     // It granted nothing before, and so there is no table of it.
     manager.hears("STATUS=granting nothing for ");
     manager.hears("WATCHDOG=1");
     stage.asked_to_end(node);
     manager.hears("STOPPING=1");
-    wait::ended("it ends when it is asked to", &mut stage.processes[node]);
+    stage.ended(node);
 }

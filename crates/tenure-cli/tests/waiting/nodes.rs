@@ -1,9 +1,9 @@
 //! What a node says of itself while something is wrong with it.
 
 use std::fs::{self, File};
-use std::net::UdpSocket;
 
 use serde_json::Value;
+use tenure_services::addresses;
 
 use crate::{Stage, wait};
 
@@ -15,6 +15,15 @@ impl Stage {
         let args = ["node", "--name", name, "--state", state.to_str().unwrap()];
         self.start(name, &args, more);
         self.says(name, " on 127.0.0.1:");
+    }
+
+    /// That of the leader, once there is one.
+    fn fence(&self) -> u64 {
+        wait::eventually("somebody leads", || {
+            let (_, said) = self.tenure(&["leader", "--json"], None);
+            let told: Value = serde_json::from_str(said.lines().next()?).ok()?;
+            told["fence"].as_u64()
+        })
     }
 }
 
@@ -63,11 +72,9 @@ fn a_member_that_moved_without_keys_is_told_what_to_change_and_so_are_the_others
     for node in ["b", "c"] {
         stage.node(node, &["--new"]);
     }
-    let free = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let [new] = addresses().map(|address| address.to_string());
     let (before, members) = (stage.members(), stage.members());
     let old = before.split(',').next().unwrap().trim_start_matches("a=");
-    let new = free.local_addr().unwrap().to_string();
-    drop(free);
     // It has no memory, so it asks the others.
     stage.keeping("a", &["--members", &members.replace(old, &new)]);
     stage.says("a", "b, c take it for a stranger: ");
@@ -85,9 +92,9 @@ fn a_member_that_moved_without_keys_is_told_what_to_change_and_so_are_the_others
 #[test]
 fn nothing_is_said_twice_however_much_is_logged() {
     let mut stage = Stage::new();
-    stage.set("60s", "6s");
+    stage.set("60s", "20s");
     stage.node("b", &["--new", "-v"]);
-    stage.node("c", &["--new", "-v", "--lease-max", "3s"]);
+    stage.node("c", &["--new", "-v", "--lease-max", "10s"]);
     stage.silent.retain(|(silent, _)| *silent != "a");
     let own = ["run", "--name", "a", "--memory", "--new", "-v"];
     stage.start("a", &own, &["--", "sleep", "1000"]);
@@ -115,6 +122,7 @@ fn nothing_is_said_twice_however_much_is_logged() {
 #[test]
 fn a_cluster_is_founded_without_a_flag_and_starts_again_with_the_same_words() {
     let mut stage = Stage::new();
+    stage.set("100ms", "10ms");
     let short = ["--lease", "1s", "--lease-max", "1s", "--grace", "200ms"];
     stage.candidate("one", "one", &["--lease", "1s", "--grace", "200ms"]);
     for node in ["a", "b"] {
@@ -129,20 +137,15 @@ fn a_cluster_is_founded_without_a_flag_and_starts_again_with_the_same_words() {
         stage.says(node, "granting leases");
     }
     stage.says("one", "CMD runs");
-    let (_, before) = stage.tenure(&["leader", "--json"], None);
+    let before = stage.fence();
     for node in ["a", "b", "c"] {
         stage.kill(node);
         stage.keeping(node, &short);
         stage.says(node, "granting leases");
     }
-    stage.says("one", "CMD runs");
-    let fence = |told: &str| -> u64 {
-        let line = told.lines().find(|line| line.contains("\"fence\"")).expect(told);
-        serde_json::from_str::<Value>(line).unwrap()["fence"].as_u64().unwrap()
-    };
-    let (_, after) = stage.tenure(&["leader", "--json"], None);
-    assert!(fence(&after) >= fence(&before), "{before} {after}");
-    assert!(fence(&before) > 1_793_491_200_000, "a founding begins at the clock: {before}");
+    let after = stage.fence();
+    assert!(after >= before, "{before} {after}");
+    assert!(before > 1_793_491_200_000, "a founding begins at the clock: {before}");
 }
 
 /// A directory is lost, another one takes its place, and then the old one is found and started: the
@@ -150,6 +153,7 @@ fn a_cluster_is_founded_without_a_flag_and_starts_again_with_the_same_words() {
 #[test]
 fn an_old_directory_that_was_found_again_says_that_it_is_one() {
     let mut stage = Stage::new();
+    stage.set("100ms", "10ms");
     let short = ["--lease", "1s", "--lease-max", "1s", "--grace", "200ms"];
     for node in ["a", "b", "c"] {
         stage.keeping(node, &[&short[..], &["--new"]].concat());
@@ -166,9 +170,7 @@ fn an_old_directory_that_was_found_again_says_that_it_is_one() {
     stage.says("a", "the other members know a later state directory of this node");
     let status = &stage.status("a")["done"];
     assert_eq!(status["service"], "replaced", "{status}");
-    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "b", "--wait", "1s"], None);
-    assert!(said.contains("a has an old state directory"), "{said}");
-    assert_eq!(code, Some(4), "{said}");
+    stage.is_unsafe("b", "a has an old state directory");
 }
 
 /// The lock is held on one of the files: without it nobody could tell whether another process has

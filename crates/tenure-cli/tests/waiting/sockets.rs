@@ -48,8 +48,11 @@ fn a_socket_that_cannot_be_made_again_is_told_with_what_to_do() {
     let mut stage = Stage::new();
     stage.candidate_in("sockets", "one");
     stage.says("one", "one waits: no quorum");
+    // It must not make the directory again in between.
+    stage.running["one"].signal(Signal::STOP);
     fs::remove_dir_all(stage.path("sockets")).unwrap();
     fs::write(stage.path("sockets"), "").unwrap();
+    stage.running["one"].signal(Signal::CONT);
     stage.says("one", "or its lock is gone, so that no command reaches this process: ");
     let (code, said) = stage.ask_in("sockets", &["resign"]);
     assert!(said.contains("makes that again within a second, or warns why it cannot"), "{said}");

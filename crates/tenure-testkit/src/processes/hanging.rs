@@ -1,11 +1,13 @@
-//! A command whose `execve` does not return.
+//! A command whose `execve` does not return, and one that does not come to `main`.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
 /// A file that cannot be opened, and so not be executed, as on a mount that does not answer: it is
@@ -61,5 +63,35 @@ impl Drop for Hanging {
     fn drop(&mut self) {
         self.holder.kill().ok();
         self.holder.wait().ok();
+    }
+}
+
+/// A library for `LD_PRELOAD` that the loader passes over until it is [made](Self::make), and then
+/// waits for without an end: a pipe with a name, to which nobody writes.
+pub struct HangingLibrary(TempDir);
+
+impl HangingLibrary {
+    /// One that is not made yet.
+    #[must_use]
+    pub fn missing() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// What starts from now on with this library never comes to its `main`.
+    pub fn make(&self) {
+        mknodat(CWD, self.path(), FileType::Fifo, Mode::RWXU, 0).unwrap();
+    }
+
+    /// The path of the file.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.0.path().join("library")
+    }
+}
+
+impl Drop for HangingLibrary {
+    /// A writer that leaves lets go whoever waits.
+    fn drop(&mut self) {
+        File::options().read(true).write(true).open(self.path()).ok();
     }
 }

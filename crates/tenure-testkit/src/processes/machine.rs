@@ -1,8 +1,9 @@
 //! A machine on which somebody runs commands.
 
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -107,6 +108,32 @@ impl Machine {
         String::from_utf8_lossy(&log).into_owned()
     }
 }
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        print_logs_of_a_failure(self.folder.path());
+    }
+}
+
+/// Prints how each log in `folder` ends, while a test fails.
+pub fn print_logs_of_a_failure(folder: &Path) {
+    let entries = thread::panicking().then(|| fs::read_dir(folder));
+    let mut files: Vec<_> =
+        entries.into_iter().flatten().flatten().flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "log"));
+    files.sort();
+    for path in files {
+        let log = fs::read(&path).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let lines: Vec<_> = log.lines().collect();
+        let last = &lines[lines.len().saturating_sub(LAST)..];
+        let name = path.file_name().unwrap_or_default().display();
+        eprintln!("--- {name}, the last of {} lines\n{}", lines.len(), last.join("\n"));
+    }
+}
+
+/// So many lines of a log are printed.
+const LAST: usize = 20;
 
 impl Running {
     /// What it has said so far.

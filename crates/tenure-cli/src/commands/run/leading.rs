@@ -124,7 +124,7 @@ pub(super) async fn lead<K: Class>(
     }
     let mut short = 0_u32;
     loop {
-        let began = clock::now();
+        let (began, until) = (clock::now(), leadership.until().unwrap_or(Time::MAX));
         let (course, outcome) = once(runner, &leadership).await?;
         let again = runner.settings.backend.runs_again() && !course.ends();
         match outcome {
@@ -136,7 +136,11 @@ pub(super) async fn lead<K: Class>(
                     return finish(runner, &leadership, course, outcome).await;
                 }
             }
-            outcome => return after(runner, &leadership, course, outcome, began).await,
+            outcome => {
+                // A machine that stands still gives a start no more time than the lease does.
+                let waited = clock::now().min(until).since(began);
+                return after(runner, &leadership, course, outcome, waited).await;
+            }
         }
     }
 }
@@ -180,7 +184,7 @@ async fn after<K: Class>(
     leadership: &Leadership<K>,
     course: Course,
     outcome: Result<Outcome, SuperviseError>,
-    began: Time,
+    waited: Duration,
 ) -> Result<Ended, Failure> {
     let ran = outcome.is_ok();
     let outcome = match outcome {
@@ -193,8 +197,8 @@ async fn after<K: Class>(
             runner.reporter.ended(&format!("CMD ended before it ran: {error}"));
             Outcome { ended: None, why: Why::Stopped }
         }
-        Err(error) if is_late(&error, clock::now().since(began)) => {
-            let (waited, grace) = (clock::now().since(began), runner.settings.backend.grace());
+        Err(error) if is_late(&error, waited) => {
+            let grace = runner.settings.backend.grace();
             runner.reporter.ended(&format!(
                 "the lease was almost over before CMD was started, for which there were \
                  {waited:.1?} before the grace of {grace:?}: if that lasts, give a longer --lease"
@@ -492,6 +496,22 @@ fn not_started(error: &SuperviseError) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_short_start_is_late() {
+        let hung = || SuperviseError::Hung {
+            path: "/cmd".into(),
+            waited: Duration::ZERO,
+            why: Why::Deadline,
+        };
+        let millis = Duration::from_millis;
+        assert!(is_late(&hung(), millis(999)) && !is_late(&hung(), millis(1_000)));
+        let lost = SuperviseError::GuardLost;
+        assert!(is_late(&lost, millis(4_999)) && !is_late(&lost, millis(5_000)));
+        let (remaining, grace) = (Duration::ZERO, millis(1));
+        assert!(is_late(&SuperviseError::TooLate { remaining, grace }, Duration::MAX));
+        assert!(!is_late(&SuperviseError::Stopped, Duration::ZERO));
+    }
 
     #[test]
     fn what_may_be_a_secret_is_withheld_from_cmd() {
