@@ -62,14 +62,19 @@ impl Authority {
     }
 }
 
+/// What is told of an endpoint must not be that the machine stood still.
+fn patient(endpoints: &[String]) -> CheckedOptions {
+    let mut options = Options::clone(&options(endpoints));
+    options.connect_within = PATIENCE;
+    options.check().unwrap()
+}
+
 fn believing(
     endpoints: &[String],
     authority: &Path,
     shown: Option<(PathBuf, PathBuf)>,
 ) -> CheckedOptions {
-    let mut options = Options::clone(&options(endpoints));
-    // What is told must not be that the machine stood still.
-    options.connect_within = PATIENCE;
+    let mut options = Options::clone(&patient(endpoints));
     let identity = shown.map(|(certificate, key)| Identity {
         certificate: Pem::File(certificate),
         key: Pem::File(key),
@@ -93,7 +98,7 @@ fn identities(version: Version) {
     let endpoints = cluster.endpoints();
     run(async {
         let ann = believing(&endpoints, &authority.path(), Some(authority.sign("ann", false)));
-        let node = node(&ann, 10);
+        let node = node(&ann, 20);
         let leader = soon(node.election("e").unwrap().campaign("ann")).await.unwrap();
         soon(leader.renewed(leader.until())).await.unwrap();
 
@@ -129,7 +134,7 @@ fn schemes_and_names() {
 
         let wrong = https.replace("https", "http");
         assert_eq!(
-            told(&options(std::slice::from_ref(&wrong))).await,
+            told(&patient(std::slice::from_ref(&wrong))).await,
             format!(
                 "no endpoint can be used: {wrong}: the server speaks TLS; write https:// instead \
                  of http://"
@@ -161,7 +166,7 @@ fn schemes_and_names() {
         assert!(dead.starts_with("http://127.0.0.1:9 cannot be reached: "), "{dead}");
         let other = Cluster::start(Version::Newest, 1).unwrap();
         let two = [http.clone(), other.endpoints()[0].clone()];
-        let two = told(&options(&two)).await;
+        let two = told(&patient(&two)).await;
         assert!(two.contains("all endpoints must be of one"), "{two}");
     });
 }

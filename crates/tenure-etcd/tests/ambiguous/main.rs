@@ -15,17 +15,16 @@ mod store;
 use tenure::{Observer, View};
 use tenure_etcd::Node;
 
-use crate::common::soon;
+use crate::common::{seen, soon};
 
 /// Has `ours` connect and open the stream of its watches, so that calls can be counted from then
 /// on, as long as the observer is kept. `rival` is there to be seen, and leaves nothing.
 async fn connected(ours: &Node, rival: &Node) -> Observer {
     let mut observer = ours.election("elsewhere").unwrap().observe();
-    assert_eq!(soon(observer.next()).await.unwrap().view(), Some(&View::Vacant));
+    assert_eq!(seen(&mut observer).await, View::Vacant);
     let leader = soon(rival.election("elsewhere").unwrap().campaign("rival")).await.unwrap();
-    let seen = soon(observer.next()).await.unwrap();
-    assert_eq!(&*seen.view().and_then(View::leader).unwrap().id, leader.id());
+    assert_eq!(&*seen(&mut observer).await.leader().unwrap().id, leader.id());
     soon(leader.resign()).await;
-    assert_eq!(soon(observer.next()).await.unwrap().view(), Some(&View::Vacant));
+    assert_eq!(seen(&mut observer).await, View::Vacant);
     observer
 }

@@ -5,8 +5,10 @@
 pub(crate) mod frames;
 
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::time::Duration;
 
+use tenure::{AtMostOne, Change, Leadership, Observer, View};
 use tenure_core::etcd::{
     Act, Answer, Bytes, CallId, Compare, Header, KeyValue, Keys, LeaseId, Op, Pick, Read, Reply,
     Request, Txn,
@@ -15,10 +17,7 @@ use tenure_etcd::wire::{Incoming, Wire};
 use tenure_etcd::{CheckedOptions, Config, Node, Notice, Options};
 use tenure_services::Error;
 use tenure_services::etcd::Cluster;
-pub(crate) use tenure_testkit::handles::{run, soon};
-
-/// How long anything may take that should be done at once: the machine may be busy.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) use tenure_testkit::handles::{PATIENCE, run, soon};
 
 pub(crate) fn options(endpoints: &[String]) -> CheckedOptions {
     let endpoints = endpoints.iter().map(|url| url.parse().unwrap()).collect();
@@ -57,6 +56,39 @@ pub(crate) async fn until_stored(cluster: &Cluster, election: &str, expected: &[
         }
     })
     .await;
+}
+
+/// Waits until these are, of whom `waiting` is one and does not win.
+pub(crate) async fn until_waits(
+    cluster: &Cluster,
+    election: &str,
+    expected: &[&str],
+    waiting: &mut (impl Future<Output: Debug> + Unpin),
+) {
+    tokio::select! {
+        () = until_stored(cluster, election, expected) => {}
+        won = waiting => panic!("{won:?} beside the leader"),
+    }
+}
+
+/// Waits for two renewals: the second is asked for after this was called.
+pub(crate) async fn renewed_twice(leader: &Leadership<AtMostOne>) {
+    let mut until = leader.until();
+    for _ in 0..2 {
+        until = soon(leader.renewed(until)).await.unwrap();
+    }
+}
+
+/// What an observer says next of what it knows. On a machine that stands still it may say in between
+/// that it does not know.
+pub(crate) async fn seen(observer: &mut Observer) -> View {
+    loop {
+        match soon(observer.next()).await.unwrap() {
+            Change::Reset | Change::View(View::Unknown { .. }) => {}
+            Change::View(view) => return view,
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 /// Waits until nothing is left. A node that closes gives up after a quarter of its lease.

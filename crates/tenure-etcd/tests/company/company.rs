@@ -15,10 +15,8 @@ use crate::verdict;
 
 /// What changes hands.
 const ELECTION: &str = "company";
-/// How often it does.
-const HAND_OVERS: usize = 50;
 /// How often somebody in the middle of the queue quits at least: once in so many reigns.
-const REIGNS_FOR_A_QUITTER: usize = 10;
+const REIGNS_FOR_A_QUITTER: usize = 5;
 /// How many contend at once.
 const CONTENDERS: usize = 7;
 /// How long anything may take, the end of a dead candidate's lease included.
@@ -74,7 +72,9 @@ impl<'a> Company<'a> {
 
     /// Until it has changed hands often enough.
     async fn hold(&mut self) {
-        while self.reigns.len() <= HAND_OVERS {
+        let is_long = std::env::var_os("TENURE_LONG").is_some();
+        let hand_overs = if is_long { 50 } else { 20 };
+        while self.reigns.len() <= hand_overs {
             while self.contenders.len() < CONTENDERS {
                 self.join();
             }

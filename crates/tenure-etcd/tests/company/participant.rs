@@ -67,7 +67,8 @@ impl Participant {
     ) -> Self {
         let value = format!("{kind:?}-{nth}").to_lowercase();
         let log = cluster.folder().join(format!("{value}.log"));
-        let ttl = if fate == Fate::Dies { "3" } else { "10" };
+        // A machine that stands still for some seconds ends neither: whoever dies is waited for.
+        let ttl = if fate == Fate::Dies { "10" } else { "30" };
         let endpoint = cluster.member(0).endpoint();
         let start = |program: &OsStr, role: &str| {
             Process::start(program, &[role, endpoint, election, &value, ttl], &log)

@@ -12,7 +12,7 @@ use crate::history::Key;
 use crate::participant::{Claim, Kind, Participant};
 
 /// Long enough for the end of every lease but those of etcdctl.
-const LEASES_END: Duration = Duration::from_secs(30);
+const LEASES_END: Duration = Duration::from_secs(60);
 
 /// Everybody contended in this election, by a key of its own, and ended as it should.
 pub(crate) fn on_history(keys: &[Key], departed: &[Participant]) {

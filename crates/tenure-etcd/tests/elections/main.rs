@@ -10,5 +10,4 @@ mod handles;
 mod leases;
 mod names;
 mod restores;
-mod storm;
 mod values;

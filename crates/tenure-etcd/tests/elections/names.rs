@@ -13,7 +13,7 @@ fn names_and_namespaces() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let start = |namespace: &str| {
-            let (namespace, lease) = (namespace.to_owned(), Duration::from_secs(10));
+            let (namespace, lease) = (namespace.to_owned(), Duration::from_secs(60));
             let config = Config { namespace, lease, ..Config::default() }.check().unwrap();
             Node::builder(config, all(&cluster)).start().unwrap()
         };

@@ -7,7 +7,10 @@ use tenure::{Change, Loss, Observer, View};
 use tenure_etcd::{Config, Node, Notice};
 use tenure_services::etcd::{Cluster, Restore, Version};
 
-use crate::common::{all, node, options, run, soon, until_stored};
+use crate::common::{all, node, options, run, seen, soon, until_stored, until_waits};
+
+/// In seconds: a restore takes less.
+const LEASE: u64 = 40;
 
 fn puts(cluster: &Cluster, count: usize) {
     for n in 0..count {
@@ -39,7 +42,7 @@ async fn sees(observer: &mut Observer, value: &str) -> bool {
 }
 
 fn with_epoch(cluster: &Cluster, fence_epoch: u16) -> Node {
-    let lease = Duration::from_secs(20);
+    let lease = Duration::from_secs(LEASE);
     let config = Config { lease, grace: lease / 10, fence_epoch, ..Config::default() };
     Node::builder(config.check().unwrap(), all(cluster)).start().unwrap()
 }
@@ -51,12 +54,12 @@ tenure_services::on_each_version!(a_store_that_went_back);
 fn a_store_that_went_back(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
-        let [one, two, three] = [(); 3].map(|()| node(&all(&cluster), 20));
+        let [one, two, three] = [(); 3].map(|()| node(&all(&cluster), LEASE));
         let mut observer = three.election("e").unwrap().observe();
         let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
         let election = two.election("e").unwrap();
         let mut waiting = Box::pin(election.campaign("two"));
-        assert!(tokio::time::timeout(Duration::from_secs(1), &mut waiting).await.is_err());
+        until_waits(&cluster, "e", &["one", "two"], &mut waiting).await;
         sees(&mut observer, "one").await;
 
         let file = snapshot(&cluster);
@@ -90,12 +93,12 @@ fn a_careful_restore_keeps_fences_in_order() {
     run(async {
         let file = snapshot(&cluster);
         puts(&cluster, 20);
-        let one = node(&all(&cluster), 20);
+        let one = node(&all(&cluster), LEASE);
         let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
         soon(one.close()).await;
         let arguments = ["--bump-revision=1000000", "--mark-compacted"].map(str::to_owned).to_vec();
         cluster.restore(&file, &Restore { arguments, ..Restore::default() }).unwrap();
-        let two = node(&all(&cluster), 20);
+        let two = node(&all(&cluster), LEASE);
         let successor = soon(two.election("e").unwrap().campaign("two")).await.unwrap();
         assert!(successor.fence() > leader.fence());
     });
@@ -107,7 +110,7 @@ fn a_careful_restore_keeps_fences_in_order() {
 fn another_cluster_is_not_listened_to() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
-        let one = node(&all(&cluster), 20);
+        let one = node(&all(&cluster), LEASE);
         let mut notices = one.notices();
         let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
         let mut observer = one.election("e").unwrap().observe();
@@ -122,14 +125,14 @@ fn another_cluster_is_not_listened_to() {
         })
         .await;
         let election = one.election("e").unwrap();
-        let campaign = tokio::time::timeout(Duration::from_secs(3), election.campaign("again"));
+        let campaign = tokio::time::timeout(Duration::from_secs(1), election.campaign("again"));
         assert!(campaign.await.is_err(), "it was let in");
-        let seen = soon(observer.next()).await.unwrap();
-        assert!(matches!(seen, Change::Reset | Change::View(View::Unknown { .. })), "{seen:?}");
+        let told = soon(observer.next()).await.unwrap();
+        assert!(matches!(told, Change::Reset | Change::View(View::Unknown { .. })), "{told:?}");
 
-        let two = node(&all(&cluster), 20);
+        let two = node(&all(&cluster), LEASE);
         let mut waiting = two.election("f").unwrap().observe();
-        assert_eq!(soon(waiting.next()).await, Some(Change::View(View::Vacant)));
+        assert_eq!(seen(&mut waiting).await, View::Vacant);
         soon(two.election("f").unwrap().campaign("two")).await.unwrap();
     });
 }
@@ -145,7 +148,10 @@ fn an_endpoint_of_another_cluster_is_passed_over() {
         let both = [right.endpoints(), wrong.endpoints()].concat();
         let one = node(&options(&both), 10);
         let mut notices = one.notices();
+        // On a busy machine it might be the first to answer.
+        wrong.member(0).stop().unwrap();
         let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
+        wrong.member(0).cont().unwrap();
         right.member(0).kill().unwrap();
         assert!(matches!(soon(leader.lost()).await, Loss::Reset | Loss::Expired));
         soon(async {

@@ -1,12 +1,17 @@
 //! Values of other programs' candidates that are larger than can be taken.
 
-use tenure::{Change, Leadership, View};
+use tenure::{Change, View};
 use tenure_core::etcd::{Act, LeaseId, Op};
 use tenure_etcd::{Node, Notice};
 use tenure_services::etcd::{ClusterConfig, Version};
 use tokio::sync::broadcast::Receiver;
 
-use crate::common::{Line, all, create, delete, node, put, run, soon, then, until_stored};
+use crate::common::{
+    Line, all, create, delete, node, put, renewed_twice, run, seen, soon, then, until_stored,
+};
+
+/// In seconds.
+const LEASE: u64 = 20;
 
 tenure_services::on_each_version!(a_large_value, a_large_value_in_a_key_of_ours);
 
@@ -17,17 +22,15 @@ fn a_large_value_in_a_key_of_ours(version: Version) {
     let value = "x".repeat(5 << 20);
     run(async {
         let mut theirs = Line::new(all(&cluster));
-        let node = node(&all(&cluster), 4);
+        let node = node(&all(&cluster), LEASE);
         let mut notices = node.notices();
         let written = soon(node.election("written").unwrap().campaign("us")).await.unwrap();
         let kept = soon(node.election("kept").unwrap().campaign("us")).await.unwrap();
         let key = format!("written/{:x}", lease(&mut notices).await.0);
         let proclaim = Act::Proclaim { key: key.as_str().into(), value: value.as_str().into() };
         theirs.ask(then(vec![proclaim])).await;
-        for _ in 0..4 {
-            renewed(&written).await;
-            renewed(&kept).await;
-        }
+        renewed_twice(&written).await;
+        assert!(kept.is_current());
         until_stored(&cluster, "written", &["us"]).await;
         while let Ok(notice) = notices.try_recv() {
             let is_trouble = matches!(
@@ -58,12 +61,12 @@ fn a_large_value(version: Version) {
     run(async {
         let mut theirs = Line::new(all(&cluster));
         theirs.ask(Op::Grant { lease, ttl: 600 }).await;
-        let node = node(&all(&cluster), 4);
+        let node = node(&all(&cluster), LEASE);
         let mut notices = node.notices();
         let kept = soon(node.election("kept").unwrap().campaign("us")).await.unwrap();
         let mut observers = ["kept", "vacant"].map(|name| node.election(name).unwrap().observe());
         for observer in &mut observers {
-            soon(observer.next()).await.unwrap();
+            seen(observer).await;
         }
         // It leads, and ours waits behind it.
         theirs.ask(create("large/9", &value, lease)).await;
@@ -74,13 +77,11 @@ fn a_large_value(version: Version) {
         let told = soon(trouble(&mut notices)).await;
         assert!(told.contains("cannot be taken") && told.contains("found 52"), "{told}");
         // It writes again and again, there and as one who waits in the other elections.
-        for n in 0..6 {
-            for key in ["large/9", "kept/9"] {
+        for _ in 0..2 {
+            for key in ["large/9", "kept/9"].into_iter().cycle().take(6) {
                 theirs.ask(then(vec![put(key, &value, lease)])).await;
             }
-            if n % 2 == 0 {
-                renewed(&kept).await;
-            }
+            soon(kept.renewed(kept.until())).await.unwrap();
             assert!(tokio::time::timeout(Default::default(), &mut campaign).await.is_err());
         }
         theirs.ask(then(vec![delete("large/9")])).await;
@@ -91,10 +92,7 @@ fn a_large_value(version: Version) {
             let more = tokio::time::timeout(Default::default(), observer.next()).await;
             assert!(matches!(more, Err(_) | Ok(Some(Change::Reset))), "{more:?}");
         }
-        let sees = async {
-            while !matches!(observer.next().await.unwrap().view(), Some(View::Leader(_))) {}
-        };
-        soon(sees).await;
+        while !matches!(seen(&mut observer).await, View::Leader(_)) {}
         while let Ok(notice) = notices.try_recv() {
             let is_of_large = matches!(
                 &notice,
@@ -110,10 +108,6 @@ fn a_large_value(version: Version) {
         drop((won, kept));
         node_closes(node).await;
     });
-}
-
-async fn renewed(kept: &Leadership<tenure::AtMostOne>) {
-    soon(kept.renewed(kept.until())).await.unwrap();
 }
 
 /// What an operator hears of a request without a certain outcome.

@@ -123,8 +123,9 @@ async fn token_of_an_earlier_life(stage: Stage) -> Seen {
     let cluster = with_users(one(&stage))?;
     let mut client = connect_with(&cluster, 0, root()).await?;
     client.put("key", "", None).await?;
-    // A login that is not yet in the database is read from the log, and the token lives on.
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    // A login that is not yet in the database is read from the log, and the token lives on. A
+    // snapshot is one of the database, which takes everything in before.
+    cluster.save(&cluster.folder().join("snapshot"))?;
     cluster.member(0).restart()?;
     cluster.wait_ready()?;
     // The first may only find out that the connection is gone.
@@ -138,12 +139,22 @@ async fn token_of_an_earlier_life(stage: Stage) -> Seen {
 async fn expired_token(stage: Stage) -> Seen {
     let cluster = with_users(one(&stage).argument("--auth-token-ttl=1"))?;
     let mut client = connect_with(&cluster, 0, root()).await?;
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    Ok(outcome(&client.put("key", "", None).await))
+    until_expired(&mut client).await
 }
 
-/// Long enough for a token of a second or two.
-const EXPIRED: Duration = Duration::from_secs(5);
+/// Mostly long enough for a token of a second or two.
+const EXPIRES: Duration = Duration::from_secs(3);
+
+/// Waits until the client's token is refused, and says how. A token that is used lives on.
+async fn until_expired(client: &mut Client) -> Seen {
+    loop {
+        tokio::time::sleep(EXPIRES).await;
+        let put = client.put("used", "", None).await;
+        if put.is_err() {
+            return Ok(outcome(&put));
+        }
+    }
+}
 
 async fn watches_of_an_expired_token(stage: Stage) -> Seen {
     let cluster = with_users(one(&stage).argument("--auth-token-ttl=1"))?;
@@ -157,21 +168,30 @@ async fn watches_of_an_expired_signed_token(stage: Stage) -> Seen {
 
 async fn watches_after_expiry(cluster: &Cluster) -> Seen {
     let mut watch = connect_with(cluster, 0, root()).await?.watch("key", None).await?;
-    tokio::time::sleep(EXPIRED).await;
-    connect_with(cluster, 0, root()).await?.put("key", "", None).await?;
-    let mut open = "nothing";
-    while open == "nothing" {
-        let message = watch.message().await?.ok_or("the stream has ended")?;
-        open = match (message.canceled(), message.events().is_empty()) {
-            (true, _) => "cancelled",
-            (false, true) => open,
-            (false, false) => "told",
+    // Another one on its stream is opened until the token has expired.
+    let refused = loop {
+        tokio::time::sleep(EXPIRES).await;
+        watch.watch("another", None).await?;
+        let answer = loop {
+            let message = watch.message().await?.ok_or("the stream has ended")?;
+            if message.canceled() || message.watch_id() > 0 {
+                break message;
+            }
         };
-    }
-    watch.watch("another", None).await?;
-    let new = watch.message().await?.ok_or("the stream has ended")?;
-    let said = new.cancel_reason();
-    Ok(format!("open: {open}, new on its stream: {}", if new.canceled() { said } else { "opened" }))
+        if answer.canceled() {
+            break answer.cancel_reason().to_owned();
+        }
+    };
+    connect_with(cluster, 0, root()).await?.put("key", "", None).await?;
+    let open = loop {
+        let message = watch.message().await?.ok_or("the stream has ended")?;
+        match (message.canceled(), message.events().is_empty()) {
+            (true, _) => break "cancelled",
+            (false, true) => {}
+            (false, false) => break "told",
+        }
+    };
+    Ok(format!("open: {open}, new on its stream: {refused}"))
 }
 
 async fn keep_alive_of_an_expired_token(stage: Stage) -> Seen {
@@ -179,7 +199,7 @@ async fn keep_alive_of_an_expired_token(stage: Stage) -> Seen {
     let mut client = connect_with(&cluster, 0, root()).await?;
     let lease = roots_lease(&mut client).await?;
     let (mut keeper, mut answers) = client.lease_keep_alive(lease).await?;
-    tokio::time::sleep(EXPIRED).await;
+    until_expired(&mut client).await?;
     keeper.keep_alive().await?;
     Ok(match answers.message().await {
         Ok(Some(answer)) if answer.ttl() > 0 => "renewed".to_owned(),

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use etcd_client::{
-    Client, Error as EtcdError, LeaseGrantOptions, PutOptions, WatchFilterType, WatchOptions,
-    WatchStream,
+    Client, Error as EtcdError, LeaseGrantOptions, PutOptions, Txn, TxnOp, WatchFilterType,
+    WatchOptions, WatchStream,
 };
 
-use crate::stage::{Fact, Stage, connect, now, outcome};
+use crate::stage::{Fact, Stage, connect, now, outcome, words};
 use tenure_testkit::facts::Expected::Always;
 use tenure_testkit::facts::{Seen, fact};
 
@@ -134,32 +134,39 @@ async fn key_on_another_lease(stage: Stage) -> Seen {
     Ok(format!("created at the same revision, {value}; there when the first is revoked"))
 }
 
-/// A lease with three keys, and a watch for what becomes of them.
+/// A lease with three keys, when it was asked for, and a watch for what becomes of them. On a
+/// machine that stood still for longer than the lease it is another one.
 async fn lease_with_keys(
     client: &mut Client,
     name: &str,
     ttl: i64,
-) -> Result<(i64, WatchStream), EtcdError> {
-    let lease = client.lease_grant(ttl, None).await?.id();
+) -> Result<(i64, Duration, WatchStream), EtcdError> {
     let only_deletions = WatchOptions::new().with_prefix().with_filters([WatchFilterType::NoPut]);
     let watch = client.watch(name, Some(only_deletions)).await?;
-    for n in 0..3 {
-        let options = PutOptions::new().with_lease(lease);
-        client.put(format!("{name}/{n}"), "", Some(options)).await?;
+    loop {
+        let asked = now();
+        let lease = client.lease_grant(ttl, None).await?.id();
+        let put = |n| {
+            let options = PutOptions::new().with_lease(lease);
+            TxnOp::put(format!("{name}/{n}"), "", Some(options))
+        };
+        match client.txn(Txn::new().and_then([0, 1, 2].map(put))).await {
+            Err(error) if words(&error).contains("requested lease not found") => {}
+            put => return put.map(|_| (lease, asked, watch)),
+        }
     }
-    Ok((lease, watch))
 }
 
 async fn revoke_deletes_in_one_revision(stage: Stage) -> Seen {
     let mut client = stage.client().await?;
-    let (lease, watch) = lease_with_keys(&mut client, stage.name(), 60).await?;
+    let (lease, _, watch) = lease_with_keys(&mut client, stage.name(), 60).await?;
     client.lease_revoke(lease).await?;
     deletions(watch).await
 }
 
 async fn expiry_deletes_in_one_revision(stage: Stage) -> Seen {
     let mut client = stage.client().await?;
-    let (_, watch) = lease_with_keys(&mut client, stage.name(), 5).await?;
+    let (_, _, watch) = lease_with_keys(&mut client, stage.name(), 5).await?;
     deletions(watch).await
 }
 
@@ -178,8 +185,7 @@ async fn deletions(mut watch: WatchStream) -> Seen {
 
 async fn lease_ends_no_earlier(stage: Stage) -> Seen {
     let mut client = stage.client().await?;
-    let asked = now();
-    let (_, mut watch) = lease_with_keys(&mut client, stage.name(), 5).await?;
+    let (_, asked, mut watch) = lease_with_keys(&mut client, stage.name(), 5).await?;
     while watch.message().await?.ok_or("the stream has ended")?.events().is_empty() {}
     let early = now() - asked < Duration::from_secs(5);
     Ok(if early { "earlier" } else { "after its TTL" }.to_owned())

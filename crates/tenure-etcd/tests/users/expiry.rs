@@ -5,14 +5,14 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use etcd_client::{Client, ConnectOptions};
-use tenure::{AtMostOne, CampaignError, Leadership, Loss, View, clock};
+use tenure::{AtMostOne, CampaignError, Leadership, Loss};
 use tenure_core::etcd::{CallId, Change, Keys, LeaseId, Op, Refusal, Reply};
 use tenure_etcd::wire::Incoming;
 use tenure_etcd::{Node, Notice, Options};
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 use tokio::sync::broadcast::Receiver;
 
-use crate::common::{Line, PATIENCE, create, node, put, read, run, soon, then};
+use crate::common::{Line, PATIENCE, create, node, put, read, run, seen, soon, then};
 use crate::{PASSWORD, user, with_signed_tokens, with_users};
 
 tenure_services::on_each_version!(expired_tokens);
@@ -28,7 +28,7 @@ fn expired_tokens(version: Version) {
         line.ask(create("poor/a", "", lease)).await;
         line.ask(Op::KeepAlive { lease }).await;
         let first = line.watch(Keys::One("poor/a".into()), 0).await;
-        let expired = Duration::from_secs(4);
+        let expired = Duration::from_secs(3);
         assert!(line.is_silent(expired).await);
         // Each kind of request finds out, logs in again and is carried out.
         let (_, done) = line.ask(then(vec![put("poor/b", "", lease)])).await;
@@ -96,7 +96,7 @@ fn more_logins_than_streams(version: Version) {
             }
             assert_eq!(told, written);
         }
-        assert!(line.is_silent(Duration::from_secs(1)).await);
+        assert!(line.is_silent(Duration::from_millis(200)).await);
         assert!(!line.was_disconnected());
         assert!(logins(&line) >= WATCHES - 1, "{} logins", logins(&line));
         // Those that were given up end on their own.
@@ -161,27 +161,17 @@ async fn watches(node: &Node) -> u64 {
     node.counters().await.unwrap().requests.get("watch").copied().unwrap_or_default()
 }
 
-#[test]
-fn unused_tokens_expire_on_debians_3_4() {
-    let config = ClusterConfig::new(Version::Debian34, 1).argument("--auth-token-ttl=1");
-    let told = outlived(&with_users(config), Duration::from_secs(12));
-    assert!(told.iter().all(|told| told.behind >= 3), "{told:?}");
+tenure_services::on_each_version!(unused_tokens_expire, signed_tokens_are_made_anew_in_time);
+
+fn unused_tokens_expire(version: Version) {
+    let config = ClusterConfig::new(version, 1).argument("--auth-token-ttl=1");
+    outlived(&with_users(config), |told| told.behind >= 3);
 }
 
-#[test]
-fn unused_tokens_expire_on_the_newest() {
-    let config = ClusterConfig::new(Version::Newest, 1).argument("--auth-token-ttl=1");
-    let told = outlived(&with_users(config), Duration::from_secs(12));
-    assert!(told.iter().all(|told| told.behind >= 3), "{told:?}");
-}
-
-tenure_services::on_each_version!(signed_tokens_are_made_anew_in_time);
-
+/// In time on a machine that never stands still for half of that.
 fn signed_tokens_are_made_anew_in_time(version: Version) {
-    let (cluster, _folder) = with_signed_tokens(version, ",ttl=6s");
-    let told = outlived(&cluster, Duration::from_secs(20));
-    // A machine that stands still for seconds may miss the time of one or two.
-    assert!(told.iter().all(|told| told.ahead >= 3 && told.behind <= 2), "{told:?}");
+    let (cluster, _folder) = with_signed_tokens(version, ",ttl=20s");
+    outlived(&cluster, |told| told.ahead >= 2 && told.behind == 0);
 }
 
 /// The one before does meanwhile, and nothing is closed.
@@ -194,12 +184,15 @@ fn a_login_that_fails_ahead_is_tried_again() {
         let mut line = Line::new(options.check().unwrap());
         line.ask(then(vec![read("poor/a")])).await;
         cluster.member(0).stop().unwrap();
-        match soon(line.wire.next()).await {
-            Incoming::Link(Notice::NotLoggedIn { why, .. }) => {
-                assert!(why.contains("did not answer"), "{why}")
+        let why = loop {
+            match soon(line.wire.next()).await {
+                Incoming::Link(Notice::NotLoggedIn { why, .. }) => break why,
+                // On a machine that stood still before it was stopped.
+                Incoming::Link(Notice::LoggedIn { why: None, .. }) => {}
+                other => panic!("{other:?}"),
             }
-            other => panic!("{other:?}"),
-        }
+        };
+        assert!(why.contains("did not answer"), "{why}");
         cluster.member(0).cont().unwrap();
         line.ask(then(vec![read("poor/a")])).await;
         // On a busy machine it may have come already, or fail again.
@@ -214,25 +207,23 @@ fn a_login_that_fails_ahead_is_tried_again() {
     });
 }
 
-/// One leads, one waits and one observes for so long, and longer than their tokens last. Nothing
-/// else is told, no lease is lost, and no watch is asked for again. What the first two were told:
-/// an observer asks seldom, and a login that nobody uses ends.
-fn outlived(cluster: &Cluster, long: Duration) -> Vec<Told> {
+/// One leads, one waits and one observes until the first two were told `enough` of logins: an
+/// observer asks seldom, and a login that nobody uses ends. Nothing else is told, no lease is lost,
+/// and no watch is asked for again.
+fn outlived(cluster: &Cluster, enough: impl Fn(&Told) -> bool) {
     run(async {
         let poor = user(cluster, "poor", PASSWORD);
-        let nodes = [(); 3].map(|()| node(&poor, 9));
+        let nodes = [(); 3].map(|()| node(&poor, 20));
         let mut notices = nodes.each_ref().map(Node::notices);
         let elections = nodes.each_ref().map(|node| node.election("poor/e").unwrap());
         let leader = soon(elections[0].campaign("one")).await.unwrap();
         let mut waiting = Box::pin(elections[1].campaign("two"));
         let mut observer = elections[2].observe();
-        let seen = soon(observer.next()).await.unwrap();
-        let seen = seen.view().and_then(View::leader).cloned().unwrap();
-        assert_eq!(seen.fence, Some(leader.fence()));
-        let began = clock::now();
+        let led = seen(&mut observer).await;
+        assert_eq!(led.leader().unwrap().fence, Some(leader.fence()));
         let mut told: Vec<_> = notices.iter().map(|_| Told::default()).collect();
         let mut open = None;
-        while clock::now().since(began) < long {
+        while !told[..2].iter().all(&enough) {
             tokio::select! {
                 renewed = soon(leader.renewed(leader.until())) => drop(renewed.unwrap()),
                 won = &mut waiting => panic!("{won:?} beside the leader"),
@@ -245,12 +236,10 @@ fn outlived(cluster: &Cluster, long: Duration) -> Vec<Told> {
             }
             // All of them are there when a lease was renewed.
             assert_eq!(*open.get_or_insert(asked), asked, "watches were asked for again");
+            assert!(told.iter().all(|told| told.trouble.is_empty()), "{told:?}");
         }
-        assert!(told.iter().all(|told| told.trouble.is_empty()), "{told:?}");
         leads_next(leader, waiting).await;
-        told.truncate(2);
-        told
-    })
+    });
 }
 
 /// The watch of the one who waits tells that the leader has gone.
@@ -263,14 +252,10 @@ async fn leads_next(
     assert!(next.is_current() && next.fence() > leader.fence());
 }
 
-#[test]
-fn another_password_is_told_on_debians_3_4() {
-    another_password(Version::Debian34, "");
-}
+tenure_services::on_each_version!(another_password_is_told);
 
-#[test]
-fn another_password_is_told_on_the_newest() {
-    another_password(Version::Newest, "");
+fn another_password_is_told(version: Version) {
+    another_password(version, "");
 }
 
 /// Long before the token ends.
@@ -287,11 +272,10 @@ fn another_password(version: Version, signed: &str) {
     };
     let failed = "etcdserver: authentication failed, invalid user ID or password";
     run(async {
-        let node = node(&user(&cluster, "poor", PASSWORD), 5);
+        let node = node(&user(&cluster, "poor", PASSWORD), 20);
         let mut notices = node.notices();
         let election = node.election("poor/e").unwrap();
         let leader = soon(election.campaign("us")).await.unwrap();
-        soon(leader.renewed(leader.until())).await.unwrap();
         let root = ConnectOptions::new().with_user("root", PASSWORD);
         let mut root = Client::connect([cluster.member(0).endpoint()], Some(root)).await.unwrap();
         root.user_change_password("poor", "another").await.unwrap();

@@ -35,17 +35,17 @@ fn users(version: Version) {
             )
         );
 
-        let leader = soon(node(&poor, 5).election("poor/e").unwrap().campaign("poor")).await;
+        let leader = soon(node(&poor, 20).election("poor/e").unwrap().campaign("poor")).await;
         let leader = leader.unwrap();
         soon(leader.renewed(leader.until())).await.unwrap();
-        let denied = soon(node(&poor, 10).election("rich").unwrap().campaign("poor")).await;
+        let denied = soon(node(&poor, 60).election("rich").unwrap().campaign("poor")).await;
         let said = "etcd refuses it: etcdserver: permission denied".to_owned();
         assert_eq!(denied.map(drop), Err(CampaignError::Refused { why: said }));
-        let denied = soon(node(&wrong, 10).election("poor/e").unwrap().campaign("?")).await;
+        let denied = soon(node(&wrong, 60).election("poor/e").unwrap().campaign("?")).await;
         let why = "etcd refuses it: etcdserver: authentication failed, invalid user ID or password";
         assert_eq!(denied.map(drop), Err(CampaignError::Refused { why: why.to_owned() }));
         // Nobody logs in: nobody is served.
-        let denied = soon(node(&all(&cluster), 10).election("poor/e").unwrap().campaign("?")).await;
+        let denied = soon(node(&all(&cluster), 60).election("poor/e").unwrap().campaign("?")).await;
         let why = denied.map(drop).unwrap_err().to_string();
         assert!(why.contains("user name is empty"), "{why}");
         // Permission to the key is revoked: it stays in office as long as its lease does.
@@ -72,7 +72,7 @@ fn a_login_that_one_endpoint_refuses() {
         let mut options = Options::clone(&user(&right, "poor", PASSWORD));
         let wrong = wrong.endpoints()[0].parse().unwrap();
         options.endpoints.insert(0, wrong);
-        let node = node(&options.clone().check().unwrap(), 10);
+        let node = node(&options.clone().check().unwrap(), 60);
         let leader = soon(node.election("poor/e").unwrap().campaign("poor")).await.unwrap();
         soon(leader.resign()).await;
         // Nobody is left who could be used.

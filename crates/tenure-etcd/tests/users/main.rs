@@ -15,7 +15,7 @@ use tenure_core::ElectionName;
 use tenure_etcd::{CheckedOptions, Credentials, Options};
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 
-use crate::common::all;
+use crate::common::{PATIENCE, all};
 
 const PASSWORD: &str = "secret";
 
@@ -47,6 +47,8 @@ fn permit(cluster: &Cluster, prefix: &str) {
 
 fn user(cluster: &Cluster, user: &str, password: &str) -> CheckedOptions {
     let mut options = Options::clone(&all(cluster));
+    // What is told of a login must not be that the machine stood still.
+    options.connect_within = PATIENCE;
     options.credentials = Some(Credentials { user: user.into(), password: password.into() });
     options.check().unwrap()
 }

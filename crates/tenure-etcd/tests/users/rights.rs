@@ -4,14 +4,13 @@
 //! does: what follows is written in `docs/operations.md` under *Permissions*.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use tenure::{CampaignError, Loss};
 use tenure_etcd::{Node, Notice};
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 use tokio::sync::broadcast::Receiver;
 
-use crate::common::{node, run, soon, until_empty, until_stored};
+use crate::common::{node, renewed_twice, run, soon, until_empty, until_stored, until_waits};
 use crate::{PASSWORD, permit, user, with_users};
 
 const DENIED: &str = "etcdserver: permission denied";
@@ -41,20 +40,15 @@ tenure_services::on_each_version!(one_right_of_two);
 fn one_right_of_two(version: Version) {
     let cluster = with_two_elections(version);
     run(async {
-        let us = node(&user(&cluster, "poor", PASSWORD), 5);
-        let rival = node(&user(&cluster, "root", PASSWORD), 5);
+        let us = node(&user(&cluster, "poor", PASSWORD), 20);
+        let rival = node(&user(&cluster, "root", PASSWORD), 20);
         let mut notices = us.notices();
         let election = |node: &Node, name: &str| node.election(name).unwrap();
         let one = soon(election(&us, "one").campaign("us")).await.unwrap();
         let two = soon(election(&us, "two").campaign("us")).await.unwrap();
-        soon(one.renewed(one.until())).await.unwrap();
         let rivals = election(&rival, "two");
         let mut waiting = Box::pin(rivals.campaign("rival"));
-        let stands = async { until_stored(&cluster, "two", &["us", "rival"]).await };
-        tokio::select! {
-            () = stands => {}
-            won = &mut waiting => panic!("{won:?} beside the leader"),
-        }
+        until_waits(&cluster, "two", &["us", "rival"], &mut waiting).await;
 
         cluster.etcdctl(&["role", "revoke-permission", "poor", "two/", "two0"]).unwrap();
         let won = tokio::select! {
@@ -83,10 +77,7 @@ fn one_right_of_two(version: Version) {
         let why = format!("etcd refuses it: {DENIED}");
         assert_eq!(denied.map(drop), Err(CampaignError::Refused { why }));
         obstacles(&mut notices);
-        let mut until = again.until();
-        for _ in 0..2 {
-            until = soon(again.renewed(until)).await.unwrap();
-        }
+        renewed_twice(&again).await;
         assert!(successor.is_current());
         until_stored(&cluster, "one", &["us again"]).await;
         until_stored(&cluster, "two", &["rival"]).await;
@@ -104,17 +95,14 @@ fn one_right_of_two(version: Version) {
 fn one_that_may_only_read_on_debians_3_4() {
     let cluster = with_two_elections(Version::Debian34);
     run(async {
-        let us = node(&user(&cluster, "poor", PASSWORD), 5);
-        let rival = node(&user(&cluster, "root", PASSWORD), 5);
+        let us = node(&user(&cluster, "poor", PASSWORD), 20);
+        let rival = node(&user(&cluster, "root", PASSWORD), 20);
         let mut notices = us.notices();
         let one = soon(us.election("one").unwrap().campaign("us")).await.unwrap();
         let two = soon(us.election("two").unwrap().campaign("us")).await.unwrap();
         only_read(&cluster);
         // etcd asks for no right to renew, and the process reads.
-        let mut until = one.until();
-        for _ in 0..4 {
-            until = soon(one.renewed(until)).await.unwrap();
-        }
+        renewed_twice(&one).await;
         assert!(two.is_current());
         assert_eq!(obstacles(&mut notices), BTreeSet::new());
 
@@ -123,11 +111,14 @@ fn one_that_may_only_read_on_debians_3_4() {
         assert!(!two.is_current() && one.is_current());
         let rivals = rival.election("two").unwrap();
         let mut waiting = Box::pin(rivals.campaign("rival"));
-        let longer_than_the_lease = Duration::from_secs(7);
-        assert!(tokio::time::timeout(longer_than_the_lease, &mut waiting).await.is_err());
+        until_waits(&cluster, "two", &["us", "rival"], &mut waiting).await;
+        // The key's lease lives on.
+        tokio::select! {
+            () = renewed_twice(&one) => {}
+            won = &mut waiting => panic!("{won:?} beside the key"),
+        }
         let told = obstacles(&mut notices);
         assert_eq!(told, [format!("two: etcd refuses deleting the key: {DENIED}")].into());
-        until_stored(&cluster, "two", &["us", "rival"]).await;
         // Until the right is given back.
         permit(&cluster, "two/");
         let successor = soon(waiting).await.unwrap();
@@ -140,7 +131,7 @@ fn one_that_may_only_read_on_debians_3_4() {
 fn one_that_may_only_read_on_the_newest() {
     let cluster = with_two_elections(Version::Newest);
     run(async {
-        let us = node(&user(&cluster, "poor", PASSWORD), 5);
+        let us = node(&user(&cluster, "poor", PASSWORD), 20);
         let mut notices = us.notices();
         let one = soon(us.election("one").unwrap().campaign("us")).await.unwrap();
         let two = soon(us.election("two").unwrap().campaign("us")).await.unwrap();

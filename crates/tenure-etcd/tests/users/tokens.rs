@@ -6,7 +6,7 @@ use tenure::View;
 use tenure_etcd::Notice;
 use tenure_services::etcd::{Cluster, Version};
 
-use crate::common::{node, run, soon, until_stored};
+use crate::common::{node, run, seen, soon, until_waits};
 use crate::{PASSWORD, user, with_signed_tokens};
 
 tenure_services::on_each_version!(signed_tokens);
@@ -23,7 +23,7 @@ fn signed_tokens(version: Version) {
     };
     run(async {
         let poor = user(&cluster, "poor", PASSWORD);
-        let nodes = [(); 3].map(|()| node(&poor, 9));
+        let nodes = [(); 3].map(|()| node(&poor, 20));
         let mut notices = nodes.each_ref().map(|node| node.notices());
         let elections = nodes.each_ref().map(|node| node.election("poor/e").unwrap());
         let mut observer = elections[2].observe();
@@ -32,10 +32,7 @@ fn signed_tokens(version: Version) {
         for n in 1..=4 {
             change();
             let mut waiting = Box::pin(elections[n % 3].campaign("next"));
-            tokio::select! {
-                () = until_stored(&cluster, "poor/e", &["next"; 2]) => {}
-                won = &mut waiting => panic!("{won:?} beside the leader"),
-            }
+            until_waits(&cluster, "poor/e", &["next"; 2], &mut waiting).await;
             change();
             tokio::select! {
                 renewed = soon(leader.renewed(leader.until())) => drop(renewed.unwrap()),
@@ -48,16 +45,8 @@ fn signed_tokens(version: Version) {
             fences.push(leader.fence());
         }
         assert!(fences.is_sorted_by(|before, after| before < after), "{fences:?}");
-        let sees = async {
-            loop {
-                let change = observer.next().await.unwrap();
-                let seen = change.view().and_then(View::leader).cloned();
-                if seen.is_some_and(|seen| seen.fence == Some(leader.fence())) {
-                    break;
-                }
-            }
-        };
-        soon(sees).await;
+        let is_it = |view: View| view.leader().is_some_and(|it| it.fence == Some(leader.fence()));
+        while !is_it(seen(&mut observer).await) {}
         for notices in &mut notices {
             while let Ok(notice) = notices.try_recv() {
                 let is_trouble = matches!(
@@ -93,7 +82,7 @@ fn one_change_after_another(version: Version) {
 
 async fn campaigns_beside_a_leader(cluster: &Cluster) {
     let poor = user(cluster, "poor", PASSWORD);
-    let (one, two) = (node(&poor, 12), node(&poor, 12));
+    let (one, two) = (node(&poor, 20), node(&poor, 20));
     let leader = soon(one.election("poor/kept").unwrap().campaign("kept")).await.unwrap();
     for _ in 0..5 {
         let won = soon(two.election("poor/e").unwrap().campaign("brief")).await.unwrap();

@@ -6,13 +6,14 @@ use tenure::{Leadership, MayOverlap, View};
 use tenure_nats::{CheckedOptions, Config, Node, Options};
 use tenure_services::nats::Cluster;
 
-pub(crate) use tenure_testkit::handles::{run, soon};
+pub(crate) use tenure_testkit::handles::{PATIENCE, run, soon};
 
-/// As fast as a busy machine of two processors can keep: rounds of 300 ms, a lease of 4 s.
+/// Rounds of 1.5 s and a lease of 12 s: a machine that stands still for half a round, or for four
+/// seconds in a term, changes nothing.
 pub(crate) fn config(id: &str) -> Config {
     Config {
-        heartbeat: Duration::from_millis(300),
-        lease: Duration::from_secs(4),
+        heartbeat: Duration::from_millis(1_500),
+        lease: Duration::from_secs(12),
         max_clock_skew: Duration::from_millis(100),
         grace: Duration::from_millis(300),
         ..Config::new("test".parse().unwrap(), id.parse().unwrap())
@@ -21,7 +22,8 @@ pub(crate) fn config(id: &str) -> Config {
 
 /// All servers of a cluster.
 pub(crate) fn options(urls: &[String]) -> CheckedOptions {
-    Options::new(urls.iter().map(|url| url.parse().unwrap()).collect()).check().unwrap()
+    let options = Options::new(urls.iter().map(|url| url.parse().unwrap()).collect());
+    Options { connect_within: PATIENCE, ..options }.check().unwrap()
 }
 
 /// A participant at one server of a cluster, or at all.
@@ -37,6 +39,26 @@ pub(crate) fn ranked(id: &str, rank: u64, cluster: &Cluster) -> Node {
 /// Campaigns until it leads.
 pub(crate) async fn leads(node: &Node) -> Leadership<MayOverlap> {
     soon(node.election(ELECTION).unwrap().campaign(node.who().id.as_str())).await.unwrap()
+}
+
+/// Waits for so many renewals.
+pub(crate) async fn renewed(leadership: &Leadership<MayOverlap>, times: u32) {
+    let mut until = leadership.until();
+    for _ in 0..times {
+        until = soon(leadership.renewed(until)).await.unwrap();
+    }
+}
+
+/// Waits until this node has heard so many more calls, its own and those of others.
+pub(crate) async fn hears(node: &Node, calls: u64) {
+    let heard = async || node.counters().await.unwrap().heard.get("call").copied().unwrap_or(0);
+    let enough = heard().await + calls;
+    soon(async {
+        while heard().await < enough {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
 }
 
 /// The election of all these tests.

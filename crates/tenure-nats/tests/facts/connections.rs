@@ -9,7 +9,7 @@ use tenure_services::nats::Cluster;
 use tenure_testkit::facts::Expected::Always;
 use tenure_testkit::facts::{Failure, Seen, fact};
 
-use crate::stage::{A_WHILE, Fact, SOON, Stage, event, heard, subscribe, watched};
+use crate::stage::{Fact, SOON, Stage, event, heard, subscribe, watched};
 
 pub(crate) const FACTS: &[Fact] = &[
     fact!(
@@ -42,7 +42,7 @@ pub(crate) const FACTS: &[Fact] = &[
 /// A connection of ours, which is up.
 async fn ours(cluster: &Cluster, subject: &str) -> Result<Bus, Failure> {
     let servers: Result<_, _> = cluster.urls().iter().map(|url| url.parse()).collect();
-    let options = Options::new(servers?).check()?;
+    let options = Options { connect_within: SOON, ..Options::new(servers?) }.check()?;
     let mut bus = Bus::new(options, subject.to_owned(), "fact".into(), Duration::from_secs(1));
     until_up(&mut bus).await?;
     Ok(bus)
@@ -127,8 +127,8 @@ async fn a_stopped_server(stage: Stage) -> Seen {
     let ping = Duration::from_millis(500);
     let options = ConnectOptions::new().ping_interval(ping);
     let (_client, mut events) = watched(options, cluster.server(0).url()).await?;
-    cluster.server(0).stop()?;
     let began = tenure::clock::now();
+    cluster.server(0).stop()?;
     event(&mut events, |event| *event == Event::Disconnected).await?;
     cluster.server(0).cont()?;
     // The one that is due at the stop counts.
@@ -143,7 +143,7 @@ async fn a_lame_duck(stage: Stage) -> Seen {
     cluster.server(0).lame_duck()?;
     event(&mut events, |event| *event == Event::LameDuckMode).await?;
     client.publish("x", "hi".into()).await?;
-    Ok(match heard(&mut subscriber, A_WHILE * 10).await {
+    Ok(match heard(&mut subscriber, SOON).await {
         Some(_) => "told at once, and still in use".to_owned(),
         None => "told at once, and of no use any more".to_owned(),
     })

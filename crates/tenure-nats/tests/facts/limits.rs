@@ -8,7 +8,7 @@ use tenure_services::nats::ClusterConfig;
 use tenure_testkit::facts::Expected::Always;
 use tenure_testkit::facts::{Seen, fact};
 
-use crate::stage::{Fact, SOON, Stage, event, heard, subscribe, watched};
+use crate::stage::{Fact, SOON, Stage, connect, event, heard, subscribe, watched};
 
 pub(crate) const FACTS: &[Fact] = &[
     fact!(
@@ -36,7 +36,7 @@ pub(crate) const FACTS: &[Fact] = &[
 async fn max_payload(stage: Stage) -> Seen {
     let by_default = stage.client().await?.server_info().max_payload;
     let small = ClusterConfig::new(stage.version(), 1).settings("max_payload: 20000").start()?;
-    let set = async_nats::connect(small.server(0).url()).await?.server_info().max_payload;
+    let set = connect(small.server(0).url()).await?.server_info().max_payload;
     Ok(format!("{by_default} by default, {set} as set"))
 }
 

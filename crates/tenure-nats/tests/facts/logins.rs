@@ -56,7 +56,7 @@ fn with_users(stage: &Stage) -> Result<Cluster, Failure> {
 }
 
 fn login(user: &str) -> ConnectOptions {
-    ConnectOptions::with_user_and_password(user.into(), "secret".into())
+    ConnectOptions::with_user_and_password(user.into(), "secret".into()).connection_timeout(SOON)
 }
 
 async fn wrong_password(stage: Stage) -> Seen {
@@ -64,6 +64,7 @@ async fn wrong_password(stage: Stage) -> Seen {
     let mut said = Vec::new();
     for (user, password) in [("ann", "wrong"), ("eve", "secret")] {
         let options = ConnectOptions::with_user_and_password(user.into(), password.into());
+        let options = options.connection_timeout(SOON);
         let error = options.connect(cluster.server(0).url()).await.err().ok_or("taken")?;
         said.push(error.kind().to_string());
     }
@@ -125,7 +126,8 @@ async fn seeds(stage: Stage) -> Seen {
     let users = format!("authorization {{ users: [ {{ nkey: {} }} ] }}", known.public_key());
     let cluster = ClusterConfig::new(stage.version(), 1).settings(&users).start()?;
     let connect = |pair: &KeyPair| {
-        ConnectOptions::with_nkey(pair.seed().unwrap()).connect(cluster.server(0).url().to_owned())
+        let options = ConnectOptions::with_nkey(pair.seed().unwrap()).connection_timeout(SOON);
+        options.connect(cluster.server(0).url().to_owned())
     };
     let (taken, refused) = (connect(&known).await, connect(&unknown).await);
     Ok(match (taken.is_ok(), refused.is_err()) {
@@ -157,7 +159,8 @@ fn certificates(folder: &Path) -> Result<(Tls, PathBuf), Failure> {
 
 fn believing(authority: Option<&Path>) -> ConnectOptions {
     let pem = authority.map(|path| tenure_nats::Pem::File(path.into()));
-    ConnectOptions::new().tls_client_config(tenure_tls::client_config(pem.as_ref(), None).unwrap())
+    let tls = tenure_tls::client_config(pem.as_ref(), None).unwrap();
+    ConnectOptions::new().connection_timeout(SOON).tls_client_config(tls)
 }
 
 async fn tls_is_asked_for(stage: Stage) -> Seen {

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio_stream::StreamExt as _;
 
 /// Long enough for anything that comes at all.
-pub(crate) const SOON: Duration = Duration::from_secs(30);
+pub(crate) const SOON: Duration = Duration::from_secs(60);
 /// Long enough for what is not expected to come.
 pub(crate) const A_WHILE: Duration = Duration::from_millis(500);
 
@@ -72,8 +72,13 @@ impl Stage {
 
     /// A client of the server that everybody uses.
     pub(crate) async fn client(&self) -> Result<Client, Failure> {
-        Ok(async_nats::connect(self.single()?.server(0).url()).await?)
+        connect(self.single()?.server(0).url()).await
     }
+}
+
+/// A client of one server.
+pub(crate) async fn connect(url: &str) -> Result<Client, Failure> {
+    Ok(ConnectOptions::new().connection_timeout(SOON).connect(url).await?)
 }
 
 /// A client of one server, and what the library says of its connection.
@@ -82,7 +87,7 @@ pub(crate) async fn watched(
     url: &str,
 ) -> Result<(Client, mpsc::UnboundedReceiver<Event>), Failure> {
     let (tell, events) = mpsc::unbounded_channel();
-    let options = options.event_callback(move |event| {
+    let options = options.connection_timeout(SOON).event_callback(move |event| {
         let _ = tell.send(event);
         std::future::ready(())
     });
