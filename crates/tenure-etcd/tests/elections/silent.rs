@@ -1,0 +1,68 @@
+//! A member that stands still, and whose endpoints are tried before one that serves.
+
+use std::time::Duration;
+
+use tenure::clock;
+use tenure_core::etcd::Reply;
+use tenure_etcd::{Endpoint, Notice};
+use tenure_services::etcd::{Cluster, ClusterConfig, Version};
+
+use crate::common::{Line, node, options, read, run, soon, then};
+
+tenure_services::on_each_version!(a_silent_member);
+
+/// So many trials may miss the moment, as a busy machine does.
+const TRIALS: usize = 12;
+
+/// etcd's leader stands still just before a renewal, and the member that is asked has not noticed:
+/// the renewal hangs for a quarter of the lease. The next two endpoints are addresses of that
+/// leader. The others elect a new one before the lease ends, and the office stays. Asked one after
+/// the other, these two would cost another quarter each.
+fn a_silent_member(version: Version) {
+    let cluster = ClusterConfig::new(version, 3)
+        .argument("--heartbeat-interval=50")
+        .argument("--election-timeout=500");
+    let cluster = cluster.start().unwrap();
+    let met = (0..TRIALS).any(|_| run(the_leader_stands_still(&cluster)));
+    assert!(met, "no renewal was under way, or etcd had no leader in time");
+}
+
+/// Whether a renewal was under way, and etcd led again long enough before the end of the lease.
+async fn the_leader_stands_still(cluster: &Cluster) -> bool {
+    const LEASE: u64 = 3;
+    let leads = |n: &usize| cluster.member(*n).status().is_ok_and(|status| status.leads());
+    let Some(leader) = (0..3).find(leads) else { return false };
+    let order = [(leader + 1) % 3, leader, leader, (leader + 2) % 3];
+    let mut endpoints = order.map(|n| cluster.endpoints()[n].clone());
+    endpoints[2] = endpoints[2].replace("127.0.0.1", "localhost");
+    let node = node(&options(&endpoints), LEASE);
+    let mut notices = node.notices();
+    let held = soon(node.election("e").unwrap().campaign("one")).await.unwrap();
+    // A renewal comes after a third of the lease, or an eighth of that earlier.
+    let renewals = async || {
+        let counters = node.counters().await.unwrap();
+        counters.requests.get("keep_alive").copied().unwrap_or_default()
+    };
+    let before = renewals().await;
+    while renewals().await == before {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(770)).await;
+    let end = held.until().unwrap();
+    cluster.member(leader).stop().unwrap();
+    let mut others = Line::new(options(&endpoints[3..]));
+    while !matches!(others.reply(then(vec![read("e/")])).await, Reply::Txn { .. }) {}
+    let in_time = clock::now().after(Duration::from_millis(900)) < end;
+    tokio::time::sleep(end.since(clock::now()) + Duration::from_millis(300)).await;
+    let stays = held.is_current();
+    let mut has_failed = false;
+    while let Ok(notice) = notices.try_recv() {
+        let first = |endpoint: &Endpoint| endpoint.to_string() == endpoints[0];
+        has_failed |= matches!(&notice, Notice::Disconnected { endpoint, .. } if first(endpoint));
+    }
+    cluster.member(leader).cont().unwrap();
+    cluster.wait_ready().unwrap();
+    soon(node.close()).await;
+    assert!(stays || !has_failed || !in_time, "two members had a leader in time");
+    has_failed && in_time
+}
