@@ -29,8 +29,9 @@ impl Group for Beacons {
 
     fn election(&mut self, participant: &'static str, election: &str) -> Election<MayOverlap> {
         let begin = || {
-            // A machine that stands still for some seconds ends no leadership.
-            let [beat, lease, skew] = [20, 20_000, 50].map(Duration::from_millis);
+            // A machine that stands still for some seconds ends no leadership, and who comes to be
+            // heard a little late is still heard.
+            let [beat, lease, skew] = [200, 20_000, 50].map(Duration::from_millis);
             let config = Config { beat, lease, skew };
             start(participant.parse().unwrap(), self.addresses.clone(), config).unwrap()
         };
