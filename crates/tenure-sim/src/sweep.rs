@@ -1,6 +1,6 @@
 //! Many worlds, over the cores of the machine.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
@@ -69,12 +69,12 @@ pub struct Sweep<S> {
     pub threads: usize,
 }
 
-/// What a sweep found.
+/// What a sweep found: the same on any number of threads.
 #[derive(Clone, Debug, Default)]
 pub struct Found<C> {
     /// Worlds that were run to their end.
     pub worlds: u64,
-    /// The seed after the last world that was begun.
+    /// The seed after the last of them.
     pub next: u64,
     /// Everything that happened in them.
     pub events: u64,
@@ -84,6 +84,23 @@ pub struct Found<C> {
     pub faults: [u64; Kind::ALL.len()],
     /// The violation with the lowest seed.
     pub violation: Option<(u64, Violation)>,
+}
+
+/// A world that has come to its end.
+struct Ran<C> {
+    events: u64,
+    counts: C,
+    faults: [u64; Kind::ALL.len()],
+    violation: Option<Violation>,
+}
+
+/// How far the threads are.
+struct Progress<C> {
+    found: Found<C>,
+    /// The seed of the next world that begins.
+    begins: u64,
+    /// Worlds that have ended before one with a lower seed.
+    early: BTreeMap<u64, Ran<C>>,
 }
 
 /// A world of a plan.
@@ -119,41 +136,58 @@ impl<S: Source> Sweep<S> {
     /// The same, and tells after each world what was found so far.
     #[must_use]
     pub fn run_telling(&self, tell: impl Fn(&Found<CountsOf<S>>) + Sync) -> Found<CountsOf<S>> {
-        let found = Mutex::new(Found { next: self.first, ..Found::default() });
+        let found = Found { next: self.first, ..Found::default() };
+        let progress = Progress { found, begins: self.first, early: BTreeMap::new() };
+        let progress = Mutex::new(progress);
         std::thread::scope(|scope| {
             for _ in 0..self.threads.max(1) {
-                scope.spawn(|| while self.next(&found, &tell) {});
+                scope.spawn(|| while self.next(&progress, &tell) {});
             }
         });
-        found.into_inner().unwrap_or_default()
+        progress.into_inner().map(|progress| progress.found).unwrap_or_default()
     }
 
     /// Runs one more world; false if none is wanted any more.
-    fn next(&self, found: &Mutex<Found<CountsOf<S>>>, tell: &impl Fn(&Found<CountsOf<S>>)) -> bool {
+    fn next(
+        &self,
+        progress: &Mutex<Progress<CountsOf<S>>>,
+        tell: &impl Fn(&Found<CountsOf<S>>),
+    ) -> bool {
         let seed = {
-            let Ok(mut found) = found.lock() else { return false };
-            let done = found.next - self.first >= self.worlds || found.events >= self.events;
-            if done || found.violation.is_some() {
+            let Ok(mut progress) = progress.lock() else { return false };
+            let all = progress.begins - self.first >= self.worlds;
+            if all || self.is_over(&progress.found) {
                 return false;
             }
-            found.next += 1;
-            found.next - 1
+            progress.begins += 1;
+            progress.begins - 1
         };
         let mut world = world::<S::Scenario>(self.source.plan(seed), None);
         let violation = run(&mut world).err();
-        let Ok(mut found) = found.lock() else { return false };
-        found.worlds += 1;
-        found.events += world.events();
-        found.counts.add(&world.system.counts);
-        for (all, this) in found.faults.iter_mut().zip(world.fate().counts()) {
-            *all += this;
-        }
-        if let Some(violation) = violation
-            && found.violation.as_ref().is_none_or(|(earlier, _)| seed < *earlier)
+        let (events, faults) = (world.events(), *world.fate().counts());
+        let ran = Ran { events, counts: world.system.counts, faults, violation };
+        let Ok(mut progress) = progress.lock() else { return false };
+        let Progress { found, early, .. } = &mut *progress;
+        early.insert(seed, ran);
+        // One by one in the order of their seeds, so that no thread's speed decides which count.
+        while !self.is_over(found)
+            && let Some(ran) = early.remove(&found.next)
         {
-            found.violation = Some((seed, violation));
+            found.worlds += 1;
+            found.events += ran.events;
+            found.counts.add(&ran.counts);
+            for (all, this) in found.faults.iter_mut().zip(ran.faults) {
+                *all += this;
+            }
+            found.violation = ran.violation.map(|violation| (found.next, violation));
+            found.next += 1;
+            tell(found);
         }
-        tell(&found);
         true
+    }
+
+    /// Whether the worlds that have ended are enough.
+    fn is_over(&self, found: &Found<CountsOf<S>>) -> bool {
+        found.events >= self.events || found.violation.is_some()
     }
 }

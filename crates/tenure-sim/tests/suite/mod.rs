@@ -39,9 +39,16 @@ pub(crate) fn the_number_of_threads_changes_nothing<S: Source>(source: S)
 where
     CountsOf<S>: PartialEq + Debug,
 {
-    let sweep = worlds(source, 100, 12);
-    let (one, three) = (Sweep { threads: 1, ..sweep }.run(), Sweep { threads: 3, ..sweep }.run());
-    assert_eq!((one.events, one.counts, one.faults), (three.events, three.counts, three.faults));
+    let all = worlds(source, 100, 12);
+    let some = Sweep { events: 60_000, ..all };
+    for sweep in [all, some] {
+        let [one, three] = [1, 3].map(|threads| {
+            let found = Sweep { threads, ..sweep }.run();
+            (found.worlds, found.next, found.events, found.counts, found.faults)
+        });
+        assert_eq!(one, three);
+        assert_eq!(one.0 == all.worlds, sweep.events == all.events, "{} worlds", one.0);
+    }
 }
 
 /// What worlds that are wrong on purpose show is noticed, is made small, and its command shows it
