@@ -1,15 +1,14 @@
 //! Times and protocols of groups that are refused, and where one reads what is allowed.
 
-use std::time::Duration;
-
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminOptions, ResourceSpecifier};
 use rdkafka::consumer::BaseConsumer;
+use tenure_services::kafka::quick;
 use tenure_testkit::facts::Expected::Always;
 use tenure_testkit::facts::{Failure, Seen, fact};
 
 use crate::member::{Event, Member, classic, newer, settings};
-use crate::stage::{Fact, SOON, Stage, admin, create, quick};
+use crate::stage::{Fact, SOON, Stage, admin, create};
 
 pub(crate) const FACTS: &[Fact] = &[
     fact!(
@@ -19,12 +18,12 @@ pub(crate) const FACTS: &[Fact] = &[
     ),
     fact!(
         minimum_is_read,
-        Always("classic 1000 to 1800000 ms; newer 1500 ms, 1000 to 60000 ms"),
+        Always("classic 1000 to 1800000 ms; newer 45000 ms, 1000 to 600000 ms"),
         "What a broker allows, and the newer protocol's session timeout, can be read."
     ),
     fact!(
         group_is_read,
-        Always("consumer.session.timeout.ms 1500, consumer.heartbeat.interval.ms 300"),
+        Always("consumer.session.timeout.ms 45000, consumer.heartbeat.interval.ms 300"),
         "So can what is in use in a group of the newer protocol, whether it is set for it or not."
     ),
     fact!(
@@ -62,7 +61,7 @@ pub(crate) const FACTS: &[Fact] = &[
 /// What a member is told before anything else goes wrong.
 async fn failure(member: &mut Member, sign: &str) -> Result<String, Failure> {
     let is_it = |event: &Event| matches!(event, Event::Failed(why) if why.contains(sign));
-    let found = member.wait(Duration::from_secs(15), is_it).await;
+    let found = member.wait(SOON, is_it).await;
     Ok(if found.is_some() { sign.to_owned() } else { "nothing of it".to_owned() })
 }
 
@@ -126,9 +125,8 @@ async fn newer_takes_no_heartbeat(stage: Stage) -> Seen {
 }
 
 async fn newer_is_unknown(stage: Stage) -> Seen {
-    let cluster = quick(stage.version(), 1)
-        .setting("group.coordinator.rebalance.protocols=classic")
-        .start()?;
+    let cluster =
+        quick(stage.version()).setting("group.coordinator.rebalance.protocols=classic").start()?;
     let brokers = cluster.addresses();
     create(&brokers, "t", 1, &[]).await?;
     let mut config = settings(&brokers, "g");
@@ -146,7 +144,7 @@ async fn poll_below_session(stage: Stage) -> Seen {
 async fn two_with_one_static_id(stage: Stage) -> Seen {
     let brokers = stage.topic(1).await?;
     let mut config = settings(&brokers, stage.name());
-    classic(&mut config, "3000", "6000");
+    classic(&mut config, "20000", "20000");
     config.set("group.instance.id", "one");
     let mut first = Member::join(&config, stage.name())?;
     first.owns(1).await?;

@@ -1,5 +1,5 @@
-//! What Tenure's elections on Kafka rely on, checked on real brokers of every version, and on
-//! `rdkafka` as it is built in. `cargo xtask facts kafka` runs this.
+//! What Tenure's elections on Kafka rely on, checked on real brokers, and on `rdkafka` as it is built
+//! in. `cargo xtask facts kafka` runs this on every version.
 //!
 //! What a fact says *can* happen is tried once; what only sometimes happens is in [`NOT_TRIED`].
 
@@ -17,7 +17,7 @@ mod truncation;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tenure_services::kafka::{Version, install};
+use tenure_services::kafka::Version;
 use tenure_testkit::facts;
 
 use crate::stage::{Fact, Scenes, Stage};
@@ -52,12 +52,6 @@ static NOT_TRIED: [(&str, &str); 3] = [
 fn main() -> ExitCode {
     if let Ok(order) = std::env::var(member::ROLE) {
         return member::run(&order);
-    }
-    // Before the facts, whose time is limited.
-    if !std::env::args().any(|argument| argument == "--list") {
-        for version in Version::ALL {
-            install(version).unwrap();
-        }
     }
     let scenes = Version::ALL.map(|version| Arc::new(Scenes::new(version)));
     facts::run(&FACTS, &NOT_TRIED, |fact, version| Stage::new(fact, &scenes[version]))

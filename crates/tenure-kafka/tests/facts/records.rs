@@ -5,10 +5,11 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::message::BorrowedMessage;
 use rdkafka::{Message as _, Offset, TopicPartitionList};
 use tenure_kafka::native;
+use tenure_services::kafka::quick;
 use tenure_testkit::facts::Expected::Always;
 use tenure_testkit::facts::{Failure, Seen, fact};
 
-use crate::stage::{Fact, SOON, Stage, append, client, create, producer, quick};
+use crate::stage::{Fact, SOON, Stage, append, client, create, producer};
 
 pub(crate) const FACTS: &[Fact] = &[
     fact!(
@@ -99,7 +100,7 @@ async fn read_back(stage: Stage) -> Seen {
 }
 
 async fn epoch_after_a_restart(stage: Stage) -> Seen {
-    let cluster = quick(stage.version(), 1).start()?;
+    let cluster = quick(stage.version()).start()?;
     let brokers = cluster.addresses();
     create(&brokers, "t", 1, &[]).await?;
     let producer = producer(&brokers)?;

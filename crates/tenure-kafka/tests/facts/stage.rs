@@ -1,5 +1,6 @@
 //! Where facts are checked: brokers, topics, and clients as they come.
 
+use std::io;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -10,16 +11,47 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::KafkaError;
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _, ProducerContext};
-use tenure_services::kafka::{Cluster, ClusterConfig, Version};
+use tenure_services::kafka::{Cluster, SHARED_VERSION, Shared, Version, quick, shared, unique};
 use tenure_testkit::facts::{self, Failure};
 
 /// Long enough for anything that comes at all.
-pub(crate) const SOON: Duration = Duration::from_secs(40);
+pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 /// Brokers that facts of one version share, started by the first that needs them.
 pub(crate) struct Scenes {
     version: Version,
-    single: OnceLock<Result<Cluster, String>>,
+    single: OnceLock<Result<Single, String>>,
+}
+
+/// A broker that everybody uses, with the settings of [`quick`].
+pub(crate) enum Single {
+    /// With other tests of its version.
+    Shared(Shared),
+    /// With the facts of another version.
+    Own(Cluster),
+}
+
+impl Single {
+    fn start(version: Version) -> Result<Self, tenure_services::Error> {
+        match version {
+            SHARED_VERSION => shared().map(Self::Shared),
+            version => quick(version).start().map(Self::Own),
+        }
+    }
+
+    pub(crate) fn addresses(&self) -> String {
+        match self {
+            Self::Shared(shared) => shared.addresses(),
+            Self::Own(cluster) => cluster.addresses(),
+        }
+    }
+
+    fn set_of_group(&self, group: &str, setting: &str, value: &str) -> io::Result<()> {
+        match self {
+            Self::Shared(shared) => shared.set_of_group(group, setting, value),
+            Self::Own(cluster) => cluster.set_of_group(group, setting, value),
+        }
+    }
 }
 
 impl Scenes {
@@ -34,10 +66,12 @@ pub(crate) type Fact = facts::Fact<Stage>;
 #[derive(Clone)]
 pub(crate) struct Stage {
     scenes: Arc<Scenes>,
-    name: &'static str,
+    name: String,
 }
 
 impl facts::Stage for Stage {
+    const COMMON: usize = 0;
+
     fn versions() -> [String; 2] {
         Version::ALL.map(Version::number)
     }
@@ -49,7 +83,7 @@ impl facts::Stage for Stage {
 
 impl Stage {
     pub(crate) fn new(fact: &Fact, scenes: &Arc<Scenes>) -> Self {
-        Self { scenes: Arc::clone(scenes), name: fact.name }
+        Self { scenes: Arc::clone(scenes), name: unique(fact.name) }
     }
 
     pub(crate) fn version(&self) -> Version {
@@ -57,32 +91,28 @@ impl Stage {
     }
 
     /// A name for topics and groups that nobody else on the same brokers uses.
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
-    /// A broker that everybody uses: not to be disturbed. It allows short sessions.
-    pub(crate) fn single(&self) -> Result<&Cluster, String> {
-        let start = || quick(self.version(), 1).start().map_err(|error| error.to_string());
+    /// A broker that everybody uses: not to be disturbed.
+    pub(crate) fn single(&self) -> Result<&Single, String> {
+        let start = || Single::start(self.version()).map_err(|error| error.to_string());
         self.scenes.single.get_or_init(start).as_ref().map_err(Clone::clone)
+    }
+
+    /// Sets the session timeout of this fact's group, if it is one of the newer protocol.
+    pub(crate) fn set_session(&self, millis: &str) -> Result<(), Failure> {
+        let setting = "consumer.session.timeout.ms";
+        Ok(self.single()?.set_of_group(&self.name, setting, millis)?)
     }
 
     /// Makes the topic of this fact on the broker that everybody uses; says where that is.
     pub(crate) async fn topic(&self, partitions: i32) -> Result<String, Failure> {
         let brokers = self.single()?.addresses();
-        create(&brokers, self.name, partitions, &[]).await?;
+        create(&brokers, &self.name, partitions, &[]).await?;
         Ok(brokers)
     }
-}
-
-/// Brokers with short sessions, and the newer protocol's as short.
-pub(crate) fn quick(version: Version, brokers: usize) -> ClusterConfig {
-    ClusterConfig::new(version, brokers)
-        .setting("group.min.session.timeout.ms=1000")
-        .setting("group.consumer.min.session.timeout.ms=1000")
-        .setting("group.consumer.session.timeout.ms=1500")
-        .setting("group.consumer.min.heartbeat.interval.ms=200")
-        .setting("group.consumer.heartbeat.interval.ms=300")
 }
 
 /// Settings of a client as it comes.
@@ -112,7 +142,7 @@ pub(crate) async fn create(
     // Brokers hear of it a moment later.
     let asks: BaseConsumer = client(brokers).create()?;
     let is_there = || {
-        let metadata = asks.fetch_metadata(Some(name), Duration::from_secs(5)).ok()?;
+        let metadata = asks.fetch_metadata(Some(name), SOON).ok()?;
         let partitions = metadata.topics().first()?.partitions();
         let led = partitions.iter().all(|partition| partition.leader() >= 0);
         Some(led && i32::try_from(partitions.len()) == Ok(count))
@@ -145,7 +175,7 @@ impl ProducerContext for Outcome {
 pub(crate) fn producer(brokers: &str) -> Result<BaseProducer<Outcome>, Failure> {
     let mut config = client(brokers);
     config.set("enable.idempotence", "true").set("linger.ms", "0");
-    Ok(config.set("delivery.timeout.ms", "15000").create_with_context(Outcome::default())?)
+    Ok(config.set("delivery.timeout.ms", "60000").create_with_context(Outcome::default())?)
 }
 
 /// Appends a record with neither key nor value, and waits until it is taken in.

@@ -13,7 +13,7 @@ use tenure_testkit::facts::{Failure, Seen, fact};
 
 use crate::records::{next, reader};
 use crate::stage;
-use crate::stage::{Fact, SOON, Stage, admin, append, client, quick};
+use crate::stage::{Fact, SOON, Stage, admin, append, client};
 
 pub(crate) const FACTS: &[Fact] = &[fact!(
     truncated,
@@ -27,7 +27,7 @@ pub(crate) const FACTS: &[Fact] = &[fact!(
 async fn until(cluster: &Cluster, leader: i32, isr: &[i32]) -> Result<(), Failure> {
     let asks: BaseConsumer = client(&cluster.addresses()).create()?;
     let is_so = || {
-        let metadata = asks.fetch_metadata(Some("t"), Duration::from_secs(5)).ok()?;
+        let metadata = asks.fetch_metadata(Some("t"), SOON).ok()?;
         let partition = metadata.topics().first()?.partitions().first()?;
         let mut found = partition.isr().to_vec();
         found.sort_unstable();
@@ -47,10 +47,7 @@ fn fence(epoch: i32, offset: i64) -> i64 {
 }
 
 async fn truncated(stage: Stage) -> Seen {
-    let cluster = quick(stage.version(), 3)
-        .setting("broker.session.timeout.ms=3000")
-        .setting("broker.heartbeat.interval.ms=500")
-        .start()?;
+    let cluster = Cluster::start(stage.version(), 3)?;
     let brokers = cluster.addresses();
     let replicas: &[&[i32]] = &[&[0, 1]];
     let topic = NewTopic::new("t", 1, TopicReplication::Variable(replicas))
@@ -63,7 +60,7 @@ async fn truncated(stage: Stage) -> Seen {
     let producer = stage::producer(&brokers)?;
     append(&producer, "t", 0)?;
     // Of the next five the follower hears nothing.
-    cluster.broker(1).kill()?;
+    cluster.broker(1).terminate()?;
     until(&cluster, 0, &[0]).await?;
     for _ in 0..5 {
         append(&producer, "t", 0)?;

@@ -1,7 +1,7 @@
 //! Two groups that fill the same roles, a group that is restarted, and roles that nobody fills.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -9,10 +9,11 @@ use std::time::Duration;
 use tenure::{Leader, MayOverlap, clock};
 use tenure_core::nele::{Mode, OwnEvent, Role};
 use tenure_kafka::{Config, Counters, Node, Notice};
+use tenure_testkit::handles::{PATIENCE, soon};
 use tokio::sync::broadcast::Receiver;
 use tokio::task::JoinSet;
 
-use crate::common::{cluster, tests};
+use crate::common::{cluster, tests, unique};
 use crate::elections::node::{patient, short, start};
 
 tests!(
@@ -25,12 +26,6 @@ tests!(
 /// More roles than partitions, and as many partitions as there are processes of two groups.
 const ROLES: u32 = 8;
 const PARTITIONS: u32 = 4;
-
-/// Long enough for anything that comes at all.
-const SOON: Duration = Duration::from_secs(60);
-
-/// So many looks at least, on a machine on which others want every processor.
-const LOOKS: u32 = 10;
 
 /// Between two looks at all handles.
 const PACE: Duration = Duration::from_millis(2);
@@ -47,7 +42,8 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(SOON, waited).await.unwrap_or_else(|_| panic!("not in {SOON:?}: {what}"));
+    let came = tokio::time::timeout(PATIENCE, waited).await;
+    came.unwrap_or_else(|_| panic!("not in {PATIENCE:?}: {what}"));
 }
 
 /// A leadership, and which process it was given to.
@@ -67,44 +63,46 @@ impl Handles {
     }
 }
 
-/// What was seen of all handles, look after look.
-#[derive(Default, Debug)]
-struct Seen {
-    looks: u32,
-    /// The first role that was seen without a leader, and when.
-    vacant: Option<(u32, Duration)>,
-}
+/// The first role that was seen without a leader, and when.
+type Vacant = Option<(u32, Duration)>;
 
 /// Looks at all handles on a thread of its own: nothing that waits delays it.
 struct Lookout {
     ends: Arc<AtomicBool>,
-    thread: thread::JoinHandle<Seen>,
+    looks: Arc<AtomicU32>,
+    thread: thread::JoinHandle<Vacant>,
 }
 
 impl Lookout {
     fn begin(handles: &Handles) -> Self {
-        let (handles, ends) = (handles.clone(), Arc::new(AtomicBool::new(false)));
-        let over = Arc::clone(&ends);
+        let (ends, looks) = (Arc::<AtomicBool>::default(), Arc::<AtomicU32>::default());
+        let (handles, over, count) = (handles.clone(), Arc::clone(&ends), Arc::clone(&looks));
         let look = move || {
-            let (mut seen, began) = (Seen::default(), clock::now());
+            let (mut seen, began) = (None, clock::now());
             let mut last = false;
             while !last {
                 // One look begins after the end is asked for.
-                last = over.load(Ordering::Relaxed);
+                last = over.load(Ordering::SeqCst);
                 let led = handles.led(None);
-                seen.looks += 1;
                 let vacant = (0..ROLES).find(|role| !led.contains(role));
                 let after = clock::now().since(began);
-                seen.vacant = seen.vacant.or(vacant.map(|role| (role, after)));
+                seen = seen.or(vacant.map(|role| (role, after)));
+                count.fetch_add(1, Ordering::SeqCst);
                 thread::sleep(PACE);
             }
             seen
         };
-        Self { ends, thread: thread::spawn(look) }
+        Self { ends, looks, thread: thread::spawn(look) }
     }
 
-    fn end(self) -> Seen {
-        self.ends.store(true, Ordering::Relaxed);
+    /// Waits for a look that begins from now on.
+    async fn looks(&self) {
+        let under_way = self.looks.load(Ordering::SeqCst) + 1;
+        until("a look", async || self.looks.load(Ordering::SeqCst) > under_way).await;
+    }
+
+    fn end(self) -> Vacant {
+        self.ends.store(true, Ordering::SeqCst);
         self.thread.join().unwrap()
     }
 }
@@ -156,7 +154,7 @@ async fn leads(handles: &Handles, id: &str) {
 }
 
 async fn a_group_is_restarted_and_the_other_one_leads_every_role_throughout() {
-    let (cluster, name) = (cluster(), "rolled");
+    let (cluster, name) = (cluster(), &unique("rolled"));
     let (addresses, handles) = (cluster.addresses(), Handles::default());
     let start = async |group, id| Process::start(&addresses, name, group, id, &handles).await;
     let mut blue = BTreeMap::new();
@@ -176,11 +174,11 @@ async fn a_group_is_restarted_and_the_other_one_leads_every_role_throughout() {
     let lookout = Lookout::begin(&handles);
     for id in ["blue-1", "blue-2"] {
         blue.remove(id).unwrap().close().await;
+        lookout.looks().await;
         blue.insert(id, start("blue", id).await);
         leads(&handles, id).await;
     }
-    let seen = lookout.end();
-    assert!(seen.vacant.is_none() && seen.looks > LOOKS, "{seen:?}");
+    assert_eq!(lookout.end(), None);
     // That this is the other group's doing, and would be seen.
     for process in green {
         process.close().await;
@@ -191,12 +189,11 @@ async fn a_group_is_restarted_and_the_other_one_leads_every_role_throughout() {
     leads(&handles, "blue-2").await;
     until("the other one leads all", async || handles.led(Some("blue-2")).len() == 8).await;
     blue.remove("blue-2").unwrap().close().await;
-    let seen = lookout.end();
-    assert!(seen.vacant.is_some(), "{seen:?}");
+    assert!(lookout.end().is_some(), "nobody leads any more");
 }
 
 async fn who_leaves_and_leads_on_leaves_no_role_without_a_leader() {
-    let (cluster, name) = (cluster(), "led-on");
+    let (cluster, name) = (cluster(), &unique("led-on"));
     let (addresses, handles) = (cluster.addresses(), Handles::default());
     let one = Process::start(&addresses, name, "blue", "one", &handles).await;
     let two = Process::start(&addresses, name, "blue", "two", &handles).await;
@@ -206,8 +203,8 @@ async fn who_leaves_and_leads_on_leaves_no_role_without_a_leader() {
     let lookout = Lookout::begin(&handles);
     one.leave().await;
     assert_eq!(handles.led(Some("two")).len(), 8);
-    let seen = lookout.end();
-    assert!(seen.vacant.is_none() && seen.looks > LOOKS, "{seen:?}");
+    lookout.looks().await;
+    assert_eq!(lookout.end(), None);
     two.close().await;
 }
 
@@ -221,7 +218,7 @@ async fn told(notices: &mut Receiver<Notice>, is_it: impl Fn(&OwnEvent) -> bool)
             }
         }
     };
-    tokio::time::timeout(SOON, told).await.unwrap()
+    soon(told).await
 }
 
 async fn counters(node: &Node<MayOverlap>) -> Counters {
@@ -229,18 +226,21 @@ async fn counters(node: &Node<MayOverlap>) -> Counters {
 }
 
 async fn one_host_that_leads_a_role_in_two_groups_is_told() {
-    let (cluster, name) = (cluster(), "one-host");
+    let (cluster, name) = (cluster(), &unique("one-host"));
     let (addresses, mut nodes, mut led) = (cluster.addresses(), Vec::new(), Vec::new());
     for group in ["blue", "green"] {
         let mut config = config(name, group, group, 1);
         config.host = "machine".parse().unwrap();
-        let node: Node<MayOverlap> = start(&addresses, name, config).await;
-        led.push(node.role(0).campaign("here").await.unwrap());
-        nodes.push(node);
+        nodes.push(start(&addresses, name, config).await);
     }
+    let nodes: [Node<MayOverlap>; 2] = nodes.try_into().unwrap();
     let mut notices = nodes[0].notices();
+    for node in &nodes {
+        led.push(soon(node.role(0).campaign("here")).await.unwrap());
+    }
     let said = told(&mut notices, |event| matches!(event, OwnEvent::SameHost { .. })).await;
-    assert!(said.contains("in one-host-green is on the same host and leads role 0, too"), "{said}");
+    let says = format!("in {name}-green is on the same host and leads role 0, too");
+    assert!(said.contains(&says), "{said}");
     assert!(said.ends_with("run each group on machines of its own"), "{said}");
     assert_eq!(counters(&nodes[0]).await.same_host, 1);
     assert!(led.iter().all(|leadership| leadership.is_current()), "it is told, and no more");
@@ -250,14 +250,14 @@ async fn one_host_that_leads_a_role_in_two_groups_is_told() {
 }
 
 async fn an_owner_that_does_not_stand_for_a_role_is_told() {
-    let (cluster, name) = (cluster(), "unfilled");
+    let (cluster, name) = (cluster(), &unique("unfilled"));
     let addresses = cluster.addresses();
     let owner: Node<MayOverlap> = start(&addresses, name, config(name, "blue", "owner", 1)).await;
-    let _led = owner.role(0).campaign("here").await.unwrap();
+    let mut notices = owner.notices();
+    let _led = soon(owner.role(0).campaign("here")).await.unwrap();
     let waits: Node<MayOverlap> = start(&addresses, name, config(name, "blue", "waits", 1)).await;
     let _standing = waits.roles(0..2, "there");
     let one = |event: &OwnEvent| *event == OwnEvent::Unfilled { first: Some(Role(1)), count: 1 };
-    let mut notices = owner.notices();
     let said = told(&mut notices, one).await;
     assert_eq!(
         said,
@@ -265,7 +265,7 @@ async fn an_owner_that_does_not_stand_for_a_role_is_told() {
          does not stand for them; have all processes of a group stand for the same roles"
     );
     assert_eq!(counters(&owner).await.unfilled, 1);
-    let _filled = owner.role(1).campaign("here").await.unwrap();
+    let _filled = soon(owner.role(1).campaign("here")).await.unwrap();
     let none = OwnEvent::Unfilled { first: None, count: 0 };
     assert_eq!(told(&mut notices, |event| *event == none).await, "every role has a leader");
     assert_eq!(counters(&owner).await.unfilled, 0);

@@ -1,22 +1,26 @@
 //! What the handles of every driver do.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::{Election, Observer};
-use tenure_core::nele::Mode;
 use tenure_kafka::{Class, Node};
-use tenure_services::kafka::{Cluster, Version};
+use tenure_services::kafka::{Cluster, Shared};
 use tenure_testkit::handles::Group;
 
-use crate::common::{cluster, quick};
+use crate::common::{cluster, quick, unique};
 use crate::elections::node::{MARGIN, patient, short, start};
+
+enum Broker {
+    Shared(Shared),
+    /// One that can be stopped.
+    Own(Box<Cluster>),
+}
 
 /// Processes on one broker. Each election has a topic and a group of its own, and so each
 /// participant is a process in each.
 struct Processes<C: Class> {
-    cluster: Arc<Cluster>,
+    broker: Broker,
     prefix: String,
     nodes: BTreeMap<(&'static str, String), Node<C>>,
     /// Who owns no partition reads nothing of its own accord, and knows who leads only if it
@@ -27,30 +31,37 @@ struct Processes<C: Class> {
 impl<C: Class> Processes<C> {
     /// On a broker that others use as well.
     fn beside_others() -> Self {
-        Self::on(cluster())
+        Self::on(Broker::Shared(cluster()))
     }
 
     /// On a broker of their own.
     fn alone() -> Self {
-        Self::on(Arc::new(quick(Version::V41).start().unwrap()))
+        Self::on(Broker::Own(Box::new(quick().start().unwrap())))
     }
 
-    fn on(cluster: Arc<Cluster>) -> Self {
-        let prefix = format!("h{:x}", tenure::driver::seed().unwrap());
-        Self { cluster, prefix, nodes: BTreeMap::new(), observers: Vec::new() }
+    fn on(broker: Broker) -> Self {
+        Self { broker, prefix: unique("h"), nodes: BTreeMap::new(), observers: Vec::new() }
+    }
+
+    fn addresses(&self) -> String {
+        match &self.broker {
+            Broker::Shared(shared) => shared.addresses(),
+            Broker::Own(cluster) => cluster.addresses(),
+        }
+    }
+
+    fn own(&self) -> &Cluster {
+        match &self.broker {
+            Broker::Shared(_) => panic!("others use it as well"),
+            Broker::Own(cluster) => cluster,
+        }
     }
 
     fn begin(&self, participant: &str, election: &str) -> Node<C> {
         let name = format!("{}-{election}", self.prefix);
         let (id, group) = (participant.parse().unwrap(), name.parse().unwrap());
-        let mut config = short(name.parse().unwrap(), group, id, 1, C::MODE);
-        // In `at_most_one` a session that is lost ends a leadership before it expires.
-        if C::MODE == Mode::AtMostOne {
-            config = patient(config);
-        }
-        // A busy machine stops a process for a second or two, and a leader would lose its lease.
-        config.takeover = config.takeover.max(Duration::from_secs(4));
-        let addresses = self.cluster.addresses();
+        let config = patient(short(name.parse().unwrap(), group, id, 1, C::MODE));
+        let addresses = self.addresses();
         // Where this is called from nothing can be waited for.
         let start = move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -84,12 +95,12 @@ impl<C: Class + tenure_testkit::handles::Class> Group for Processes<C> {
     }
 
     async fn fail(&mut self) -> Option<Duration> {
-        self.cluster.broker(0).stop().unwrap();
+        self.own().broker(0).stop().unwrap();
         Some(MARGIN)
     }
 
     async fn mend(&mut self) {
-        self.cluster.broker(0).cont().unwrap();
+        self.own().broker(0).cont().unwrap();
     }
 }
 

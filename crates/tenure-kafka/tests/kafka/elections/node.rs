@@ -33,13 +33,15 @@ pub(crate) fn short(
     config
 }
 
-/// The same with a session that outlasts a busy machine: one that is lost ends leaderships, and
-/// lets others in. In `at_least_one` all of it has to fit into the time of a take-over.
+/// The same with a session and a take-over that outlast a busy machine: one that is lost ends
+/// leaderships, and lets others in. In `at_most_one` every claimant waits for a take-over; in
+/// `at_least_one` only who leaves does, and a session has to fit into it.
 pub(crate) fn patient(config: Config) -> Config {
     let (session, takeover) = match config.mode {
-        Mode::AtMostOne => (Duration::from_secs(6), config.takeover),
-        Mode::AtLeastOne => (Duration::from_secs(3), Duration::from_secs(9)),
+        Mode::AtMostOne => (20, 6),
+        Mode::AtLeastOne => (6, 20),
     };
+    let [session, takeover] = [session, takeover].map(Duration::from_secs);
     Config { session_timeout: session, max_poll_interval: session, takeover, ..config }
 }
 

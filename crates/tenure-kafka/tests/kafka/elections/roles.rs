@@ -10,26 +10,27 @@ use tenure_kafka::{GroupProtocol, Node, Options};
 
 use tokio::task::JoinSet;
 
-use crate::common::{cluster, tests};
-use crate::elections::node::{options, short};
+use crate::common::{cluster, tests, unique};
+use crate::elections::node::{options, patient, short};
 
 tests!(sixteen_roles_are_spread_over_those_who_are_there, so_they_are_by_the_newer_protocol,);
 
 const ROLES: u32 = 16;
 
-/// Long enough for anything that comes at all.
-const SOON: Duration = Duration::from_secs(90);
+/// Long enough for anything that comes at all, after each of the processes has claimed.
+const SOON: Duration = Duration::from_secs(120);
 
 /// Who leads what, by what each process says of itself.
 type Table = Arc<Mutex<BTreeMap<u32, BTreeSet<String>>>>;
 
 async fn start(name: &str, id: &str, by: GroupProtocol, addresses: &str) -> Node<AtMostOne> {
     let (election, group) = (name.parse().unwrap(), name.parse().unwrap());
-    let mut config = short(election, group, id.parse().unwrap(), ROLES, Mode::AtMostOne);
-    // What the broker has for groups of the newer protocol, and one that is late is still there.
-    config.session_timeout = Duration::from_secs(2);
+    let mode = Mode::AtMostOne;
+    let mut config = patient(short(election, group, id.parse().unwrap(), ROLES, mode));
+    // As long as the broker has it for groups of the newer protocol.
+    config.session_timeout = Duration::from_secs(45);
     config.heartbeat_interval = Duration::from_millis(400);
-    config.max_poll_interval = Duration::from_secs(4);
+    config.max_poll_interval = config.session_timeout;
     let options = Options { group_protocol: by, ..options(addresses, name) };
     let builder = Node::builder(config.check().unwrap(), options.check().unwrap());
     builder.start().await.unwrap()
@@ -111,9 +112,9 @@ async fn spread(by: GroupProtocol, name: &str) {
 }
 
 async fn sixteen_roles_are_spread_over_those_who_are_there() {
-    spread(GroupProtocol::Classic, "spread").await;
+    spread(GroupProtocol::Classic, &unique("spread")).await;
 }
 
 async fn so_they_are_by_the_newer_protocol() {
-    spread(GroupProtocol::Consumer, "spread-newer").await;
+    spread(GroupProtocol::Consumer, &unique("spread-newer")).await;
 }

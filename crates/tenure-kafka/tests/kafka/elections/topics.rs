@@ -9,9 +9,10 @@ use rdkafka::client::DefaultClientContext;
 use tenure::{AtMostOne, Leadership, Loss};
 use tenure_core::nele::{Mode, OwnEvent};
 use tenure_kafka::{Config, Node, Notice};
+use tenure_testkit::handles::soon;
 use tokio::sync::broadcast::Receiver;
 
-use crate::common::{cluster, make_anew, tests};
+use crate::common::{cluster, make_anew, tests, unique};
 use crate::elections::node::{options, patient, short, start};
 
 tests!(
@@ -20,9 +21,6 @@ tests!(
     nobody_leads_a_topic_that_was_made_anew_before_that_is_known,
     of_two_members_with_one_static_id_the_earlier_leads_no_more,
 );
-
-/// Long enough for anything that comes at all.
-const SOON: Duration = Duration::from_secs(60);
 
 fn admin(addresses: &str) -> AdminClient<DefaultClientContext> {
     ClientConfig::new().set("bootstrap.servers", addresses).create().unwrap()
@@ -34,7 +32,7 @@ fn config(name: &str, id: &str) -> Config {
 }
 
 async fn lead(node: &Node<AtMostOne>) -> Leadership<AtMostOne> {
-    tokio::time::timeout(SOON, node.role(0).campaign("here")).await.unwrap().unwrap()
+    soon(node.role(0).campaign("here")).await.unwrap()
 }
 
 /// Waits until nothing is led for good; says why. `notices` are from before the reason for it.
@@ -48,14 +46,14 @@ async fn halted(node: &Node<AtMostOne>, mut notices: Receiver<Notice>) -> String
             }
         }
     };
-    let why = tokio::time::timeout(SOON, told).await.unwrap();
+    let why = soon(told).await;
     let refused = node.role(0).campaign("again").await.unwrap_err().to_string();
     assert!(refused.contains(&why), "{refused}");
     why
 }
 
 async fn a_topic_that_is_given_partitions_is_led_no_more() {
-    let (cluster, name) = (cluster(), "widened");
+    let (cluster, name) = (cluster(), &unique("widened"));
     let addresses = cluster.addresses();
     let node = start(&addresses, name, config(name, "one")).await;
     let notices = node.notices();
@@ -63,7 +61,7 @@ async fn a_topic_that_is_given_partitions_is_led_no_more() {
     let more = NewPartitions::new(name, 2);
     let made = admin(&addresses).create_partitions([&more], &AdminOptions::new()).await.unwrap();
     made.into_iter().next().unwrap().unwrap();
-    let loss = tokio::time::timeout(SOON, led.leader().lost()).await.unwrap();
+    let loss = soon(led.leader().lost()).await;
     assert_eq!(loss, Loss::Reset);
     let why = halted(&node, notices).await;
     assert!(why.contains("has 2 partitions, and had 1"), "{why}");
@@ -72,34 +70,33 @@ async fn a_topic_that_is_given_partitions_is_led_no_more() {
 }
 
 async fn a_topic_that_is_made_anew_is_led_no_more() {
-    let (cluster, name) = (cluster(), "anew");
+    let (cluster, name) = (cluster(), &unique("anew"));
     let addresses = cluster.addresses();
     let node = start(&addresses, name, config(name, "one")).await;
     let notices = node.notices();
     let led = lead(&node).await;
     make_anew(&addresses, name).await;
-    tokio::time::timeout(SOON, led.leader().lost()).await.unwrap();
+    soon(led.leader().lost()).await;
     drop(led);
     let why = halted(&node, notices).await;
     assert!(why.contains("Start again with a fence base of 1 or more"), "{why}");
     node.close().await;
 }
 
-/// The next leadership waits for two seconds and the next look for fifteen.
+/// Whether it looks again by itself makes no difference: that is 15 s later.
 async fn nobody_leads_a_topic_that_was_made_anew_before_that_is_known() {
-    let (cluster, name) = (cluster(), "anew-soon");
+    let (cluster, name) = (cluster(), &unique("anew-soon"));
     let addresses = cluster.addresses();
     let publish_interval = Duration::from_millis(500);
-    let takeover = Duration::from_secs(3);
-    let config = Config { publish_interval, takeover, ..config(name, "one") };
+    let config = Config { publish_interval, ..config(name, "one") };
     let node = start(&addresses, name, config).await;
     let notices = node.notices();
     let led = lead(&node).await;
     make_anew(&addresses, name).await;
-    tokio::time::timeout(SOON, led.leader().lost()).await.unwrap();
+    soon(led.leader().lost()).await;
     drop(led);
     // Nobody else is there, so nothing but the halt keeps it from office.
-    let next = tokio::time::timeout(SOON, node.role(0).campaign("anew")).await.unwrap();
+    let next = soon(node.role(0).campaign("anew")).await;
     let why = next.map(|led| led.fence()).unwrap_err().to_string();
     assert!(why.contains("Start again with a fence base of 1 or more"), "{why}");
     assert!(halted(&node, notices).await.contains("fences begin again there"));
@@ -107,7 +104,7 @@ async fn nobody_leads_a_topic_that_was_made_anew_before_that_is_known() {
 }
 
 async fn of_two_members_with_one_static_id_the_earlier_leads_no_more() {
-    let (cluster, name) = (cluster(), "static");
+    let (cluster, name) = (cluster(), &unique("static"));
     let mut options = options(&cluster.addresses(), name);
     options.properties = vec!["group.instance.id=a".parse().unwrap()];
     let options = options.check().unwrap();

@@ -5,26 +5,35 @@ use std::time::Duration;
 use tenure_core::nele::{Kind, Partition, RebalanceId, Request, Target};
 use tenure_kafka::GroupProtocol;
 
-use crate::common::{cluster, tests};
+use crate::common::{cluster, tests, unique};
 use crate::ledger::process::{Hand, config, records};
 
 tests!(who_is_no_member_reads_a_partition_until_it_stops);
 
 async fn who_is_no_member_reads_a_partition_until_it_stops() {
-    let (cluster, name) = (cluster(), "observed");
+    let (cluster, name) = (cluster(), unique("observed"));
     let addresses = cluster.addresses();
     let by = GroupProtocol::Classic;
-    let mut writes = Hand::new(&addresses, config(name, "writes", 2), by).await;
-    let mut looks = Hand::new(&addresses, config(name, "looks", 2), by).await;
+    let hand = async |id| Hand::new(&addresses, config(&name, id, 2), by).await;
+    let (mut writes, mut looks, mut goes_on) =
+        (hand("writes").await, hand("looks").await, hand("goes-on").await);
     let (reading, end) = looks.read(Partition(1), RebalanceId::NONE).await;
+    let (other, _) = goes_on.read(Partition(1), RebalanceId::NONE).await;
     assert_eq!(end, 0);
     let beat = writes.publish(Target::Every, Kind::Beat);
     assert_eq!(looks.read_back(reading, beat).await.offset, 0);
     looks.ledger.request(&Request::Stop(reading));
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    writes.publish(Target::Every, Kind::Beat);
-    let more = looks.within(Duration::from_secs(2), |report| records(report, reading).map(drop));
-    assert!(more.await.is_err(), "nothing more is read");
+    // Until it has heard of that, it may read on.
+    let mut written = 1;
+    loop {
+        let beat = writes.publish(Target::Every, Kind::Beat);
+        goes_on.read_back(other, beat).await;
+        written += 1;
+        let read = |report: &_| records(report, reading).map(drop);
+        if looks.within(Duration::from_millis(500), read).await.is_err() {
+            break;
+        }
+    }
     let (_, end) = looks.read(Partition(1), RebalanceId::NONE).await;
-    assert_eq!(end, 2);
+    assert_eq!(end, written);
 }

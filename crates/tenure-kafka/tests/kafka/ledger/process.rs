@@ -8,11 +8,10 @@ use tenure_core::nele::{
     Rebalance, RebalanceId, Record, Report, Request, Said, Target,
 };
 use tenure_kafka::{CheckedOptions, GroupProtocol, Ledger, Options, topic};
+use tenure_testkit::handles::PATIENCE;
 
-/// Long enough for anything that comes at all.
-pub(crate) const SOON: Duration = Duration::from_secs(40);
-
-/// Settings of a process that takes part in `election`, on as many partitions, with short times.
+/// Settings of a process that takes part in `election`, on as many partitions, with times that
+/// outlast a busy machine, and the session that brokers have for groups of the newer protocol.
 pub(crate) fn config(election: &str, id: &str, partitions: u32) -> Config {
     // A group of its own for each: a group's name is shorter than an election's.
     let mut hasher = DefaultHasher::new();
@@ -21,11 +20,11 @@ pub(crate) fn config(election: &str, id: &str, partitions: u32) -> Config {
     let election = election.chars().take(Config::ELECTION_MAX).collect::<String>();
     let (election, id) = (election.parse().unwrap(), id.parse().unwrap());
     let mut config = Config::new(election, group, id, partitions, Mode::AtMostOne);
-    config.session_timeout = Duration::from_secs(2);
+    config.session_timeout = Duration::from_secs(45);
     config.heartbeat_interval = Duration::from_millis(300);
-    config.max_poll_interval = Duration::from_secs(6);
-    // A busy disk keeps a record for seconds.
-    (config.takeover, config.delivery_timeout) = (Duration::from_secs(7), Duration::from_secs(3));
+    config.max_poll_interval = PATIENCE;
+    (config.takeover, config.delivery_timeout) = (PATIENCE * 2, PATIENCE);
+    config.seek = PATIENCE;
     config
 }
 
@@ -75,7 +74,7 @@ impl Hand {
 
     /// The first report of which `find` makes something; those before are dropped.
     pub(crate) async fn until<T>(&self, find: impl Fn(&Report) -> Option<T>) -> T {
-        let found = self.within(SOON, find).await;
+        let found = self.within(PATIENCE, find).await;
         found.unwrap_or_else(|seen| panic!("{}: only {seen:#?}", self.config.id))
     }
 
@@ -105,41 +104,25 @@ impl Hand {
 
     /// Reads a partition that a rebalance assigned; says where it begins.
     pub(crate) async fn read(&mut self, partition: Partition, by: RebalanceId) -> (Reading, u64) {
-        self.tries(async |hand| {
-            let reading = hand.ask_to_read(partition, by);
-            let end = hand.until(|report| match report {
-                Report::Position { reading: of, end, .. } if *of == reading => Some(end.clone()),
-                _ => None,
-            });
-            end.await.map(|end| (reading, end)).map_err(|why| why.to_string())
-        })
-        .await
-    }
-
-    /// What comes of one of some tries: a broker on a busy machine is asked again.
-    async fn tries<T>(&mut self, mut once: impl AsyncFnMut(&mut Self) -> Result<T, String>) -> T {
         let mut failed = Vec::new();
-        while failed.len() < 5 {
-            match once(self).await {
-                Ok(done) => return done,
-                Err(why) => failed.push(why),
+        let tries = async {
+            loop {
+                let reading = self.ask_to_read(partition, by);
+                let end = self.until(|report| match report {
+                    Report::Position { reading: of, end, .. } if *of == reading => {
+                        Some(end.clone())
+                    }
+                    _ => None,
+                });
+                match end.await {
+                    Ok(end) => return (reading, end),
+                    Err(why) => failed.push(why),
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
-        }
-        panic!("{}: {failed:#?}", self.config.id)
-    }
-
-    /// The same in one try, unless it has no end that is known.
-    pub(crate) async fn try_read(
-        &mut self,
-        partition: Partition,
-        by: RebalanceId,
-    ) -> Option<Reading> {
-        let reading = self.ask_to_read(partition, by);
-        let end = self.within(SOON / 4, |report| match report {
-            Report::Position { reading: of, end, .. } if *of == reading => Some(end.is_ok()),
-            _ => None,
-        });
-        end.await.unwrap_or(false).then_some(reading)
+        };
+        let found = tokio::time::timeout(PATIENCE, tries).await;
+        found.unwrap_or_else(|_| panic!("the end of {partition:?} is not found: {failed:#?}"))
     }
 
     /// Asks for it, and waits for nothing.
@@ -171,20 +154,10 @@ impl Hand {
         number
     }
 
-    /// Publishes a report and reads it back by this reading; says what was read. One that does not
-    /// reach a busy broker in time is followed by another.
+    /// Publishes a report and reads it back by this reading; says what was read.
     pub(crate) async fn write(&mut self, to: Target, reading: Reading) -> Record {
-        self.tries(async |hand| {
-            let number = hand.publish(to, Kind::Beat);
-            let back = hand.until(|report| match report {
-                Report::Published { number: of, outcome: Err(why), .. } if *of == number => {
-                    Some(Err(why.to_string()))
-                }
-                report => found(report, reading, number).map(Ok),
-            });
-            back.await
-        })
-        .await
+        let number = self.publish(to, Kind::Beat);
+        self.read_back(reading, number).await
     }
 
     /// The record of an entry of any process, when it is read by this reading.

@@ -1,11 +1,14 @@
 //! Topics that are made, let pass, and refused.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rdkafka::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use tenure_kafka::topic::{TopicError, ensure};
 use tenure_kafka::{Identity, Login, Mechanism, Options, Password, Pem, Tls};
-use tenure_services::kafka::{Security, Version};
+use tenure_services::kafka::Security;
+use tenure_testkit::handles::{PATIENCE, soon};
 
-use crate::common::{cluster, quick, tests};
+use crate::common::{cluster, quick, tests, unique};
 use crate::ledger::process::{config, options};
 
 tests!(
@@ -18,44 +21,49 @@ tests!(
 );
 
 async fn a_topic_is_made_once_and_let_pass_afterwards() {
-    let cluster = cluster();
-    let options = options(&cluster.addresses(), "made").check().unwrap();
-    let config = config("made", "one", 3);
+    let (addresses, name) = (cluster().addresses(), unique("made"));
+    let options = options(&addresses, &name).check().unwrap();
+    let config = config(&name, "one", 3);
     let first = ensure(&options, &config).await.unwrap();
     let second = ensure(&options, &config).await.unwrap();
     assert!(first.anew && !second.anew);
     assert_eq!(first.id, second.id);
-    assert_eq!(&*first.id.cluster, cluster.id());
+    let asks: BaseConsumer =
+        ClientConfig::new().set("bootstrap.servers", addresses).create().unwrap();
+    let cluster = asks.client().fetch_cluster_id(PATIENCE);
+    assert_eq!(Some(&*first.id.cluster), cluster.as_deref());
     assert_ne!(first.id.topic, 0);
 }
 
 async fn everything_that_is_wrong_is_told_at_once() {
     let cluster = cluster();
-    let addresses = cluster.addresses();
-    let made = options(&addresses, "wrong").check().unwrap();
-    ensure(&made, &config("wrong", "one", 3)).await.unwrap();
-    let strict = Options { allow_unreplicated: false, ..options(&addresses, "wrong") };
-    let said = ensure(&strict.check().unwrap(), &config("wrong", "one", 4)).await.unwrap_err();
+    let (addresses, name) = (cluster.addresses(), &unique("wrong"));
+    let made = options(&addresses, name).check().unwrap();
+    ensure(&made, &config(name, "one", 3)).await.unwrap();
+    let strict = Options { allow_unreplicated: false, ..options(&addresses, name) };
+    let said = ensure(&strict.check().unwrap(), &config(name, "one", 4)).await.unwrap_err();
     let said = said.to_string();
     for part in [
-        "topic wrong cannot be used:",
+        &format!("topic {name} cannot be used:"),
         "it has 3 partitions, and 4 are set",
         "a partition has 1 of at least 3 copies",
         "min.insync.replicas is 1, it must be at least 2",
         "kafka-topics.sh --bootstrap-server 127.0.0.1:",
-        "--create --topic wrong --partitions 4 --replication-factor 3 --config",
+        &format!("--create --topic {name} --partitions 4 --replication-factor 3 --config"),
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
 }
 
 async fn a_topic_that_is_missing_is_told_with_the_command_that_makes_it() {
-    let cluster = cluster();
-    let without = Options { create: None, ..options(&cluster.addresses(), "missing") };
-    let error = ensure(&without.check().unwrap(), &config("missing", "one", 3)).await;
+    let (cluster, name) = (cluster(), &unique("missing"));
+    let without = Options { create: None, ..options(&cluster.addresses(), name) };
+    let error = ensure(&without.check().unwrap(), &config(name, "one", 3)).await;
     let said = error.unwrap_err().to_string();
-    assert!(said.starts_with("there is no topic missing: give --create-topic"), "{said}");
-    assert!(said.contains("--create --topic missing --partitions 3 --replication-factor 1"));
+    let begins = format!("there is no topic {name}: give --create-topic");
+    assert!(said.starts_with(&begins), "{said}");
+    let command = format!("--create --topic {name} --partitions 3 --replication-factor 1");
+    assert!(said.contains(&command), "{said}");
 }
 
 async fn nobody_there_is_told() {
@@ -66,7 +74,7 @@ async fn nobody_there_is_told() {
 }
 
 async fn logins_are_used_and_missing_rights_are_told() {
-    let cluster = quick(Version::V41)
+    let cluster = quick()
         .security(Security::Logins(vec![("ann".into(), "secret".into())]))
         .setting("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer")
         .setting("super.users=User:ANONYMOUS")
@@ -109,7 +117,7 @@ async fn tls_is_spoken_and_both_sides_look_at_certificates() {
     std::fs::write(path("broker.pem"), key + &certificate).unwrap();
     std::fs::write(path("ca.pem"), authority.pem()).unwrap();
     let security = Security::Tls { identity: path("broker.pem"), clients: Some(path("ca.pem")) };
-    let cluster = quick(Version::V41).security(security).start().unwrap();
+    let cluster = quick().security(security).start().unwrap();
     let (certificate, key) = signed(&authority, "ann");
     let text = |text: String| Pem::Text(text.into_bytes());
     let identity = Identity { certificate: text(certificate), key: text(key) };
@@ -119,7 +127,9 @@ async fn tls_is_spoken_and_both_sides_look_at_certificates() {
     let believed = Some(Pem::File(path("ca.pem")));
     let config = config("secret", "one", 1);
     let right = Tls { authority: believed.clone(), identity: Some(identity.clone()) };
-    ensure(&with(Some(right)), &config).await.unwrap();
+    let right = with(Some(right));
+    // A broker that has just started is slow with its first certificates.
+    soon(async { while ensure(&right, &config).await.is_err() {} }).await;
     let stranger = Tls { authority: believed, identity: None };
     let believes_nobody = Tls { authority: None, identity: Some(identity) };
     let told = async |wrong: Option<Tls>, remedy: &str| {
