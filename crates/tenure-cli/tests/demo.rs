@@ -109,6 +109,12 @@ impl<P: Read + AsFd> Said<P> {
         }
     }
 
+    /// Waits for this event of a demo that tells programs.
+    fn event(&mut self, event: &str) -> Value {
+        let line = self.line_with(&format!("\"event\":\"{event}\""));
+        serde_json::from_str(&line).unwrap()
+    }
+
     /// All that comes until the end.
     fn all(mut self) -> String {
         while self.more() {}
@@ -254,8 +260,8 @@ fn ends_when_its_reader_leaves() {
 fn says_what_was_wrong_when_its_reader_has_left() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&["--json"]);
-    let opened: Value = serde_json::from_str(&out.line_with("opened")).unwrap();
-    out.line_with("leads");
+    let opened = out.event("opened");
+    out.event("leads");
     send(&demo, Signal::STOP);
     drop(out);
     eve_writes(&opened);
@@ -297,15 +303,15 @@ fn does_not_wait_for_children_of_others() {
 fn copes_with_others_who_kill_its_processes() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&["--json"]);
-    let led: Value = serde_json::from_str(&out.line_with("leads")).unwrap();
+    let led = out.event("leads");
     let worker = i32::try_from(led["pid"].as_u64().unwrap()).unwrap();
     kill_process(Pid::from_raw(worker).unwrap(), Signal::KILL).unwrap();
-    let departed: Value = serde_json::from_str(&out.line_with("departed")).unwrap();
+    let departed = out.event("departed");
     assert_eq!(departed["name"], led["id"]);
     assert_eq!(departed["returns"], true);
-    out.line_with("failover");
+    out.event("failover");
     send(&demo, Signal::TERM);
-    let summary: Value = serde_json::from_str(&out.line_with("summary")).unwrap();
+    let summary = out.event("summary");
     assert_eq!(summary["ok"], true, "{summary}");
     assert_eq!(ended(demo, 0), "");
 }
@@ -315,10 +321,10 @@ fn copes_with_others_who_kill_its_processes() {
 fn a_leader_out_of_turn_is_found_out() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&["--json"]);
-    let opened: Value = serde_json::from_str(&out.line_with("opened")).unwrap();
-    out.line_with("leads");
+    let opened = out.event("opened");
+    out.event("leads");
     eve_writes(&opened);
-    let summary: Value = serde_json::from_str(&out.line_with("summary")).unwrap();
+    let summary = out.event("summary");
     assert_eq!(summary["ok"], false);
     let wrong = summary["wrong"][0].as_str().unwrap();
     assert!(

@@ -450,9 +450,16 @@ fn a_resignation_that_nobody_confirms_says_what_it_waits_for() {
         said.starts_with("one resigned (e)\nwarning: no answer at the control socket "),
         "{said}"
     );
-    let why = " yet: no quorum has confirmed that this one gave up: at most for ";
-    assert!(said.contains(why) && said.contains("; nothing heard of b, c; this waits"), "{said}");
+    let why = "no quorum has confirmed that this one gave up: at most for ";
+    let told = said.contains(&format!(" yet: {why}"))
+        && said.contains("; nothing heard of b, c; this waits");
+    // On a busy machine CMD may not have ended when that is looked at, or a moment before.
+    let early = [" yet: CMD, process ", " yet: others have not confirmed it"];
+    assert!(told || early.iter().any(|early| said.contains(early)), "{said}");
     assert_eq!(code, Some(0));
+    let waits = stage.waits("one");
+    let told = waits.iter().any(|one| one.starts_with(why) && one.ends_with(" of b, c"));
+    assert!(told, "{waits:?}");
 }
 
 /// One has handed over to two, and a promise holds that up: nobody is told that one leads.

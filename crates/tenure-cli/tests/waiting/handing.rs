@@ -6,7 +6,11 @@ use crate::{Stage, wait};
 
 /// One leads, and `others` wait behind it.
 fn stage(others: &[&str]) -> Stage {
-    let mut stage = Stage::new();
+    led(Stage::new(), others)
+}
+
+/// The same on this stage.
+fn led(mut stage: Stage, others: &[&str]) -> Stage {
     stage.found();
     stage.candidate("one", "one", &[]);
     stage.says("one", "CMD runs");
@@ -68,7 +72,10 @@ fn one_that_is_alone_leads_again_and_says_so() {
 
 #[test]
 fn nobody_is_said_to_lead_when_the_time_is_over() {
-    let mut stage = stage(&[]);
+    let stage = Stage::new();
+    // Who is gone is known to wait for 10 s: that long nothing is refused behind the client's back.
+    stage.set("round-trip", "refresh = \"5s\"\nround-trip");
+    let mut stage = led(stage, &[]);
     let (gone, code, said) = transfer(&mut stage, &["--wait", "1ms"]);
     let text = format!(
         "one gave way to {gone} (e); neither {gone} nor anybody else has been seen to lead\n"
