@@ -6,7 +6,7 @@ use std::thread::sleep;
 
 use tenure::{Time, clock};
 
-use crate::scene::{Lease, SECOND, Scene, millis};
+use crate::scene::{EVERYWHERE, Lease, SECOND, Scene, millis};
 
 tenure_testkit::tests!(
     sigterm_at_the_grace_and_sigkill_before_the_margin,
@@ -20,10 +20,6 @@ tenure_testkit::tests!(
     a_process_that_only_moves_on,
     a_process_that_moves_on_into_new_sessions,
 );
-
-/// Children in every place, all of which ignore SIGTERM.
-pub(crate) const EVERYWHERE: &[&str] =
-    &["stubborn/here", "stubborn/group", "stubborn/session", "stubborn/daemon"];
 
 /// That all workers have been told at `until − grace`, went on, and were silent by
 /// `until − kill_margin`.

@@ -7,8 +7,8 @@ use std::thread::sleep;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tenure::clock;
 
-use crate::deadline::{EVERYWHERE, expect_end_in_time, expect_silence_in_time};
-use crate::scene::{Lease, SECOND, Scene, millis};
+use crate::deadline::{expect_end_in_time, expect_silence_in_time};
+use crate::scene::{EVERYWHERE, Lease, SECOND, Scene, millis};
 
 tenure_testkit::tests!(
     a_stopped_supervisor_does_not_save_it,
@@ -18,7 +18,6 @@ tenure_testkit::tests!(
     what_the_terminal_sends_to_the_supervisor_is_a_stop,
     a_killed_guard_takes_all_with_it,
     a_killed_guard_takes_its_child_with_it_at_once,
-    a_lost_guard_costs_other_children_nothing,
     a_stopped_guard_is_done_without,
     a_guard_that_was_stopped_catches_up_at_once,
     the_newest_deadline_counts_however_many_came,
@@ -92,24 +91,6 @@ fn a_killed_guard_takes_its_child_with_it_at_once() {
         .eventually("the command dies", || (!scene.alive().contains(&scene.command)).then_some(()));
     scene.signal(scene.supervisor(), Signal::CONT);
     scene.expect_outcome("137 signal 9, its guard was lost");
-}
-
-/// What a shell has started before it becomes the supervisor with `exec` is the supervisor's child:
-/// in its session, or in one of its own.
-fn a_lost_guard_costs_other_children_nothing() {
-    let mut scene = Scene::empty();
-    let others = scene.path("others");
-    scene.before = format!(
-        r#"sleep 1000 & a=$!; setsid sleep 1000 & echo $a $! > {}; exec "$@""#,
-        others.display()
-    );
-    scene.supervise(&Lease::long(), &Scene::working("stubborn", EVERYWHERE), |_| {});
-    scene.expect_started();
-    let others = fs::read_to_string(others).unwrap();
-    let others: Vec<i32> = others.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
-    assert_eq!(others.len(), 2);
-    scene.signal(scene.guard, Signal::KILL);
-    scene.expect_outcome_beside(&others, "137 signal 9, its guard was lost");
 }
 
 fn a_stopped_guard_is_done_without() {

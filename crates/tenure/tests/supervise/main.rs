@@ -7,10 +7,10 @@
 
 mod actor;
 mod deadline;
-mod late;
+mod family;
 mod life;
 mod losses;
-mod namespace;
+mod parts;
 mod scene;
 mod start;
 mod stranger;
@@ -18,19 +18,11 @@ mod worker;
 
 use std::process::ExitCode;
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::Trial;
 use tenure_testkit::processes::trials;
 
 fn main() -> ExitCode {
-    if let Some(code) = tenure::supervise::reenter() {
-        return code;
-    }
-    let mut args = std::env::args_os().skip(1);
-    match args.next().as_deref().and_then(|role| role.to_str()) {
-        Some(actor::ROLE) => actor::main(args),
-        Some(worker::ROLE) => worker::main(args),
-        _ => libtest_mimic::run(&Arguments::from_args(), all()).exit_code(),
-    }
+    parts::main(all)
 }
 
 fn all() -> Vec<Trial> {
@@ -38,9 +30,8 @@ fn all() -> Vec<Trial> {
         ("life", life::TESTS),
         ("deadline", deadline::TESTS),
         ("losses", losses::TESTS),
-        ("namespace", namespace::TESTS),
+        ("family", family::TESTS),
         ("start", start::TESTS),
-        ("late", late::TESTS),
         ("stranger", stranger::TESTS),
     ])
 }

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -20,6 +20,10 @@ use tenure_testkit::processes::{MARK, Marked, PATIENCE, is_stopped};
 use crate::{actor, worker};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+/// Children in every place, all of which ignore SIGTERM.
+pub(crate) const EVERYWHERE: &[&str] =
+    &["stubborn/here", "stubborn/group", "stubborn/session", "stubborn/daemon"];
 
 pub(crate) fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
@@ -352,4 +356,19 @@ impl Drop for Scene {
 /// Whether a read gave nothing only because nothing came in time.
 pub(crate) fn timed_out(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// Whether it was started as this part of the command.
+pub(crate) fn plays(pid: i32, role: &str) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains(role))
+}
+
+/// Waits until a launcher of this scene is at `execve`: it has taken over standard input.
+pub(crate) fn launching(scene: &Scene) -> i32 {
+    scene.eventually("a launcher opens the command", || {
+        scene.alive().into_iter().find(|pid| {
+            let stdin = fs::read_link(format!("/proc/{pid}/fd/0"));
+            plays(*pid, "__launch") && stdin.is_ok_and(|stdin| stdin == Path::new("/dev/null"))
+        })
+    })
 }

@@ -6,9 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use rustix::process::Signal;
 use tenure::clock;
 
-use crate::scene::{Lease, SECOND, Scene, millis};
+use crate::scene::{Lease, SECOND, Scene, launching, millis, plays};
 use tenure_testkit::processes::Hanging;
 
 tenure_testkit::tests!(
@@ -22,6 +23,7 @@ tenure_testkit::tests!(
     a_command_whose_execve_hangs_ends_with_its_lease,
     a_command_whose_execve_hangs_can_be_stopped,
     a_guard_that_stops_while_execve_hangs,
+    a_command_that_ran_is_not_called_hung,
     hidden_subcommands_by_hand,
 );
 
@@ -88,20 +90,6 @@ fn an_until_file_that_cannot_be_written() {
     assert_eq!(scene.alive(), [] as [i32; 0]);
 }
 
-pub(crate) fn plays(pid: i32, role: &str) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains(role))
-}
-
-/// Waits until a launcher of this scene is at `execve`: it has taken over standard input.
-pub(crate) fn launching(scene: &Scene) -> i32 {
-    scene.eventually("a launcher opens the command", || {
-        scene.alive().into_iter().find(|pid| {
-            let stdin = fs::read_link(format!("/proc/{pid}/fd/0"));
-            plays(*pid, "__launch") && stdin.is_ok_and(|stdin| stdin == Path::new("/dev/null"))
-        })
-    })
-}
-
 /// That the supervisor says so, and that nothing is left running.
 fn expect_hung(scene: &mut Scene, why: &str) {
     let said = scene.hear();
@@ -145,6 +133,26 @@ fn a_guard_that_stops_while_execve_hangs() {
     assert_eq!(said, "error 1 the guard process was lost before it said that the command runs");
     assert_eq!(scene.exit_code(), Some(0));
     assert_eq!(scene.alive(), [] as [i32; 0]);
+}
+
+/// Its guard stood still from before it ran until after it had ended, and finds a stop as well.
+fn a_command_that_ran_is_not_called_hung() {
+    let mut hanging = Hanging::with(b"#!/bin/sh\nexit 3\n", 0o755);
+    let mut scene = Scene::begin(&Lease::long(), &[hanging.command()], |_| {});
+    let command = launching(&scene);
+    let guard = scene.alive().into_iter().find(|pid| plays(*pid, "__guard")).unwrap();
+    scene.freeze(guard);
+    hanging.release();
+    scene.eventually("it has ended", || {
+        let stat = fs::read_to_string(format!("/proc/{command}/stat")).unwrap();
+        stat.rsplit(')').next()?.trim_start().starts_with('Z').then_some(())
+    });
+    scene.say("stop");
+    scene.extend(scene.until);
+    scene.signal(guard, Signal::CONT);
+    scene.expect_started();
+    assert_eq!(scene.command, command);
+    scene.expect_outcome("3 exit code 3, it was stopped");
 }
 
 fn hidden_subcommands_by_hand() {

@@ -1,4 +1,4 @@
-//! Guards, files and commands that come late, or never.
+//! Commands and guards that their supervisor may not end.
 
 use std::ffi::OsString;
 use std::fs;
@@ -6,48 +6,23 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 
-use rustix::process::{Signal, getuid};
+use rustix::process::Signal;
 use tenure::clock;
 
-use crate::deadline::EVERYWHERE;
-use crate::scene::{Lease, SECOND, Scene, millis};
-use crate::start::{launching, plays};
+use crate::scene::{EVERYWHERE, Lease, SECOND, Scene, launching, millis, plays};
 use tenure_testkit::processes::Hanging;
 
 tenure_testkit::tests!(
-    a_command_that_ran_is_not_called_hung,
     a_command_that_cannot_be_killed_is_waited_for,
     a_guard_that_cannot_be_reaped_is_not_waited_for,
     a_killed_guard_that_cannot_be_reaped_is_not_waited_for,
 );
 
-/// Its guard stood still from before it ran until after it had ended, and finds a stop as well.
-fn a_command_that_ran_is_not_called_hung() {
-    let mut hanging = Hanging::with(b"#!/bin/sh\nexit 3\n", 0o755);
-    let mut scene = Scene::begin(&Lease::long(), &[hanging.command()], |_| {});
-    let command = launching(&scene);
-    let guard = scene.alive().into_iter().find(|pid| plays(*pid, "__guard")).unwrap();
-    scene.freeze(guard);
-    hanging.release();
-    scene.eventually("it has ended", || {
-        let stat = fs::read_to_string(format!("/proc/{command}/stat")).unwrap();
-        stat.rsplit(')').next()?.trim_start().starts_with('Z').then_some(())
-    });
-    scene.say("stop");
-    scene.extend(scene.until);
-    scene.signal(guard, Signal::CONT);
-    scene.expect_started();
-    assert_eq!(scene.command, command);
-    scene.expect_outcome("3 exit code 3, it was stopped");
-}
-
 /// It became another user, as by `sudo`, and its guard died before it could say that it runs.
 fn a_command_that_cannot_be_killed_is_waited_for() {
     let setpriv = Command::new("sh").args(["-c", "command -v setpriv"]).output().unwrap();
     let path = String::from_utf8(setpriv.stdout).unwrap();
-    if !getuid().is_root() || path.is_empty() {
-        return eprintln!("not run: needs root and setpriv, to start what its user may not kill");
-    }
+    assert!(!path.is_empty(), "setpriv is needed, to start what its user may not kill");
     let mut hanging = Hanging::with(&fs::read(path.trim()).unwrap(), 0o755);
     let lease = Lease { grace: SECOND, kill_margin: SECOND, ..Lease::long() };
     let args = ["--reuid=65534", "--clear-groups", "sleep", "600"].map(OsString::from);
@@ -84,8 +59,8 @@ fn a_command_that_cannot_be_killed_is_waited_for() {
 }
 
 /// Holds `pid` by `ptrace` and lets it run. When it has ended only its tracer could reap it, which
-/// does not. `None` where tracing is not allowed.
-fn trace(pid: i32) -> Option<Child> {
+/// does not.
+fn trace(pid: i32) -> Child {
     let (ptrace, waitid) = match std::env::consts::ARCH {
         "x86_64" => (101, 247),
         _ => (117, 95),
@@ -103,18 +78,14 @@ fn trace(pid: i32) -> Option<Child> {
     let mut perl = perl.spawn().expect("perl is needed");
     let mut line = String::new();
     BufReader::new(perl.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    if line == "held\n" {
-        return Some(perl);
-    }
-    perl.wait().unwrap();
-    eprintln!("not run: this process may not trace another");
-    None
+    assert_eq!(line, "held\n", "this process may not trace another");
+    perl
 }
 
 /// However often the lease is renewed meanwhile.
 fn a_guard_that_cannot_be_reaped_is_not_waited_for() {
     let mut scene = Scene::worker(&Lease::long(), "polite", &["polite/daemon"]);
-    let Some(mut tracer) = trace(scene.guard) else { return };
+    let mut tracer = trace(scene.guard);
     scene.say("renew");
     scene.say("stop");
     scene.expect_outcome("7 exit code 7, it was stopped");
@@ -125,7 +96,7 @@ fn a_guard_that_cannot_be_reaped_is_not_waited_for() {
 /// The same.
 fn a_killed_guard_that_cannot_be_reaped_is_not_waited_for() {
     let mut scene = Scene::worker(&Lease::long(), "stubborn", EVERYWHERE);
-    let Some(mut tracer) = trace(scene.guard) else { return };
+    let mut tracer = trace(scene.guard);
     scene.say("renew");
     scene.signal(scene.guard, Signal::KILL);
     scene.expect_outcome("137 signal 9, its guard was lost");
