@@ -1,5 +1,7 @@
 //! What tests of elections on real servers have in common.
 
+#![allow(dead_code, unused_imports, reason = "not every test file needs all of it")]
+
 use std::time::Duration;
 
 use tenure::{Leadership, MayOverlap, View};

@@ -1,4 +1,4 @@
-//! What the handles of every driver do, on each version.
+//! Groups for what the handles of every driver do.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use crate::common::{config, start};
 const MARGIN: Duration = Duration::from_millis(400);
 
 /// One server, and participants.
-struct Nats {
+pub(crate) struct Nats {
     cluster: Cluster,
     participants: BTreeMap<&'static str, Node>,
 }
 
 impl Nats {
-    fn start(version: Version) -> Self {
+    pub(crate) fn start(version: Version) -> Self {
         Self { cluster: Cluster::start(version, 1).unwrap(), participants: BTreeMap::new() }
     }
 }
@@ -51,16 +51,4 @@ impl Group for Nats {
     async fn mend(&mut self) {
         self.cluster.server(0).cont().unwrap();
     }
-}
-
-mod on_debians_2_9 {
-    use super::{Nats, Version};
-
-    tenure_testkit::handles!(Nats::start(Version::Debian29));
-}
-
-mod on_the_newest {
-    use super::{Nats, Version};
-
-    tenure_testkit::handles!(Nats::start(Version::Newest));
 }

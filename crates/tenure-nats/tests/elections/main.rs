@@ -11,3 +11,5 @@ mod joins;
 mod late;
 mod old;
 mod servers;
+
+tenure_testkit::handles!(handles::Nats::start(tenure_services::nats::Version::Newest));

@@ -1,0 +1,9 @@
+//! What the handles of every driver do, on the oldest version.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+mod common;
+#[path = "elections/handles.rs"]
+mod handles;
+
+tenure_testkit::handles!(handles::Nats::start(tenure_services::nats::Version::Debian29));
