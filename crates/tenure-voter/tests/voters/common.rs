@@ -12,14 +12,14 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::task::JoinSet;
 
-pub(crate) use tenure_testkit::handles::{run, soon};
+pub(crate) use tenure_testkit::handles::{PATIENCE, run, soon};
 
 pub(crate) const ELECTION: &str = "billing";
 
-/// Settings that a busy machine of two processors can keep: a lease of 6 s.
+/// Settings with a lease of 20 s, which no standstill of a busy machine ends.
 pub(crate) fn config(id: &str, address: SocketAddr) -> Config {
     Config {
-        tolerance: 5,
+        tolerance: 19,
         request_timeout: Duration::from_millis(900),
         cast_timeout: Duration::from_millis(900),
         result_timeout: Duration::from_millis(900),
@@ -53,6 +53,15 @@ impl Network {
 
     /// With other options for all.
     pub(crate) fn with(number: usize, change: impl Fn(Options) -> Options) -> Self {
+        Self::of(number, |config| config, change)
+    }
+
+    /// With other settings for all.
+    pub(crate) fn of(
+        number: usize,
+        set: impl Fn(Config) -> Config,
+        change: impl Fn(Options) -> Options,
+    ) -> Self {
         let bound: Vec<_> = (0..number).map(|_| bind()).collect();
         let addresses: Vec<_> = bound.iter().map(|(_, address)| *address).collect();
         let id = |n: usize| char::from(b'a' + u8::try_from(n).unwrap()).to_string();
@@ -74,7 +83,8 @@ impl Network {
                 url: url(&address, &options),
                 ..config(&id(n), address)
             };
-            let builder = Node::builder(config.check().unwrap(), options.check().unwrap());
+            let config = set(config).check().unwrap();
+            let builder = Node::builder(config, options.check().unwrap());
             builder.listener(listener).start().unwrap()
         };
         let voters = bound.into_iter().enumerate().map(start).collect();

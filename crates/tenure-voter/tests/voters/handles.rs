@@ -10,7 +10,7 @@ use tenure_testkit::handles;
 use tenure_testkit::handles::Group;
 use tenure_voter::{Asker, AskerConfig, Class, Config, Founding, Listed, Node, Options};
 
-use crate::common::bind;
+use crate::common::{bind, config};
 
 const IDS: [&str; 3] = ["one", "two", "three"];
 
@@ -26,7 +26,7 @@ struct Network<C: Class> {
     askers: BTreeMap<&'static str, Asker<C>>,
 }
 
-impl<C: Class> Networks<C> {
+impl<C: Class + handles::Class> Networks<C> {
     fn start() -> Self {
         Self { by_election: BTreeMap::new(), directory: tempfile::tempdir().unwrap() }
     }
@@ -51,14 +51,13 @@ impl<C: Class> Networks<C> {
         list: &[Listed],
         (listener, address): (TcpListener, SocketAddr),
     ) -> Node<C> {
-        let url = format!("http://{address}").parse().unwrap();
         let config = Config {
+            election: election.parse().unwrap(),
             mode: C::MODE,
+            // In `available` the first election begins after so many, and no leadership lapses.
+            tolerance: if C::EXCLUSIVE { 19 } else { 5 },
             founding: Founding::List(list.to_vec()),
-            heartbeat: Duration::from_millis(500),
-            tolerance: 6,
-            spread: Duration::from_millis(200),
-            ..Config::new(election.parse().unwrap(), id.parse().unwrap(), url)
+            ..config(id, address)
         };
         let state = Some(self.directory.path().join(format!("{election}-{id}")));
         let options = Options { state, ..Options::new(address) }.check().unwrap();
@@ -103,8 +102,8 @@ fn asker<C: Class>(election: &str, list: &[Listed]) -> Asker<C> {
         election: election.parse().unwrap(),
         mode: C::MODE,
         urls: vec![list[0].url.clone()],
-        every: Duration::from_millis(100),
-        within: Duration::from_millis(90),
+        every: Duration::from_millis(500),
+        within: Duration::from_millis(450),
         drift: "0.001".parse().unwrap(),
     };
     let options = Options::new("127.0.0.1:0".parse().unwrap()).check().unwrap();

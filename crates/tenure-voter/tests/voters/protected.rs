@@ -11,7 +11,7 @@ use tenure_voter::{
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::common::{ELECTION, Network, body, curl, far, raw, run, soon};
+use crate::common::{ELECTION, Network, PATIENCE, body, curl, far, raw, run, soon};
 
 const SECRET: &str = "one secret of sixteen bytes and more";
 const NEXT: &str = "the secret that takes its place";
@@ -198,9 +198,8 @@ fn with_certificates_alone_nobody_is_called_without_tls() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let silent = listener.local_addr().unwrap();
         for identity in [Some(sign()), None] {
-            let within = Duration::from_secs(2);
             let checked = options(identity.clone()).check().unwrap();
-            let operator = Operator::new(&checked, None, within).unwrap();
+            let operator = Operator::new(&checked, None, PATIENCE).unwrap();
             for address in [plain.addresses[0], silent] {
                 let url = format!("http://{address}").parse().unwrap();
                 let told = operator.status(&url).await.unwrap_err().to_string();
@@ -216,7 +215,7 @@ fn with_certificates_alone_nobody_is_called_without_tls() {
         let secrets = secrets(SECRET);
         let protected = Network::with(1, |options| Options { secrets: secrets.clone(), ..options });
         let checked = Options { secrets: secrets.clone(), ..options(None) }.check().unwrap();
-        let operator = Operator::new(&checked, None, Duration::from_secs(2)).unwrap();
+        let operator = Operator::new(&checked, None, PATIENCE).unwrap();
         let url = format!("http://{}", protected.addresses[0]).parse().unwrap();
         operator.status(&url).await.unwrap();
     });
@@ -231,13 +230,13 @@ fn a_far_voter_is_reached_once_there_is_a_connection() {
         let tls = || Some(Tls { authority: Some(authority.clone()), identity: Some(sign()) });
         let network = Network::with(1, |options| Options { tls: tls(), ..options });
         elects(&network).await;
-        let (_far, address) = far(network.addresses[0], Duration::from_millis(300)).await;
+        let (_far, address) = far(network.addresses[0], Duration::from_millis(600)).await;
         let config = AskerConfig {
             election: ELECTION.parse().unwrap(),
             mode: Mode::Majority,
             urls: vec![format!("https://{address}").parse().unwrap()],
-            every: Duration::from_secs(1),
-            within: Duration::from_millis(900),
+            every: Duration::from_secs(2),
+            within: Duration::from_millis(1_800),
             drift: "0.001".parse().unwrap(),
         };
         let options = Options { tls: tls(), ..Options::new("127.0.0.1:0".parse().unwrap()) };
@@ -259,7 +258,7 @@ fn a_captured_request_is_of_use_at_the_voter_that_was_meant_alone() {
         let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = other.local_addr().unwrap();
         let options = with(Options::new("127.0.0.1:0".parse().unwrap())).check().unwrap();
-        let operator = Operator::new(&options, None, Duration::from_millis(500)).unwrap();
+        let operator = Operator::new(&options, None, PATIENCE).unwrap();
         let capture = async {
             let (mut stream, _) = other.accept().await.unwrap();
             let mut request = Vec::new();
@@ -270,7 +269,10 @@ fn a_captured_request_is_of_use_at_the_voter_that_was_meant_alone() {
         };
         let change = Change::Remove("a".parse().unwrap());
         let url = format!("http://{address}").parse().unwrap();
-        let (_, (request, _stream)) = tokio::join!(operator.change(&url, change.clone()), capture);
+        let (request, _stream) = tokio::select! {
+            answered = operator.change(&url, change.clone()) => panic!("by nobody: {answered:?}"),
+            captured = soon(capture) => captured,
+        };
         let mut stream = TcpStream::connect(network.addresses[0]).await.unwrap();
         stream.write_all(&request).await.unwrap();
         let mut answer = vec![0; 4_096];
@@ -292,7 +294,7 @@ fn one_that_answers_by_tls_is_told_as_such() {
         let tls = || Some(Tls { authority: Some(authority.clone()), identity: Some(sign()) });
         let network = Network::with(1, |options| Options { tls: tls(), ..options });
         let plain = Options::new("127.0.0.1:0".parse().unwrap()).check().unwrap();
-        let operator = Operator::new(&plain, None, Duration::from_secs(2)).unwrap();
+        let operator = Operator::new(&plain, None, PATIENCE).unwrap();
         let url = format!("http://{}", network.addresses[0]).parse().unwrap();
         let told = operator.status(&url).await.unwrap_err().to_string();
         assert!(told.contains("if it is TLS, its URL begins with https://"), "{told}");
@@ -315,8 +317,7 @@ fn what_is_refused_says_by_whom() {
         let options =
             Options { secrets: secrets(SECRET), ..Options::new("127.0.0.1:0".parse().unwrap()) };
         let another = "another".parse().unwrap();
-        let within = Duration::from_secs(2);
-        let operator = Operator::new(&options.check().unwrap(), Some(another), within).unwrap();
+        let operator = Operator::new(&options.check().unwrap(), Some(another), PATIENCE).unwrap();
         let url = format!("http://{at}").parse().unwrap();
         let refused = operator.status(&url).await.unwrap_err();
         let OperatorError::Refused { refusal, .. } = &refused else { panic!("{refused}") };
