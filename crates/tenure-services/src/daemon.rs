@@ -10,11 +10,11 @@ use crate::error::Error;
 use crate::process::{Process, since_boot};
 use crate::tool;
 
-/// How long it may take to come up: a busy machine with a slow disk may need long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// How long it may take to come up: a busy machine on which many do may need long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How long it gets to end by itself.
-const FAREWELL: Duration = Duration::from_secs(20);
+const FAREWELL: Duration = PATIENCE;
 
 pub(crate) const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
 
@@ -112,7 +112,7 @@ impl Daemon {
     }
 
     /// Waits until something is so, of which `look` says otherwise what is wrong:
-    /// [`Error::NotReady`] when it ends, or when that takes longer than a minute.
+    /// [`Error::NotReady`] when it ends, or when that takes longer than two.
     pub(crate) fn wait(&self, look: impl Fn() -> Result<(), String>) -> Result<(), Error> {
         let began = since_boot();
         loop {

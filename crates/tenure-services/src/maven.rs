@@ -69,16 +69,21 @@ fn pom(wanted: &[&str]) -> String {
     )
 }
 
-/// Makes sure of a `java` that is new enough, and of `mvn`: Debian's packages are installed if one
-/// is missing and we are root.
-pub(crate) fn ensure() -> Result<(), Error> {
-    debian::ensure(|| Ok(java()?.is_some_and(|java| java >= JAVA) && mvn()?), &PACKAGES, missing)
+/// Makes sure of a `java` that is new enough: Debian's packages are installed if it is missing and
+/// we are root.
+pub(crate) fn ensure_java() -> Result<(), Error> {
+    debian::ensure(java, &PACKAGES, missing)
 }
 
-/// The version of `java` on `PATH`.
-fn java() -> Result<Option<u32>, Error> {
+/// The same, and of `mvn`, which takes a second to say that it is there.
+fn ensure() -> Result<(), Error> {
+    debian::ensure(|| Ok(java()? && mvn()?), &PACKAGES, missing)
+}
+
+/// Whether `java` on `PATH` is new enough.
+fn java() -> Result<bool, Error> {
     let said = tool::says(Command::new("java").arg("-version"))?;
-    Ok(said.as_deref().and_then(major))
+    Ok(said.as_deref().and_then(major).is_some_and(|java| java >= JAVA))
 }
 
 /// As of `openjdk version "17.0.15" 2025-04-15`.

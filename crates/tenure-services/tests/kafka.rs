@@ -1,5 +1,5 @@
-//! Brokers of both versions: they start, know each other, survive what tests do to them, and are
-//! gone.
+//! Brokers of both versions start, know each other, survive what tests do to them, and are gone. All
+//! else is tried on the version that other tests run against.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use tenure_services::kafka::{Cluster, ClusterConfig, Security, Version};
+use tenure_services::kafka::{Cluster, ClusterConfig, SHARED_VERSION, Security, Version};
 
 /// Nothing of a cluster is left: neither its folder nor its processes.
 fn gone(folder: &Path, pids: &[u32]) -> bool {
@@ -25,7 +25,7 @@ fn gone(folder: &Path, pids: &[u32]) -> bool {
 fn answers(address: &str) -> bool {
     let ask = || {
         let mut stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         stream.write_all(&[0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 7, 0xff, 0xff])?;
         let mut answer = [0; 10];
         stream.read_exact(&mut answer)?;
@@ -55,8 +55,9 @@ fn killed_and_started_again(version: Version) {
     assert!(gone(&folder, &pids));
 }
 
-fn a_way_is_cut_and_the_others_are_not(version: Version) {
-    let cluster = ClusterConfig::new(version, 1).ways(2).start().unwrap();
+#[test]
+fn a_way_is_cut_and_the_others_are_not() {
+    let cluster = ClusterConfig::new(SHARED_VERSION, 1).ways(2).start().unwrap();
     let [first, second] = [cluster.way(0), cluster.way(1)];
     assert!(answers(&first.addresses()) && answers(&second.addresses()));
     first.cut();
@@ -66,7 +67,8 @@ fn a_way_is_cut_and_the_others_are_not(version: Version) {
     assert!(answers(&first.addresses()));
 }
 
-fn with_tls(version: Version) {
+#[test]
+fn with_tls() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let mut params = CertificateParams::new(vec![]).unwrap();
@@ -78,26 +80,22 @@ fn with_tls(version: Version) {
     fs::write(path("broker.pem"), key.serialize_pem() + &certificate.pem()).unwrap();
     fs::write(path("ca.pem"), authority.pem()).unwrap();
     let security = Security::Tls { identity: path("broker.pem"), clients: Some(path("ca.pem")) };
-    let cluster = ClusterConfig::new(version, 1).security(security).start().unwrap();
+    let cluster = ClusterConfig::new(SHARED_VERSION, 1).security(security).start().unwrap();
     assert!(!answers(&cluster.addresses()), "nothing is said in the clear");
 }
 
-fn with_logins(version: Version) {
+#[test]
+fn with_logins() {
     let logins = Security::Logins(vec![("ann".into(), "secret".into())]);
-    let cluster = ClusterConfig::new(version, 1).security(logins).start().unwrap();
+    let cluster = ClusterConfig::new(SHARED_VERSION, 1).security(logins).start().unwrap();
     assert!(answers(&cluster.addresses()), "versions are told to anybody");
 }
 
-fn a_wrong_setting_is_told(version: Version) {
-    let wrong = ClusterConfig::new(version, 1).setting("num.io.threads=none");
+#[test]
+fn a_wrong_setting_is_told() {
+    let wrong = ClusterConfig::new(SHARED_VERSION, 1).setting("num.io.threads=none");
     let error = wrong.start().unwrap_err().to_string();
     assert!(error.contains("num.io.threads"), "{error}");
 }
 
-tenure_services::on_each_kafka!(
-    killed_and_started_again,
-    a_way_is_cut_and_the_others_are_not,
-    with_tls,
-    with_logins,
-    a_wrong_setting_is_told
-);
+tenure_services::on_each_kafka!(killed_and_started_again);

@@ -112,7 +112,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// When one ends, or does not answer within a minute.
+    /// When one ends, or does not answer in time.
     pub fn wait_ready(&self) -> Result<(), Error> {
         self.members().try_for_each(Member::wait_ready)
     }

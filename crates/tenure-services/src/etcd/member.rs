@@ -101,7 +101,7 @@ impl<'a> Member<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotReady`] when it ends, or does not answer within a minute.
+    /// [`Error::NotReady`] when it ends, or does not answer in time.
     pub fn wait_ready(self) -> Result<(), Error> {
         self.wait(|| {
             let answer = self.etcdctl(&["--command-timeout=2s", "get", "tenure-services-ready"]);

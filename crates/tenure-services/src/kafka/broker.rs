@@ -87,7 +87,7 @@ impl Broker<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotReady`] when it ends, or does not within a minute.
+    /// [`Error::NotReady`] when it ends, or does not in time.
     pub fn wait_ready(self) -> Result<(), Error> {
         self.wait_brokers(|ids| ids.contains(&self.seat.node))
     }
@@ -96,7 +96,7 @@ impl Broker<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotReady`] when it ends, or does not within a minute.
+    /// [`Error::NotReady`] when it ends, or does not in time.
     pub fn wait_all(self) -> Result<(), Error> {
         self.wait_brokers(|ids| ids.len() == self.cluster.seats.len())
     }

@@ -195,7 +195,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// When one ends, or does not within a minute.
+    /// When one ends, or does not in time.
     pub fn wait_ready(&self) -> Result<(), Error> {
         self.brokers().try_for_each(Broker::wait_all)
     }
@@ -205,7 +205,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// When no broker answers, or it refuses, or does not know it within a minute.
+    /// When no broker answers, or it refuses, or does not know it in time.
     pub fn make_topic(
         &self,
         name: &str,

@@ -148,7 +148,7 @@ pub fn install(version: Version) -> Result<PathBuf, Error> {
 }
 
 fn installed(version: Version) -> Result<Installed, Error> {
-    maven::ensure()?;
+    maven::ensure_java()?;
     let number = version.number();
     let fill = |folder: &Path| {
         let installed = Installed { folder: folder.to_owned(), classes: None };

@@ -84,7 +84,7 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// When the broker does not answer, or refuses, or does not know it within a minute.
+    /// When the broker does not answer, or refuses, or does not know it in time.
     pub fn make_topic(
         &self,
         name: &str,

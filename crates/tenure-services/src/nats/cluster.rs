@@ -108,7 +108,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// When one ends, or does not within a minute.
+    /// When one ends, or does not in time.
     pub fn wait_ready(&self) -> Result<(), Error> {
         self.servers().try_for_each(Server::wait_ready)?;
         self.servers().try_for_each(|server| server.wait_routes(self.seats.len() - 1))

@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use super::cluster::Cluster;
 use super::config::ClusterConfig;
-use crate::daemon::Daemon;
+use crate::daemon::{Daemon, PATIENCE};
 use crate::error::Error;
 use crate::place::file_error;
 
-/// How long one answer is waited for.
-const ANSWER: Duration = Duration::from_secs(5);
+/// How long one answer is waited for: only who never gets any waits that long.
+const ANSWER: Duration = PATIENCE;
 
 /// A server's place, whether anybody is in it or not.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ impl<'a> Server<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotReady`] when it ends, or does not within a minute.
+    /// [`Error::NotReady`] when it ends, or does not in time.
     pub fn wait_ready(self) -> Result<(), Error> {
         let lacks = |error| format!("takes no clients: {error}");
         self.wait(|| self.greeting().map(drop).map_err(lacks))
@@ -117,7 +117,7 @@ impl<'a> Server<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotReady`] when it ends, or does not within a minute.
+    /// [`Error::NotReady`] when it ends, or does not in time.
     pub fn wait_routes(self, others: usize) -> Result<(), Error> {
         self.wait(|| match self.routes() {
             Ok(routes) if routes == others => Ok(()),
