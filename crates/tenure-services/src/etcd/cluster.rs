@@ -15,8 +15,9 @@ use crate::place::file_error;
 use crate::process::{Process, clean_environment};
 use crate::{port, tool};
 
-/// How long `etcdctl` tries.
+/// How long `etcdctl` tries, and how long logging in may take.
 const COMMAND_TIMEOUT: &str = "--command-timeout=20s";
+const LOGIN_TIMEOUT: &str = "--dial-timeout=20s";
 
 /// Some members of one version. Dropping it kills them by pid and removes their data.
 #[derive(Debug)]
@@ -182,9 +183,10 @@ impl Cluster {
         endpoints: &str,
         arguments: &[&str],
     ) -> Result<String, Error> {
-        // Its own time-out of 5 s is soon over where the disk is slow, and it has none for some
-        // commands. The last one counts, if there are more.
-        let mut bounded = vec![COMMAND_TIMEOUT];
+        // Its own time-outs of 5 s, and of 2 s for a login, are soon over where the disk or the
+        // machine is slow, and it has none for some commands. The last one counts, if there are
+        // more.
+        let mut bounded = vec![COMMAND_TIMEOUT, LOGIN_TIMEOUT];
         bounded.extend(arguments);
         let mut command = Command::new("env");
         command.args(self.control_words(wrapper, endpoints, &bounded));
