@@ -38,9 +38,14 @@ pub(crate) fn ranked(id: &str, rank: u64, cluster: &Cluster) -> Node {
     start(Config { rank: Some(rank), ..config(id) }, &cluster.urls())
 }
 
+/// Waits for a leader. Each round that a busy machine makes void costs another lease.
+pub(crate) async fn elected<F: Future>(what: F) -> F::Output {
+    tokio::time::timeout(4 * PATIENCE, what).await.expect("nobody leads")
+}
+
 /// Campaigns until it leads.
 pub(crate) async fn leads(node: &Node) -> Leadership<MayOverlap> {
-    soon(node.election(ELECTION).unwrap().campaign(node.who().id.as_str())).await.unwrap()
+    elected(node.election(ELECTION).unwrap().campaign(node.who().id.as_str())).await.unwrap()
 }
 
 /// Waits for so many renewals.

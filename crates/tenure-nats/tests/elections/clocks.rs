@@ -10,7 +10,7 @@ use tenure_nats::{Config, Node};
 use tenure_services::nats::{Cluster, Version};
 
 use crate::common::{
-    ELECTION, config, hears, leads, options, ranked, renewed, run, soon, until_alone,
+    ELECTION, config, elected, hears, leads, options, ranked, renewed, run, until_alone,
 };
 
 /// A participant whose wall clock is so many milliseconds off.
@@ -60,7 +60,7 @@ async fn steps(step: i64, own: &str, cluster: &Cluster) {
         _ = &mut next => panic!("{own}: two leaders"),
     }
     offset.store(step, Ordering::Relaxed);
-    let second = soon(follows(&first, next)).await.unwrap();
+    let second = elected(follows(&first, next)).await.unwrap();
     let again = one.election(ELECTION).unwrap();
     let mut again = again.campaign("one");
     tokio::select! {
@@ -68,7 +68,7 @@ async fn steps(step: i64, own: &str, cluster: &Cluster) {
         _ = &mut again => panic!("{own}: two leaders"),
     }
     offset.store(0, Ordering::Relaxed);
-    let third = soon(follows(&second, again)).await.unwrap();
+    let third = elected(follows(&second, again)).await.unwrap();
     assert!(third.is_current());
     assert_eq!(one.counters().await.unwrap().elected, 2, "{own}");
 }

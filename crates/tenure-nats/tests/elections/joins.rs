@@ -3,7 +3,7 @@
 
 use tenure_services::nats::{Cluster, Version};
 
-use crate::common::{ELECTION, leads, ranked, run, soon};
+use crate::common::{ELECTION, elected, leads, ranked, run};
 
 tenure_services::on_each_nats!(a_better_one_that_joins_never_leads_beside_the_old_one);
 
@@ -17,7 +17,7 @@ fn a_better_one_that_joins_never_leads_beside_the_old_one(version: Version) {
         for rank in [2, 1] {
             let better = ranked(&format!("node-{rank}"), rank, &cluster);
             let election = better.election(ELECTION).unwrap();
-            let next = soon(election.campaign("better")).await.unwrap();
+            let next = elected(election.campaign("better")).await.unwrap();
             assert!(!leadership.is_current(), "two leaders");
             leadership = next;
             nodes.push(better);

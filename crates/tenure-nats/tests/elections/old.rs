@@ -9,7 +9,7 @@ use tenure_nats::{Config, Node};
 use tenure_services::nats::{Cluster, Version};
 
 use crate::common::{
-    ELECTION, config, leads, ranked, renewed, run, seen, soon, start, until_alone,
+    ELECTION, config, elected, leads, ranked, renewed, run, seen, soon, start, until_alone,
 };
 
 tenure_services::on_each_nats!(
@@ -36,7 +36,7 @@ fn fifty_start_and_stop() {
             .zip(&nodes)
             .map(|(election, node)| election.campaign(node.who().id.as_str()))
             .collect();
-        let leadership = soon(&mut campaigns[0]).await.unwrap();
+        let leadership = elected(&mut campaigns[0]).await.unwrap();
         until_alone(&nodes[49], "node-0").await;
         assert!(leadership.is_current());
         for node in &nodes {
@@ -63,11 +63,11 @@ fn ten_isolated_nodes_lead_themselves_and_after_the_heal_the_best_one() {
         }
         let all: Vec<_> = nodes.iter().map(leads_whenever_it_can).collect();
         let led = |rank: usize| all[rank].load(Ordering::Relaxed);
-        soon(until(|| (0..10).all(led))).await;
+        elected(until(|| (0..10).all(led))).await;
         cluster.heal();
         cluster.wait_ready().unwrap();
         // The one whose lease lasts longest leads at first, then the best.
-        soon(until(|| led(0) && !(1..10).any(led))).await;
+        elected(until(|| led(0) && !(1..10).any(led))).await;
         for node in &nodes {
             until_alone(node, "node-0").await;
         }
@@ -107,7 +107,7 @@ fn two_equal_ranks_never_alternate(version: Version) {
                 won = &mut second => (won, &mut first),
             }
         };
-        let (won, other) = soon(won).await;
+        let (won, other) = elected(won).await;
         let leadership = won.unwrap();
         tokio::select! {
             () = renewed(&leadership, 4) => {}
