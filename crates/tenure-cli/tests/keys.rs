@@ -20,22 +20,12 @@ mod stranger;
 mod troubles;
 
 use std::fs;
-use std::thread::sleep;
-use std::time::Duration;
 
 use fleet::{Fleet, NODES};
+use tenure_testkit::processes::eventually;
 
-const GLANCE: Duration = Duration::from_millis(50);
-
-/// Whether `is_so` becomes true before the slowest machine would have done it.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..1_200 {
-        if is_so() {
-            return;
-        }
-        sleep(GLANCE);
-    }
-    panic!("not within a minute: {what}");
+    eventually(what, || is_so().then_some(()));
 }
 
 #[test]
@@ -45,7 +35,7 @@ fn a_key_is_exchanged_while_the_leader_leads() {
     NODES.iter().for_each(|node| fleet.start_node(node, &old));
     let of_old = fleet.issue(&old, "old.billing.key");
     fleet.start_runner("web", &of_old);
-    let fence = fleet.leader(&old, "billing/x").expect("a leader")["fence"].clone();
+    let fence = fleet.leader(&old)["fence"].clone();
     let new = fleet.key("new.key");
     let of_new = fleet.issue(&new, "new.billing.key");
 
@@ -71,10 +61,9 @@ fn a_key_is_exchanged_while_the_leader_leads() {
     until("no node accepts the old one", || {
         NODES.iter().all(|node| fleet.keys(node)["accepts"].as_array().unwrap().len() == 1)
     });
-    assert!(fleet.leader(&old, "billing/x").is_none(), "nobody is told with the old one");
-    // More than a lease, so that it was renewed.
-    sleep(fleet::LEASE * 2);
-    let now = fleet.leader(&of_new, "billing/x").expect("a leader");
+    assert!(fleet.told(&["--key-file", &old]).is_none(), "nobody is told with the old one");
+    fleet.await_renewal("web");
+    let now = fleet.leader(&of_new);
     assert_eq!((&now["id"], &now["fence"]), (&"web".into(), &fence), "{now}");
 }
 
@@ -87,7 +76,7 @@ fn a_node_with_another_key_is_told_of_by_name_and_the_others_elect() {
     fleet.start_node("c", &other);
     let billing = fleet.issue(&key, "billing.key");
     fleet.start_runner("web", &billing);
-    assert!(fleet.leader(&billing, "billing/x").is_some());
+    fleet.leader(&billing);
     // It asks the others from its own address only when it has forgotten what it granted.
     fleet.stop("c");
     fs::remove_dir_all(fleet.path("state-c")).unwrap();

@@ -1,11 +1,13 @@
 //! The rounds of `voter_faults` with a network namespace for each voter, and with cuts between
-//! them: all of a voter, some of the others, one way. And voters behind one DNS name.
+//! them: all of a voter, some of the others, one way. And voters behind one DNS name, and many voters.
 //!
 //! Needs root, `ip` (iproute2) and `iptables`; `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
 #[path = "voter/dns.rs"]
 mod dns;
+#[path = "voter/many.rs"]
+mod many;
 #[path = "voter/network.rs"]
 #[allow(dead_code, reason = "the tests on loopback use the rest")]
 mod network;
@@ -31,6 +33,10 @@ fn main() -> ExitCode {
             }),
             Trial::test("voters_behind_one_name_find_each_other", || {
                 dns::voters_behind_one_name_find_each_other();
+                Ok(())
+            }),
+            Trial::test("twenty_five_voters_elect_and_replace_a_leader", || {
+                many::twenty_five_voters_of_one_seed_elect_and_replace_a_leader_that_is_killed();
                 Ok(())
             }),
         ];

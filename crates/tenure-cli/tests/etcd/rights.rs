@@ -49,7 +49,7 @@ fn one_that_is_revoked_on_the_newest() {
 /// CMD ends with the lease, and there is no use in campaigning again.
 fn one_that_is_revoked(version: Version, refused: &str) {
     let (cluster, host) = with_users(version);
-    let ours = host.run("ours", &["--lease", "6s"], WORK);
+    let ours = host.run("ours", &["--lease", "12s"], WORK);
     ours.line("work", 1);
     cluster.etcdctl(&["role", "revoke-permission", "poor", "poor/", "poor0"]).unwrap();
     let denied = "etcdserver: permission denied";

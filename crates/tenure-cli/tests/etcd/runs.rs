@@ -7,6 +7,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 use tenure_services::etcd::{Cluster, Restore, Version};
+use tenure_testkit::processes::PATIENCE;
 
 use crate::runner::{Host, soon};
 
@@ -15,8 +16,11 @@ pub(crate) const WORK: &str = r#"while :; do read -r now _ </proc/uptime
 read -r until <"$TENURE_UNTIL_FILE"
 echo "work $now $until $TENURE_FENCE"; sleep 0.05; done"#;
 
-/// A machine may stand still for a second just when this lease ends.
-const ROBUST: &[&str] = &["--lease", "6s", "--grace", "2s", "--kill-margin", "1s"];
+/// A machine may stand still for two seconds just when this lease ends.
+const ROBUST: &[&str] = &["--lease", "12s", "--grace", "2s", "--kill-margin", "2s"];
+
+/// One that no machine sleeps through.
+const LONG: &[&str] = &["--lease", "60s"];
 
 pub(crate) fn keys(cluster: &Cluster) -> String {
     cluster.etcdctl(&["get", "--prefix", "--keys-only", ""]).unwrap().trim().to_owned()
@@ -41,12 +45,12 @@ fn in_line_with_etcdctl(version: Version) {
     let host = Host::of(&cluster);
     let vacant = host.ask(&["leader", "--election", "billing"]);
     assert_eq!((vacant.code, &*vacant.out), (Some(3), "vacant: nobody leads\n"));
-    let waited = host.ask(&["leader", "--election", "billing", "--wait", "1s"]);
+    let waited = host.ask(&["leader", "--election", "billing", "--wait", "5s"]);
     assert_eq!((waited.code, &*waited.out), (Some(3), "vacant: nobody leads\n"));
     let first = host.start("first", &["leader", "--election", "billing", "--wait", "1m"]);
     let observer = host.start("observer", &["observe", "--election", "billing", "--json"]);
     observer.line("vacant", 1);
-    let ours = host.run("ours", &["--lease", "9s"], WORK);
+    let ours = host.run("ours", LONG, WORK);
     leads(&host, "ours");
     first.line("(ours)", 1);
     assert_eq!(first.ended(), Some(0));
@@ -65,14 +69,14 @@ fn in_line_with_etcdctl(version: Version) {
     // With the flags of the runner, as one has them at hand.
     let endpoints = cluster.endpoints().join(",");
     let words = ["resign", "--election", "billing", "--json"];
-    let resigned = host.ask(&[&words[..], &["--endpoints", &endpoints, "--lease", "9s"]].concat());
+    let resigned = host.ask(&[&words[..], &["--endpoints", &endpoints], LONG].concat());
     assert_eq!(resigned.code, Some(0), "{}", resigned.err);
     leads(&host, "theirs");
     soon("etcdctl says so", || fs::read_to_string(&log).unwrap().contains("theirs").then_some(()));
     // Else nobody would lead for a moment.
     soon("ours waits", || (keys(&cluster).matches("billing/").count() == 2).then_some(()));
 
-    theirs.terminate(std::time::Duration::from_secs(20)).unwrap();
+    theirs.terminate(PATIENCE).unwrap();
     leads(&host, "ours");
     ours.line("leads billing", 2);
     ours.signal(Signal::TERM);
@@ -119,18 +123,17 @@ fn a_leader_of_any_other_program_is_told() {
 fn an_end_is_told_by_the_exit_code() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
-    let short = ["--lease", "1s", "--grace", "200ms", "--kill-margin", "50ms"];
-    let own = host.run("own", &short, "exit 42");
+    let own = host.run("own", LONG, "exit 42");
     assert_eq!(own.ended(), Some(42));
     no_key_left(&cluster);
 
-    let once = host.run("once", &["--once"], WORK);
+    let once = host.run("once", &[LONG, &["--once"]].concat(), WORK);
     once.line("work", 1);
     assert_eq!(host.ask(&["resign", "--election", "billing"]).code, Some(0));
     assert_eq!(once.ended(), Some(0));
     no_key_left(&cluster);
 
-    let lost = host.run("lost", &["--once", "--lease", "9s", "--grace", "500ms"], WORK);
+    let lost = host.run("lost", &[LONG, &["--once", "--grace", "500ms"]].concat(), WORK);
     lost.line("work", 1);
     let key = keys(&cluster);
     cluster.etcdctl(&["del", &key]).unwrap();

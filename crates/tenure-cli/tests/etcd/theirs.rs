@@ -2,16 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure_services::etcd::{Cluster, Version};
 use tenure_services::{Process, go};
+use tenure_testkit::processes::PATIENCE;
 
 use crate::runner::{Host, soon};
 use crate::runs::keys;
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The program that contends with ours in tenure-etcd's tests.
 fn program() -> PathBuf {
@@ -26,7 +24,7 @@ fn are_told(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     let host = Host::of(&cluster);
     let log = cluster.folder().join("go");
-    let words = ["campaign", cluster.member(0).endpoint(), "billing", "10.0.0.9:80", "10"];
+    let words = ["campaign", cluster.member(0).endpoint(), "billing", "10.0.0.9:80", "60"];
     let goes = Process::start(program.as_os_str(), &words, &log).unwrap();
     let said = soon("Go's program leads", || {
         let said = fs::read_to_string(&log).unwrap();

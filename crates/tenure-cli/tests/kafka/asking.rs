@@ -2,15 +2,14 @@
 
 use rustix::process::Signal;
 use serde_json::Value;
-use tenure_testkit::processes::wait::eventually as soon;
+use tenure_testkit::processes::wait::{eventually as soon, output};
 
-use crate::{STRICT, cluster, machine, run, words};
+use crate::{STRICT, run, shared_broker, words};
 
 /// The whole election is a table, and each change of it another one.
 #[test]
 fn the_whole_election_is_a_table() {
-    let cluster = cluster();
-    let host = machine(&cluster, "table");
+    let (_broker, election, host) = shared_broker("table");
     let roles = ["--partitions", "2", "--roles", "0..2"];
     let work = "echo works; exec sleep 600";
     let one = host.start("one", &run("one", &STRICT, &roles, work));
@@ -28,9 +27,10 @@ fn the_whole_election_is_a_table() {
         })
     };
     let rows = table(&[true, true, true, false]);
-    assert_eq!((&rows[2]["election"], &rows[2]["partition"]), (&"table/2".into(), &0.into()));
+    let second = format!("{election}/2");
+    assert_eq!((&rows[2]["election"], &rows[2]["partition"]), (&second.into(), &0.into()));
     assert!(rows[0]["fence"].is_u64() && rows[0]["heard_ms"].is_u64(), "{rows:?}");
-    assert_eq!(rows[0]["group"], "table");
+    assert_eq!(rows[0]["group"], election);
     // For people, without naming the roles.
     let people = host.start("people", &words("observe", &STRICT, &["--partitions", "2"]));
     people.line("ROLE  PARTITION  LEADER", 1);
@@ -53,8 +53,7 @@ fn the_whole_election_is_a_table() {
 /// One role is asked about as any election, and vacant once it is known that nobody leads.
 #[test]
 fn one_role_is_asked_about_alone() {
-    let cluster = cluster();
-    let host = machine(&cluster, "alone");
+    let (_broker, election, host) = shared_broker("alone");
     let work = "tenure=1; exec sleep 600";
     let one = host.start("one", &run("one", &STRICT, &["--partitions", "2", "--role", "1"], work));
     one.line("CMD runs as process", 1);
@@ -63,7 +62,8 @@ fn one_role_is_asked_about_alone() {
     assert_eq!(led.code, Some(0), "{}", led.err);
     assert!(led.out.starts_with("leader one, fence "), "{}", led.out);
     // As CMD is told both.
-    let inside = host.command(&ask("1")).env("TENURE_ELECTION", "alone/1").output().unwrap();
+    let role = format!("{election}/1");
+    let inside = output(host.command(&ask("1")).env("TENURE_ELECTION", role));
     assert_eq!(inside.status.code(), Some(0), "{}", String::from_utf8_lossy(&inside.stderr));
     let vacant = host.ask(&ask("0"));
     assert_eq!(vacant.code, Some(3), "{}{}", vacant.out, vacant.err);

@@ -10,20 +10,17 @@ use rustix::process::Signal;
 use tenure_testkit::processes::Running;
 use tenure_testkit::processes::wait::eventually as soon;
 
-use crate::{LOOSE, cluster, machine, run};
+use crate::{LOOSE, run, shared_broker};
 
 const ROLES: [&str; 4] = ["--partitions", "4", "--roles", "0..3"];
 
 /// For CMD to write that it ends, also on a busy machine.
-const ROOMY: [&str; 4] = ["--takeover", "12s", "--grace", "3s"];
+const ROOMY: [&str; 4] = ["--takeover", "40s", "--grace", "5s"];
 
 const SINGLE: [&str; 2] = ["--partitions", "1"];
 
 /// What has joined has written by then, and that was read.
 const HEARD: Duration = Duration::from_secs(3);
-
-/// Of two signals at once one may be lost.
-const BETWEEN: Duration = Duration::from_millis(200);
 
 /// Nanoseconds since some day, as `date` has them.
 type Moment = u128;
@@ -83,8 +80,7 @@ fn begins(one: &Running) {
 /// One process after the other is replaced: for each role somebody works at every moment.
 #[test]
 fn a_rolling_restart_leaves_no_role_without_its_work() {
-    let cluster = cluster();
-    let host = machine(&cluster, "rolling");
+    let (_broker, election, host) = shared_broker("rolling");
     let journal = host.path("journal");
     let work = worker(&journal);
     let mut running = Vec::new();
@@ -98,7 +94,7 @@ fn a_rolling_restart_leaves_no_role_without_its_work() {
         before.signal(Signal::TERM);
         assert_eq!(before.ended(), Some(143), "{}", host.log(name));
         let log = host.log(name);
-        assert!(log.contains(&format!("{name} leads rolling/")), "{log}");
+        assert!(log.contains(&format!("{name} leads {election}/")), "{log}");
         assert!(log.contains("on until another one does"), "{log}");
         all_work(&journal, 4);
         let one = host.start(next, &run(next, &ROOMY, &ROLES, &work));
@@ -110,8 +106,6 @@ fn a_rolling_restart_leaves_no_role_without_its_work() {
         assert_eq!(gap(spans.clone()), None, "of role {role}: {spans:?}: {}", logs());
     }
     for (name, one) in running {
-        one.signal(Signal::TERM);
-        sleep(BETWEEN);
         one.signal(Signal::TERM);
         assert_eq!(one.ended(), Some(143), "{}", host.log(name));
     }
@@ -128,8 +122,7 @@ fn a_gap_is_seen_where_there_is_one() {
 /// Nobody would follow it.
 #[test]
 fn one_that_is_alone_stops_when_it_has_listened() {
-    let cluster = cluster();
-    let host = machine(&cluster, "lonely");
+    let (_broker, _, host) = shared_broker("lonely");
     let one = host.start("one", &run("one", &LOOSE, &SINGLE, "echo works; exec sleep 600"));
     one.line("works", 1);
     one.signal(Signal::TERM);
@@ -141,8 +134,7 @@ fn one_that_is_alone_stops_when_it_has_listened() {
 /// And so does one that is asked twice, or was told to.
 #[test]
 fn a_second_signal_or_a_setting_stops_it_at_once() {
-    let cluster = cluster();
-    let host = machine(&cluster, "hasty");
+    let (_broker, election, host) = shared_broker("hasty");
     let work = "echo works; exec sleep 600";
     let one = host.start("one", &run("one", &LOOSE, &SINGLE, work));
     one.line("works", 1);
@@ -152,7 +144,7 @@ fn a_second_signal_or_a_setting_stops_it_at_once() {
     sleep(HEARD);
     two.signal(Signal::STOP);
     one.signal(Signal::INT);
-    one.line("one leads hasty/0 on until another one does", 1);
+    one.line(&format!("one leads {election}/0 on until another one does"), 1);
     one.signal(Signal::TERM);
     // By the first of them.
     assert_eq!(one.ended(), Some(130), "{}", host.log("one"));

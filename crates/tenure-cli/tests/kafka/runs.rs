@@ -4,7 +4,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::processes::wait::eventually as soon;
 
-use crate::{LOOSE, STRICT, cluster, machine, run, words};
+use crate::{LOOSE, STRICT, run, shared_broker, words};
 
 /// Says what it was told, and goes on.
 const WORK: &str = "echo \"told $TENURE_ELECTION $TENURE_ROLE fence <${TENURE_FENCE-none}>\"; \
@@ -13,10 +13,9 @@ const WORK: &str = "echo \"told $TENURE_ELECTION $TENURE_ROLE fence <${TENURE_FE
 /// CMD has a fence, which grows; askers hear who leads; the next one leads after a clean stop.
 #[test]
 fn a_role_is_led_by_one_with_a_fence_and_handed_on() {
-    let cluster = cluster();
-    let host = machine(&cluster, "billing");
+    let (_broker, election, host) = shared_broker("billing");
     let first = host.start("one", &run("one", &STRICT, &["--partitions", "1"], WORK));
-    let told = first.line("told billing/0 0 fence <", 1);
+    let told = first.line(&format!("told {election}/0 0 fence <"), 1);
     let fence = |told: &str| -> u64 {
         told.split_once('<').unwrap().1.trim_end_matches('>').parse().unwrap()
     };
@@ -27,10 +26,11 @@ fn a_role_is_led_by_one_with_a_fence_and_handed_on() {
     let answer = host.ask(&asks);
     let view: Value = serde_json::from_str(&answer.out).unwrap();
     assert_eq!((answer.code, &view["id"]), (Some(0), &"one".into()), "{view}{}", answer.err);
-    assert_eq!((&view["election"], &view["fence"]), (&"billing/0".into(), &fence(&told).into()));
+    let role = format!("{election}/0");
+    assert_eq!((&view["election"], &view["fence"]), (&role.into(), &fence(&told).into()));
     first.signal(Signal::TERM);
     assert_eq!(first.ended(), Some(143), "{}", host.log("one"));
-    let next = second.line("told billing/0 0 fence <", 1);
+    let next = second.line(&format!("told {election}/0 0 fence <"), 1);
     assert!(fence(&next) > fence(&told), "{told} {next}");
     let led = || {
         let view: Value = serde_json::from_str(&host.ask(&asks).out).ok()?;
@@ -44,11 +44,11 @@ fn a_role_is_led_by_one_with_a_fence_and_handed_on() {
 /// In at-least-one there is no fence, and that several may run is said first.
 #[test]
 fn in_at_least_one_cmd_has_no_fence_and_that_is_said() {
-    let cluster = cluster();
-    let host = machine(&cluster, "loose");
+    let (_broker, election, host) = shared_broker("loose");
     let one = host.start("one", &run("one", &LOOSE, &["--partitions", "1", "--role", "7"], WORK));
-    one.line("one campaigns for loose/7, which several may lead at once with nele", 1);
-    one.line("told loose/7 7 fence <none>", 1);
+    let said = format!("one campaigns for {election}/7, which several may lead at once with nele");
+    one.line(&said, 1);
+    one.line(&format!("told {election}/7 7 fence <none>"), 1);
     one.signal(Signal::TERM);
     assert_eq!(one.ended(), Some(143));
 }
@@ -56,8 +56,7 @@ fn in_at_least_one_cmd_has_no_fence_and_that_is_said() {
 /// CMD that ends by itself ends its runner with its code.
 #[test]
 fn cmd_that_ends_ends_its_runner_with_its_code() {
-    let cluster = cluster();
-    let host = machine(&cluster, "code");
+    let (_broker, _, host) = shared_broker("code");
     let ended = host.ask(&run("one", &STRICT, &["--partitions", "1"], "exit 42"));
     assert_eq!(ended.code, Some(42), "{}", ended.err);
 }
@@ -65,15 +64,14 @@ fn cmd_that_ends_ends_its_runner_with_its_code() {
 /// With --on-exit restart it runs again, under the same leadership.
 #[test]
 fn cmd_that_ends_runs_again_where_that_is_asked_for() {
-    let cluster = cluster();
-    let host = machine(&cluster, "again");
+    let (_broker, election, host) = shared_broker("again");
     let more = ["--partitions", "1", "--on-exit", "restart"];
     let one =
         host.start("one", &run("one", &STRICT, &more, "echo \"fence $TENURE_FENCE\"; exit 3"));
     let last = one.line("fence ", 4);
     let log = one.log();
     assert!(log.contains("it runs again in 1s"), "{log}");
-    assert_eq!(log.matches("leads again/0").count(), 1, "{log}");
+    assert_eq!(log.matches(&format!("leads {election}/0")).count(), 1, "{log}");
     // Of the elected line and of each CMD.
     assert!(
         log.lines().filter(|line| line.starts_with("fence ")).all(|line| line == last),
@@ -86,13 +84,13 @@ fn cmd_that_ends_runs_again_where_that_is_asked_for() {
 /// A runner with one role gives that back, and stands for it again.
 #[test]
 fn the_only_role_is_resigned_and_stood_for_again() {
-    let cluster = cluster();
-    let host = machine(&cluster, "only");
+    let (_broker, election, host) = shared_broker("only");
     let one = host.start("one", &run("one", &STRICT, &["--partitions", "1"], WORK));
-    one.line("told only/0 0", 1);
+    let told = format!("told {election}/0 0");
+    one.line(&told, 1);
     let resigned = host.ask(&["resign"]);
     assert_eq!(resigned.code, Some(0), "{}", resigned.err);
-    one.line("told only/0 0", 2);
+    one.line(&told, 2);
     one.signal(Signal::TERM);
     assert_eq!(one.ended(), Some(143));
 }

@@ -1,6 +1,7 @@
 //! Three nodes and some runners, each with a key file of its own.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,10 +10,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use tenure_testkit::processes::Members;
+use tenure_testkit::processes::{Members, eventually, output, print_logs_of_a_failure};
 
 pub(crate) const NODES: [&str; 3] = ["a", "b", "c"];
-pub(crate) const LEASE: Duration = Duration::from_secs(3);
+/// It outlasts a machine that stands still for some seconds.
+pub(crate) const LEASE: Duration = Duration::from_secs(12);
+/// The same as a flag has it.
+pub(crate) const LEASE_FLAG: &str = "12s";
 
 /// Dropping it ends the processes.
 pub(crate) struct Fleet {
@@ -47,13 +51,19 @@ impl Fleet {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(arguments).current_dir(self.folder.path()).env_remove("TENURE_KEYS");
+        command.args(arguments).current_dir(self.folder.path());
+        // Variables of this process are meant for tests.
+        for (name, _) in env::vars_os() {
+            if name.as_encoded_bytes().starts_with(b"TENURE_") {
+                command.env_remove(name);
+            }
+        }
         command.env("XDG_RUNTIME_DIR", self.folder.path()).stdin(Stdio::null());
         command
     }
 
     pub(crate) fn tenure(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
+        output(&mut self.command(arguments))
     }
 
     /// A new key of the cluster, in a file.
@@ -152,11 +162,11 @@ impl Fleet {
         self.run(id, "500ms", &["sleep", "600"]);
     }
 
-    /// Its CMD takes as long to end as it may.
+    /// Its CMD takes so long to end that a second order comes meanwhile.
     pub(crate) fn start_stubborn(&mut self, id: &str, key: &str) {
         let own = self.file(id);
         self.give(&own, &[key]);
-        self.run(id, "1500ms", &["sh", "-c", "trap '' TERM; while :; do sleep 1; done"]);
+        self.run(id, "6s", &["sh", "-c", "trap '' TERM; while :; do sleep 1; done"]);
         self.wait_for(id, "runs as process");
     }
 
@@ -181,10 +191,9 @@ impl Fleet {
     fn start(&mut self, process: &str, arguments: &[&str], more: &[&str]) {
         let own = self.file(process);
         let members = self.lists.get(process).cloned().unwrap_or_else(|| self.members());
-        let lease = format!("{}s", LEASE.as_secs());
         let shown = own.display().to_string();
         let key = if own.exists() { vec!["--key-file", &shown] } else { Vec::new() };
-        let common = [&["--members", &members, "--lease", &lease], &key[..]].concat();
+        let common = [&["--members", &members, "--lease", LEASE_FLAG], &key[..]].concat();
         let out = File::create(self.path(&format!("{process}.log"))).unwrap();
         let arguments = [arguments, &common, more].concat();
         let mut command = self.command(&arguments);
@@ -198,7 +207,8 @@ impl Fleet {
     }
 
     fn wait_for(&self, process: &str, text: &str) {
-        crate::until(&format!("{process} says {text}"), || self.said(process).contains(text));
+        let says = || self.said(process).contains(text).then_some(());
+        eventually(&format!("{process} says {text}"), says);
     }
 
     pub(crate) fn stop(&mut self, process: &str) {
@@ -211,22 +221,28 @@ impl Fleet {
         self.processes.get_mut(process).unwrap().try_wait().unwrap().is_none()
     }
 
-    /// Who leads, by the key in `key`.
-    pub(crate) fn leader(&self, key: &str, election: &str) -> Option<Value> {
-        self.named(election, &["--key-file", key])
+    /// Waits until somebody is known to lead, by the key in `key`, and says who.
+    pub(crate) fn leader(&self, key: &str) -> Value {
+        eventually("a leader is known", || self.told(&["--key-file", key]))
     }
 
-    pub(crate) fn leader_unsealed(&self, election: &str) -> Option<Value> {
-        self.named(election, &[])
+    pub(crate) fn leader_unsealed(&self) -> Value {
+        eventually("a leader is known without a key", || self.told(&[]))
     }
 
-    fn named(&self, election: &str, key: &[&str]) -> Option<Value> {
+    /// Who leads, as far as one is told that has this key, if any.
+    pub(crate) fn told(&self, key: &[&str]) -> Option<Value> {
         let members = self.members();
-        let asked = ["leader", "--election", election, "--members", &members];
-        let ask = || self.tenure(&[&asked[..], key, &["--lease", "3s", "--json"]].concat());
-        // On a busy machine members may be slow to answer.
-        let answer = std::iter::repeat_with(ask).take(3).find(|answer| answer.status.success())?;
-        Some(serde_json::from_slice(&answer.stdout).unwrap())
+        let asked = ["leader", "--election", "billing/x", "--members", &members];
+        let answer = self.tenure(&[&asked[..], key, &["--lease", LEASE_FLAG, "--json"]].concat());
+        answer.status.success().then(|| serde_json::from_slice(&answer.stdout).unwrap())
+    }
+
+    /// Waits until this runner has renewed its lease once more.
+    pub(crate) fn await_renewal(&self, id: &str) {
+        let until = || fs::read_to_string(self.path(&format!("runner-{id}.sock.until"))).unwrap();
+        let before = until();
+        eventually("the lease is renewed", || (until() != before).then_some(()));
     }
 
     fn ask(&self, arguments: &[&str], node: &str) -> Value {
@@ -247,6 +263,7 @@ impl Fleet {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
+        print_logs_of_a_failure(self.folder.path());
         for child in self.processes.values_mut() {
             // Runners take their commands with them.
             let id = child.id().to_string();

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-use crate::fleet::{Fleet, NODES};
+use crate::fleet::{Fleet, LEASE_FLAG, NODES};
 use crate::until;
 
 fn ask(fleet: &Fleet, key: &str, more: &[&str]) -> (Option<i32>, Value, String) {
     let members = fleet.members();
-    let asked = ["node", "status", "--remote", "--members", &members, "--lease", "3s", "--json"];
+    let asked =
+        ["node", "status", "--remote", "--members", &members, "--lease", LEASE_FLAG, "--json"];
     let answer = fleet.tenure(&[&asked[..], &["--key-file", key], more].concat());
     let told = serde_json::from_slice(&answer.stdout).unwrap_or(Value::Null);
     (answer.status.code(), told, String::from_utf8(answer.stderr).unwrap())
@@ -32,7 +33,7 @@ fn nodes_say_from_elsewhere_how_they_do_and_who_is_silent_is_told() {
         for (nth, name) in NODES.iter().enumerate() {
             let member = &told["members"][nth];
             assert_eq!((&member["name"], &member["state"]), (&(*name).into(), &"serving".into()));
-            assert_eq!(member["lease_max_ms"], 6_000, "twice the lease: {member}");
+            assert_eq!(member["lease_max_ms"], 24_000, "twice the lease: {member}");
         }
         assert!(told["age_ms"].is_u64(), "{told}");
     }

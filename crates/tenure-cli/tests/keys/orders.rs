@@ -9,7 +9,7 @@ use tenure_core::nerio::wire::{Envelope, Packer};
 use tenure_core::nerio::{Config, Inc, Member, Message, Order, Who};
 use tenure_core::{ElectionName, Fence, Time};
 
-use crate::fleet::{Fleet, NODES};
+use crate::fleet::{Fleet, LEASE_FLAG, NODES};
 use crate::until;
 
 struct Answer {
@@ -21,7 +21,8 @@ struct Answer {
 /// Over the network: there is no control socket at which anybody would be found.
 fn tell(fleet: &Fleet, command: &[&str], key: Option<&str>) -> Answer {
     let members = fleet.members();
-    let common = ["--remote", "--election", "billing/x", "--members", &members, "--lease", "3s"];
+    let common =
+        ["--remote", "--election", "billing/x", "--members", &members, "--lease", LEASE_FLAG];
     let key = key.map(|key| vec!["--key-file", key]).unwrap_or_default();
     let answer = fleet.tenure(&[command, &common, &key, &["--json"]].concat());
     Answer {
@@ -60,7 +61,7 @@ fn fleet() -> (Fleet, [String; 3]) {
 #[test]
 fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
     let (mut fleet, [key, billing, operator]) = fleet();
-    let first = fleet.leader(&key, "billing/x").unwrap()["fence"].as_u64().unwrap();
+    let first = fleet.leader(&key)["fence"].as_u64().unwrap();
 
     let refused = tell(&fleet, &["resign"], Some(&billing));
     assert_eq!(refused.code, Some(2), "{}", refused.errors);
@@ -74,7 +75,7 @@ fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
     assert!(nobody.errors.contains("web-2 waits"), "{}", nobody.errors);
     let already = tell(&fleet, &["transfer", "--to", "web"], Some(&operator));
     assert_eq!((already.code, &already.told["unchanged"]), (Some(0), &true.into()));
-    let now = fleet.leader(&key, "billing/x").unwrap();
+    let now = fleet.leader(&key);
     assert_eq!((&now["id"], &now["fence"]), (&"web".into(), &first.into()), "nothing happened");
 
     let handed = tell(&fleet, &["transfer", "--to", "web-2", "--wait", "60s"], Some(&operator));
@@ -92,9 +93,7 @@ fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
     let resigned = tell(&fleet, &["resign"], Some(&key));
     assert_eq!(resigned.code, Some(0), "{}{}", resigned.told, resigned.errors);
     assert_eq!((&resigned.told["id"], &resigned.told["ended"]), (&"web-2".into(), &second.into()));
-    until("a later one leads", || {
-        fleet.leader(&key, "billing/x").is_some_and(|now| now["fence"].as_u64() > Some(second))
-    });
+    until("a later one leads", || fleet.leader(&key)["fence"].as_u64() > Some(second));
     assert!(fleet.runs("web") && fleet.runs("web-2"), "both campaign again");
 }
 
@@ -103,10 +102,10 @@ fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
 fn a_key_without_the_right_to_contend_watches_only() {
     let (fleet, [key, ..]) = fleet();
     let watcher = fleet.issue_with(&key, "watcher", "ask", "watcher.key");
-    assert!(fleet.leader(&watcher, "billing/x").is_some());
+    fleet.leader(&watcher);
     let members = fleet.members();
     let run = ["run", "--election", "billing/x", "--members", &members, "--key-file", &watcher];
-    let run = fleet.tenure(&[&run[..], &["--lease", "3s", "--", "true"]].concat());
+    let run = fleet.tenure(&[&run[..], &["--lease", LEASE_FLAG, "--", "true"]].concat());
     let errors = String::from_utf8(run.stderr).unwrap();
     assert_eq!(run.status.code(), Some(2), "{errors}");
     assert!(errors.contains("and not that to contend"), "{errors}");
@@ -117,7 +116,7 @@ fn a_key_without_the_right_to_contend_watches_only() {
 #[test]
 fn one_that_is_stopped_does_not_obey_and_its_lease_is_waited_out() {
     let (fleet, [key, _, operator]) = fleet();
-    let first = fleet.leader(&key, "billing/x").unwrap()["fence"].clone();
+    let first = fleet.leader(&key)["fence"].clone();
     let signal = |what: &str| {
         let id = fleet.process("web").to_string();
         assert!(Command::new("kill").args([what, &id]).status().unwrap().success());
@@ -134,14 +133,14 @@ fn one_that_is_stopped_does_not_obey_and_its_lease_is_waited_out() {
     }
     let mut then = Value::Null;
     until("the other one leads", || {
-        then = fleet.leader(&key, "billing/x").unwrap_or_default();
+        then = fleet.leader(&key);
         then["id"] == "web-2"
     });
     assert!(then["fence"].as_u64() > first.as_u64());
     signal("-CONT");
     // It has read by then what came while it was stopped.
     waits_everywhere(&fleet, &key, "web");
-    let now = fleet.leader(&key, "billing/x").unwrap();
+    let now = fleet.leader(&key);
     assert_eq!((&now["id"], &now["fence"]), (&then["id"], &then["fence"]), "nothing else ended");
 }
 
@@ -192,7 +191,7 @@ fn an_order_that_is_repeated_later_ends_no_later_leadership() {
     let ended = first.told["ended"].as_u64().unwrap();
     let mut fence = None;
     until("it leads anew", || {
-        fence = fleet.leader_unsealed("billing/x").and_then(|now| now["fence"].as_u64());
+        fence = fleet.leader_unsealed()["fence"].as_u64();
         fence.is_some_and(|fence| fence > ended)
     });
     let reports = || fleet.said("web").matches("an order from").count();
@@ -227,10 +226,7 @@ fn an_order_that_is_repeated_later_ends_no_later_leadership() {
     send(fence.unwrap(), 99);
     until("the last of them is obeyed", || reports() > before);
     assert_eq!(reports(), before + 1, "{}", fleet.said("web"));
-    until("it leads once more", || {
-        let now = fleet.leader_unsealed("billing/x").and_then(|now| now["fence"].as_u64());
-        now > fence
-    });
+    until("it leads once more", || fleet.leader_unsealed()["fence"].as_u64() > fence);
     let told = fleet.said("web");
     let last = told.lines().rfind(|line| line.contains("an order from")).unwrap();
     assert!(last.contains(&format!("fence {}", fence.unwrap())), "{last}");

@@ -1,16 +1,15 @@
 //! A cluster that has no keys is given some, one process after the other, and goes on.
 
 use std::fs;
-use std::thread::sleep;
 
-use crate::fleet::{Fleet, LEASE, NODES};
+use crate::fleet::{Fleet, NODES};
 use crate::until;
 
 /// A line of its own, to be put behind a key.
 const OPEN: &str = "open";
 
-fn fence(led: Option<serde_json::Value>) -> Option<u64> {
-    led?["fence"].as_u64()
+fn fence(led: &serde_json::Value) -> u64 {
+    led["fence"].as_u64().unwrap()
 }
 
 /// Nothing is wrong with anybody else.
@@ -28,18 +27,18 @@ fn keys_are_given_to_a_cluster_that_goes_on() {
     let billing = fleet.issue(&key, "billing.key");
     NODES.iter().for_each(|node| fleet.start_node_unsealed(node));
     fleet.start_runner_unsealed("web");
-    let first = fence(fleet.leader_unsealed("billing/x")).expect("a leader");
+    let first = fence(&fleet.leader_unsealed());
 
     for (nth, node) in NODES.iter().enumerate() {
         fleet.restart_node(node, &[&key, OPEN]);
         assert!(fleet.said(node).contains("whoever reaches this process can speak as anybody"));
-        // Longer than a lease, so that it was renewed: by nodes with keys and without.
-        sleep(LEASE * 4 / 3);
-        assert_eq!(fence(fleet.leader_unsealed("billing/x")), Some(first), "{nth} have keys");
+        // By nodes with keys and without.
+        fleet.await_renewal("web");
+        assert_eq!(fence(&fleet.leader_unsealed()), first, "{nth} have keys");
     }
     let with_both = fleet.path("asks.key");
     fleet.give(&with_both, &[&billing, OPEN]);
-    assert_eq!(fence(fleet.leader("asks.key", "billing/x")), Some(first));
+    assert_eq!(fence(&fleet.leader("asks.key")), first);
     let status = fleet.keys("a");
     let unsealed = status["unsealed"].as_array().unwrap();
     assert!(unsealed.iter().any(|one| one["name"] == "web"), "{status}");
@@ -66,10 +65,8 @@ fn keys_are_given_to_a_cluster_that_goes_on() {
 
     fleet.start_waiting("new", &[&billing, OPEN]);
     fleet.stop("web");
-    until("the one with a key leads", || {
-        fleet.leader("asks.key", "billing/x").is_some_and(|led| led["id"] == "new")
-    });
-    let second = fence(fleet.leader("asks.key", "billing/x")).unwrap();
+    until("the one with a key leads", || fleet.leader("asks.key")["id"] == "new");
+    let second = fence(&fleet.leader("asks.key"));
     assert!(second > first);
     let sealed = |node: &str, name: &str| {
         let status = fleet.keys(node);
@@ -86,10 +83,10 @@ fn keys_are_given_to_a_cluster_that_goes_on() {
     until("no node reads what is not sealed", || {
         NODES.iter().all(|node| fleet.keys(node)["accepts_unsealed"] == false)
     });
-    assert_eq!(fleet.leader_unsealed("billing/x"), None);
-    sleep(LEASE * 2);
-    let led = fleet.leader(&billing, "billing/x").expect("a leader");
-    assert_eq!((&led["id"], led["fence"].as_u64()), (&"new".into(), Some(second)));
+    assert_eq!(fleet.told(&[]), None);
+    fleet.await_renewal("new");
+    let led = fleet.leader(&billing);
+    assert_eq!((&led["id"], fence(&led)), (&"new".into(), second));
 }
 
 /// Where it could not have been started without keys, a key file does not let strangers in.

@@ -1,7 +1,7 @@
 //! One who hears everything, has no key, and sends as much as it can.
 
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, sleep};
 use std::time::Duration;
 
@@ -11,18 +11,23 @@ use tenure::nerio::{Config, Member, Node};
 use tenure::transport::Udp;
 use tenure::{AtMostOne, Election};
 use tenure_testkit::Rng;
+use tenure_testkit::processes::rounds::is_soak;
+use tenure_testkit::processes::{UdpSocketState, udp_sockets};
 use tokio::runtime::Runtime;
 
 use crate::fleet::{Fleet, LEASE, NODES};
 use crate::recorder::{Recorder, Records};
+use crate::until;
 
-/// Of each kind, to each process.
-const EACH: u64 = 100_000;
+/// So many of each kind must have come to each node before the flood ends.
+const EACH: u64 = 1_000;
 const KINDS: [&str; 4] = ["forged", "replayed", "cut", "unsealed"];
-/// So many at a time, and then a pause in which one processor can catch up.
-const PORTION: u64 = 100;
-const PAUSE: Duration = Duration::from_millis(8);
-/// Campaigns in the quiet and in the flood, in turn.
+/// The kind of a datagram that shows a key first.
+const HELLO: u8 = 6;
+/// So many at a time, which every socket has room for.
+const PORTION: usize = 40;
+const PAUSE: Duration = Duration::from_millis(2);
+/// Campaigns in the quiet and in the flood, in turn, in the soak.
 const ROUNDS: usize = 20;
 const CAMPAIGNS: usize = 10;
 
@@ -33,7 +38,7 @@ fn a_stranger_changes_nothing_and_learns_nothing() {
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
     let billing = fleet.issue(&key, "billing.key");
     fleet.start_runner("web", &billing);
-    let before = fleet.leader(&billing, "billing/x").expect("a leader");
+    let before = fleet.leader(&billing);
 
     let (runtime, candidate) = (runtime(), candidate(&fleet, &billing));
     let election = candidate.0.election("billing/y").unwrap();
@@ -42,27 +47,24 @@ fn a_stranger_changes_nothing_and_learns_nothing() {
     let runner: SocketAddr = before["address"].as_str().unwrap().parse().unwrap();
     let hosts: Vec<_> =
         fleet.members.iter().map(|(_, at)| at).chain([runner, candidate.0.address()]).collect();
-    let received = |fleet: &Fleet| -> u64 {
-        NODES.iter().map(|node| fleet.status(node)["received"].as_u64().unwrap()).sum()
-    };
-    let received_before = received(&fleet);
 
-    let (paused, sent) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (paused, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let mut flooded = Vec::new();
-    let answered = thread::scope(|scope| {
-        let flood = scope.spawn(|| flood(&hosts, &samples, (&paused, &sent)));
-        while !flood.is_finished() {
+    let heard = thread::scope(|scope| {
+        let ends = EndsFlood(&over);
+        let flood = scope.spawn(|| flood(&hosts, &samples, (&paused, &over)));
+        for _ in 0..if is_soak() { ROUNDS } else { 1 } {
             paused.store(false, Ordering::Relaxed);
             sleep(PAUSE * 2);
             flooded.extend((0..CAMPAIGNS).map(|_| campaign(&runtime, &election)));
-            let due = sent.load(Ordering::Relaxed) + EACH * 4 / ROUNDS as u64;
-            while sent.load(Ordering::Relaxed) < due && !flood.is_finished() {
-                sleep(PAUSE);
-            }
             paused.store(true, Ordering::Relaxed);
             sleep(PAUSE * 4);
             quiet.extend((0..CAMPAIGNS).map(|_| campaign(&runtime, &election)));
         }
+        paused.store(false, Ordering::Relaxed);
+        until("nodes drop enough of each kind", || NODES.iter().all(|node| drops(&fleet, node)));
+        fleet.await_renewal("web");
+        drop(ends);
         flood.join().unwrap()
     });
     let ratio = median(&mut flooded).as_secs_f64() / median(&mut quiet).as_secs_f64();
@@ -73,22 +75,15 @@ fn a_stranger_changes_nothing_and_learns_nothing() {
         quiet.len(),
         flooded.len()
     );
-    assert!(ratio <= 2.0, "a campaign takes {ratio:.2} times as long in the flood");
+    assert!(ratio <= 2.0 || !is_soak(), "a campaign takes {ratio:.2} times as long in the flood");
     // A hello on its way to one node is news to another, and answered once, with fewer bytes.
-    let (answered, asked) = answered;
-    println!("{answered} bytes of answers to {asked}");
-    assert!(answered * 1_000 < asked, "{answered} bytes of answers to {asked}");
-    let arrived = received(&fleet) - received_before;
-    assert!(arrived > EACH * 4, "only {arrived} of {} arrived at nodes", EACH * 12);
-    sleep(LEASE);
-    let after = fleet.leader(&billing, "billing/x").expect("a leader");
+    println!("{heard:?}");
+    let hellos = samples.iter().filter(|(_, bytes)| bytes[4] == HELLO).count();
+    assert!(heard.answers <= hellos * hosts.len(), "{hellos} hellos: {heard:?}");
+    assert!(heard.bytes < heard.asked, "{heard:?}");
+    let after = fleet.leader(&billing);
     assert_eq!((&after["id"], &after["fence"]), (&before["id"], &before["fence"]));
     for node in NODES {
-        let dropped = &fleet.status(node)["dropped"];
-        for reason in ["forged", "replayed", "size", "unsealed"] {
-            let count = dropped[reason].as_u64();
-            assert!(count > Some(1_000), "{node}: {reason} in {dropped}");
-        }
         assert!(fleet.runs(node));
         let said = fleet.said(node);
         let warnings = said.lines().filter(|line| line.starts_with("warning: ")).count();
@@ -96,6 +91,22 @@ fn a_stranger_changes_nothing_and_learns_nothing() {
     }
     let peers = fleet.keys("a")["peers"].as_array().unwrap().len();
     assert!(peers < 20, "{peers} have shown a key to a");
+}
+
+/// Whether this node has dropped enough for each reason that there is.
+fn drops(fleet: &Fleet, node: &str) -> bool {
+    let dropped = &fleet.status(node)["dropped"];
+    let reasons = ["forged", "replayed", "size", "unsealed"];
+    reasons.iter().all(|reason| dropped[reason].as_u64() > Some(EACH))
+}
+
+/// Ends the flood, also where the test fails.
+struct EndsFlood<'a>(&'a AtomicBool);
+
+impl Drop for EndsFlood<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 fn runtime() -> Runtime {
@@ -136,40 +147,54 @@ fn median(samples: &mut [Duration]) -> Duration {
 fn samples(records: &Records) -> Vec<(SocketAddr, Vec<u8>)> {
     let samples = records.lock().unwrap().clone();
     assert!(samples.iter().all(|(_, bytes)| (5..=7).contains(&bytes[4])), "all are sealed");
-    let hellos = samples.iter().filter(|(_, bytes)| bytes[4] == 6).count();
+    let hellos = samples.iter().filter(|(_, bytes)| bytes[4] == HELLO).count();
     assert!(hellos >= 3 && samples.len() > 50, "{hellos} hellos in {}", samples.len());
     samples
 }
 
-/// Sends [`EACH`] of each kind to each host; how many bytes came back, and how many were sent.
+/// What came back from a flood.
+#[derive(Default, Debug)]
+struct Heard {
+    answers: usize,
+    /// Of these answers.
+    bytes: usize,
+    /// Bytes that were sent.
+    asked: usize,
+}
+
+/// Sends something of each kind to each host, again and again until it is `over`.
 fn flood(
     hosts: &[SocketAddr],
     samples: &[(SocketAddr, Vec<u8>)],
-    (paused, sent): (&AtomicBool, &AtomicU64),
-) -> (usize, usize) {
+    (paused, over): (&AtomicBool, &AtomicBool),
+) -> Heard {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_nonblocking(true).unwrap();
-    let (mut rng, mut answered, mut asked, mut buffer) = (Rng::new(17), 0, 0, [0; 2_000]);
-    for nth in 0..EACH * KINDS.len() as u64 {
-        for host in hosts {
-            let packet = spoiled(&mut rng, samples, *host, KINDS[nth as usize % KINDS.len()]);
-            // A full buffer is somebody else's lost packet.
-            asked += socket.send_to(&packet, host).unwrap_or_default();
-        }
+    let (mut rng, mut heard, mut buffer) = (Rng::new(17), Heard::default(), [0; 2_000]);
+    let mut hear = |heard: &mut Heard| {
         while let Ok((length, _)) = socket.recv_from(&mut buffer) {
-            answered += length;
+            heard.answers += 1;
+            heard.bytes += length;
         }
-        sent.fetch_add(1, Ordering::Relaxed);
-        while nth % PORTION == 0 && {
+    };
+    while !over.load(Ordering::Relaxed) {
+        for nth in 0..PORTION {
+            for host in hosts {
+                let packet = spoiled(&mut rng, samples, *host, KINDS[nth % KINDS.len()]);
+                heard.asked += socket.send_to(&packet, host).unwrap_or_default();
+            }
+        }
+        hear(&mut heard);
+        // As fast as all can read, so that nothing else is lost.
+        let unread = |socket: &UdpSocketState| socket.unread > 0 && hosts.contains(&socket.address);
+        let waits = || udp_sockets().iter().any(unread) || paused.load(Ordering::Relaxed);
+        while waits() && !over.load(Ordering::Relaxed) {
             sleep(PAUSE);
-            paused.load(Ordering::Relaxed)
-        } {}
+        }
     }
     sleep(Duration::from_millis(200));
-    while let Ok((length, _)) = socket.recv_from(&mut buffer) {
-        answered += length;
-    }
-    (answered, asked)
+    hear(&mut heard);
+    heard
 }
 
 /// Something of this kind, out of what was heard on its way to `host` if there is any.

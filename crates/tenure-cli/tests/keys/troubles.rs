@@ -3,7 +3,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use crate::fleet::{Fleet, NODES};
+use crate::fleet::{Fleet, LEASE_FLAG, NODES};
 use crate::until;
 
 fn warned(fleet: &Fleet, process: &str) -> String {
@@ -116,7 +116,8 @@ fn a_leader_is_verified_while_keys_are_exchanged_where_it_accepts_both() {
     });
     let verify = |fleet: &Fleet, key: &str| {
         let members = fleet.members();
-        let asked = ["verify", "--election", "billing/x", "--members", &members, "--lease", "3s"];
+        let asked =
+            ["verify", "--election", "billing/x", "--members", &members, "--lease", LEASE_FLAG];
         let answer = fleet.tenure(&[&asked[..], &["--key-file", key]].concat());
         (answer.status.code(), String::from_utf8(answer.stderr).unwrap())
     };
@@ -140,7 +141,7 @@ fn a_leader_with_the_key_of_the_cluster_is_verified_with_it() {
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
     fleet.start_runner("web", &key);
     let members = fleet.members();
-    let asked = ["verify", "--election", "billing/x", "--members", &members, "--lease", "3s"];
+    let asked = ["verify", "--election", "billing/x", "--members", &members, "--lease", LEASE_FLAG];
     let answer = fleet.tenure(&[&asked[..], &["--key-file", &key]].concat());
     assert_eq!(answer.status.code(), Some(0), "{answer:?}");
 }

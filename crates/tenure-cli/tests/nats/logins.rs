@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::thread::sleep;
-use std::time::Duration;
 
 use nkeys::KeyPair;
 use rustix::process::Signal;
@@ -11,7 +10,7 @@ use tenure_services::nats::{Cluster, ClusterConfig, Tls, Version};
 use tenure_testkit::processes::Machine;
 
 use crate::authority::Authority;
-use crate::{candidate, machine, words};
+use crate::{LEASE, candidate, machine, words};
 
 tenure_services::on_each_nats!(by_password, by_seed, by_credentials, over_tls);
 
@@ -140,8 +139,11 @@ fn a_lame_duck_is_left_and_the_leader_leads_on() {
     let next = host.start("next", &candidate("two", "2"));
     next.line("two waits: behind one", 1);
     cluster.server(0).lame_duck().unwrap();
-    // Two leases.
-    sleep(Duration::from_secs(8));
+    for runner in [&leader, &next] {
+        runner.line("is about to end: going to the next one", 1);
+    }
+    // A lease that was not renewed is over by then.
+    sleep(LEASE);
     let answer = host.ask(&words("leader", &["--json"]));
     assert!(answer.out.contains(r#""value":"one""#), "{}{}", answer.out, answer.err);
     assert_eq!(leader.log().matches("leads billing").count(), 1, "{}", leader.log());
@@ -171,7 +173,6 @@ fn a_login_that_is_refused_later_ends_nobody() {
     }
     // The lease is over: both wait.
     leader.line("CMD ended", 1);
-    sleep(Duration::from_secs(1));
     fs::write(&file, "changed\n").unwrap();
     // Which of the two has listened first leads, and the lower rank after it.
     leader.line("one leads billing", 2);

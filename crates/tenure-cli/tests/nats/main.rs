@@ -8,13 +8,18 @@ mod authority;
 mod logins;
 mod rank;
 
+use std::time::Duration;
+
 use rustix::process::Signal;
 use tenure_services::nats::{Cluster, ClusterConfig, Version};
 use tenure_testkit::processes::Machine;
 use tenure_testkit::processes::wait::eventually as soon;
 
-/// What all of these have in common: rounds of 300 ms and a lease of 4 s.
-const TIMES: [&str; 6] = ["--heartbeat", "300ms", "--lease", "4s", "--max-clock-skew", "100ms"];
+/// What all of these have in common: rounds of 1 s, and a lease that outlasts a machine that stands
+/// still for some seconds.
+const TIMES: [&str; 6] = ["--heartbeat", "1s", "--lease", "12s", "--max-clock-skew", "100ms"];
+
+const LEASE: Duration = Duration::from_secs(12);
 
 /// Says whether it was given a fence, and goes on.
 const WORK: &str = "echo \"fence <${TENURE_FENCE-none}>\"; exec sleep 600";

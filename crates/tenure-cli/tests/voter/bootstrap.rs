@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::network::{IDS, Network, end};
+use crate::network::{IDS, Network, SHORT, end};
 
 /// The first one is its own seed.
 #[test]
@@ -64,7 +64,7 @@ fn a_leader_of_five_that_is_killed_is_replaced_and_comes_back() {
 }
 
 fn killed_and_stopped(number: usize) {
-    let network = Network::new();
+    let network = Network::new().keeping(SHORT);
     let mut voters = network.listed(number);
     let (first, fence) = network.await_leader(0, 0);
     let nth = IDS.iter().position(|id| *id == first).unwrap();

@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use tenure_testkit::processes::Machine;
 
-use crate::network::{IDS, Network, end};
+use crate::network::{IDS, Network, SHORT, end};
 
 /// CMD is given its fence, observers hear of each change, and a leader that is told to resign is
 /// followed by another.
@@ -53,8 +53,8 @@ fn one_of_three_says_nothing_about_the_others() {
 /// In `available` CMD has neither a fence nor an end, and each side that is left has a leader.
 #[test]
 fn in_available_one_alone_leads_without_a_fence() {
-    let network =
-        Network::of(Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_MODE", "available"));
+    let machine = Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_MODE", "available");
+    let network = Network::of(machine).keeping(SHORT);
     let voters = network.listed(2);
     let lead = |nth: usize| {
         tenure_testkit::processes::eventually("somebody leads", || {
@@ -102,7 +102,14 @@ fn who_has_the_secret_takes_part() {
 /// What follows from others is shown: L, what of it counts, and the bound of a failover.
 #[test]
 fn the_lease_and_its_bounds_are_shown() {
-    let network = Network::new();
+    let network = Network::new().keeping([
+        "--heartbeat-interval",
+        "500ms",
+        "--missed-heartbeat-tolerance",
+        "6",
+        "--request-timeout",
+        "300ms",
+    ]);
     let list = network.list(3);
     let words = network.words(0, &["--voter-list", &list, "--show-settings"]);
     let words: Vec<_> = words.iter().map(String::as_str).collect();

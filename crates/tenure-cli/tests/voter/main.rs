@@ -8,7 +8,6 @@ mod bootstrap;
 mod certificates;
 mod commands;
 mod electorate;
-mod many;
 mod network;
 mod page;
 mod trouble;

@@ -5,8 +5,7 @@ use rustix::process::Signal;
 use crate::network::{CALM, IDS, Network, end};
 
 /// 25 processes, each told of the first one alone, elect; and when the leader is killed, another.
-#[test]
-fn twenty_five_voters_of_one_seed_elect_and_replace_a_leader_that_is_killed() {
+pub(crate) fn twenty_five_voters_of_one_seed_elect_and_replace_a_leader_that_is_killed() {
     let network = Network::new().keeping(CALM);
     let (count, seed) = (IDS.len(), network.address(0));
     let expected = count.to_string();

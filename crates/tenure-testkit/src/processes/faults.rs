@@ -172,10 +172,11 @@ impl<D: Deployment> Blow<'_, D> {
         self.fleet.deployment.network().expect("a network that can be made worse")
     }
 
-    /// For `from` to `to` tenths of a lease.
+    /// For `from` to `to` tenths of a lease; elsewhere than in the soak no longer than it must.
     fn hold(&mut self, from: u32, to: u32) {
         let tenth = self.fleet.deployment.timing().lease / 10;
-        sleep(self.rng.span(&(tenth * from..tenth * to)));
+        let span = self.rng.span(&(tenth * from..tenth * to));
+        sleep(if is_soak() { span } else { tenth * from });
     }
 
     /// Some of the nodes, in any order.

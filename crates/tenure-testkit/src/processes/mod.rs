@@ -36,6 +36,7 @@ mod proxy;
 mod proxy_tests;
 mod systemd;
 mod trials;
+mod udp;
 pub mod wait;
 mod worker;
 
@@ -58,5 +59,6 @@ pub use proxy::{Proxy, Traffic};
 pub use systemd::Systemd;
 pub use tenure_services::addresses;
 pub use trials::{Tests, trials};
+pub use udp::{UdpSocketState, udp_sockets};
 pub use wait::{PATIENCE, ended, eventually, output};
 pub use worker::{Manner, PACE, ROLE, main};
