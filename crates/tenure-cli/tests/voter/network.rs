@@ -39,16 +39,6 @@ pub(crate) const IDS: [&str; 25] = [
     "t", "u", "v", "w", "x", "y",
 ];
 
-/// What 25 voters keep on a machine of two processors: a lease of 20 s.
-pub(crate) const CALM: [&str; 6] = [
-    "--heartbeat-interval",
-    "2s",
-    "--missed-heartbeat-tolerance",
-    "9",
-    "--request-timeout",
-    "1800ms",
-];
-
 /// A machine with voters at addresses of its own.
 pub(crate) struct Network {
     pub(crate) machine: Machine,
