@@ -10,12 +10,12 @@ use tenure_services::nats::Cluster;
 
 pub(crate) use tenure_testkit::handles::{PATIENCE, run, soon};
 
-/// Rounds of 1.5 s and a lease of 12 s: a machine that stands still for half a round, or for four
-/// seconds in a term, changes nothing.
+/// Rounds of 2 s and a lease of 16 s: a message that takes a second, or a machine that stands still
+/// for five seconds in a term, changes nothing.
 pub(crate) fn config(id: &str) -> Config {
     Config {
-        heartbeat: Duration::from_millis(1_500),
-        lease: Duration::from_secs(12),
+        heartbeat: Duration::from_secs(2),
+        lease: Duration::from_secs(16),
         max_clock_skew: Duration::from_millis(100),
         grace: Duration::from_millis(300),
         ..Config::new("test".parse().unwrap(), id.parse().unwrap())
