@@ -10,7 +10,7 @@ use crate::steps::FULL;
 use crate::workspace::Workspace;
 
 /// Events of each protocol in the ordinary test run.
-const ORDINARY_EVENTS: &str = "5e6";
+const ORDINARY_EVENTS: &str = "1e7";
 
 /// The seed of the ordinary test run: the same on each commit.
 const ORDINARY_SEED: &str = "1";

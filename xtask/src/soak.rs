@@ -55,7 +55,7 @@ impl Part {
 
     fn purpose(self) -> &'static str {
         match self {
-            Self::Long => "crates/*/tests/*_long.rs: network namespaces, systemd, loom, upgrades",
+            Self::Long => "crates/*/tests/*_long.rs: network namespaces, systemd, upgrades, models",
             Self::Release => "refusals and settings of a release build",
             Self::Facts => "what protocols rely on, on each version of each service",
             Self::Rules => "each rule broken once, noticed by a story or a world",

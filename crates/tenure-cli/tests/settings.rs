@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::process::{Command, Output};
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use tenure_cli::environment::Environment;
 use tenure_cli::invocation;
 use tenure_cli::protocol::{ALL, Registry};
@@ -223,10 +222,6 @@ fn word() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        rng_seed: RngSeed::Fixed(0), ..ProptestConfig::default()
-    })]
-
     #[test]
     fn no_arguments_or_variables_make_it_panic(
         words in prop::collection::vec(word(), 0..12),

@@ -242,8 +242,6 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use proptest::test_runner::{Config as ProptestConfig, RngSeed};
-
     use super::*;
     use crate::protocol::{ALL, nerio};
     use crate::settings::table;
@@ -287,10 +285,6 @@ mod tests {
     const TEXTS: &str = "([a-z]{0,5}(=|\\[|\\]|\"|,|\\.|\n|\\{|\\}|[0-9]|\\PC)?){0,30}";
 
     proptest::proptest! {
-        #![proptest_config(ProptestConfig {
-            rng_seed: RngSeed::Fixed(0), ..ProptestConfig::default()
-        })]
-
         #[test]
         fn no_text_makes_it_panic(text in TEXTS) {
             if let Err(failure) = of(&text) {

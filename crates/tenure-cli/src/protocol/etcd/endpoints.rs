@@ -1,5 +1,3 @@
-use proptest::test_runner::{Config as ProptestConfig, RngSeed};
-
 use super::FORM;
 use crate::protocol::urls::{Url, shown};
 use crate::settings::Refusal;
@@ -68,10 +66,6 @@ fn a_password_is_not_repeated_whatever_else_is_wrong() {
 }
 
 proptest::proptest! {
-    #![proptest_config(ProptestConfig {
-        rng_seed: RngSeed::Fixed(0), ..ProptestConfig::default()
-    })]
-
     #[test]
     fn no_text_makes_it_panic(text in "(https?://)?(\\[|\\]|:|/|@|,|[a-f0-9]|\\PC){0,20}") {
         if let Ok(list) = endpoints(&text) {
