@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tenure::{Election, Observer};
+use tenure_core::nele::Mode;
 use tenure_kafka::{Class, Node};
 use tenure_services::kafka::{Cluster, Shared};
 use tenure_testkit::handles::Group;
@@ -60,7 +61,14 @@ impl<C: Class> Processes<C> {
     fn begin(&self, participant: &str, election: &str) -> Node<C> {
         let name = format!("{}-{election}", self.prefix);
         let (id, group) = (participant.parse().unwrap(), name.parse().unwrap());
-        let config = patient(short(name.parse().unwrap(), group, id, 1, C::MODE));
+        let mut config = patient(short(name.parse().unwrap(), group, id, 1, C::MODE));
+        // An observer waits for this long, anew whenever it has heard nobody for a moment; and no
+        // leadership ends with a session.
+        if C::MODE == Mode::AtLeastOne {
+            config.takeover = Duration::from_secs(10);
+            config.session_timeout = Duration::from_millis(2_500);
+            config.max_poll_interval = config.session_timeout;
+        }
         let addresses = self.addresses();
         // Where this is called from nothing can be waited for.
         let start = move || {

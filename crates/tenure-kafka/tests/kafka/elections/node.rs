@@ -33,16 +33,18 @@ pub(crate) fn short(
     config
 }
 
-/// The same with a session and a take-over that outlast a busy machine: one that is lost ends
+/// The same with times that outlast a busy machine: a session or a take-over that ends ends
 /// leaderships, and lets others in. In `at_most_one` every claimant waits for a take-over; in
-/// `at_least_one` only who leaves does, and a session has to fit into it.
+/// `at_least_one` who leaves does, and observers, and a session has to fit into it.
 pub(crate) fn patient(config: Config) -> Config {
     let (session, takeover) = match config.mode {
         Mode::AtMostOne => (20, 6),
         Mode::AtLeastOne => (6, 20),
     };
     let [session, takeover] = [session, takeover].map(Duration::from_secs);
-    Config { session_timeout: session, max_poll_interval: session, takeover, ..config }
+    let delivery_timeout = Duration::from_secs(2);
+    let max_poll_interval = session;
+    Config { session_timeout: session, max_poll_interval, takeover, delivery_timeout, ..config }
 }
 
 /// A process with these settings, and its topic, made with one copy if need be.
