@@ -7,7 +7,7 @@
 //! revocations come, the leading runners stand still, as paused machines do: whoever loses its key
 //! then is followed by the next one while its CMD works on.
 //!
-//! Needs root and `ip` (iproute2); a minute for each trial. `cargo xtask test --long` runs it;
+//! Needs root and `ip` (iproute2); a minute for each trial. `cargo xtask soak` runs it;
 //! `TENURE_TRIALS` asks for another number.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
 

@@ -1,7 +1,7 @@
 //! Sixteen roles over 1, 2, 5 and 20 processes of `tenure run` and back, on one real broker: every
 //! role is led, by about as many for each process, and in at-most-one never by two CMDs at once.
 //!
-//! `cargo xtask test --long` runs it.
+//! `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test, though without #[test]")]
 
 use std::collections::BTreeMap;

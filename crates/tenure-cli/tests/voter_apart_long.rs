@@ -1,7 +1,7 @@
 //! Four voters in namespaces that are cut into two halves: in `majority` neither half can elect, in
 //! `available` each has its leader, and after the heal there is one.
 //!
-//! Needs root, `ip` (iproute2) and `iptables`; `cargo xtask test --long` runs it.
+//! Needs root, `ip` (iproute2) and `iptables`; `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
 use std::collections::BTreeMap;
