@@ -7,7 +7,7 @@ use tenure_testkit::facts::Expected::Always;
 use tenure_testkit::facts::{Failure, Seen, fact};
 
 use crate::member::{Event, Member, classic, newer, settings};
-use crate::stage::{Fact, SOON, Stage};
+use crate::stage::{Fact, SOON, Stage, append, producer};
 
 pub(crate) const FACTS: &[Fact] = &[
     fact!(
@@ -80,10 +80,26 @@ fn new(brokers: &str, stage: &Stage) -> ClientConfig {
     config
 }
 
+/// A member that owns all of so many partitions and reads: `rdkafka` may never hear of a newer
+/// assignment that comes while it takes the first one.
+async fn settled(
+    stage: &Stage,
+    config: &ClientConfig,
+    partitions: usize,
+) -> Result<Member, Failure> {
+    let mut first = Member::join(config, stage.name())?;
+    first.owns(partitions).await?;
+    let producer = producer(&stage.single()?.addresses())?;
+    let reads = |event: &Event| matches!(event, Event::Read(..));
+    while first.wait(Duration::from_millis(50), reads).await.is_none() {
+        append(&producer, stage.name(), 0)?;
+    }
+    Ok(first)
+}
+
 /// A second member joins; what becomes of the partitions of the first.
 async fn joined(stage: &Stage, config: &ClientConfig) -> Seen {
-    let mut first = Member::join(config, stage.name())?;
-    first.owns(4).await?;
+    let mut first = settled(stage, config, 4).await?;
     let mut second = Member::join(config, stage.name())?;
     second.owns(2).await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -118,8 +134,7 @@ async fn a_member_joins_roundrobin(stage: Stage) -> Seen {
 /// The first of two members leaves; whether the other gets what it had though no session ends.
 async fn left(stage: &Stage, config: &ClientConfig) -> Seen {
     stage.set_session(LASTING)?;
-    let mut first = Member::join(config, stage.name())?;
-    first.owns(2).await?;
+    let first = settled(stage, config, 2).await?;
     let mut second = Member::join(config, stage.name())?;
     second.owns(1).await?;
     first.leave();
@@ -140,8 +155,7 @@ async fn a_member_leaves_newer(stage: Stage) -> Seen {
 /// A member that owns both of two partitions, does not give back what is revoked when another
 /// joins, and goes on asking its library.
 async fn holds_back(stage: &Stage, config: &ClientConfig) -> Result<(Member, Member), Failure> {
-    let mut first = Member::join(config, stage.name())?;
-    first.owns(2).await?;
+    let mut first = settled(stage, config, 2).await?;
     first.gives_back(false);
     let second = Member::join(config, stage.name())?;
     let revoked = first.wait(SOON, |event| matches!(event, Event::Revoked(_))).await;

@@ -20,6 +20,9 @@ const ROLES: u32 = 16;
 /// Long enough for anything that comes at all, after each of the processes has claimed.
 const SOON: Duration = Duration::from_secs(120);
 
+/// One that ends early is made up for: what is waited for comes later.
+const SESSION: Duration = Duration::from_secs(15);
+
 /// Who leads what, by what each process says of itself.
 type Table = Arc<Mutex<BTreeMap<u32, BTreeSet<String>>>>;
 
@@ -27,8 +30,8 @@ async fn start(name: &str, id: &str, by: GroupProtocol, addresses: &str) -> Node
     let (election, group) = (name.parse().unwrap(), name.parse().unwrap());
     let mode = Mode::AtMostOne;
     let mut config = patient(short(election, group, id.parse().unwrap(), ROLES, mode));
-    // As long as the broker has it for groups of the newer protocol.
-    config.session_timeout = Duration::from_secs(45);
+    // By the newer protocol a member may not hear of an assignment, and is one anew after R.
+    config.session_timeout = SESSION;
     config.heartbeat_interval = Duration::from_millis(400);
     config.max_poll_interval = config.session_timeout;
     let options = Options { group_protocol: by, ..options(addresses, name) };
@@ -93,6 +96,8 @@ async fn spread(by: GroupProtocol, name: &str) {
     let most = if long { 20 } else { 5 };
     let cluster = cluster();
     let (addresses, table) = (cluster.addresses(), Table::default());
+    let (group, millis) = (format!("{name}.{name}.m{ROLES}"), SESSION.as_millis().to_string());
+    cluster.set_of_group(&group, "consumer.session.timeout.ms", &millis).unwrap();
     let ids: Vec<_> = (1..=most).map(|nth| format!("process-{nth}")).collect();
     let mut nodes = Vec::new();
     for id in &ids {
