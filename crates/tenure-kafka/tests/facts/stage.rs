@@ -28,14 +28,14 @@ pub(crate) enum Single {
     /// With other tests of its version.
     Shared(Shared),
     /// With the facts of another version.
-    Own(Cluster),
+    Own(Box<Cluster>),
 }
 
 impl Single {
     fn start(version: Version) -> Result<Self, tenure_services::Error> {
         match version {
             SHARED_VERSION => shared().map(Self::Shared),
-            version => quick(version).start().map(Self::Own),
+            version => Ok(Self::Own(Box::new(quick(version).start()?))),
         }
     }
 
