@@ -39,7 +39,7 @@ pub(crate) fn run(workspace: &Workspace, chosen: &Selection) -> Result<(), Error
     (service.build_tools)()?;
     let driver = protocol.driver;
     let command = Cmd::cargo(&format!("test --quiet --package {driver} --test facts --"));
-    let mut command = command.env("TENURE_LONG", "1");
+    let mut command = command.env("TESTS_LONG", "1");
     match chosen.newest.as_deref() {
         None => {}
         Some("latest") => command = command.env(service.newest_variable, (service.latest)()?),

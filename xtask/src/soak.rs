@@ -19,7 +19,7 @@ use crate::tools;
 use crate::workspace::Workspace;
 
 /// The variable that asks a test for its long form.
-const LONG: &str = "TENURE_LONG";
+const LONG: &str = "TESTS_LONG";
 
 /// Events of each protocol in one turn of [`Part::Sweep`].
 const EVENTS: &str = "2e8";
@@ -90,7 +90,7 @@ impl Part {
             Self::Tests => vec![
                 nextest(&format!("--features {FULL}"))
                     .env(LONG, "1")
-                    .env("TENURE_SEED", seed.to_string())
+                    .env("TESTS_SEED", seed.to_string())
                     .env("PROPTEST_RNG_SEED", seed.to_string()),
             ],
             Self::Sweep => sim::each(EVENTS, &seed.to_string()),

@@ -44,7 +44,7 @@ fn start(version: Version) -> Team {
 
 /// Those of the network are among the faults.
 fn faults(version: Version) {
-    let command = "TENURE_SEED={} cargo test -p tenure-cli --features etcd --test etcd_netns_long";
+    let command = "TESTS_SEED={} cargo test -p tenure-cli --features etcd --test etcd_netns_long";
     rounds::play(ROUNDS, &format!("{command} -- 'faults on {version}'"), |_| start(version));
 }
 

@@ -2,8 +2,8 @@
 //! processes of the command `tenure`, real servers, real faults ([`tenure_testkit::processes`]).
 //!
 //! Three runners contend, each at a server of its own to begin with. Each kind of fault once;
-//! with `TENURE_LONG` 200 rounds with a drawn seed, in which overlaps are measured.
-//! `TENURE_SEED` repeats them.
+//! with `TESTS_LONG` 200 rounds with a drawn seed, in which overlaps are measured.
+//! `TESTS_SEED` repeats them.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
 use std::process::ExitCode;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
 }
 
 fn faults(version: Version, servers: usize, name: &str) {
-    let command = "TENURE_SEED={} cargo test -p tenure-cli --features nats --test nats_faults";
+    let command = "TESTS_SEED={} cargo test -p tenure-cli --features nats --test nats_faults";
     rounds::play(LONG_ROUNDS, &format!("{command} -- '{name}'"), |_| {
         Fleet::start(env!("CARGO_BIN_EXE_tenure"), Nats::start(version, servers))
     });

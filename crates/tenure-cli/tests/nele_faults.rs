@@ -3,8 +3,8 @@
 //! ([`tenure_testkit::processes`]).
 //!
 //! Three runners contend, each with a way of its own to the brokers. Each kind of fault once in
-//! at-most-one; with `TENURE_LONG` 200 rounds with a drawn seed, in at-least-one as well, where
-//! spans are the promise, and on three brokers with the newer group protocol. `TENURE_SEED` repeats
+//! at-most-one; with `TESTS_LONG` 200 rounds with a drawn seed, in at-least-one as well, where
+//! spans are the promise, and on three brokers with the newer group protocol. `TESTS_SEED` repeats
 //! them.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
@@ -36,7 +36,7 @@ fn trial<const MAY_OVERLAP: bool>(
     group_protocol: &'static str,
 ) -> Trial {
     Trial::test(name, move || {
-        let command = "TENURE_SEED={} cargo test -p tenure-cli --features kafka --test nele_faults";
+        let command = "TESTS_SEED={} cargo test -p tenure-cli --features kafka --test nele_faults";
         rounds::play(LONG_ROUNDS, &format!("{command} -- {name}"), |_| {
             let kafka = Kafka::<MAY_OVERLAP>::start(version, brokers, group_protocol);
             Fleet::start(env!("CARGO_BIN_EXE_tenure"), kafka)

@@ -16,7 +16,7 @@ const ROUNDS: usize = 42;
 fn main() -> ExitCode {
     started(|| {
         let trials = vec![Trial::test("two_commands_never_run_at_once", || {
-            let command = "TENURE_SEED={} cargo test -p tenure-cli --test netns_long";
+            let command = "TESTS_SEED={} cargo test -p tenure-cli --test netns_long";
             rounds::play(ROUNDS, command, |_| {
                 let nerio = Nerio::new(Namespaces::create(), rounds::TIMING);
                 Fleet::start(env!("CARGO_BIN_EXE_tenure"), nerio)

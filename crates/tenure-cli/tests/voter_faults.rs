@@ -1,8 +1,8 @@
 //! Two CMDs never run at once among regional voters in `majority`: real processes of the command
 //! `tenure`, real faults ([`tenure_testkit::processes`]).
 //!
-//! Three runners on loopback, each of them a voter. Each kind of fault once; with `TENURE_LONG` 200
-//! rounds with a drawn seed. `TENURE_SEED` repeats them.
+//! Three runners on loopback, each of them a voter. Each kind of fault once; with `TESTS_LONG` 200
+//! rounds with a drawn seed. `TESTS_SEED` repeats them.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     started(|| {
         let trials = vec![Trial::test("two_commands_never_run_at_once", || {
             let command =
-                "TENURE_SEED={} cargo test -p tenure-cli --features voter --test voter_faults";
+                "TESTS_SEED={} cargo test -p tenure-cli --features voter --test voter_faults";
             rounds::play(LONG_ROUNDS, command, |_| {
                 Fleet::start(env!("CARGO_BIN_EXE_tenure"), Voters::on_loopback())
             });

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     started(|| {
         let trials = vec![
             Trial::test("two_commands_never_run_at_once", || {
-                let command = "TENURE_SEED={} cargo test -p tenure-cli --features voter --test \
+                let command = "TESTS_SEED={} cargo test -p tenure-cli --features voter --test \
                                voter_netns_long";
                 rounds::play(ROUNDS, command, |_| {
                     Fleet::start(env!("CARGO_BIN_EXE_tenure"), Voters::in_namespaces())

@@ -1,4 +1,4 @@
-//! A hundred wait in one election, with `TENURE_LONG` a thousand, each with a lease, a connection and
+//! A hundred wait in one election, with `TESTS_LONG` a thousand, each with a lease, a connection and
 //! a watch of its own: one departure wakes one of them at most. Counted by our nodes, and by etcd
 //! itself.
 
@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use crate::common::{all, node, run, soon};
 
 fn waiters() -> usize {
-    if std::env::var_os("TENURE_LONG").is_some() { 1_000 } else { 100 }
+    if std::env::var_os("TESTS_LONG").is_some() { 1_000 } else { 100 }
 }
 
 /// How many of them come at once.

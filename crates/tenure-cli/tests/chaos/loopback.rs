@@ -8,7 +8,7 @@ tenure_testkit::tests!(two_commands_never_run_at_once);
 const LONG_ROUNDS: usize = 200;
 
 fn two_commands_never_run_at_once() {
-    let command = "TENURE_SEED={} cargo test -p tenure-cli --test chaos -- loopback";
+    let command = "TESTS_SEED={} cargo test -p tenure-cli --test chaos -- loopback";
     rounds::play(LONG_ROUNDS, command, |seed| {
         Fleet::start(crate::TENURE, Nerio::new(Proxy::start(seed), rounds::TIMING))
     });

@@ -2,7 +2,7 @@
 //! judge ([`tenure_testkit::processes`]).
 //!
 //! Three nodes and three runners talk through a proxy of our own. The seed decides which faults
-//! come, and when; `TENURE_SEED` chooses another one than always. `TENURE_LONG` asks for 200 rounds
+//! come, and when; `TESTS_SEED` chooses another one than always. `TESTS_LONG` asks for 200 rounds
 //! with a seed that is drawn and printed first.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
 

@@ -179,7 +179,7 @@ impl Stage {
             .args(arguments.map(|argument| self.bytes(argument)))
             .current_dir(self.dir.path())
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PATH", path_with_command())
             .env("XDG_RUNTIME_DIR", self.dir.path());
         if !self.processes.is_empty() {
             // A node is called silent when it has said nothing for 2 s, not for 250 ms.
@@ -235,6 +235,14 @@ fn hide_digests(mut text: String) -> String {
         }
     }
     text
+}
+
+/// The search path, on which a shell finds the command as well.
+fn path_with_command() -> OsString {
+    let command = Path::new(env!("CARGO_BIN_EXE_tenure")).parent().unwrap();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let all = [command.to_owned()].into_iter().chain(std::env::split_paths(&others));
+    std::env::join_paths(all).unwrap()
 }
 
 impl Drop for Stage {

@@ -3,7 +3,7 @@
 //!
 //! Three runners contend in one election. After each fault the next leader must come, and then
 //! everybody must work again. First the rounds of faults that every protocol goes through;
-//! `TENURE_SEED` repeats them. [`scenes`] has what only etcd has. With `TENURE_LONG` on all
+//! `TESTS_SEED` repeats them. [`scenes`] has what only etcd has. With `TESTS_LONG` on all
 //! versions of etcd, and the next leader must come in time, as a formula says.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
 

@@ -44,7 +44,7 @@ fn three(version: Version) -> ClusterConfig {
 }
 
 fn rounds_of_faults(version: Version) {
-    let command = "TENURE_SEED={} cargo test -p tenure-cli --features etcd --test etcd_faults";
+    let command = "TESTS_SEED={} cargo test -p tenure-cli --features etcd --test etcd_faults";
     rounds::play(LONG_ROUNDS, &format!("{command} -- '{version}'"), |_| start(three(version)));
 }
 

@@ -95,7 +95,7 @@ const STORIES: &[Story] = &[
 fn planted_bugs_are_noticed() {
     stories_notice(STORIES);
     stories_notice(FURTHER);
-    if std::env::var_os("TENURE_LONG").is_some() {
+    if std::env::var_os("TESTS_LONG").is_some() {
         wild_runs_that_go_wrong();
     }
 }

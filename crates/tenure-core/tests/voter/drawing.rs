@@ -187,7 +187,7 @@ fn one_that_is_endorsed_in_vain_says_so() {
 /// Of five voters, with four degrees of freedom: a fair draw exceeds 18.47 once in a thousand.
 #[cfg_attr(not(tenure_planted), test)]
 fn the_draw_is_fair() {
-    let long = std::env::var_os("TENURE_LONG").is_some();
+    let long = std::env::var_os("TESTS_LONG").is_some();
     let elections = if long { 10_000 } else { 1_000 };
     let mut stage = Stage::founded(5);
     for node in 0..5 {

@@ -621,8 +621,8 @@ mod chaos {
 
     #[cfg_attr(not(tenure_planted), test)]
     fn never_two_leaders_in_chaos() {
-        let runs = if std::env::var_os("TENURE_LONG").is_some() { 3_000 } else { 60 };
-        let seed = std::env::var_os("TENURE_SEED");
+        let runs = if std::env::var_os("TESTS_LONG").is_some() { 3_000 } else { 60 };
+        let seed = std::env::var_os("TESTS_SEED");
         let first = seed.map_or(0, |seed| seed.to_str().unwrap().parse().unwrap());
         let raises: usize = (first..first + runs).map(run).sum();
         assert!(raises > 1_000, "only {raises} raises");

@@ -112,8 +112,8 @@ fn run(seed: u64) -> usize {
 
 #[cfg_attr(not(tenure_planted), test)]
 fn never_two_leaders_whatever_happens() {
-    let runs = if std::env::var_os("TENURE_LONG").is_some() { 5_000 } else { 150 };
-    let seed = std::env::var_os("TENURE_SEED");
+    let runs = if std::env::var_os("TESTS_LONG").is_some() { 5_000 } else { 150 };
+    let seed = std::env::var_os("TESTS_SEED");
     let first = seed.map_or(0, |seed| seed.to_str().unwrap().parse().unwrap());
     let raises: usize = (first..first + runs).map(run).sum();
     assert!(raises > 1_000, "only {raises} raises");

@@ -72,7 +72,7 @@ impl<'a> Company<'a> {
 
     /// Until it has changed hands often enough.
     async fn hold(&mut self) {
-        let is_long = std::env::var_os("TENURE_LONG").is_some();
+        let is_long = std::env::var_os("TESTS_LONG").is_some();
         let hand_overs = if is_long { 50 } else { 20 };
         while self.reigns.len() <= hand_overs {
             while self.contenders.len() < CONTENDERS {

@@ -3,7 +3,7 @@
 //! and nothing is left when all have gone.
 //!
 //! Each candidate is a process, ours too: this program starts itself again. The order in which
-//! they come and go follows from a seed: always the same, unless `TENURE_SEED` chooses another.
+//! they come and go follows from a seed: always the same, unless `TESTS_SEED` chooses another.
 
 #![expect(clippy::unwrap_used, reason = "it is a test")]
 #![expect(clippy::print_stdout, reason = "it tells its seed and what it saw")]
@@ -23,7 +23,7 @@ use tenure_services::etcd::{Version, install};
 use tenure_services::go;
 
 /// The variable that chooses the seed.
-const SEED: &str = "TENURE_SEED";
+const SEED: &str = "TESTS_SEED";
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();

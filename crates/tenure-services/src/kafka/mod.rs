@@ -32,7 +32,7 @@ const NEWEST: &str = "4.4.0";
 
 /// The variable that puts another version from Maven Central (`4.5.0`) in the place of
 /// [`Version::Newest`].
-pub const NEWEST_VARIABLE: &str = "TENURE_KAFKA_NEWEST";
+pub const NEWEST_VARIABLE: &str = "TESTS_KAFKA_NEWEST";
 
 /// The classes of a broker that has started, which halve what the next one takes.
 const CLASSES: &str = "classes.jsa";

@@ -10,7 +10,7 @@ use crate::process::since_boot;
 
 /// The variable that names a broker with the settings of [`quick`] by its address for clients:
 /// tests that disturb no broker take it from [`shared`], and start none.
-pub const SHARED_VARIABLE: &str = "TENURE_KAFKA";
+pub const SHARED_VARIABLE: &str = "TESTS_KAFKA";
 
 /// The version of the broker that tests share.
 pub const SHARED_VERSION: Version = Version::V41;
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_wrong_address_is_told() {
         let said = Shared::at("nowhere").unwrap_err().to_string();
-        assert!(said.starts_with("TENURE_KAFKA is nowhere, and that is no broker"), "{said}");
+        assert!(said.starts_with("TESTS_KAFKA is nowhere, and that is no broker"), "{said}");
     }
 
     #[test]

@@ -6,6 +6,6 @@ use crate::grantors::Grantors;
 
 /// Nothing is violated in any state.
 pub fn holds(case: fn(bool) -> Setting<Grantors>) {
-    let long = std::env::var_os("TENURE_LONG").is_some();
+    let long = std::env::var_os("TESTS_LONG").is_some();
     model::holds(&case(long), if long { 50_000_000 } else { 5_000_000 });
 }

@@ -2,8 +2,8 @@
 //! true time in ticks, clocks at both ends of ρ, and every order of what can happen.
 //!
 //! Each configuration allows some kinds of trouble, a few times each, and is explored to the
-//! end: the smaller ones here, the larger ones in `model_long`. `TENURE_LONG=1` allows more of it:
-//! `TENURE_LONG=1 cargo test -p tenure-sim --release --test model -- --nocapture`.
+//! end: the smaller ones here, the larger ones in `model_long`. `TESTS_LONG=1` allows more of it:
+//! `TESTS_LONG=1 cargo test -p tenure-sim --release --test model -- --nocapture`.
 
 #![allow(clippy::unwrap_used, reason = "a model is test code, inside its functions too")]
 #![allow(unreachable_pub, missing_docs)]

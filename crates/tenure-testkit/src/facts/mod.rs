@@ -1,5 +1,5 @@
 //! What a protocol relies on in a service of others, checked on the version that other tests run
-//! against, and with `TENURE_LONG` on the oldest and the newest: `cargo xtask facts` asks for that.
+//! against, and with `TESTS_LONG` on the oldest and the newest: `cargo xtask facts` asks for that.
 //!
 //! A [`Fact`] is a sentence about the service, a function that makes a server show it, and what has
 //! to be seen on each version. When the next version behaves in another way, its row says CHANGED,
@@ -32,7 +32,7 @@ const AT_ONCE: usize = 12;
 
 /// Where one fact is checked: servers of one version.
 pub trait Stage: Send + 'static {
-    /// Which version is looked at without `TENURE_LONG`: the one that other tests run against.
+    /// Which version is looked at without `TESTS_LONG`: the one that other tests run against.
     const COMMON: usize = 1;
 
     /// The versions, the oldest first: their numbers.
@@ -57,7 +57,7 @@ pub struct Fact<S> {
 }
 
 impl<S> Fact<S> {
-    /// The same, shown by most trials alone: only `TENURE_LONG` asks for it.
+    /// The same, shown by most trials alone: only `TESTS_LONG` asks for it.
     #[must_use]
     pub const fn in_most_trials(self) -> Self {
         Self { certain: false, ..self }
@@ -107,7 +107,7 @@ pub fn run<S: Stage>(
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
     let report = Arc::new(Report::default());
-    let is_long = env::var_os("TENURE_LONG").is_some();
+    let is_long = env::var_os("TESTS_LONG").is_some();
     let versions = if is_long { 0..=1 } else { S::COMMON..=S::COMMON };
     let all = || facts.iter().copied().flatten().filter(|fact| is_long || fact.certain);
     let numbers = S::versions();

@@ -28,10 +28,10 @@ const SEED: u64 = 0;
 const ALONE: Duration = Duration::from_millis(300);
 
 /// Whether the machine is all for this test, so that spans are judged, and seeds are drawn:
-/// `TENURE_LONG`.
+/// `TESTS_LONG`.
 #[must_use]
 pub fn is_soak() -> bool {
-    env::var_os("TENURE_LONG").is_some()
+    env::var_os("TESTS_LONG").is_some()
 }
 
 /// Plays each kind of fault once; in the soak `rounds` rounds, each kind about equally often.
@@ -67,11 +67,11 @@ struct Repeat {
 
 impl Repeat {
     fn begin(command: &str) -> Self {
-        let chosen = env::var("TENURE_SEED").ok().map(|seed| seed.parse().expect("a number"));
+        let chosen = env::var("TESTS_SEED").ok().map(|seed| seed.parse().expect("a number"));
         let drawn = || if is_soak() { RandomState::new().hash_one(0_u8) } else { SEED };
         let seed = chosen.unwrap_or_else(drawn);
         println!("seed {seed}");
-        let set = if is_soak() { "TENURE_LONG=1 " } else { "" };
+        let set = if is_soak() { "TESTS_LONG=1 " } else { "" };
         let command = set.to_owned() + &command.replace("{}", &seed.to_string());
         Self { seed, command, began: clock::now() }
     }

@@ -16,7 +16,7 @@ const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr
 
 /// As a service has them that elects a leader for each of its shards.
 fn count() -> usize {
-    if std::env::var_os("TENURE_LONG").is_some() { 10_000 } else { 300 }
+    if std::env::var_os("TESTS_LONG").is_some() { 10_000 } else { 300 }
 }
 
 fn start(config: &Checked, name: &str, keys: Option<&Keys>, grants: bool) -> Node {

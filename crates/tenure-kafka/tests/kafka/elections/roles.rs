@@ -92,7 +92,7 @@ async fn until_spread(table: &Table, ids: &[String]) {
 }
 
 async fn spread(by: GroupProtocol, name: &str) {
-    let long = std::env::var_os("TENURE_LONG").is_some();
+    let long = std::env::var_os("TESTS_LONG").is_some();
     let most = if long { 20 } else { 5 };
     let cluster = cluster();
     let (addresses, table) = (cluster.addresses(), Table::default());
