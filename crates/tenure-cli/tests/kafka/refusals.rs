@@ -322,7 +322,7 @@ fn a_secret_property_that_is_not_used_is_not_shown() {
         ("client.rack=b,ssl.key.password=S3cret,x.y=S3cret", "ssl.key.password=(not shown),(not"),
         ("S3cret", "(not shown)"),
     ] {
-        let host = Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TESTS_KAFKA_PROPERTY", given);
+        let host = Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_KAFKA_PROPERTY", given);
         for json in [&[][..], &["--json"]] {
             let words = ["leader", "--election", "x", "--members", members, "--show-settings"];
             let answer = host.ask(&[&words[..], json].concat());

@@ -293,6 +293,6 @@ mod tests {
     #[test]
     fn properties_may_be_secrets() {
         let variables: Vec<_> = Nele.secrets().iter().filter_map(|spec| spec.variable()).collect();
-        assert_eq!(variables, ["TESTS_KAFKA_PROPERTY"]);
+        assert_eq!(variables, ["TENURE_KAFKA_PROPERTY"]);
     }
 }
