@@ -1,5 +1,5 @@
 //! The rounds of `voter_faults` with a network namespace for each voter, and with cuts between
-//! them: all of a voter, some of the others, one way. And voters behind one DNS name, and many voters.
+//! them: all of a voter, some of the others, one way. Voters behind one DNS name, and many voters.
 //!
 //! Needs root, `ip` (iproute2) and `iptables`; `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]

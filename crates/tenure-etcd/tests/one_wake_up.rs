@@ -1,6 +1,6 @@
-//! A hundred wait in one election, with `TESTS_LONG` a thousand, each with a lease, a connection and
-//! a watch of its own: one departure wakes one of them at most. Counted by our nodes, and by etcd
-//! itself.
+//! A hundred candidates wait in one election, with `TESTS_LONG` a thousand, each with a lease, a
+//! connection and a watch of its own: one departure wakes one of them at most. Our nodes and etcd
+//! itself count.
 
 #![expect(clippy::unwrap_used, reason = "it is a test")]
 

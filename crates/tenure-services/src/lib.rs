@@ -30,9 +30,10 @@ mod tool;
 
 pub use daemon::Daemon;
 pub use error::Error;
+pub use kafka::{Sharing, share};
 pub use port::addresses;
 pub use process::Process;
-pub use service::{Service, Sharing, Started, build_tools, share};
+pub use service::{Service, Started, build_tools};
 
 /// The services that there are.
 pub static ALL: [&Service; 3] = [&etcd::SERVICE, &nats::SERVICE, &kafka::SERVICE];

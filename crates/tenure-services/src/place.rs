@@ -82,9 +82,9 @@ mod tests {
         let cache = |named: Option<&str>, home: Option<&str>| {
             cache(named.map(OsString::from), home.map(PathBuf::from))
         };
-        assert_eq!(cache(Some("/c"), Some("/home/ann")), Some("/c".into()));
+        assert_eq!(cache(Some("/c"), Some("/srv/ann")), Some("/c".into()));
         for named in [None, Some(""), Some("c")] {
-            assert_eq!(cache(named, Some("/home/ann")), Some("/home/ann/.cache".into()));
+            assert_eq!(cache(named, Some("/srv/ann")), Some("/srv/ann/.cache".into()));
             assert_eq!(cache(named, None), None);
         }
     }

@@ -5,7 +5,6 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::error::Error;
-use crate::kafka;
 
 /// A service that tests run against.
 pub struct Service {
@@ -59,30 +58,4 @@ impl fmt::Debug for Started {
 /// When something is missing and cannot be installed; the error says what to do.
 pub fn build_tools() -> Result<(), Error> {
     crate::ALL.iter().try_for_each(|service| (service.build_tools)())
-}
-
-/// A server that the tests of one run share. Dropping it ends the server.
-pub struct Sharing {
-    /// The variable that names the server to tests.
-    pub variable: &'static str,
-    /// Its address.
-    pub address: String,
-    _running: Box<dyn Any>,
-}
-
-impl fmt::Debug for Sharing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sharing").field("address", &self.address).finish_non_exhaustive()
-    }
-}
-
-/// Starts the server that costs too much for each test to have its own: a Kafka broker.
-///
-/// # Errors
-///
-/// Those of [`kafka::ClusterConfig::start`].
-pub fn share() -> Result<Sharing, Error> {
-    let broker = kafka::quick(kafka::SHARED_VERSION).start()?;
-    let address = broker.addresses();
-    Ok(Sharing { variable: kafka::SHARED_VARIABLE, address, _running: Box::new(broker) })
 }

@@ -1,5 +1,5 @@
-//! Brokers of both versions start, know each other, survive what tests do to them, and are gone. All
-//! else is tried on the version that other tests run against.
+//! Brokers of both versions start, know each other, survive what tests do to them, and end. The
+//! version that other tests run against is tried with all else.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 

@@ -1,9 +1,9 @@
 //! What is done to the leader and to etcd, and how long the next leader may take.
 //!
-//! Bounds are judged in the soak, and have [`NOISE`] in them. What is before it is the formula: a leader that says nothing
-//! more keeps its lease at etcd for up to [`LEASE`], and etcd ends it within [`EXPIRY`]. A new
-//! leader of etcd gives every lease its full length again. Until there is one nobody can renew, so
-//! with a lease as short as this a leader may have to stop, although etcd is back soon.
+//! The soak judges bounds: a formula, and [`NOISE`]. A silent leader keeps its lease at etcd for up
+//! to [`LEASE`], and etcd ends it within [`EXPIRY`]. A new leader of etcd gives each lease its full
+//! length again. Until there is one nobody can renew, so with a lease as short as this a leader may
+//! have to stop, although etcd is back soon.
 
 use std::thread::sleep;
 use std::time::Duration;

@@ -79,8 +79,8 @@ pub(crate) async fn renewed_twice(leader: &Leadership<AtMostOne>) {
     }
 }
 
-/// What an observer says next of what it knows. On a machine that stands still it may say in between
-/// that it does not know.
+/// The next view of an observer that knows. On a machine that stands still the observer may report
+/// `Unknown` in between.
 pub(crate) async fn seen(observer: &mut Observer) -> View {
     loop {
         match soon(observer.next()).await.unwrap() {

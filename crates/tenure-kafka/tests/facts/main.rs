@@ -1,5 +1,5 @@
-//! What Tenure's elections on Kafka rely on, checked on real brokers, and on `rdkafka` as it is built
-//! in. `cargo xtask facts kafka` runs this on every version.
+//! Elections on Kafka rely on facts, which are checked on real brokers, and on `rdkafka` as it is
+//! built in. `cargo xtask facts kafka` runs this on every version.
 //!
 //! What a fact says *can* happen is tried once; what only sometimes happens is in [`NOT_TRIED`].
 

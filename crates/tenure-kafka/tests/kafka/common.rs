@@ -22,11 +22,13 @@ macro_rules! tests {
         pub(crate) const TESTS: $crate::common::Tests = &[
             $((concat!(stringify!($both), "::classic"), || {
                 let by = tenure_kafka::GroupProtocol::Classic;
-                tenure_testkit::handles::run($both(by, &$crate::common::unique(concat!(stringify!($both), "-c"))));
+                let name = $crate::common::unique(concat!(stringify!($both), "-c"));
+                tenure_testkit::handles::run($both(by, &name));
             }),
             (concat!(stringify!($both), "::consumer"), || {
                 let by = tenure_kafka::GroupProtocol::Consumer;
-                tenure_testkit::handles::run($both(by, &$crate::common::unique(concat!(stringify!($both), "-n"))));
+                let name = $crate::common::unique(concat!(stringify!($both), "-n"));
+                tenure_testkit::handles::run($both(by, &name));
             }),)*
             $((stringify!($name), || tenure_testkit::handles::run($name()))),*
         ];

@@ -24,7 +24,7 @@ const NEWEST: &str = "v3.7.3";
 
 /// The variable that puts another version of the Go module (`v3.8.0`) in the place of
 /// [`Version::Newest`].
-pub const NEWEST_VARIABLE: &str = "TENURE_ETCD_NEWEST";
+pub const NEWEST_VARIABLE: &str = "TESTS_ETCD_NEWEST";
 
 const SERVER: &str = "go.etcd.io/etcd/server/v3";
 const PROGRAMS: [(&str, &str); 3] = [

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub use broker::Broker;
 pub use cluster::{Cluster, Way};
 pub use config::{ClusterConfig, Security};
-pub use shared::{SHARED_VARIABLE, SHARED_VERSION, Shared, quick, shared, unique};
+pub use shared::{SHARED_VARIABLE, SHARED_VERSION, Shared, Sharing, quick, share, shared, unique};
 pub use wire::{Operation, Resource};
 
 use crate::error::Error;

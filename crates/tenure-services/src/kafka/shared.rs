@@ -1,5 +1,7 @@
 //! One broker for many tests, each with names of its own.
 
+use std::any::Any;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,8 +17,8 @@ pub const SHARED_VARIABLE: &str = "TESTS_KAFKA";
 /// The version of the broker that tests share.
 pub const SHARED_VERSION: Version = Version::V41;
 
-/// A broker that allows short sessions, and long ones. Of the newer protocol they are 45 s, as Kafka
-/// has it, unless [another](Cluster::set_of_group) is set for a group.
+/// A broker that allows short sessions, and long ones. Sessions of the newer protocol last 45 s, as
+/// Kafka has it, unless [another](Cluster::set_of_group) is set for a group.
 #[must_use]
 pub fn quick(version: Version) -> ClusterConfig {
     ClusterConfig::new(version, 1)
@@ -54,6 +56,32 @@ pub fn shared() -> Result<Shared, Error> {
     };
     *shared = Arc::downgrade(&cluster);
     Ok(Shared { address: cluster.broker(0).address(), _own: Some(cluster) })
+}
+
+/// A server that the tests of one run share. Dropping it ends the server.
+pub struct Sharing {
+    /// The variable that names the server to tests.
+    pub variable: &'static str,
+    /// Its address.
+    pub address: String,
+    _running: Box<dyn Any>,
+}
+
+impl fmt::Debug for Sharing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sharing").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// Starts a broker for the tests of one run.
+///
+/// # Errors
+///
+/// Those of [`ClusterConfig::start`].
+pub fn share() -> Result<Sharing, Error> {
+    let broker = quick(SHARED_VERSION).start()?;
+    let address = broker.addresses();
+    Ok(Sharing { variable: SHARED_VARIABLE, address, _running: Box::new(broker) })
 }
 
 /// A name for a topic, a group or a transactional id that no other test has, nor this one in

@@ -21,7 +21,7 @@ const NEWEST: &str = "v2.15.2";
 
 /// The variable that puts another version of the Go module (`v2.16.0`) in the place of
 /// [`Version::Newest`].
-pub const NEWEST_VARIABLE: &str = "TENURE_NATS_NEWEST";
+pub const NEWEST_VARIABLE: &str = "TESTS_NATS_NEWEST";
 
 const MODULE: &str = "github.com/nats-io/nats-server/v2";
 const PROGRAM: &str = "nats-server";
