@@ -52,6 +52,13 @@ pub enum Waiting {
         /// Whether it is known to lead.
         leading: bool,
     },
+    /// A key that no candidate made stands before this one's, and does not go by itself (etcd).
+    Foreign {
+        /// The key.
+        key: Arc<str>,
+        /// The mark by which it is known, and what to do.
+        why: Arc<str>,
+    },
     /// Too many refuse, for reasons that time alone does not mend.
     Refused {
         /// Who, and why.
@@ -112,6 +119,7 @@ impl Waiting {
             Self::OldLeases { .. } => "old-leases",
             Self::Fences { .. } => "fences",
             Self::Behind { .. } => "behind",
+            Self::Foreign { .. } => "foreign-key",
             Self::Refused { .. } => "refused",
             Self::Promised { .. } => "promised",
             Self::GivingUp { .. } => "giving-up",
@@ -211,6 +219,9 @@ impl fmt::Display for Told<'_> {
             }
             Waiting::Behind { who, leading: true } => write!(f, "behind {who}, which leads"),
             Waiting::Behind { who, leading: false } => write!(f, "behind {who}"),
+            Waiting::Foreign { key, why } => {
+                write!(f, "behind key {key}, which is no candidate's: {why}")
+            }
             Waiting::Refused { obstacles, missing } => {
                 write!(f, "refused by {}", List(obstacles, "; "))?;
                 also(missing, f)
@@ -327,6 +338,10 @@ mod tests {
             ),
             (Waiting::Behind { who: "one".into(), leading: true }, "behind one, which leads"),
             (Waiting::Behind { who: "1e26f5".into(), leading: false }, "behind 1e26f5"),
+            (
+                Waiting::Foreign { key: "a/b".into(), why: "it has no lease".into() },
+                "behind key a/b, which is no candidate's: it has no lease",
+            ),
             (
                 Waiting::Refused { obstacles: [obstacle].into(), missing: names(&["a"]) },
                 "refused by c: cannot write; nothing heard of a",

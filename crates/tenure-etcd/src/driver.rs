@@ -228,8 +228,17 @@ impl Backend for Wired {
             (Some(election), OwnEvent::Lost(lost)) => {
                 tracing::info!(target: LOG, %election, "{lost}");
             }
+            (Some(election), OwnEvent::Foreign(foreign)) => {
+                self.notice(Notice::Foreign { election, foreign });
+            }
             // These are always of one.
-            (None, OwnEvent::Lost(_) | OwnEvent::Again(_) | OwnEvent::LateKey { .. }) => {}
+            (
+                None,
+                OwnEvent::Lost(_)
+                | OwnEvent::Again(_)
+                | OwnEvent::LateKey { .. }
+                | OwnEvent::Foreign(_),
+            ) => {}
             (_, OwnEvent::Opened { lease, asked, granted }) => {
                 self.granted.store(granted, Ordering::Relaxed);
                 self.notice(Notice::Opened { lease, asked, granted });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::ElectionName;
-use tenure_core::etcd::{Bytes, LeaseId, Lost, Refusal, Revision};
+use tenure_core::etcd::{Bytes, Foreign, LeaseId, Lost, Refusal, Revision};
 
 use crate::endpoint::Endpoint;
 use crate::version::Version;
@@ -128,6 +128,14 @@ pub enum Notice {
         /// The key.
         key: Bytes,
     },
+    /// A key that no candidate made stands before a candidate of this node, or is the first that an
+    /// observer reads: nobody becomes leader while it is there.
+    Foreign {
+        /// The election.
+        election: ElectionName,
+        /// The key; `None` when an observer reads no such key as the first any more.
+        foreign: Option<Foreign>,
+    },
     /// An election cannot be observed by this node: its observers are told that nothing follows.
     NotObserved {
         /// The election.
@@ -201,6 +209,12 @@ impl fmt::Display for Notice {
             }
             Self::LateKey { election, key } => {
                 write!(f, "{election}: {key} came late, and is deleted")
+            }
+            Self::Foreign { election, foreign: Some(foreign) } => {
+                write!(f, "{election}: {foreign}")
+            }
+            Self::Foreign { election, foreign: None } => {
+                write!(f, "{election}: no foreign key is the first any more")
             }
             Self::NotObserved { election, why } => {
                 write!(f, "{election} cannot be observed: {why}")

@@ -6,6 +6,7 @@
 mod case;
 mod certificates;
 mod errors;
+mod foreign;
 #[path = "../errors/golden.rs"]
 mod golden;
 mod leases;

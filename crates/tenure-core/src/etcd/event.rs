@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::key::{Bytes, LeaseId};
+use super::key::{Bytes, Foreign, LeaseId};
 use super::message::{Refusal, Revision};
 use crate::event::{End, Loss};
 use crate::name::ElectionName;
@@ -74,6 +74,9 @@ pub enum OwnEvent {
         /// The key.
         key: Bytes,
     },
+    /// A candidate waits behind this foreign key, or an observer reads it as the first; `None` when
+    /// an observer reads no foreign key as the first any more.
+    Foreign(Option<Foreign>),
     /// Something had no effect.
     Ignored(Ignored),
 }
@@ -220,6 +223,8 @@ impl fmt::Display for OwnEvent {
             Self::Obstacle { doing, refusal } => write!(f, "obstacle, {doing}: {refusal}"),
             Self::Unsure { doing, why } => write!(f, "unsure, {doing}: {why}"),
             Self::LateKey { key } => write!(f, "late key {key}"),
+            Self::Foreign(Some(foreign)) => foreign.fmt(f),
+            Self::Foreign(None) => f.write_str("no foreign key is the first any more"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }
     }

@@ -1,7 +1,7 @@
 //! Keys: which ones an election owns, and how a range of them ends.
 
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -141,6 +141,100 @@ pub(super) fn id(namespace: &str, election: &ElectionName, key: &Bytes) -> Arc<s
     own.unwrap_or(key.as_slice()).escape_ascii().to_string().into()
 }
 
+/// A key under the prefix of an election that no candidate of it made. Candidates wait behind it
+/// all the same, as Go's do: the key decides nothing but their order.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Foreign {
+    key: Bytes,
+    kind: Kind,
+}
+
+/// The mark of a foreign key.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+enum Kind {
+    /// The rest of its name is not the id of a lease.
+    Name,
+    /// The rest of its name has a slash, and this stands before the last one.
+    Deeper { election: Arc<str> },
+    /// A candidate's name, and no lease.
+    Unleased,
+}
+
+impl Foreign {
+    /// The key.
+    #[must_use]
+    pub const fn key(&self) -> &Bytes {
+        &self.key
+    }
+
+    /// Whether a candidate may have made the key, and somebody else has taken its lease away.
+    pub(super) const fn has_the_name_of_a_candidate(&self) -> bool {
+        matches!(self.kind, Kind::Unleased)
+    }
+
+    /// The reason, and the commands that show and delete the key.
+    #[must_use]
+    pub fn why(&self) -> Arc<str> {
+        let key = shell_word(&self.key);
+        let commands = format!("etcdctl get {key} shows it, etcdctl del {key} deletes it");
+        match &self.kind {
+            Kind::Name => format!("its name does not end in the id of a lease: {commands}"),
+            Kind::Unleased => format!("it has no lease, and stays for ever: {commands}"),
+            Kind::Deeper { election } => format!(
+                "a candidate of election {election} may have made it: rename one of the two \
+                 elections, or else {commands}"
+            ),
+        }
+        .into()
+    }
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, .. } = self;
+        write!(f, "key {key} is no candidate's, and candidates wait behind it: {}", self.why())
+    }
+}
+
+/// Whether `key` of `election` is no candidate's. The name of a candidate's key stays when the key
+/// moves to another lease, so the name needs no more than the form of an id.
+pub(super) fn foreign(
+    namespace: &str,
+    election: &ElectionName,
+    key: &Bytes,
+    has_lease: bool,
+) -> Option<Foreign> {
+    let own = key.as_slice().strip_prefix(prefix(namespace, election).as_slice())?;
+    let kind = match own.iter().rposition(|byte| *byte == b'/') {
+        Some(last) => {
+            let rest = own.iter().take(last).copied().collect::<Vec<u8>>();
+            Kind::Deeper { election: format!("{election}/{}", rest.escape_ascii()).into() }
+        }
+        None if !is_id(own) => Kind::Name,
+        None if !has_lease => Kind::Unleased,
+        None => return None,
+    };
+    Some(Foreign { key: key.clone(), kind })
+}
+
+/// Whether this is the id of a lease as Go and etcdctl print it, negative ones included.
+fn is_id(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    matches!(digits.len(), 1..=16)
+        && digits.iter().all(is_digit)
+        && digits.first().is_some_and(|first| *first != b'0')
+}
+
+/// The key as one word of a shell: as it is, or in the quotes of bash that know `\x..`.
+fn shell_word(key: &Bytes) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._:@%+=-".contains(byte);
+    match key.as_slice().iter().all(is_plain) {
+        true => key.to_string(),
+        false => format!("$'{key}'"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use alloc::vec;
@@ -162,6 +256,32 @@ mod tests {
         assert_eq!(&*id("app/", &election, &"app/shop/billing/694d0a".into()), "694d0a");
         assert_eq!(&*id("", &election, &"elsewhere/1".into()), "elsewhere/1");
         assert_eq!(&*id("", &election, &Bytes::new(b"shop/billing/\xff")), "\\xff");
+    }
+
+    #[test]
+    fn candidates_keys_end_in_ids() {
+        let election = "shop".parse().unwrap();
+        let why = |key: &str, has_lease| {
+            foreign("app/", &election, &key.into(), has_lease).map(|found| found.why().to_string())
+        };
+        for id in ["1", "694d0a", "ffffffffffffffff", "-5"] {
+            assert_eq!(why(&format!("app/shop/{id}"), true), None, "{id}");
+        }
+        for id in ["", "0", "012", "note", "694D0A", "-", "+5", "1ffffffffffffffff"] {
+            let why = why(&format!("app/shop/{id}"), true).unwrap();
+            assert!(why.starts_with("its name does not end in the id of a lease: "), "{why}");
+        }
+        assert_eq!(
+            why("app/shop/694d0a", false).unwrap(),
+            "it has no lease, and stays for ever: etcdctl get app/shop/694d0a shows it, etcdctl \
+             del app/shop/694d0a deletes it"
+        );
+        assert_eq!(
+            why("app/shop/eu/7", true).unwrap(),
+            "a candidate of election shop/eu may have made it: rename one of the two elections, or \
+             else etcdctl get app/shop/eu/7 shows it, etcdctl del app/shop/eu/7 deletes it"
+        );
+        assert!(why("app/shop/a b\n'", true).unwrap().contains(r"etcdctl del $'app/shop/a b\n\''"));
     }
 
     #[test]

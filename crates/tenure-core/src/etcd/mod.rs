@@ -188,7 +188,7 @@ mod words;
 pub use command::{Command, Extra};
 pub use config::{BACKOFF, Checked, Config, ConfigError, REVISION_END};
 pub use event::{Event, Ignored, Lost, Objection, OwnEvent};
-pub use key::{Bytes, Keys, LeaseId};
+pub use key::{Bytes, Foreign, Keys, LeaseId};
 pub use message::{
     Act, Answer, CallId, Change, Compare, Header, KeyValue, Message, Op, Pick, Read, Refusal,
     Reply, Request, Revision, Txn,

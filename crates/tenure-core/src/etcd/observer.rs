@@ -7,7 +7,7 @@ use super::calls::{Asker, Calls};
 use super::config::BACKOFF;
 use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent};
-use super::key::{self, Bytes, Keys};
+use super::key::{self, Bytes, Foreign, Keys};
 use super::message::{Act, CallId, Change, Header, KeyValue, Op, Pick, Read, Reply, Revision, Txn};
 use super::rule::{Rule, ruling};
 use super::words::{Out, emit};
@@ -29,6 +29,8 @@ pub(super) struct Observer {
     leader: Option<KeyValue>,
     read: Revision,
     told: Option<View>,
+    /// The foreign key that was told as the first.
+    foreign: Option<Foreign>,
     /// A new observer gets the next view even if nothing changed.
     owed: bool,
     again: Time,
@@ -47,6 +49,7 @@ impl Observer {
             leader: None,
             read: 0,
             told: None,
+            foreign: None,
             owed: false,
             again: now,
             failures: 0,
@@ -253,15 +256,34 @@ impl Observer {
     }
 
     fn tell_leader(&mut self, context: &mut Context<'_>) {
-        let view = match &self.leader {
-            Some(KeyValue { key, value, created, .. }) => {
-                let id = key::id(&context.config.namespace, &self.election, key);
+        let namespace = &context.config.namespace;
+        let foreign = self.leader.as_ref().and_then(|KeyValue { key, lease, .. }| {
+            key::foreign(namespace, &self.election, key, lease.is_some())
+        });
+        let view = match (&self.leader, &foreign) {
+            // A leader of another program does not notice that its key was written without its
+            // lease, and may lead on.
+            (_, Some(foreign)) if foreign.has_the_name_of_a_candidate() => self.unknown(context),
+            (None, _) | (_, Some(_)) => View::Vacant,
+            (Some(KeyValue { key, value, created, .. }), None) => {
+                let id = key::id(namespace, &self.election, key);
                 let known = LeaderView::new(id, value.clone().into());
                 View::Leader(LeaderView { fence: context.config.fence(*created), ..known })
             }
-            None => View::Vacant,
         };
+        if self.foreign != foreign {
+            self.foreign.clone_from(&foreign);
+            emit(Some(&self.election), OwnEvent::Foreign(foreign), context.out);
+        }
         self.tell(view, context.out);
+    }
+
+    /// Unknown, since it was told first.
+    const fn unknown(&self, context: &Context<'_>) -> View {
+        match self.told {
+            Some(View::Unknown { since }) => View::Unknown { since },
+            _ => View::Unknown { since: context.now },
+        }
     }
 
     /// etcd did not tell: not that there is nobody.
@@ -275,11 +297,7 @@ impl Observer {
         if !ruling(Rule::UnknownNotVacant) {
             return self.tell(View::Vacant, context.out);
         }
-        let since = match self.told {
-            Some(View::Unknown { since }) => since,
-            _ => context.now,
-        };
-        self.tell(View::Unknown { since }, context.out);
+        self.tell(self.unknown(context), context.out);
     }
 
     fn tell(&mut self, view: View, out: &mut Out) {

@@ -8,6 +8,7 @@
 #![cfg_attr(tenure_planted, allow(dead_code, reason = "not every story is about a rule"))]
 
 mod campaign;
+mod foreign;
 mod leave;
 mod observe;
 #[cfg(tenure_planted)]

@@ -28,6 +28,10 @@ pub(super) fn object(waiting: &Waiting, now: Time) -> Value {
             object["behind"] = who.as_ref().into();
             object["leading"] = (*leading).into();
         }
+        Waiting::Foreign { key, why } => {
+            object["behind"] = key.as_ref().into();
+            object["why"] = why.as_ref().into();
+        }
         Waiting::Refused { obstacles, missing } => {
             object["obstacles"] = places(obstacles);
             object["missing"] = names(missing);

@@ -1,14 +1,16 @@
 //! Taking part in elections on etcd with the settings of a command.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use tenure::{ElectionName, NodeName, Waiting};
-use tenure_core::etcd::Checked;
+use tenure_core::etcd::{Checked, Foreign};
 use tenure_etcd::{
     CheckError, CheckedOptions, Credentials, Endpoint, Identity, Node, Notice, Options, Pem,
     Report, Tls,
 };
-use tokio::sync::broadcast::{Receiver, error::RecvError};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::explain::Explain;
 use super::store::Store;
@@ -72,6 +74,27 @@ struct Client {
     endpoints: usize,
     explain: Explain,
     troubles: Troubles,
+    in_the_way: RefCell<InTheWay>,
+}
+
+/// The foreign key that is the first of the election, as the node has said so far.
+struct InTheWay {
+    notices: Receiver<Notice>,
+    last: Option<Foreign>,
+}
+
+impl InTheWay {
+    /// A node says this before it says that nobody is known to lead.
+    fn told(&mut self) -> Option<String> {
+        loop {
+            match self.notices.try_recv() {
+                Ok(Notice::Foreign { foreign, .. }) => self.last = foreign,
+                Ok(_) | Err(TryRecvError::Lagged(_)) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+            }
+        }
+        self.last.as_ref().map(ToString::to_string)
+    }
 }
 
 /// Connects when it is first needed. That etcd cannot be reached is no error: it may come yet.
@@ -89,6 +112,7 @@ fn start(
     let node = node.map_err(|error| system::refused(&error))?;
     let (watch, troubles) = Watch::new(purpose == Purpose::Campaign);
     let (notices, config, of) = (node.notices(), store.config.clone(), election.clone());
+    let in_the_way = InTheWay { notices: node.notices(), last: None };
     let client = Client {
         node,
         options: options.clone(),
@@ -97,6 +121,7 @@ fn start(
         endpoints: store.endpoints.len(),
         explain: explain.clone(),
         troubles,
+        in_the_way: RefCell::new(in_the_way),
     };
     if purpose == Purpose::Ask {
         let notices = client.node.notices();
@@ -146,6 +171,14 @@ impl Participant for Client {
 
     fn why_unknown(&self, _: &ElectionName) -> Later<'static, Option<Failure>> {
         self.troubles.why_silent()
+    }
+
+    fn unknown(&self, _: &ElectionName) -> Later<'static, Option<String>> {
+        protocol::at_once(self.in_the_way.borrow_mut().told())
+    }
+
+    fn why_vacant(&self, _: &ElectionName) -> Later<'static, Option<String>> {
+        protocol::at_once(self.in_the_way.borrow_mut().told())
     }
 
     fn trouble(&self) -> Option<String> {
@@ -233,6 +266,7 @@ enum About {
     Cluster,
     History,
     LateKey,
+    Foreign,
     /// What is refused, in words.
     Doing(&'static str),
 }
@@ -337,6 +371,7 @@ impl Watcher {
                 self.watch.warn(About::History, &(text + advice));
             }
             Notice::LateKey { .. } => self.watch.warn(About::LateKey, &text),
+            Notice::Foreign { foreign: Some(_), .. } => self.watch.warn(About::Foreign, &text),
             _ => {}
         }
     }

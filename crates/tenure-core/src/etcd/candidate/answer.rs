@@ -1,5 +1,6 @@
 //! What a candidate makes of what etcd answers.
 
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::super::event::{Event, Ignored, Objection, OwnEvent};
@@ -232,8 +233,20 @@ impl Candidate {
 
     /// The key before the own one has to go first.
     fn say_behind(&self, key: &Bytes, context: &mut Context<'_>) {
-        let who = key::id(&context.config.namespace, &self.election, key);
-        self.tell(Event::Waiting(Waiting::Behind { who, leading: false }), context.out);
+        let namespace = &context.config.namespace;
+        // A look tells keys without their leases.
+        let waiting = match key::foreign(namespace, &self.election, key, true) {
+            Some(foreign) => {
+                let (key, why) = (key.to_string().into(), foreign.why());
+                self.tell(OwnEvent::Foreign(Some(foreign)), context.out);
+                Waiting::Foreign { key, why }
+            }
+            None => {
+                let who = key::id(namespace, &self.election, key);
+                Waiting::Behind { who, leading: false }
+            }
+        };
+        self.tell(Event::Waiting(waiting), context.out);
     }
 
     /// The own key is not there, or not on the lease on which it was thought to be. On another one

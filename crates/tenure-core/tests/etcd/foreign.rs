@@ -1,0 +1,75 @@
+//! Keys under an election's prefix that no candidate made.
+
+use tenure_core::etcd::{Change, KeyValue, Reply};
+
+use crate::stage::*;
+
+/// Somebody's key in election `db`, made before all others.
+fn note(s: &Stage, name: &str) -> KeyValue {
+    KeyValue { key: name.into(), value: "hello".into(), ..s.other("db", 5) }
+}
+
+/// Go's candidates wait behind every key of the prefix, so ours do, and say behind which.
+#[test]
+fn candidates_say_that_keys_are_foreign() {
+    for (name, why) in [
+        ("db/note", "its name does not end in the id of a lease: etcdctl get db/note"),
+        ("db/eu/77", "a candidate of election db/eu may have made it: rename one of the two"),
+    ] {
+        let mut s = Stage::new();
+        let created = s.create("db");
+        let first = note(&s, name);
+        let both = vec![Some(first.clone()), Some(first.clone())];
+        s.answer("if create(db/", so(both));
+        assert!(!s.leads("db") && s.asks(&format!("watch {name}")), "{:#?}", s.requests());
+        let waits = format!("behind key {name}, which is no candidate's: {why}");
+        assert!(s.has_told(&waits), "{:#?}", s.told());
+        assert!(s.position(&format!("db: key {name} is no candidate's")) < s.position(&waits));
+        // Its end is all that is missing.
+        s.answer(&format!("watch {name}"), Reply::Watching);
+        s.changed(name, vec![deleted(&first.key, created + 1)]);
+        s.is_first("db", created);
+        assert!(s.leads("db"));
+    }
+}
+
+/// Nobody leads while a foreign key is the first, also not the candidate behind it.
+#[test]
+fn observers_report_no_foreign_key() {
+    for name in ["db/note", "db/eu/77"] {
+        let mut s = Stage::new();
+        let first = note(&s, name);
+        s.observe("db", Some(&first));
+        assert!(s.position(&format!("db: key {name} is no candidate's")) < s.position("vacant"));
+        s.done.clear();
+        s.header.revision = 12;
+        s.changed("db/*", vec![deleted(&first.key, 12)]);
+        let other = s.other("db", 9);
+        s.answer("read db/*", so(vec![Some(other)]));
+        assert!(s.position("no foreign key is the first") < s.position("leader 77"));
+    }
+}
+
+/// A leader of Go's does not notice that its key was written without its lease, and leads on.
+#[test]
+fn keys_without_leases_leave_leaders_unknown() {
+    let mut s = Stage::new();
+    let leader = s.other("db", 9);
+    s.observe("db", Some(&leader));
+    assert!(s.has_told("leader 77"));
+    s.done.clear();
+    s.header.revision = 12;
+    let unleased = KeyValue { lease: None, modified: 12, ..leader };
+    s.changed("db/*", vec![Change::Put(unleased)]);
+    let (told, unknown) = (s.position("it has no lease, and stays for ever"), "unknown since");
+    assert!(told < s.position(unknown) && !s.has_told("vacant"), "{:#?}", s.told());
+}
+
+/// The name of a key stays when it moves to the lease of another term.
+#[test]
+fn keys_on_other_leases_are_candidates() {
+    let mut s = Stage::new();
+    let moved = KeyValue { key: "db/99".into(), ..s.other("db", 9) };
+    s.observe("db", Some(&moved));
+    assert!(s.has_told("leader 99"), "{:#?}", s.told());
+}
