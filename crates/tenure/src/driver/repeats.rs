@@ -8,15 +8,28 @@ use tenure_core::Time;
 /// As many things of one kind are told apart; what is beyond them is not said until older ones are
 /// forgotten.
 const KNOWN_MAX: usize = 128;
+/// A log has so many lines about one thing in ten minutes, however often its text changes.
+const LINES_MAX: u32 = 4;
 /// What lasts is said again after this.
 const AGAIN: Duration = Duration::from_secs(600);
 
-/// Remembers what was said of what. However much comes in, at most 128 lines of one kind are said
-/// in ten minutes, but for those that take the place of another text about the same thing. Kinds
-/// have their own room: forged senders silence nobody but others of theirs.
+/// Remembers what was said of what. However much comes in, a log has at most 512 lines of one kind
+/// in ten minutes: four about each of 128 things. Kinds have their own room, and so has each thing:
+/// forged senders silence nobody but others of theirs.
 #[derive(Debug, Default)]
 pub struct Repeats {
-    known: BTreeMap<&'static str, BTreeMap<String, (String, Time)>>,
+    known: BTreeMap<&'static str, BTreeMap<String, Said>>,
+}
+
+/// The last line about one thing.
+#[derive(Debug)]
+struct Said {
+    /// `None` when the thing is over.
+    text: Option<String>,
+    at: Time,
+    /// The lines since the first of the ten minutes that run.
+    lines: u32,
+    since: Time,
 }
 
 impl Repeats {
@@ -25,26 +38,33 @@ impl Repeats {
     #[must_use]
     pub fn is_new(&mut self, now: Time, kind: &'static str, about: &str, text: &str) -> bool {
         let known = self.known.entry(kind).or_default();
-        if let Some((said, at)) = known.get(about)
-            && said == text
-            && now.since(*at) < AGAIN
-        {
-            return false;
+        if let Some(said) = known.get_mut(about) {
+            if now.since(said.since) >= AGAIN {
+                (said.lines, said.since) = (0, now);
+            }
+            let lasts = said.text.as_deref() == Some(text) && now.since(said.at) < AGAIN;
+            if lasts || said.lines >= LINES_MAX {
+                return false;
+            }
+            (said.text, said.at) = (Some(text.to_owned()), now);
+            said.lines += 1;
+            return true;
         }
-        if known.len() >= KNOWN_MAX && !known.contains_key(about) {
-            known.retain(|_, (_, at)| now.since(*at) < AGAIN);
+        if known.len() >= KNOWN_MAX {
+            known.retain(|_, said| now.since(said.at) < AGAIN);
             if known.len() >= KNOWN_MAX {
                 return false;
             }
         }
-        known.insert(about.to_owned(), (text.to_owned(), now));
+        let said = Said { text: Some(text.to_owned()), at: now, lines: 1, since: now };
+        known.insert(about.to_owned(), said);
         true
     }
 
     /// It is over: when it comes back it is news.
     pub fn forget(&mut self, kind: &'static str, about: &str) {
-        if let Some(known) = self.known.get_mut(kind) {
-            known.remove(about);
+        if let Some(said) = self.known.get_mut(kind).and_then(|known| known.get_mut(about)) {
+            said.text = None;
         }
     }
 }
@@ -81,5 +101,22 @@ mod tests {
         assert_eq!(flood(&mut repeats, 20_000, at(600)), KNOWN_MAX);
         assert_eq!(repeats.known["name"].len(), KNOWN_MAX);
         assert!(repeats.is_new(at(600), "disk", "", "full"), "of another kind");
+    }
+
+    #[test]
+    fn changing_texts_are_bounded() {
+        let mut repeats = Repeats::default();
+        let flood = |repeats: &mut Repeats, now| {
+            let news = |number: &u64| {
+                repeats.forget("name", "b");
+                let text = number.to_string();
+                repeats.is_new(now, "name", "a", &text) | repeats.is_new(now, "name", "b", "twice")
+            };
+            (0..10_000).filter(news).count()
+        };
+        assert_eq!(flood(&mut repeats, at(0)), LINES_MAX as usize);
+        assert_eq!(flood(&mut repeats, at(599)), 0);
+        assert!(repeats.is_new(at(599), "name", "c", "twice"), "another thing has its room");
+        assert_eq!(flood(&mut repeats, at(600)), LINES_MAX as usize);
     }
 }

@@ -60,15 +60,13 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
         Notice::AtOneAddress { members: [one, other], .. } => {
             Some(("at one address", format!("{one} {other}")))
         }
-        Notice::Exchanged { member, address, .. } => {
-            Some(("exchanged", format!("{member} {address}")))
-        }
-        Notice::ForAnother { address, .. } => Some(("for another", address.to_string())),
-        Notice::Moved { member, address, .. } => Some(("moved", format!("{member} {address}"))),
+        Notice::Exchanged { member, .. } => Some(("exchanged", member.to_string())),
+        Notice::ForAnother { member, .. } => Some(("for another", member.to_string())),
+        Notice::Moved { member, .. } => Some(("moved", member.to_string())),
         Notice::MemberTwice { member, .. } => Some(("member twice", member.to_string())),
         Notice::Key { address, .. } => Some(("key", address.to_string())),
         Notice::NameContested { name, .. } => Some(("name", name.to_string())),
-        Notice::AddressContested { who, .. } => Some(("address", who.to_string())),
+        Notice::AddressContested { who, .. } => Some(("address", who.name.to_string())),
         Notice::Obstacle { election, grantor, .. } => {
             Some(("obstacle", format!("{election} {grantor}")))
         }
@@ -102,6 +100,9 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use std::net::SocketAddr;
+
+    use tenure_core::ElectionName;
+    use tenure_core::nerio::{Inc, Refusal, Who};
 
     use super::*;
 
@@ -152,5 +153,59 @@ mod tests {
         assert!(!said(&mut repeats, 600, member), "once");
         mismatch_is_over(&mut repeats, &"a".parse().unwrap());
         assert!(said(&mut repeats, 601, member), "it agreed, and does so no more");
+    }
+
+    /// Each datagram has another name, another address and another text.
+    #[test]
+    fn a_flood_of_changing_texts_is_bounded() {
+        let at = |n: u32, add: u16| -> SocketAddr {
+            ([10, 0, 0, 3], u16::try_from(n % 30_000).unwrap() + add).into()
+        };
+        let name = |n: u32| -> NodeName { format!("n{n}").parse().unwrap() };
+        let notices = |n: u32| {
+            let (address, addresses) = (at(n, 0), [at(n, 0), at(n, 1)]);
+            let election: ElectionName = "x".parse().unwrap();
+            let (a, host) = (name(0), "b:1".to_owned());
+            let who = Who { name: a.clone(), inc: Inc(n.into()) };
+            let (refusal, grantor, other) = (Refusal::Disk, name(n), address);
+            [
+                mismatch(a.clone(), at(0, 0), n.into()),
+                mismatch(name(n), address, n.into()),
+                Notice::NameContested { name: a.clone(), addresses },
+                Notice::NameContested { name: name(n), addresses },
+                Notice::AddressContested { who, holder: at(0, 0), other },
+                Notice::MemberTwice { member: a.clone(), addresses },
+                Notice::Moved { member: a.clone(), host: host.clone(), address },
+                Notice::Exchanged { member: a.clone(), host: host.clone(), address, of: name(1) },
+                Notice::ForAnother {
+                    peer: name(n),
+                    address,
+                    member: a.clone(),
+                    host,
+                    own: name(1),
+                },
+                Notice::OldMemory { member: a, by: name(n) },
+                Notice::Obstacle { election: election.clone(), grantor: grantor.clone(), refusal },
+                Notice::NameShared { election, grantor, other },
+            ]
+        };
+        let mut repeats = Repeats::default();
+        let mut told = |seconds: u64, n: u32| {
+            let now = Time::from_nanos(seconds * 1_000_000_000);
+            notices(n).map(|one| u32::from(notice(&mut repeats, now, &one)))
+        };
+        let mut lines = [0; 12];
+        for n in 0..6_000 {
+            lines.iter_mut().zip(told(u64::from(n / 10), n)).for_each(|(sum, more)| *sum += more);
+        }
+        assert_eq!(lines.map(|count| count > 0), [true; 12], "{lines:?}");
+        assert_eq!(lines.map(|count| count <= 4 * 128), [true; 12], "{lines:?}");
+        let moved = Notice::Moved { member: name(7), host: "c:1".into(), address: at(0, 0) };
+        let now = Time::from_nanos(599 * 1_000_000_000);
+        assert!(notice(&mut repeats, now, &moved), "another member has its own room");
+    }
+
+    fn mismatch(peer: NodeName, address: SocketAddr, theirs: u64) -> Notice {
+        Notice::Mismatch { peer, address, is_member: false, theirs, ours: 2 }
     }
 }

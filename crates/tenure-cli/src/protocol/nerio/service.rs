@@ -15,6 +15,10 @@ use crate::control::{Answer, Asked, Request, Server};
 use crate::failure::{self, Failure};
 use crate::output::millis;
 
+/// So many grants and releases are logged within [`MINUTE`]: without keys anybody can cause them.
+const GRANTS_MAX: u32 = 1_000;
+const MINUTE: Duration = Duration::from_secs(60);
+
 /// What to do with a notice.
 pub(crate) enum Told {
     /// It was a warning, and people have read it.
@@ -42,13 +46,31 @@ pub(crate) struct Service {
     key_file: KeyFile,
     /// What is wrong with its settings for as long as it runs.
     of_settings: Option<String>,
+    /// How many grants and releases were logged in the minute that began then.
+    grants: (Time, u32),
 }
 
 impl Service {
     /// Of a node that has the keys of this file.
     pub(crate) const fn new(key_file: KeyFile, of_settings: Option<String>) -> Self {
-        let (stage, failing) = ("starting", false);
-        Self { stage, waits: None, raise: None, failing, key_file, of_settings }
+        let (stage, failing, grants) = ("starting", false, (Time::ZERO, 0));
+        Self { stage, waits: None, raise: None, failing, key_file, of_settings, grants }
+    }
+
+    /// Whether a grant or a release is logged at `now`.
+    fn logs_grant(&mut self, now: Time) -> bool {
+        let (since, logged) = &mut self.grants;
+        if now.since(*since) >= MINUTE {
+            (*since, *logged) = (now, 0);
+        }
+        *logged = logged.saturating_add(1);
+        if *logged == GRANTS_MAX {
+            tracing::info!(
+                "{GRANTS_MAX} grants changed hands within {MINUTE:?}: the log leaves out the rest \
+                 of them; tenure elections lists what there is"
+            );
+        }
+        *logged < GRANTS_MAX
     }
 
     pub(crate) const fn word(&self) -> &'static str {
@@ -140,6 +162,9 @@ impl Service {
                     self.waits = Some(notice.to_string());
                 }
                 return Told::Warned;
+            }
+            Notice::Granted { .. } | Notice::Freed { .. } if !self.logs_grant(clock::now()) => {
+                return Told::Noted;
             }
             _ => {
                 tracing::info!("{notice}");
@@ -250,6 +275,17 @@ mod tests {
         assert_eq!(service.word(), "failing");
         service.correct(None, false);
         assert_eq!(service.word(), "serving");
+    }
+
+    #[test]
+    fn logged_grants_are_bounded() {
+        let mut service = service("serving");
+        let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
+        let flood =
+            |service: &mut Service, now| (0..10_000).filter(|_| service.logs_grant(now)).count();
+        assert_eq!(flood(&mut service, at(100)), 999);
+        assert_eq!(flood(&mut service, at(159)), 0);
+        assert_eq!(flood(&mut service, at(160)), 999);
     }
 
     /// The notice came once, and the status is asked for later.
