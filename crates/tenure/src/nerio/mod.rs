@@ -288,7 +288,9 @@ impl Builder {
         let sealed = self.keys.as_ref().is_some_and(|keys| !keys.accepts_unsealed());
         let transport =
             if self.any_address || sealed { Udp::any(address)? } else { Udp::loopback(address)? };
-        self.start_on(transport)
+        let own = self.config.members.iter().find(|member| member.name == self.name);
+        let own = own.and_then(|own| own.address.literal()).map(|own| own.ip());
+        self.start_on(transport.speaking_from(own))
     }
 
     /// Starts it on a transport of the caller's. Keys that [accept what is not

@@ -1,5 +1,6 @@
 //! Carrying datagrams between nodes.
 
+mod sources;
 mod udp;
 
 use std::io;

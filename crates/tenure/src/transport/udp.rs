@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::Transport;
+use super::sources::Sources;
 use crate::watched::Watched;
 
 /// Room for a burst of renewals of thousands of elections; the kernel caps it.
@@ -22,6 +23,8 @@ pub struct Udp {
     watched: Option<Watched<UdpSocket>>,
     address: SocketAddr,
     families: Families,
+    /// Of a socket on all addresses of the machine.
+    sources: Option<Sources>,
 }
 
 /// Which addresses a socket knows.
@@ -127,17 +130,30 @@ impl Udp {
         let open = || {
             let (socket, families) = open(address)?;
             let address = socket.local_addr()?;
-            Ok(Self { socket, watched: None, address, families })
+            let all = address.ip().is_unspecified();
+            let sources = all.then(|| Sources::of(&socket)).transpose()?;
+            Ok(Self { socket, watched: None, address, families, sources })
         };
         open().map_err(refused)
     }
 
+    /// On all addresses of the machine it answers each peer from the one that the peer has asked.
+    /// To others it speaks from `ip`, if this machine has that address.
+    #[must_use]
+    pub(crate) fn speaking_from(mut self, ip: Option<IpAddr>) -> Self {
+        let here = |ip: &IpAddr| UdpSocket::bind((*ip, 0)).is_ok();
+        if let (Some(sources), Some(ip)) = (&mut self.sources, ip.filter(here)) {
+            sources.speak_from(self.families.outward((ip, 0).into()).ip());
+        }
+        self
+    }
+
     /// Registers with the runtime it is used in, which is not the one it was made in.
-    fn watched(&mut self) -> io::Result<&Watched<UdpSocket>> {
+    fn watch(&mut self) -> io::Result<()> {
         if self.watched.is_none() {
             self.watched = Some(Watched::new(self.socket.try_clone()?)?);
         }
-        self.watched.as_ref().ok_or_else(|| io::ErrorKind::NotConnected.into())
+        Ok(())
     }
 }
 
@@ -147,7 +163,11 @@ impl Transport for Udp {
     }
 
     fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
-        self.socket.send_to(datagram, self.families.outward(to)).map(drop)
+        let to = self.families.outward(to);
+        match &mut self.sources {
+            Some(sources) => sources.send(&self.socket, to, datagram).map(drop),
+            None => self.socket.send_to(datagram, to).map(drop),
+        }
     }
 
     fn poll_receive(
@@ -155,8 +175,14 @@ impl Transport for Udp {
         context: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<(usize, SocketAddr)>> {
-        let families = self.families;
-        let received = self.watched()?.poll_read(context, |socket| socket.recv_from(buffer));
+        self.watch()?;
+        let Self { watched: Some(watched), families, sources, .. } = self else {
+            return Poll::Ready(Err(io::ErrorKind::NotConnected.into()));
+        };
+        let received = watched.poll_read(context, |socket| match sources {
+            Some(sources) => sources.receive(socket, buffer),
+            None => socket.recv_from(buffer),
+        });
         received.map_ok(|(length, from)| (length, families.inward(from)))
     }
 }
@@ -197,6 +223,35 @@ mod tests {
         }
     }
 
+    /// All of 127.0.0.0/8 is on loopback, and the kernel speaks from 127.0.0.1 there.
+    #[test]
+    fn answers_leave_from_the_asked_address() {
+        const PATIENCE: Duration = Duration::from_secs(60);
+        for all in ["0.0.0.0:0", "[::]:0"] {
+            let mut udp = Udp::any(all.parse().unwrap()).unwrap();
+            udp = udp.speaking_from(Some([127, 0, 0, 3].into()));
+            let port = udp.local_address().port();
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let other = UdpSocket::bind("127.0.0.9:0").unwrap();
+            other.set_read_timeout(Some(PATIENCE)).unwrap();
+            let hears = |udp: &mut Udp| {
+                udp.send(other.local_addr().unwrap(), b"there").unwrap();
+                other.recv_from(&mut [0; 8]).unwrap().1
+            };
+            assert_eq!(hears(&mut udp), ([127, 0, 0, 3], port).into(), "its own, unasked");
+            for ip in [[127, 0, 0, 2], [127, 0, 0, 4]] {
+                other.send_to(b"asks", SocketAddr::from((ip, port))).unwrap();
+                let mut buffer = [0; 8];
+                let receive = poll_fn(|context| udp.poll_receive(context, &mut buffer));
+                let came =
+                    runtime.block_on(async { tokio::time::timeout(PATIENCE, receive).await });
+                assert_eq!(came.expect("a datagram").unwrap(), (4, other.local_addr().unwrap()));
+                assert_eq!(hears(&mut udp), (ip, port).into());
+            }
+        }
+    }
+
     #[test]
     fn what_goes_out_wakes_nobody() {
         const SENT: u32 = 50;
@@ -210,6 +265,7 @@ mod tests {
             watched: None,
             address,
             families: Families::One,
+            sources: None,
         };
         let woken = Arc::new(AtomicU32::new(0));
         let count = Arc::clone(&woken);

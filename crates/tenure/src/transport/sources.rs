@@ -1,0 +1,129 @@
+//! The address from which a socket on all addresses speaks to each peer.
+//!
+//! The kernel picks the source of a datagram by the way to its recipient. On a machine with several
+//! addresses the peer may have asked another one, and hears nothing from a stranger.
+
+use std::collections::BTreeMap;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+
+use nix::libc::{in_addr, in_pktinfo, in6_addr, in6_pktinfo};
+use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv6RecvPacketInfo};
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
+};
+
+/// The socket remembers so many peers. Beyond that it forgets all: each is known again by its next
+/// datagram, before the answer.
+const PEERS_MAX: usize = 16_384;
+
+/// All addresses here are as the socket has them.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    /// Which address each peer has asked.
+    asked: BTreeMap<SocketAddr, IpAddr>,
+    /// The source for peers that have asked nothing.
+    own: Option<IpAddr>,
+}
+
+impl Sources {
+    /// Makes the kernel say to which address each datagram of `socket` came.
+    pub(super) fn of(socket: &UdpSocket) -> io::Result<Self> {
+        match socket.local_addr()? {
+            SocketAddr::V4(_) => setsockopt(socket, Ipv4PacketInfo, &true)?,
+            SocketAddr::V6(_) => setsockopt(socket, Ipv6RecvPacketInfo, &true)?,
+        }
+        Ok(Self::default())
+    }
+
+    /// Speaks from this address to peers that have asked nothing.
+    pub(super) fn speak_from(&mut self, own: IpAddr) {
+        self.own = Some(own);
+    }
+
+    pub(super) fn receive(
+        &mut self,
+        socket: &UdpSocket,
+        buffer: &mut [u8],
+    ) -> io::Result<(usize, SocketAddr)> {
+        let mut control = nix::cmsg_space!(in6_pktinfo);
+        let (mut parts, flags) = ([IoSliceMut::new(buffer)], MsgFlags::empty());
+        let received =
+            recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut parts, Some(&mut control), flags)?;
+        let from = received.address.as_ref().and_then(address);
+        let from = from.ok_or(io::ErrorKind::InvalidData)?;
+        let asked = received.cmsgs().into_iter().flatten().find_map(asked);
+        if let Some(asked) = asked.filter(|asked| !asked.is_multicast()) {
+            if self.asked.len() >= PEERS_MAX && !self.asked.contains_key(&from) {
+                self.asked.clear();
+            }
+            self.asked.insert(from, asked);
+        }
+        Ok((received.bytes, from))
+    }
+
+    pub(super) fn send(
+        &mut self,
+        socket: &UdpSocket,
+        to: SocketAddr,
+        datagram: &[u8],
+    ) -> io::Result<usize> {
+        let is_four = |ip: IpAddr| ip.to_canonical().is_ipv4();
+        let own = self.own.filter(|own| is_four(*own) == is_four(to.ip()));
+        let Some(from) = self.asked.get(&to).copied().or(own) else {
+            return socket.send_to(datagram, to);
+        };
+        match send_from(socket, (from, to), datagram) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                // The machine may have lost the address.
+                self.asked.remove(&to);
+                socket.send_to(datagram, to)
+            }
+            sent => sent,
+        }
+    }
+}
+
+fn send_from(
+    socket: &UdpSocket,
+    (from, to): (IpAddr, SocketAddr),
+    datagram: &[u8],
+) -> io::Result<usize> {
+    let (parts, flags, fd) = ([IoSlice::new(datagram)], MsgFlags::empty(), socket.as_raw_fd());
+    let address = Some(SockaddrStorage::from(to));
+    let four = |ip: Ipv4Addr| in_addr { s_addr: u32::from(ip).to_be() };
+    let sent = match from {
+        IpAddr::V4(ip) => {
+            let (ipi_spec_dst, ipi_addr) = (four(ip), four(Ipv4Addr::UNSPECIFIED));
+            let source = in_pktinfo { ipi_ifindex: 0, ipi_spec_dst, ipi_addr };
+            let control = [ControlMessage::Ipv4PacketInfo(&source)];
+            sendmsg(fd, &parts, &control, flags, address.as_ref())
+        }
+        IpAddr::V6(ip) => {
+            let ipi6_addr = in6_addr { s6_addr: ip.octets() };
+            let source = in6_pktinfo { ipi6_addr, ipi6_ifindex: 0 };
+            let control = [ControlMessage::Ipv6PacketInfo(&source)];
+            sendmsg(fd, &parts, &control, flags, address.as_ref())
+        }
+    };
+    Ok(sent?)
+}
+
+fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
+    let four = storage.as_sockaddr_in().map(|four| SocketAddr::V4((*four).into()));
+    four.or_else(|| storage.as_sockaddr_in6().map(|six| SocketAddr::V6((*six).into())))
+}
+
+/// The address of this machine that the sender has asked.
+fn asked(control: ControlMessageOwned) -> Option<IpAddr> {
+    match control {
+        ControlMessageOwned::Ipv4PacketInfo(info) => {
+            Some(Ipv4Addr::from(u32::from_be(info.ipi_spec_dst.s_addr)).into())
+        }
+        ControlMessageOwned::Ipv6PacketInfo(info) => {
+            Some(Ipv6Addr::from(info.ipi6_addr.s6_addr).into())
+        }
+        _ => None,
+    }
+}
