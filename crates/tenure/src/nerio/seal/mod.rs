@@ -43,7 +43,7 @@ mod tests;
 mod unsealed;
 mod window;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 
@@ -411,18 +411,25 @@ impl Seal {
         Keyring { ids, peers, unsealed, accepts_since }
     }
 
-    /// Everybody who has shown a key.
+    /// Everybody who has shown a key. An address is of one process: of two with one key there the
+    /// earlier was started again.
     fn peers(&self) -> Vec<Peer> {
-        let peers = self.sessions.all().filter(|session| session.established);
-        peers
-            .map(|session| Peer {
+        let mut latest = BTreeMap::new();
+        for session in self.sessions.all().filter(|session| session.established) {
+            let peer = Peer {
                 name: session.name.clone(),
                 address: session.address,
                 authority: session.authority.clone(),
                 key: session.key,
                 heard: session.heard,
-            })
-            .collect()
+            };
+            let known: &mut Peer =
+                latest.entry((peer.address, peer.key)).or_insert_with(|| peer.clone());
+            if known.heard < peer.heard {
+                *known = peer;
+            }
+        }
+        latest.into_values().collect()
     }
 }
 

@@ -213,6 +213,19 @@ fn one_that_was_started_anew_is_greeted_when_it_is_silent() {
 }
 
 #[test]
+fn a_restarted_member_is_listed_once() {
+    let mut net = candidate_and_members();
+    for seed in [2, 9] {
+        net.nodes.insert(at(B), seal(member(), seed));
+        net.wait(60);
+        net.say(B, A, "fences");
+        assert_eq!(net.settle(), ["fences"]);
+    }
+    let heard: Vec<_> = net.peers(A).iter().map(|peer| (peer.address, peer.heard)).collect();
+    assert_eq!(heard, [(at(B), net.now)]);
+}
+
+#[test]
 fn a_silent_member_is_greeted_now_and_then_and_the_latest_datagram_waits() {
     let mut net = candidate_and_members();
     for turn in 0..100 {
