@@ -7,19 +7,28 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use tokio::net::{UnixListener, UnixStream};
 
+use super::SOCKET;
 use crate::exit::Exit;
 use crate::failure::{Failure, shell_word};
+
+/// What the name of a lock ends with, behind that of its socket.
+const LOCK: &str = ".lock";
 
 /// The longest path of a socket: `sockaddr_un` has 108 bytes, the last of which is zero.
 pub(super) const PATH_MAX: usize = 107;
 
 /// How often another process may remove the lock's file while it is opened.
 const ATTEMPTS: u32 = 100;
+
+/// A process that sweeps has a lock for less than this, so many times.
+const SWEPT: Duration = Duration::from_millis(10);
+const SWEPT_MAX: u32 = 10;
 
 /// A socket's file that this process has locked. Dropping it unlocks and removes it.
 #[derive(Debug)]
@@ -51,7 +60,8 @@ impl SocketFile {
     /// Takes the place at `path`, and listens there with mode 0600. Its directory is created if it
     /// is missing, and must be safe from others; a socket at which nobody answers is replaced.
     pub(super) async fn take(path: &Path) -> Result<(Self, UnixListener), Failure> {
-        let lock = lock(path)?;
+        let lock = lock(path).await?;
+        sweep(path);
         let (listener, socket) = listen(path).await?;
         Ok((Self { path: path.to_owned(), socket, lock }, listener))
     }
@@ -74,7 +84,7 @@ impl SocketFile {
     /// if that is a new one. What was made stays when the rest fails.
     pub(super) async fn mend(&mut self) -> Result<Option<UnixListener>, Failure> {
         if !self.has_lock() {
-            self.lock = lock(&self.path)?;
+            self.lock = lock(&self.path).await?;
         }
         if self.is_there() {
             return Ok(None);
@@ -86,12 +96,55 @@ impl SocketFile {
 }
 
 /// Takes the lock of the place at `path`, in a directory that is made if it is missing.
-fn lock(path: &Path) -> Result<File, Failure> {
+async fn lock(path: &Path) -> Result<File, Failure> {
     check_length(path)?;
     let directory = directory_of(path);
     make_directory(directory)?;
     check_directory(directory)?;
-    hold(path)
+    for _ in 0..SWEPT_MAX {
+        if let Some(lock) = hold(path, OFlags::CREATE)? {
+            return Ok(lock);
+        }
+        tokio::time::sleep(SWEPT).await;
+    }
+    Err(taken(path))
+}
+
+/// Removes what killed processes left beside a socket at `path`, where that has a name of the
+/// default directory. A process is dead when its lock is free.
+fn sweep(path: &Path) {
+    if path.file_name().is_some_and(|name| is_ours(&name.to_string_lossy())) {
+        sweep_all(directory_of(path));
+    }
+}
+
+/// The same in the directory of this user's sockets. Files without a lock stay.
+pub(super) fn sweep_all(directory: &Path) {
+    if check_directory(directory).is_err() {
+        return;
+    }
+    let names = |directory: &Path| {
+        let entries = directory.read_dir().into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok())
+    };
+    for lock in names(directory) {
+        let Some(name) = lock.strip_suffix(LOCK).filter(|name| is_ours(name)) else { continue };
+        let path = directory.join(name);
+        let Ok(Some(held)) = hold(&path, OFlags::empty()) else { continue };
+        clear(&private(&path));
+        let until = format!("{name}.until");
+        for file in names(directory).filter(|file| file.starts_with(&until)) {
+            let _ = fs::remove_file(directory.join(file));
+        }
+        let _ = fs::remove_file(&path);
+        let _ = fs::remove_file(lock_file(&path));
+        drop(held);
+    }
+}
+
+/// Whether this is the name of a socket in the default directory.
+fn is_ours(name: &str) -> bool {
+    ["run-", "node-"].iter().any(|begin| name.starts_with(begin)) && name.ends_with(SOCKET)
 }
 
 /// Listens at `path`, for one that has its lock.
@@ -148,7 +201,7 @@ fn taken(path: &Path) -> Failure {
 
 fn lock_file(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
+    name.push(LOCK);
     name.into()
 }
 
@@ -246,11 +299,12 @@ fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<Unsafe> {
     (mode & 0o022 != 0 && !sticky).then(|| Unsafe { why: why(), cure: "chmod go-w".into() })
 }
 
-/// Locks the file beside the socket, which exists for this. The lock ends with the process.
-fn hold(path: &Path) -> Result<File, Failure> {
+/// Locks the file beside the socket, which exists for this: `None` when another process has it. The
+/// lock ends with the process.
+fn hold(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
     let lock = lock_file(path);
     let cannot = |error: Errno| refused(path, &format!("{}: {error}", lock.display()));
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let flags = OFlags::RDWR | create | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     for _ in 0..ATTEMPTS {
         // Nobody else may open it, and so nobody else can hold the lock.
         let fd = rustix::fs::open(&lock, flags | OFlags::NONBLOCK, Mode::from_raw_mode(0o600));
@@ -261,15 +315,15 @@ fn hold(path: &Path) -> Result<File, Failure> {
         }
         match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => return Err(taken(path)),
+            Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(error) => return Err(cannot(error)),
         }
         // The one before may have taken it away meanwhile, and a third one made another.
         if Identity::at(&lock) == Some(Identity::of(&about)) {
-            return Ok(file);
+            return Ok(Some(file));
         }
     }
-    Err(taken(path))
+    Ok(None)
 }
 
 /// What is wrong with a lock's file: with another owner, or where others may open it, others can
@@ -287,14 +341,19 @@ fn foreign(about: &fs::Metadata) -> Option<String> {
 /// of this place alone, so that what a crash left behind is found; where it belongs to somebody
 /// else, making it anew fails.
 fn bind(path: &Path) -> io::Result<(UnixListener, Identity)> {
-    let mut private = path.as_os_str().to_owned();
-    private.push(".new");
-    let private = PathBuf::from(private);
+    let private = private(path);
     clear(&private);
     fs::DirBuilder::new().mode(0o700).create(&private)?;
     let bound = bind_within(&private, path);
     clear(&private);
     bound
+}
+
+/// The directory in which the socket at `path` is made.
+fn private(path: &Path) -> PathBuf {
+    let mut private = path.as_os_str().to_owned();
+    private.push(".new");
+    private.into()
 }
 
 fn bind_within(private: &Path, path: &Path) -> io::Result<(UnixListener, Identity)> {
@@ -415,6 +474,37 @@ mod tests {
         assert!(!private.exists());
         drop(place);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn dead_sockets_are_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (_lives, _listener) = SocketFile::take(&at("run-1-lives.sock")).await.unwrap();
+        let (_node, _other) = SocketFile::take(&at("node-1-a.sock")).await.unwrap();
+        let kept = ["run-1-lives.sock", "node-1-a.sock", "run-1-lives.sock.until", "other.until"];
+        for dead in ["run-1-p.sock", "run-1-lives-1.sock", "node-1-b.sock"] {
+            drop(UnixListener::bind(at(dead)).unwrap());
+            for file in [".until", ".until.7-0.new", ".lock"] {
+                fs::write(at(&format!("{dead}{file}")), "").unwrap();
+            }
+            let lock = Permissions::from_mode(0o600);
+            fs::set_permissions(at(&format!("{dead}.lock")), lock).unwrap();
+            fs::create_dir(at(&format!("{dead}.new"))).unwrap();
+        }
+        fs::write(at(kept[2]), "").unwrap();
+        fs::write(at(kept[3]), "").unwrap();
+        let (place, listener) = SocketFile::take(&at("run-2-q.sock")).await.unwrap();
+        assert!(place.is_there(), "a start keeps its own");
+        drop((place, listener));
+        let left = folder.path().read_dir().unwrap().flatten();
+        let mut left: Vec<_> = left.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        left.sort_unstable();
+        let locks = ["node-1-a.sock.lock", "run-1-lives.sock.lock"];
+        let mut kept = [&kept[..], &locks].concat();
+        kept.sort_unstable();
+        assert_eq!(left, kept);
+        assert!(UnixStream::connect(at("run-1-lives.sock")).await.is_ok());
     }
 
     /// In a directory like `/tmp` others can put names, but not take ours away.
