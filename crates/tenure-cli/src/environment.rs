@@ -55,14 +55,14 @@ impl Environment {
     ///
     /// One that differs from a setting by a slip of the hand is refused: it was meant, and its
     /// absence would go unnoticed. Any other is only warned about, because others may own it:
-    /// Kubernetes sets `TENURE_SERVICE_HOST` wherever a service is called `tenure`.
+    /// Kubernetes sets several for each Service, which [`is_of_a_service`] tells.
     pub fn check(&self, registry: Registry) -> Result<Vec<String>, Failure> {
         let settings = registry.settings().filter_map(Spec::variable);
         let known: Vec<String> =
             settings.chain(tls::HIDDEN.map(|hidden| hidden.variable.to_owned())).collect();
         let mut warnings = Vec::new();
-        let names = self.variables.keys().map(|name| name.to_string_lossy());
-        for name in names.filter(|name| name.starts_with("TENURE_")) {
+        let all = self.variables.iter().map(|(name, value)| (name.to_string_lossy(), value));
+        for (name, value) in all.filter(|(name, _)| name.starts_with("TENURE_")) {
             if known.iter().any(|known| *known == name) || TOLD_TO_COMMAND.contains(&&*name) {
                 continue;
             }
@@ -72,14 +72,14 @@ impl Environment {
             let rest = |name: &str| name.trim_start_matches("TENURE_").to_owned();
             let words: Vec<String> = known.iter().map(|known| rest(known)).collect();
             match nearest(&rest(&name), words.iter().map(String::as_str)) {
-                Some(near) => {
+                Some(near) if !is_of_a_service(&name, value) => {
                     return Err(Failure::usage(
                         format!("the variable {} is no setting of tenure", quoted(&name)),
                         format!("did you mean TENURE_{near}? Otherwise unset it"),
                     )
                     .origin(format!("variable {name}")));
                 }
-                None => warnings.push(format!(
+                _ => warnings.push(format!(
                     "the variable {} is no setting of tenure and is ignored",
                     quoted(&name)
                 )),
@@ -87,6 +87,23 @@ impl Environment {
         }
         Ok(warnings)
     }
+}
+
+/// Whether Kubernetes sets a variable of this name or value for each pod: a Service called
+/// `tenure-seed` has `TENURE_SEED_PORT`, also in a pod that knows nothing of it.
+fn is_of_a_service(name: &str, value: &OsStr) -> bool {
+    const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
+    let is_of_a_port = |rest: &str| {
+        let mut words = rest.split('_');
+        let is_number = words.next().is_some_and(|port| port.parse::<u16>().is_ok());
+        is_number && words.next().is_some_and(|protocol| PROTOCOLS.contains(&protocol))
+    };
+    let is_url = |scheme: &&str| value.as_encoded_bytes().starts_with(scheme.as_bytes());
+    name.ends_with("_PORT")
+        || name.ends_with("_SERVICE_HOST")
+        || name.contains("_SERVICE_PORT_")
+        || name.split("_PORT_").skip(1).any(is_of_a_port)
+        || ["tcp://", "udp://", "sctp://"].iter().any(is_url)
 }
 
 /// A variable named after a setting that is a flag only.
@@ -109,6 +126,36 @@ mod tests {
 
     fn of(name: &str) -> Environment {
         Environment::new([(name.into(), "1".into()), ("HOME".into(), "/".into())])
+    }
+
+    /// Services whose names are near settings, as `tenure-seeds` is near `seed-host`.
+    #[test]
+    fn services_of_kubernetes_stop_nothing() {
+        let service = |service: &str, value: &str| {
+            let name = format!("TENURE_{service}");
+            let ports = ["7001_TCP", "7001_UDP", "7001_SCTP"].map(|port| format!("_PORT_{port}"));
+            let more = ["_PROTO", "_PORT", "_ADDR"].map(|end| format!("{}{end}", ports[0]));
+            let of_service = ["_SERVICE_HOST", "_SERVICE_PORT", "_SERVICE_PORT_HTTP", "_PORT"];
+            let ends = of_service.map(str::to_owned).into_iter().chain(ports).chain(more);
+            let all = ends.map(|end| (format!("{name}{end}").into(), OsString::from(value)));
+            Environment::new(all).check(Registry(crate::protocol::ALL))
+        };
+        let settings = Registry(crate::protocol::ALL).settings();
+        let settings = settings.map(|spec| spec.name.to_uppercase().replace('-', "_"));
+        for setting in settings.chain(["PORT_1_X".to_owned()]) {
+            let ends = setting.match_indices('_').map(|(at, _)| at).chain([setting.len()]);
+            let firsts = ends.flat_map(|end| ["", "S"].map(|s| setting[..end].to_owned() + s));
+            for name in firsts {
+                for value in ["tcp://10.96.0.7:7001", "7001"] {
+                    assert_eq!(service(&name, value).unwrap().len(), 10, "{name} {value}");
+                }
+            }
+        }
+        let value = |value: &str| Environment::new([("TENURE_LAESE".into(), value.into())]);
+        for (text, stops) in [("udp://10.0.0.7:1", false), ("sctp://h:1", false), ("9s", true)] {
+            let checked = value(text).check(Registry(crate::protocol::ALL));
+            assert_eq!(checked.is_err(), stops, "{text}");
+        }
     }
 
     #[test]
