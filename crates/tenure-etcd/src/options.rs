@@ -58,6 +58,8 @@ impl Options {
         }
         if let Some(tls) = &self.tls {
             tls.read()?;
+            // The client library tries a key or certificate first when it connects.
+            tenure_tls::client_config(tls.authority.as_ref(), tls.identity.as_ref())?;
         }
         Ok(CheckedOptions(Arc::new(self)))
     }
@@ -197,6 +199,26 @@ mod tests {
         secure(tls(&one.signing_key)).check().unwrap();
         let text = told(secure(tls(&other.signing_key)));
         assert_eq!(text, "the client's private key is not that of its certificate");
+    }
+
+    /// Each connection would fail with it, as if nothing answered.
+    #[test]
+    fn unusable_keys_are_refused() {
+        let certificate = rcgen::generate_simple_self_signed([]).unwrap().cert.pem();
+        for header in ["BEGIN ENCRYPTED PRIVATE KEY", "BEGIN PRIVATE KEY"] {
+            let key =
+                format!("-----{header}-----\nAAAA\n-----{}-----\n", header.replace("BEGIN", "END"));
+            let identity = Identity {
+                certificate: Pem::Text(certificate.clone().into()),
+                key: Pem::Text(key.into()),
+            };
+            let refused = secure(Tls { identity: Some(identity), ..Tls::default() }).check();
+            assert!(matches!(refused, Err(OptionsError::Pem(_))), "{refused:?}");
+        }
+        let damaged = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        let authority = Some(Pem::Text(damaged.into()));
+        let refused = secure(Tls { authority, ..Tls::default() }).check();
+        assert!(matches!(refused, Err(OptionsError::Pem(_))), "{refused:?}");
     }
 
     #[test]

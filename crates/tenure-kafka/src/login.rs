@@ -1,8 +1,7 @@
 //! As whom a client logs in.
 
 use std::fmt;
-use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -59,20 +58,13 @@ impl fmt::Debug for Password {
     }
 }
 
-/// More than any password needs, and what is read of a file at most.
-const FILE_MAX: u64 = 65_536;
-
 impl Password {
     pub(crate) fn read(&self) -> Result<String, LoginError> {
         match self {
             Self::Text(text) => Ok(text.clone()),
             Self::File(path) => {
-                let mut text = String::new();
-                let read = fs::File::open(path)
-                    .and_then(|file| file.take(FILE_MAX).read_to_string(&mut text));
-                read.map_err(|source| LoginError::File {
-                    path: path.clone(),
-                    source: Arc::new(source),
+                let text = tenure::settings::read_text(path).map_err(|source| {
+                    LoginError::File { path: path.clone(), source: Arc::new(source) }
                 })?;
                 let line = text.strip_suffix('\n').unwrap_or(&text);
                 Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
@@ -127,13 +119,15 @@ pub enum LoginError {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
     fn a_password_is_the_line_of_its_file_and_never_shown() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("password");
-        for text in ["secret", "secret\n", "secret\r\n"] {
+        for text in ["secret", "secret\n", "secret\r\n", "\u{feff}secret\n"] {
             fs::write(&path, text).unwrap();
             assert_eq!(Password::File(path.clone()).read().unwrap(), "secret");
         }

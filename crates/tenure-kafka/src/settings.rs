@@ -72,7 +72,7 @@ pub(crate) fn client(options: &CheckedOptions, id: &str) -> Result<ClientConfig,
 }
 
 fn set_tls(tls: &Tls, config: &mut ClientConfig) {
-    let mut set = |name: &str, pem: &Pem| match pem {
+    let mut set = |name: &str, pem: &Pem| match &*pem.for_others() {
         Pem::File(path) => drop(config.set(format!("{name}.location"), path.to_string_lossy())),
         Pem::Text(text) => drop(config.set(format!("{name}.pem"), String::from_utf8_lossy(text))),
     };
@@ -157,6 +157,21 @@ mod tests {
     use crate::login::{Login, Mechanism, Password};
     use crate::options::Options;
     use crate::property;
+
+    /// OpenSSL takes the mark for a part of the first line, and finds no key.
+    #[test]
+    fn byte_order_marks_are_skipped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ca.pem");
+        let set = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            let mut config = ClientConfig::new();
+            set_tls(&Tls { authority: Some(Pem::File(path.clone())), identity: None }, &mut config);
+            ["ssl.ca.pem", "ssl.ca.location"].map(|name| config.get(name).map(str::to_owned))
+        };
+        assert_eq!(set("\u{feff}-----BEGIN"), [Some("-----BEGIN".to_owned()), None]);
+        assert_eq!(set("-----BEGIN"), [None, path.to_str().map(str::to_owned)]);
+    }
 
     /// What we set would otherwise overwrite what a user has set, and nobody would say so.
     #[test]

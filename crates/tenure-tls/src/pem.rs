@@ -1,5 +1,6 @@
 //! Texts in PEM format, from files or as they are.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -8,6 +9,15 @@ use std::sync::Arc;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
+
+/// The byte order mark that some editors write at the head of a file, before `-----BEGIN`.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// How PEM says that a key is encrypted: in PKCS #8, and in the older form.
+const ENCRYPTED: [&str; 2] = ["-----BEGIN ENCRYPTED PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED"];
+
+/// The identifier 1.3.132.0.35, of the curve P-521, in DER.
+const P521: &[u8] = &[0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x23];
 
 /// Something in PEM format.
 #[derive(Clone, PartialEq, Eq)]
@@ -62,10 +72,21 @@ impl Pem {
         self.read("CERTIFICATE")
     }
 
+    /// The same for a library that reads files itself: the text of a file that begins with a byte
+    /// order mark, which such libraries take for a part of the first line.
+    #[must_use]
+    pub fn for_others(&self) -> Cow<'_, Self> {
+        let Self::File(path) = self else { return Cow::Borrowed(self) };
+        match std::fs::read(path) {
+            Ok(text) if text.starts_with(MARK) => Cow::Owned(Self::Text(text[MARK.len()..].into())),
+            _ => Cow::Borrowed(self),
+        }
+    }
+
     /// The text, if it has at least one section of that kind: a library further down takes
     /// anything else for an empty list.
     fn read(&self, kind: &'static str) -> Result<Vec<u8>, PemError> {
-        let text = match self {
+        let mut text = match self {
             Self::File(path) => {
                 let refused = |source: io::Error| PemError::File {
                     path: path.clone(),
@@ -75,6 +96,9 @@ impl Pem {
             }
             Self::Text(text) => text.clone(),
         };
+        if text.starts_with(MARK) {
+            text.drain(..MARK.len());
+        }
         let ends = format!("{kind}-----");
         let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         let is_begin =
@@ -94,22 +118,34 @@ impl Pem {
 }
 
 impl Identity {
-    /// Both texts, which are of each other as far as the TLS library can read them.
+    /// Both texts, which are of each other and which the TLS library can use.
     ///
     /// # Errors
     ///
-    /// When one cannot be read or is something else, or they are not of each other.
+    /// When one cannot be read, cannot be used or is something else, or they are not of each other.
     pub fn read(&self) -> Result<Pair, PemError> {
         let (certificate, key) = (self.certificate.certificates()?, self.key.read("PRIVATE KEY")?);
-        let certificates = CertificateDer::pem_slice_iter(&certificate).filter_map(Result::ok);
-        if let Ok(key) = PrivateKeyDer::from_pem_slice(&key) {
-            let provider = rustls::crypto::ring::default_provider();
-            let pair = CertifiedKey::from_der(certificates.collect(), key, &provider);
-            if matches!(pair, Err(rustls::Error::InconsistentKeys(_))) {
-                return Err(PemError::KeyOfAnother);
-            }
+        let place = || self.key.place();
+        let mut lines = key.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        if lines.any(|line| ENCRYPTED.iter().any(|said| line == said.as_bytes())) {
+            return Err(PemError::Encrypted { place: place() });
         }
-        Ok(Pair { certificate, key })
+        let der = PrivateKeyDer::from_pem_slice(&key).map_err(|error| PemError::Unusable {
+            place: place(),
+            why: error.to_string().into(),
+        })?;
+        let is_p521 = der.secret_der().windows(P521.len()).any(|bytes| bytes == P521);
+        let certificates = CertificateDer::pem_slice_iter(&certificate).filter_map(Result::ok);
+        let provider = rustls::crypto::ring::default_provider();
+        match CertifiedKey::from_der(certificates.collect(), der, &provider) {
+            Err(rustls::Error::InconsistentKeys(_)) => Err(PemError::KeyOfAnother),
+            // The library has no word for what cannot be used but of the key.
+            Err(_) if is_p521 => Err(PemError::Curve { place: place() }),
+            Err(rustls::Error::General(why)) => {
+                Err(PemError::Unusable { place: place(), why: why.into() })
+            }
+            _ => Ok(Pair { certificate, key }),
+        }
     }
 }
 
@@ -135,6 +171,18 @@ pub enum PemError {
     /// Both are read, and are not of each other.
     #[error("the client's private key is not that of its certificate")]
     KeyOfAnother,
+    /// A key that only a password opens, for which nobody is asked.
+    #[error("{place} holds an encrypted key, which nothing here can decrypt")]
+    Encrypted {
+        /// Where it was.
+        place: String,
+    },
+    /// A key on a curve that the TLS library does not know.
+    #[error("{place} holds a key on the curve P-521, and only RSA, P-256, P-384 and Ed25519 work")]
+    Curve {
+        /// Where it was.
+        place: String,
+    },
     /// It looks like PEM, and what it holds is damaged or of an unknown kind.
     #[error("{place} cannot be used: {why}")]
     Unusable {
@@ -186,6 +234,41 @@ mod tests {
         let said = "the client's private key is not that of its certificate";
         assert_eq!(told(client_config(None, Some(&wrong))), said);
         assert_eq!(told(wrong.read()), said);
+    }
+
+    /// Keys that OpenSSL made, of which the TLS library would only say that it cannot parse them.
+    #[test]
+    fn unusable_keys_are_named() {
+        let certificate = rcgen::generate_simple_self_signed([]).unwrap().cert.pem();
+        let told_of = |key: &str| {
+            let identity = Identity { certificate: text(&*certificate), key: text(key) };
+            let said = told(identity.read());
+            assert_eq!(told(client_config(None, Some(&identity))), said);
+            said
+        };
+        let curve = "the PEM text holds a key on the curve P-521, and only RSA, P-256, P-384 and \
+                     Ed25519 work";
+        assert_eq!(told_of(include_str!("../tests/keys/p521-pkcs8.pem")), curve);
+        assert_eq!(told_of(include_str!("../tests/keys/p521-sec1.pem")), curve);
+        let encrypted = "the PEM text holds an encrypted key, which nothing here can decrypt";
+        assert_eq!(told_of(include_str!("../tests/keys/encrypted-pkcs8.pem")), encrypted);
+        assert_eq!(told_of(include_str!("../tests/keys/encrypted-sec1.pem")), encrypted);
+        let damaged = told_of("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");
+        assert!(damaged.starts_with("the PEM text cannot be used: "), "{damaged}");
+    }
+
+    #[test]
+    fn byte_order_marks_are_skipped() {
+        let one = rcgen::generate_simple_self_signed([]).unwrap();
+        let marked = |pem: String| text(format!("\u{feff}{pem}"));
+        let certificate = marked(one.cert.pem());
+        let identity = Identity {
+            certificate: certificate.clone(),
+            key: marked(one.signing_key.serialize_pem()),
+        };
+        client_config(Some(&certificate), Some(&identity)).unwrap();
+        let read = identity.read().unwrap();
+        assert!(read.certificate.starts_with(b"-----BEGIN"), "a client library reads it, too");
     }
 
     #[test]

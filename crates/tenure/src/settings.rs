@@ -1,7 +1,7 @@
 //! What settings of any protocol are made of, as the command `tenure` reads them, too.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
@@ -57,6 +57,25 @@ pub fn duration(text: &str) -> Result<Duration, DurationError> {
     })
 }
 
+/// The byte order mark, in UTF-8.
+const MARK: char = '\u{feff}';
+
+/// The text behind the byte order mark that some editors write at the head of a file. No reader
+/// sees the mark, and a password or a name with it is another one.
+#[must_use]
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix(MARK).unwrap_or(text)
+}
+
+/// The text in the file at `path`, of which 65,536 bytes at most are read, [without its
+/// mark](without_mark).
+pub fn read_text(path: &Path) -> io::Result<String> {
+    const BYTES_MAX: u64 = 65_536;
+    let mut text = String::new();
+    File::open(path)?.take(BYTES_MAX).read_to_string(&mut text)?;
+    Ok(without_mark(&text).to_owned())
+}
+
 /// A small file that may hold a secret, and who may read it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretFile {
@@ -79,7 +98,8 @@ impl SecretFile {
     /// are given files so.
     const FOR_OTHERS: u32 = 0o026;
 
-    /// Reads the file at `path`, of 4,096 bytes at most; or says why it is of no use.
+    /// Reads the file at `path`, of 4,096 bytes at most, [without its mark](without_mark); or says
+    /// why it is of no use.
     pub fn read(path: &Path) -> Result<Self, String> {
         let (mut bytes, mut mode) = (Vec::new(), 0);
         File::open(path)
@@ -88,10 +108,13 @@ impl SecretFile {
                 file.take(Self::BYTES_MAX + 1).read_to_end(&mut bytes)
             })
             .map_err(|error| format!("cannot be read: {error}"))?;
-        match bytes.len() as u64 > Self::BYTES_MAX {
-            true => Err(format!("has more than {} bytes", Self::BYTES_MAX)),
-            false => Ok(Self { bytes, mode }),
+        if bytes.len() as u64 > Self::BYTES_MAX {
+            return Err(format!("has more than {} bytes", Self::BYTES_MAX));
         }
+        if bytes.starts_with(MARK.encode_utf8(&mut [0; 3]).as_bytes()) {
+            bytes.drain(..MARK.len_utf8());
+        }
+        Ok(Self { bytes, mode })
     }
 
     /// Whether a file of this mode can be read by every user, or written by another than its owner.
@@ -117,6 +140,16 @@ mod tests {
             "the number is too large, or finer than a nanosecond"
         );
         assert_eq!(said("five"), "it is not a number with a unit");
+    }
+
+    #[test]
+    fn byte_order_marks_are_skipped() {
+        assert_eq!(without_mark("\u{feff}\u{feff}a"), "\u{feff}a");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        std::fs::write(&path, "\u{feff}hunter2\n").unwrap();
+        assert_eq!(SecretFile::read(&path).unwrap().bytes, b"hunter2\n");
+        assert_eq!(read_text(&path).unwrap(), "hunter2\n");
     }
 
     #[test]

@@ -16,7 +16,9 @@ pub(super) fn fix(
         let is = |named: Option<&Path>| named.is_some_and(|it| it.display().to_string() == path);
         match error {
             // The same file may be given for both, and be good for one.
-            PemError::NotPem { kind: "PRIVATE KEY", .. } => &["key"],
+            PemError::NotPem { kind: "PRIVATE KEY", .. }
+            | PemError::Encrypted { .. }
+            | PemError::Curve { .. } => &["key"],
             _ if is(authority.as_deref()) => &["cacert"],
             _ if is(identity.as_ref().map(|identity| &*identity.certificate)) => &["cert"],
             _ if is(identity.as_ref().map(|identity| &*identity.key)) => &["key"],
@@ -31,6 +33,15 @@ pub(super) fn fix(
         PemError::KeyOfAnother => {
             (&["cert", "key"], "name the key with which this certificate was requested")
         }
+        PemError::Encrypted { place } => {
+            (file(place), "decrypt it, openssl pkey -in KEY -out NEW.key, and give --key NEW.key")
+        }
+        PemError::Curve { place } => (
+            file(place),
+            "make another one, openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 \
+             -out NEW.key, and have its certificate signed, openssl req -new -key NEW.key -out \
+             NEW.csr",
+        ),
         PemError::Unusable { place, .. } => {
             (file(place), "name a file that another program can use for TLS")
         }

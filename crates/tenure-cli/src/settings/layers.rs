@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap::ArgMatches;
+use tenure::settings::without_mark;
 
 use super::file::SettingsFile;
 use super::flags::Flags;
@@ -299,7 +300,7 @@ impl<'a> Layers<'a> {
 
 fn utf8(name: &str, text: &OsStr, origin: &Origin) -> Result<String, Failure> {
     // It may be a secret.
-    text.to_str().map(str::to_owned).ok_or_else(|| {
+    text.to_str().map(|text| without_mark(text).to_owned()).ok_or_else(|| {
         Failure::usage(format!("{name}: it is not UTF-8"), "write it in UTF-8").origin(origin)
     })
 }

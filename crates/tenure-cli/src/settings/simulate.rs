@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tenure::settings::without_mark;
 use tenure_core::ClusterName;
 use tenure_core::nerio::{Checked, Config};
 use tenure_sim::forecast::{Question, RoundTrips, Unanswerable};
@@ -306,7 +307,7 @@ fn from_file(text: &str, origins: &Origins) -> Result<RoundTrips, Failure> {
         return Err(unusable(what, "keep the last million measurements"));
     }
     let fix = "write one duration in each line, such as 1.3ms, or save what ping prints";
-    let trips = measured(&text)
+    let trips = measured(without_mark(&text))
         .map_err(|(line, what)| unusable(format!("has in line {line} {what}"), fix))?;
     RoundTrips::measured(&trips).map_err(|error| unusable(format!("is of no use: {error}"), fix))
 }

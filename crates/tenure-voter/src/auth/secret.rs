@@ -47,7 +47,7 @@ impl Secrets {
     ///
     /// Those of [`parse`](Self::parse), and when the file cannot be read.
     pub fn read(path: &Path) -> Result<Self, SecretError> {
-        let text = std::fs::read_to_string(path).map_err(|source| SecretError::File {
+        let text = tenure::settings::read_text(path).map_err(|source| SecretError::File {
             path: path.to_owned(),
             source: Arc::new(source),
         })?;

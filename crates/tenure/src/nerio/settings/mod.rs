@@ -13,7 +13,7 @@ use tenure_core::{ClusterName, NodeName};
 
 use self::file::SettingsFile;
 use super::keys::Keys;
-use crate::settings::{DurationError, SecretFile, duration};
+use crate::settings::{DurationError, SecretFile, duration, without_mark};
 
 /// The settings of a node or a candidate of Nerio. A program may change what it reads before it
 /// checks `config`.
@@ -195,7 +195,8 @@ struct Variables<'a, F>(&'a F);
 impl<F: Fn(&str) -> Option<OsString>> Variables<'_, F> {
     fn text(&self, variable: &'static str) -> Result<Option<String>, SettingsError> {
         let text = (self.0)(variable).map(OsString::into_string).transpose();
-        text.map_err(|_| refused(variable, "it is not UTF-8"))
+        let text = text.map_err(|_| refused(variable, "it is not UTF-8"))?;
+        Ok(text.map(|text| without_mark(&text).to_owned()))
     }
 
     fn parsed<T: FromStr<Err: ToString>>(
