@@ -1,7 +1,14 @@
 //! Standard output.
 
 use std::io::{ErrorKind, Write, stdout};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::thread;
 use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FileType, fstat};
+use rustix::io::Errno;
+use tokio::sync::oneshot;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -26,7 +33,78 @@ pub fn reaches(text: &str) -> Result<bool, Failure> {
     }
 }
 
+/// Resolves once the reader of standard output has left, also while nothing is written. Never
+/// where no reader can leave: a file, or a terminal, whose hang-up is a signal.
+pub async fn reader_left() {
+    let (tell, left) = oneshot::channel();
+    let watch = move || {
+        if hangs_up(stdout().as_fd()) {
+            // Nobody asks any more.
+            let _ = tell.send(());
+        }
+    };
+    let begun = thread::Builder::new().name("reader".to_owned()).spawn(watch);
+    if begun.is_err() || left.await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Blocks until the reader of `out` has left; not at all where there is none.
+fn hangs_up(out: BorrowedFd<'_>) -> bool {
+    let kind = fstat(out).map(|about| FileType::from_raw_mode(about.st_mode));
+    if !matches!(kind, Ok(FileType::Fifo | FileType::Socket)) {
+        return false;
+    }
+    loop {
+        // A hang-up and an error are told always.
+        match poll(&mut [PollFd::from_borrowed_fd(out, PollFlags::empty())], None) {
+            Err(Errno::INTR) => {}
+            polled => return polled.is_ok(),
+        }
+    }
+}
+
 /// A span as programs are told it: whole milliseconds.
 pub(crate) fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::unix::net::UnixStream;
+
+    use rustix::event::Timespec;
+
+    use super::*;
+
+    fn ends_with<T>(out: &impl AsFd, reader: T) {
+        let mut now = [PollFd::new(out, PollFlags::empty())];
+        assert_eq!(poll(&mut now, Some(&Timespec::default())), Ok(0), "the reader is there");
+        drop(reader);
+        assert!(hangs_up(out.as_fd()));
+    }
+
+    #[test]
+    fn reader_that_leaves_is_noticed() {
+        let (reader, out) = std::io::pipe().unwrap();
+        ends_with(&out, reader);
+        let (reader, out) = UnixStream::pair().unwrap();
+        ends_with(&out, reader);
+    }
+
+    /// Nothing can be written, and the hang-up is still noticed.
+    #[test]
+    fn full_pipe_hangs_up() {
+        let (reader, mut out) = std::io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&out, true).unwrap();
+        while out.write(&[0; 4_096]).is_ok() {}
+        ends_with(&out, reader);
+    }
+
+    #[test]
+    fn files_have_no_reader() {
+        assert!(!hangs_up(File::options().write(true).open("/dev/null").unwrap().as_fd()));
+        assert!(!hangs_up(tempfile::tempfile().unwrap().as_fd()));
+    }
 }

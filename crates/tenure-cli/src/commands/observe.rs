@@ -17,19 +17,22 @@ use crate::settings::ask::AskSettings;
 /// How long a first answer may take before it is said that there is none.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// Prints a line for each change until a signal ends it.
+/// Prints a line for each change until a signal ends it, or its reader leaves.
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
     let AskSettings { protocol, backend, election, .. } = settings;
     let Context { json: as_json, origins } = context;
     let mut signals = Signals::new()?;
+    let mut reader_left = std::pin::pin!(output::reader_left());
     let participant = tokio::select! {
         biased;
         signal = signals.next() => return Ok(Exit::Signal(signal)),
+        () = &mut reader_left => return Ok(Exit::Done),
         participant = backend.asker(&election, Asks::On, &origins) => participant?,
     };
     if backend.asks_for_all() {
         let asked = Asked { election: &election, protocol, json: as_json };
-        return table::follow(asked, &*participant, &mut signals, backend.patience()).await;
+        let ends = (&mut signals, reader_left);
+        return table::follow(asked, &*participant, ends, backend.patience()).await;
     }
     let election = backend.parts(&election).pop().map_or(election, |part| part.election);
     let mut permanent_failure = participant.permanent_failure();
@@ -41,6 +44,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         let change = tokio::select! {
             biased;
             signal = signals.next() => return Ok(Exit::Signal(signal)),
+            () = &mut reader_left => return Ok(Exit::Done),
             failure = &mut permanent_failure => return Err(failure),
             change = observer.next() => change,
             () = &mut settling, if !settled => {
@@ -77,7 +81,9 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             return Err(why.unwrap_or_else(bug));
         };
         let text = told(&election, &change, why, as_json);
-        output::print(&format!("{text}\n"))?;
+        if !output::reaches(&format!("{text}\n"))? {
+            return Ok(Exit::Done);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Who leads each of the roles of an election, as a table.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use serde_json::{Value, json as object};
@@ -22,11 +23,11 @@ pub(super) struct Asked<'a> {
     pub(super) json: bool,
 }
 
-/// Prints a table for each change until a signal ends it.
+/// Prints a table for each change until a signal ends it, or its reader leaves.
 pub(super) async fn follow(
     asked: Asked<'_>,
     participant: &dyn Participant,
-    signals: &mut Signals,
+    (signals, mut reader_left): (&mut Signals, Pin<&mut impl Future<Output = ()>>),
     patience: Duration,
 ) -> Result<Exit, Failure> {
     let mut permanent_failure = participant.permanent_failure();
@@ -37,6 +38,7 @@ pub(super) async fn follow(
         tokio::select! {
             biased;
             signal = signals.next() => return Ok(Exit::Signal(signal)),
+            () = reader_left.as_mut() => return Ok(Exit::Done),
             failure = &mut permanent_failure => return Err(failure),
             _ = look.tick() => {}
         }
@@ -47,7 +49,9 @@ pub(super) async fn follow(
         if settles || told.as_ref() == Some(&known) {
             continue;
         }
-        output::print(&format!("{}\n", asked.told(table.as_ref())))?;
+        if !output::reaches(&format!("{}\n", asked.told(table.as_ref())))? {
+            return Ok(Exit::Done);
+        }
         told = Some(known);
     }
 }

@@ -1,8 +1,11 @@
 //! Who leads which role, for one that asks.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use rustix::process::Signal;
 use serde_json::Value;
-use tenure_testkit::processes::wait::{eventually as soon, output};
+use tenure_testkit::processes::wait::{ended, eventually as soon, output};
 
 use crate::{STRICT, run, shared_broker, words};
 
@@ -36,6 +39,12 @@ fn the_whole_election_is_a_table() {
     people.line("ROLE  PARTITION  LEADER", 1);
     let line = people.line("one", 3);
     assert!(line.starts_with("2     0          one"), "{line}");
+    // One line is read, and the observer ends while no change comes.
+    let mut left = host.command(&follows).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(left.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("roles"), "{line}");
+    assert_eq!(ended("an observer without a reader", &mut left).code(), Some(0));
     // Once: not every role is led.
     let asks = words("leader", &STRICT, &["--partitions", "2", "--roles", "0..3"]);
     let once = soon("who leads is known", || {

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
+mod reader;
 mod service_manager;
 
 use std::fs::{self, File};
