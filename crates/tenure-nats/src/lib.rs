@@ -41,7 +41,7 @@ mod server;
 mod subject;
 pub mod wire;
 
-pub use bus::ConnectError;
+pub use bus::{Asks, ConnectError};
 pub use counters::Counters;
 pub use login::{Login, LoginError};
 pub use node::{Builder, Node};

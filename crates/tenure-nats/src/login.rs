@@ -1,7 +1,6 @@
 //! As whom a client logs in.
 
 use std::fmt;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +27,10 @@ pub enum Login {
         /// The file.
         path: PathBuf,
     },
+    /// A token, which several clients may share.
+    Token(String),
+    /// A file with the token on its only line.
+    TokenFile(PathBuf),
     /// A file of credentials (`nsc generate creds`): a JWT of the user, and the seed of its key.
     Credentials(PathBuf),
     /// A file with the seed of a user's key (`nk -gen user`), which begins with `SU`.
@@ -43,14 +46,13 @@ impl fmt::Debug for Login {
             Self::PasswordFile { user, path } => {
                 f.debug_struct("PasswordFile").field("user", user).field("path", path).finish()
             }
+            Self::Token(_) => f.write_str("Token(..)"),
+            Self::TokenFile(path) => f.debug_tuple("TokenFile").field(path).finish(),
             Self::Credentials(path) => f.debug_tuple("Credentials").field(path).finish(),
             Self::NKey(path) => f.debug_tuple("NKey").field(path).finish(),
         }
     }
 }
-
-/// More than any file of credentials needs, and what is read of one at most.
-const FILE_MAX: u64 = 65_536;
 
 impl Login {
     /// What is sent to a server that gave `nonce` to be signed.
@@ -62,11 +64,11 @@ impl Login {
                 auth.password = Some(password.clone());
             }
             Self::PasswordFile { user, path } => {
-                let text = read(path)?;
-                let line = text.strip_suffix('\n').unwrap_or(&text);
                 auth.username = Some(user.clone());
-                auth.password = Some(line.strip_suffix('\r').unwrap_or(line).to_owned());
+                auth.password = Some(line(path)?);
             }
+            Self::Token(token) => auth.token = Some(token.clone()),
+            Self::TokenFile(path) => auth.token = Some(line(path)?),
             Self::Credentials(path) => {
                 let text = read(path)?;
                 let [jwt, seed] = sections(&text)
@@ -86,11 +88,15 @@ impl Login {
 }
 
 fn read(path: &Path) -> Result<String, LoginError> {
-    use io::Read as _;
-    let mut text = String::new();
-    let read = fs::File::open(path).and_then(|file| file.take(FILE_MAX).read_to_string(&mut text));
-    read.map_err(|source| LoginError::File { path: path.into(), source: Arc::new(source) })?;
-    Ok(text)
+    tenure::settings::read_text(path)
+        .map_err(|source| LoginError::File { path: path.into(), source: Arc::new(source) })
+}
+
+/// The only line of a file, without its end.
+fn line(path: &Path) -> Result<String, LoginError> {
+    let text = read(path)?;
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
 
 /// The JWT and the seed of a file of credentials: what stands on the line after each `BEGIN`.
@@ -147,6 +153,8 @@ pub enum LoginError {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
@@ -154,6 +162,19 @@ mod tests {
         let path = folder.path().join("login");
         fs::write(&path, text).unwrap();
         (folder, path)
+    }
+
+    #[test]
+    fn byte_order_marks_are_skipped() {
+        let (_folder, path) = file("\u{feff}secret\r\n");
+        let auth = Login::TokenFile(path.clone()).auth(b"").unwrap();
+        assert_eq!((auth.token.as_deref(), auth.password), (Some("secret"), None));
+        let auth = Login::PasswordFile { user: "ann".into(), path }.auth(b"").unwrap();
+        assert_eq!((auth.password.as_deref(), auth.token), (Some("secret"), None));
+        let pair = KeyPair::new_user();
+        let (_folder, path) = file(&format!("\u{feff}{}\n", pair.seed().unwrap()));
+        let auth = Login::NKey(path).auth(b"nonce").unwrap();
+        assert_eq!(auth.nkey.as_deref(), Some(&*pair.public_key()));
     }
 
     #[test]
@@ -196,5 +217,6 @@ mod tests {
         );
         let login = Login::User { user: "ann".into(), password: "secret".into() };
         assert_eq!(format!("{login:?}"), "User { user: \"ann\", .. }");
+        assert_eq!(format!("{:?}", Login::Token("secret".into())), "Token(..)");
     }
 }

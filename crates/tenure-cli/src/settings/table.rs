@@ -130,6 +130,9 @@ crate::settings! {
     PASSWORD_FILE: PathBuf = "password-file" "FILE" Text, Everywhere, Nothing, TLS,
         parse::path, path,
         "A file with the password of --user, on one line";
+    TOKEN_FILE: PathBuf = "token-file" "FILE" Text, Everywhere, Nothing, TLS,
+        parse::path, path,
+        "A file with the token to log in with, on one line; or set TENURE_TOKEN";
     SECRET_FILE: PathBuf = "secret-file" "FILE" Text, Everywhere, Nothing, TLS,
         parse::path, path,
         "A file with what all voters share to know each other, on one line, or on two while one \

@@ -5,13 +5,16 @@ use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tenure::settings::SecretFile;
+use tenure::settings::{SecretFile, without_mark};
 
 use super::{Layers, Origin, Setting, table};
 use crate::failure::{Failure, quoted, shell_word};
 
 /// How the password is called where it is named like a setting.
 pub const PASSWORD_ENTRY: &str = "password";
+
+/// How the token is called where it is named like a setting.
+pub const TOKEN_ENTRY: &str = "token";
 
 /// The password of `--user`.
 pub static PASSWORD: Hidden = Hidden {
@@ -37,8 +40,16 @@ pub static KEYS: Hidden = Hidden {
     is_kept_from_others: true,
 };
 
+/// What logs in without a user.
+pub static TOKEN: Hidden = Hidden {
+    name: TOKEN_ENTRY,
+    variable: "TENURE_TOKEN",
+    file: &table::TOKEN_FILE,
+    is_kept_from_others: false,
+};
+
 /// All of them.
-pub static HIDDEN: [&Hidden; 3] = [&PASSWORD, &SECRET, &KEYS];
+pub static HIDDEN: [&Hidden; 4] = [&PASSWORD, &SECRET, &KEYS, &TOKEN];
 
 /// A text that is in a file or a variable. There is no such flag, because every user of the
 /// machine could read it, and no such key, because settings files are passed on.
@@ -136,7 +147,8 @@ impl Hidden {
                 (self.of_file(&path, layers)?, origin, Some(path))
             }
             (_, Some(text), _) => {
-                (text.to_str().map(str::to_owned), Origin::Variable(variable.into()), None)
+                let text = text.to_str().map(|text| without_mark(text).to_owned());
+                (text, Origin::Variable(variable.into()), None)
             }
             (_, None, _) => return Ok(None),
         };
@@ -240,7 +252,7 @@ fn word(path: &Path) -> String {
 /// Reads `--user` and its password, of which neither is of use alone.
 pub fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
     let user = layers.optional(&table::USER)?;
-    let (password, file) = password(layers)?.unzip();
+    let (password, file) = line(&PASSWORD, layers)?.unzip();
     let file = file.flatten();
     match (user, password) {
         (Some(user), Some(password)) => Ok(Some(Login { user, password, file })),
@@ -258,11 +270,15 @@ pub fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
     }
 }
 
-fn password(layers: &mut Layers<'_>) -> Result<Option<(Secret, Option<PathBuf>)>, Failure> {
-    match PASSWORD.read(layers)? {
+/// Reads what is on one line, and its file.
+pub fn line(
+    hidden: &Hidden,
+    layers: &mut Layers<'_>,
+) -> Result<Option<(Secret, Option<PathBuf>)>, Failure> {
+    match hidden.read(layers)? {
         Some(found) if found.text.contains(char::is_control) => {
             let what = "holds a control character, such as the end of a line";
-            Err(PASSWORD.unusable(what, found.file.as_deref(), &found.origin))
+            Err(hidden.unusable(what, found.file.as_deref(), &found.origin))
         }
         found => Ok(found.map(|Found { text, file, .. }| (Secret(text), file))),
     }

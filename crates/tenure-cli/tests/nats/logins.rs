@@ -12,7 +12,7 @@ use tenure_testkit::processes::Machine;
 use crate::authority::Authority;
 use crate::{LEASE, candidate, machine, words};
 
-tenure_services::on_each_nats!(by_password, by_seed, by_credentials, over_tls);
+tenure_services::on_each_nats!(by_password, by_token, by_seed, by_credentials, over_tls);
 
 /// One leads, CMD runs, and an asker with the same settings hears of it.
 fn elects(host: &Machine) {
@@ -46,6 +46,27 @@ fn by_password(version: Version) {
     elects(&host);
 }
 
+/// A token in a file and in a variable. A process that logs in otherwise hears what is asked for.
+fn by_token(version: Version) {
+    let settings = "authorization { token: secret }";
+    let cluster = ClusterConfig::new(version, 1).settings(settings).start().unwrap();
+    let asks = "it asks for a user with its password, or a token";
+    refused(&machine(&cluster), asks);
+    refused(&machine(&cluster), "fix: log in: give --user NAME and its password, or --token-file");
+    let seed = cluster.folder().join("user.nk");
+    fs::write(&seed, KeyPair::new_user().seed().unwrap()).unwrap();
+    let host = machine(&cluster).with("TENURE_NKEY", seed.to_str().unwrap());
+    refused(&host, asks);
+    refused(&host, "fix: give --user NAME and its password, or --token-file FILE;");
+    let file = cluster.folder().join("token");
+    let host = machine(&cluster).with("TENURE_TOKEN_FILE", file.to_str().unwrap());
+    fs::write(&file, "wrong\n").unwrap();
+    refused(&host, asks);
+    fs::write(&file, "\u{feff}secret\n").unwrap();
+    elects(&host);
+    elects(&machine(&cluster).with("TENURE_TOKEN", "secret"));
+}
+
 fn by_seed(version: Version) {
     let (known, unknown) = (KeyPair::new_user(), KeyPair::new_user());
     let users = format!("authorization {{ users: [ {{ nkey: {} }} ] }}", known.public_key());
@@ -54,6 +75,8 @@ fn by_seed(version: Version) {
     let host = machine(&cluster).with("TENURE_NKEY", file.to_str().unwrap());
     fs::write(&file, unknown.seed().unwrap()).unwrap();
     refused(&host, "it refuses this login");
+    let host_with_a_word = machine(&cluster).with("TENURE_TOKEN", "secret");
+    refused(&host_with_a_word, "it asks for a signature, by credentials or an NKey");
     fs::write(&file, known.seed().unwrap() + "\n").unwrap();
     elects(&host);
 }

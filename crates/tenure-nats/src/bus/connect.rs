@@ -1,6 +1,7 @@
 //! One connection to one server, which does not come back by itself.
 
 use std::error::Error as _;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -40,10 +41,12 @@ pub enum ConnectError {
         within: Duration,
     },
     /// It knows no such user, or the password, credentials or key are not the ones it knows.
-    #[error("it refuses this login ({said}): look at the user, and at what proves who it is")]
+    #[error("it refuses this login ({said}): it asks for {asks}")]
     Refused {
         /// What it said.
         said: Arc<str>,
+        /// What its greeting asked for.
+        asks: Asks,
     },
     /// The files of the login cannot be used any more.
     #[error("{why}")]
@@ -79,6 +82,25 @@ pub enum ConnectError {
     },
 }
 
+/// What the greeting of a server asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asks {
+    /// A user with a password, or a token; or a certificate that it takes for a user. It knows no
+    /// keys.
+    Word,
+    /// It sent a nonce to sign: it knows keys, and maybe users with passwords besides.
+    Signature,
+}
+
+impl fmt::Display for Asks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Word => "a user with its password, or a token",
+            Self::Signature => "a signature, by credentials or an NKey",
+        })
+    }
+}
+
 /// Makes a connection, and subscribes. Takes at most the options' `connect_within`.
 pub(super) async fn connect(
     options: &CheckedOptions,
@@ -88,9 +110,9 @@ pub(super) async fn connect(
 ) -> Result<Connection, ConnectError> {
     let within = options.connect_within;
     let joining = async {
-        let connected = Arc::new(AtomicBool::new(false));
+        let (connected, signs) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
         let (tell, events) = mpsc::unbounded_channel();
-        let login = with_login(options.login.clone(), &connected)
+        let login = with_login(options.login.clone(), &connected, &signs)
             .name(name)
             .connection_timeout(within)
             .ping_interval(silence)
@@ -105,7 +127,13 @@ pub(super) async fn connect(
                 std::future::ready(())
             });
         let made = with_tls(login, options.tls.as_ref(), server)?;
-        let client = made.connect(server.as_str()).await.map_err(|error| why(&error, options))?;
+        let client = made.connect(server.as_str()).await.map_err(|error| {
+            let asks = match signs.load(Ordering::Acquire) {
+                true => Asks::Signature,
+                false => Asks::Word,
+            };
+            why(&error, options, asks)
+        })?;
         connected.store(true, Ordering::Release);
         let failed = |why: String| ConnectError::Failed { why: why.into() };
         let subscribed = client.subscribe(subject.to_owned()).await;
@@ -122,10 +150,16 @@ pub(super) async fn connect(
 }
 
 /// The library asks at each connection how to log in. Once there was one it is refused, and gives
-/// up before it has sent anything: it would send what was published while there was none.
-fn with_login(login: Option<Login>, connected: &Arc<AtomicBool>) -> ConnectOptions {
-    let connected = connected.clone();
+/// up before it has sent anything: it would send what was published while there was none. Says by
+/// `signs` whether the server sent something to sign.
+fn with_login(
+    login: Option<Login>,
+    connected: &Arc<AtomicBool>,
+    signs: &Arc<AtomicBool>,
+) -> ConnectOptions {
+    let (connected, signs) = (connected.clone(), signs.clone());
     ConnectOptions::with_auth_callback(move |nonce| {
+        signs.store(!nonce.is_empty(), Ordering::Release);
         let auth = match &login {
             _ if connected.load(Ordering::Acquire) => Err(AuthError::new("once is enough")),
             None => Ok(Auth::new()),
@@ -150,7 +184,7 @@ fn with_tls(
     Ok(if first { made.tls_first() } else { made })
 }
 
-fn why(error: &async_nats::ConnectError, options: &CheckedOptions) -> ConnectError {
+fn why(error: &async_nats::ConnectError, options: &CheckedOptions, asks: Asks) -> ConnectError {
     let mut said = error.to_string();
     if let Some(source) = error.source() {
         said = source.to_string();
@@ -163,7 +197,7 @@ fn why(error: &async_nats::ConnectError, options: &CheckedOptions) -> ConnectErr
     }
     let said: Arc<str> = said.into();
     match error.kind() {
-        ConnectErrorKind::AuthorizationViolation => ConnectError::Refused { said },
+        ConnectErrorKind::AuthorizationViolation => ConnectError::Refused { said, asks },
         // Ours: the server was not asked.
         ConnectErrorKind::Authentication => {
             let again = options.login.as_ref().and_then(|login| login.auth(b"").err());

@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::StreamExt as _;
 
-pub use self::connect::ConnectError;
+pub use self::connect::{Asks, ConnectError};
 use self::connect::{Connection, connect};
 pub use self::queue::Heard;
 use self::queue::{Queue, Reader};

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::Purpose;
 use crate::protocol::urls::Url;
-use crate::settings::tls::{self, Identity, Login};
+use crate::settings::tls::{self, Identity, Login, Secret};
 use crate::settings::{Layers, Origins, table};
 
 /// What an asker and a candidate that has no name yet are checked as.
@@ -42,6 +42,8 @@ pub(super) struct Settings {
 pub(super) enum Proof {
     /// A user and its password.
     User(Login),
+    /// A token, and the file that it is from, which may hold another one later.
+    Token(Secret, Option<PathBuf>),
     /// A file of credentials.
     Credentials(PathBuf),
     /// A file with the seed of a key.
@@ -85,6 +87,7 @@ impl Settings {
 /// Reads as whom to log in: in one way.
 fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
     let login = tls::login(layers)?.map(Proof::User);
+    let token = tls::line(&tls::TOKEN, layers)?.map(|(token, file)| Proof::Token(token, file));
     let credentials = layers.optional(&CREDS)?;
     let nkey = layers.optional(&NKEY)?;
     let files = [
@@ -97,13 +100,18 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
         }
     }
     let (credentials, nkey) = (credentials.map(Proof::Credentials), nkey.map(Proof::NKey));
-    let ways = [(login, "user"), (credentials, CREDS.spec.name), (nkey, NKEY.spec.name)];
-    let mut given = ways.into_iter().filter_map(|(proof, name)| Some((proof?, name)));
+    let ways = [
+        (login, "--user", "user"),
+        (token, "a token", tls::TOKEN_ENTRY),
+        (credentials, "--creds", CREDS.spec.name),
+        (nkey, "--nkey", NKEY.spec.name),
+    ];
+    let mut given = ways.into_iter().filter_map(|(proof, way, name)| Some((proof?, (way, name))));
     match (given.next(), given.next()) {
-        (Some((_, one)), Some((_, other))) => {
-            let what = format!("--{one} and --{other} are set, and each is a login of its own");
+        (Some((_, (one, first))), Some((_, (other, second)))) => {
+            let what = format!("{one} and {other} are set, and each is a login of its own");
             let failure = Failure::usage(what, "leave one of them out");
-            Err(layers.origins.explain(failure, &[one, other]))
+            Err(layers.origins.explain(failure, &[first, second]))
         }
         (first, _) => Ok(first.map(|(proof, _)| proof)),
     }

@@ -269,6 +269,8 @@ fn options(settings: &Settings) -> Result<Options, Failure> {
             Login::PasswordFile { user, path }
         }
         Proof::User(login) => Login::User { user: login.user, password: login.password.0 },
+        Proof::Token(_, Some(path)) => Login::TokenFile(path),
+        Proof::Token(token, None) => Login::Token(token.0),
         Proof::Credentials(path) => Login::Credentials(path),
         Proof::NKey(path) => Login::NKey(path),
     });

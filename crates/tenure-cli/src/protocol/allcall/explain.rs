@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure::NodeName;
 use tenure_core::allcall::Times;
-use tenure_nats::{ConnectError, LoginError, OptionsError, Server};
+use tenure_nats::{Asks, ConnectError, LoginError, OptionsError, Server};
 
 use super::bus::{Proof, Settings};
 use crate::exit::Exit;
@@ -12,7 +12,7 @@ use crate::failure::{Failure, clipped};
 use crate::protocol::pem;
 use crate::settings::Origins;
 use crate::settings::table;
-use crate::settings::tls::PASSWORD_ENTRY;
+use crate::settings::tls::{PASSWORD_ENTRY, TOKEN_ENTRY};
 
 /// Makes failures of errors.
 #[derive(Clone)]
@@ -53,11 +53,12 @@ impl Explain {
     pub(super) fn unreachable(&self, server: &Server, error: &ConnectError) -> (Failure, bool) {
         let what = format!("{server} cannot be used: {error}");
         match error {
-            ConnectError::Refused { .. } | ConnectError::Login { .. } => {
-                let fix = match self.settings.proof {
-                    Some(_) => "correct what this process logs in with",
-                    None => "log in: give --user NAME and its password, --creds or --nkey",
-                };
+            ConnectError::Refused { asks, .. } => {
+                let fix = self.login(*asks);
+                (self.failure(Exit::Usage, what, &fix, self.proofs()), false)
+            }
+            ConnectError::Login { .. } => {
+                let fix = "correct what this process logs in with";
                 (self.failure(Exit::Usage, what, fix, self.proofs()), false)
             }
             ConnectError::NoTls => {
@@ -85,6 +86,24 @@ impl Explain {
         }
     }
 
+    /// How to log in at a server that asks for this.
+    fn login(&self, asks: Asks) -> String {
+        let word = "--user NAME and its password, or --token-file FILE";
+        let ways = match asks {
+            Asks::Word => word.to_owned(),
+            Asks::Signature => format!("--creds FILE or --nkey FILE; or, if it knows such, {word}"),
+        };
+        let fits = match &self.settings.proof {
+            None => return format!("log in: give {ways}"),
+            Some(Proof::User(_) | Proof::Token(..)) => asks == Asks::Word,
+            Some(Proof::Credentials(_) | Proof::NKey(_)) => asks == Asks::Signature,
+        };
+        match fits {
+            true => format!("correct what this process logs in with, or give {ways}"),
+            false => format!("give {ways}; or correct what this process logs in with"),
+        }
+    }
+
     /// There is no answer, for this reason.
     pub(super) fn silent(&self, why: &str) -> Failure {
         let fix = "see that NATS runs there, or correct --servers";
@@ -96,6 +115,9 @@ impl Explain {
         let again = match &self.settings.proof {
             Some(Proof::User(login)) if login.file.is_none() => {
                 "if the password is another one now, start this process again with it"
+            }
+            Some(Proof::Token(_, None)) => {
+                "if the token is another one now, start this process again with it"
             }
             Some(Proof::User(_)) => {
                 "the password file is read again at each attempt: change it there"
@@ -166,6 +188,7 @@ impl Explain {
         match self.settings.proof {
             Some(Proof::Credentials(_)) => &["creds"],
             Some(Proof::NKey(_)) => &["nkey"],
+            Some(Proof::Token(..)) => &[TOKEN_ENTRY],
             Some(Proof::User(_)) | None => &["user", PASSWORD_ENTRY],
         }
     }

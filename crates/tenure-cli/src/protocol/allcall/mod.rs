@@ -35,7 +35,7 @@ pub const FORM: Form = Form {
 
 crate::settings! {
     SERVERS: Vec<Url> = "servers" "LIST" List, Everywhere, Nothing, NATS,
-        |text| FORM.list(text), shown,
+        servers, shown,
         "The servers of NATS, nats:// or tls://, with port 4222 unless another is given: \
          nats://10.0.0.1:4222,nats://10.0.0.2:4222";
     SUBJECT_PREFIX: String = "subject-prefix" "PREFIX" Text, Everywhere, Text("tenure"), NATS,
@@ -70,6 +70,15 @@ crate::settings! {
     NKEY: PathBuf = "nkey" "FILE" Text, Everywhere, Nothing, table::TLS,
         parse::path, table::path,
         "A file with the seed of the key to log in with";
+}
+
+/// Other clients of NATS take a token, or a user and its password, before an `@`.
+fn servers(text: &str) -> Result<Vec<Url>, Refusal> {
+    let what = "a server holds no user, password or token; --user and --token-file are for that";
+    FORM.list(text).map_err(|refusal| match refusal.hides_text {
+        true => Refusal::of_secret(what, FORM.rule),
+        false => refusal,
+    })
 }
 
 fn prefix(text: &str) -> Result<String, Refusal> {
@@ -152,6 +161,7 @@ impl Protocol for Allcall {
                 &table::KEY.spec,
                 &table::USER.spec,
                 &table::PASSWORD_FILE.spec,
+                &table::TOKEN_FILE.spec,
                 &CREDS.spec,
                 &NKEY.spec,
                 &HEARTBEAT.spec,
