@@ -90,6 +90,11 @@ pub(super) fn session(pid: Pid) -> Option<i32> {
     Stat::read(pid).map(|stat| stat.session)
 }
 
+/// Whether this process has a terminal, and another group is in the foreground of it.
+pub(super) fn is_in_background() -> bool {
+    Stat::read(getpid()).is_some_and(|stat| stat.is_in_background())
+}
+
 /// Whether this process has begun to end, or has ended.
 pub(super) fn is_ending(pid: Pid) -> bool {
     Stat::read(pid).is_some_and(|stat| stat.flags & Stat::ENDING != 0)
@@ -232,6 +237,8 @@ struct Stat {
     parent: i32,
     group: i32,
     session: i32,
+    /// The group in the foreground of its terminal, -1 without one.
+    foreground: i32,
     flags: u32,
     /// When it began, in ticks since the machine started: with its number, who it is.
     began: u64,
@@ -247,6 +254,10 @@ impl Stat {
         matches!(self.state, 'Z' | 'X') && threads() <= 1
     }
 
+    const fn is_in_background(&self) -> bool {
+        self.foreground > 0 && self.foreground != self.group
+    }
+
     fn read(pid: Pid) -> Option<Self> {
         Self::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
@@ -258,8 +269,9 @@ impl Stat {
         let state = fields.next()?.chars().next()?;
         let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
         let session = fields.next()?.parse().ok()?;
-        let (flags, began) = (fields.nth(2)?.parse().ok()?, fields.nth(12)?.parse().ok()?);
-        Some(Self { state, parent, group, session, flags, began })
+        let (foreground, flags) = (fields.nth(1)?.parse().ok()?, fields.next()?.parse().ok()?);
+        let began = fields.nth(12)?.parse().ok()?;
+        Some(Self { state, parent, group, session, foreground, flags, began })
     }
 }
 
@@ -279,7 +291,9 @@ mod tests {
     fn a_name_cannot_forge_a_parent() {
         let line = b"42 (a) R 1 1 (b\xff) S 7 9 8 0 -1 4 1 2 3 4 5 6 7 8 9 10 11 12 99 14";
         let stat = Stat::parse(line).unwrap();
-        let expected = Stat { state: 'S', parent: 7, group: 9, session: 8, flags: 4, began: 99 };
+        let (state, foreground) = ('S', -1);
+        let expected =
+            Stat { state, parent: 7, group: 9, session: 8, foreground, flags: 4, began: 99 };
         assert_eq!(stat, expected);
         for bad in [&b""[..], b"42 (x", b"42 (x) S", b"42 (x) S 1 2 3 4 5", b"42 (x) S one 2 3"] {
             assert_eq!(Stat::parse(bad), None);

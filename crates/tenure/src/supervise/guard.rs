@@ -1,12 +1,10 @@
 //! The guard: the process that ends the command in time.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,6 +13,8 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process_group,
     set_child_subreaper, setsid, wait, waitid,
 };
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::SignalOnly;
 use tenure_core::Time;
 
 use super::deadline::Deadline;
@@ -22,6 +22,7 @@ use super::descend;
 use super::frame::{Ended, Failure, Order, Report, Why};
 use super::launcher::{self, Launch};
 use super::link::{Heard, Link};
+use super::signals::ending_signals;
 use super::timeline::{Due, Timeline};
 use crate::alarm::Alarm;
 use crate::clock;
@@ -130,13 +131,13 @@ impl<'a> Guard<'a> {
             .map_err(step("becoming a subreaper"))?;
         descend::children(&|_| false)
             .map_err(step("reading /proc/self/task/*/children (CONFIG_PROC_CHILDREN)"))?;
-        let signals = Signals::catch().map_err(step("catching signals"))?;
+        let mut signals = Signals::catch().map_err(step("catching signals"))?;
         let alarm = Alarm::new().map_err(step("creating a timer"))?;
         let (ours, theirs) = Link::pair().map_err(step("creating a socket"))?;
         launcher::go(&ours, stdin.as_fd()).map_err(step("handing on standard input"))?;
 
         // This process may have come to run long after it was spawned.
-        if signals.stop.load(Ordering::Relaxed) || is_over(link) {
+        if signals.ask_to_stop() || is_over(link) {
             return Err(Failure::Stopped);
         }
         let until = deadline.newest().unwrap_or(until);
@@ -204,7 +205,7 @@ impl<'a> Guard<'a> {
             }
         };
         let timeout = timeout.and_then(|pause| Timespec::try_from(pause).ok());
-        let mut fds = vec![PollFd::new(&self.signals.woken, PollFlags::IN)];
+        let mut fds = vec![PollFd::new(self.signals.0.get_read(), PollFlags::IN)];
         if self.timeline.next().is_some() {
             fds.push(PollFd::new(&self.alarm, PollFlags::IN));
         }
@@ -219,14 +220,13 @@ impl<'a> Guard<'a> {
             // Out of kernel memory: nothing to wait with, but the clock still counts.
             Err(_) => std::thread::sleep(PAUSE_MIN),
         }
-        self.signals.clear();
     }
 
     fn take_orders(&mut self) {
         if let Some(until) = self.deadline.newest() {
             self.timeline.set_until(until);
         }
-        if self.signals.stop.load(Ordering::Relaxed) {
+        if self.signals.ask_to_stop() {
             self.timeline.end(Why::Stopped);
         }
         for _ in 0..ORDERS_AT_ONCE {
@@ -318,28 +318,20 @@ impl<'a> Guard<'a> {
     }
 }
 
-/// SIGTERM to the guard means stop; SIGCHLD wakes it up. Other signals keep the disposition
-/// that the supervisor was started with, for the command's sake; a terminal sends none, since the
-/// guard has a session of its own.
-struct Signals {
-    woken: UnixStream,
-    stop: Arc<AtomicBool>,
-}
+/// A signal that asks the guard to end means stop; SIGCHLD wakes it up. Other signals keep the
+/// disposition that the supervisor was started with, for the command's sake; a terminal sends none,
+/// since the guard has a session of its own.
+struct Signals(SignalDelivery<UnixStream, SignalOnly>);
 
 impl Signals {
     fn catch() -> io::Result<Self> {
         let (woken, wake) = UnixStream::pair()?;
-        woken.set_nonblocking(true)?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let (term, child) = (Signal::TERM.as_raw(), Signal::CHILD.as_raw());
-        signal_hook::flag::register(term, Arc::clone(&stop))?;
-        signal_hook::low_level::pipe::register(term, wake.try_clone()?)?;
-        signal_hook::low_level::pipe::register(child, wake)?;
-        Ok(Self { woken, stop })
+        let numbers = ending_signals().into_iter().chain([Signal::CHILD.as_raw()]);
+        SignalDelivery::with_pipe(woken, wake, SignalOnly, numbers).map(Self)
     }
 
-    fn clear(&mut self) {
-        let mut bytes = [0; 64];
-        while matches!(self.woken.read(&mut bytes), Ok(read) if read == bytes.len()) {}
+    /// Whether one has come since this was asked last.
+    fn ask_to_stop(&mut self) -> bool {
+        self.0.pending().filter(|number| *number != Signal::CHILD.as_raw()).count() > 0
     }
 }

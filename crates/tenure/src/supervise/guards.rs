@@ -11,7 +11,7 @@ use super::descend;
 use super::frame::Ended;
 use super::others;
 
-/// Those that were spawned and not reaped.
+/// Those that were spawned and not reaped, and lost ones of whose command something may be left.
 static GUARDS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
 /// Held while a guard is being spawned and while strays are being killed: a guard that is not
@@ -70,12 +70,9 @@ pub(super) fn sweep(
         Err(TryLockError::WouldBlock) if !now => return Ok(true),
         other => other.ok(),
     };
-    let mut guards = guards();
-    if let Some(guard) = guard {
-        guards.remove(&guard.as_raw_pid());
-    }
+    let guards = guards();
     let spared = |pid: Pid| {
-        guards.contains(&pid.as_raw_pid()) || (Some(pid) != guard && others::is_one(pid))
+        Some(pid) != guard && (guards.contains(&pid.as_raw_pid()) || others::is_one(pid))
     };
     descend::kill(&spared)?;
     descend::reap(&spared, ended)
@@ -84,16 +81,38 @@ pub(super) fn sweep(
 /// The living processes below this one, but for `guard` and for other guards and what is theirs.
 pub(super) fn left(guard: Option<Pid>) -> io::Result<Vec<Pid>> {
     let guards = guards();
-    let spared = |pid: Pid| guards.contains(&pid.as_raw_pid()) || others::is_one(pid);
+    let spared = |pid: Pid| {
+        Some(pid) != guard && (guards.contains(&pid.as_raw_pid()) || others::is_one(pid))
+    };
     let mut left = descend::living(&spared)?;
     left.retain(|pid| Some(*pid) != guard);
     Ok(left)
 }
 
-/// From now on `guard`, which was killed and has nothing below it, counts as one of the others:
-/// it is reaped when a next one is spawned.
-pub(super) fn abandon(guard: Option<Pid>) {
-    guards().extend(guard.map(Pid::as_raw_pid));
+/// Nothing is left of `guard`, nor of its command.
+pub(super) fn forget(guard: Option<Pid>) {
+    guards().retain(|pid| Pid::from_raw(*pid) != guard);
+}
+
+/// Reaps orphans: dead children of this process that are neither guards nor processes of a guarded
+/// command. The first process of a PID namespace gets the children of each process that joins the
+/// namespace, as by `nsenter` and `docker exec`, and ends before them; a subreaper gets those of
+/// its other children. `false` means that nothing was done, because a guard is being spawned.
+///
+/// Only for a process that waits for no children of its own.
+pub fn reap_orphans() -> io::Result<bool> {
+    let _spawning = match SPAWNING.try_lock() {
+        Err(TryLockError::WouldBlock) => return Ok(false),
+        other => other.ok(),
+    };
+    let guards = guards();
+    // A guard begins a session, and the first process of its command never leaves that.
+    let ours = |pid: Pid| {
+        let session = descend::session(pid);
+        guards.contains(&pid.as_raw_pid()) || session.is_none_or(|id| guards.contains(&id))
+    };
+    descend::reap(&ours, &mut |_, _| {})?;
+    Ok(true)
 }
 
 /// Nothing is spawned while this is held.

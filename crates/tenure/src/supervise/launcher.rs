@@ -2,10 +2,11 @@
 
 use std::convert::Infallible;
 use std::ffi::{CStr, OsString};
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
@@ -17,6 +18,9 @@ use super::{GUARD, LAUNCHER, MYSELF};
 
 /// What a launcher is called in `/proc`, until `execve` names it after the command.
 const NAME: &CStr = c"tenure:launch";
+
+/// As much of a file as the kernel reads to find its interpreter.
+const INTERPRETER_MAX: u64 = 256;
 
 /// What a guard hands to its launcher with the command's standard input.
 type Go = ();
@@ -109,7 +113,35 @@ fn become_command(launch: &Launch, link: &Link) -> Result<Infallible, Failure> {
     command.arg0(&launch.name).args(&launch.args).stdin(Stdio::from(stdin));
     let error = command.exec();
     match error.raw_os_error() {
-        Some(errno) => Err(Failure::Exec(errno)),
+        Some(errno) => {
+            let missing = (error.kind() == io::ErrorKind::NotFound)
+                .then(|| missing_interpreter(Path::new(&launch.program)));
+            Err(missing.flatten().map_or(Failure::Exec(errno), Failure::Interpreter))
+        }
         None => Err(Failure::setup("executing the command", &error)),
     }
+}
+
+/// Names the interpreter of an executable file, where `execve` did not find that one.
+fn missing_interpreter(program: &Path) -> Option<String> {
+    let mut head = Vec::new();
+    File::open(program).ok()?.take(INTERPRETER_MAX).read_to_end(&mut head).ok()?;
+    if head.starts_with(b"\x7fELF") {
+        return Some(
+            "the dynamic loader that it names is not on this machine; a program built for another \
+             C library or another distribution needs one that `file` and `ldd` name"
+                .to_owned(),
+        );
+    }
+    let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = line.trim_ascii_start();
+    let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(line.len());
+    let name = String::from_utf8_lossy(&line[..end]);
+    Some(match name.strip_suffix('\r') {
+        None => format!("the interpreter {name} of its first line does not exist"),
+        Some(name) => format!(
+            "its lines end with CR LF, so its first one names the interpreter {name} followed by a \
+             carriage return, which does not exist; remove them, as `sed -i 's/\\r$//' FILE` does"
+        ),
+    })
 }

@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// More than any frame has.
-const FRAME_MAX: usize = 512;
+const FRAME_MAX: usize = 1024;
 
 /// As many descriptors as one frame may have.
 const ATTACHED_MAX: usize = 2;

@@ -23,8 +23,8 @@
 //! 1. At `until − grace` all processes of the command get SIGTERM (and SIGCONT, so that a
 //!    stopped one sees it), at `until − kill_margin` at the latest SIGKILL. The guard starts
 //!    10 ms early, so that its waking up is not taken out of the margin.
-//! 2. [`Supervised::stop`], the end of the supervisor, a SIGTERM to the guard and anything
-//!    unintelligible from the supervisor: SIGTERM now, SIGKILL after `grace`, or at
+//! 2. [`Supervised::stop`], the end of the supervisor, one of the [`ending_signals`] to the guard
+//!    and anything unintelligible from the supervisor: SIGTERM now, SIGKILL after `grace`, or at
 //!    `until − kill_margin` if that is sooner. So does the command's own end to what it leaves
 //!    behind.
 //! 3. Once SIGTERM was sent the command keeps being ended, even if `until` grows. A later
@@ -85,6 +85,7 @@ mod launcher;
 mod link;
 mod others;
 mod plan;
+mod signals;
 mod strays;
 mod supervised;
 mod timeline;
@@ -94,7 +95,9 @@ use std::process::ExitCode;
 
 pub use error::SuperviseError;
 pub use frame::{Ended, Why};
+pub use guards::reap_orphans;
 pub use plan::{Output, Plan, resolve};
+pub use signals::ending_signals;
 pub use supervised::{Outcome, Supervised};
 
 /// The hidden subcommand that makes this binary a guard.

@@ -1,8 +1,9 @@
 //! The supervisor's side: a handle to a guarded command.
 
 use std::fmt;
-use std::io;
-use std::os::fd::AsFd;
+use std::fs::File;
+use std::io::{self, IsTerminal};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{self, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tenure_core::Time;
 
 use super::begin::{Beginning, Begun, begin};
 use super::deadline::Deadline;
+use super::descend;
 use super::error::SuperviseError;
 use super::frame::{Ended, Failure, Order, Report, Why};
 use super::guards;
@@ -71,6 +73,9 @@ const STOP_SLACK: Duration = Duration::from_secs(5);
 ///
 /// Makes this process a child subreaper. Apart from guards the process should have no
 /// children: when a guard is lost, all others are taken for what it left behind, and killed.
+///
+/// The command reads what this process would read from standard input; `/dev/null`, if that is a
+/// terminal in whose background this process was when the command was started.
 ///
 /// Dropping it stops the command as [`stop`](Self::stop) does, without waiting for the end, and
 /// waits up to a second for the until file to be removed.
@@ -144,7 +149,8 @@ impl Supervised {
         let deadline = Deadline::create(until).map_err(step("sharing the deadline"))?;
         let alarm = Alarm::new().and_then(Watched::new).map_err(step("creating a timer"))?;
         let (ours, theirs) = Link::pair().map_err(step("creating a socket"))?;
-        ours.send_with(&Order::Look, &[io::stdin().as_fd(), deadline.as_fd()])
+        let input = input().map_err(step("opening /dev/null"))?;
+        ours.send_with(&Order::Look, &[input.as_fd(), deadline.as_fd()])
             .map_err(step("handing on standard input"))?;
         let link = Watched::new(ours).map_err(step("watching a socket"))?;
         let guard = plan.guard(theirs, file.as_deref()).map_err(step("handing on its output"))?;
@@ -213,6 +219,10 @@ impl Supervised {
             Failure::Exec(errno) => SuperviseError::Exec {
                 path: self.program.clone(),
                 source: io::Error::from_raw_os_error(errno),
+            },
+            Failure::Interpreter(why) => SuperviseError::Exec {
+                path: self.program.clone(),
+                source: io::Error::new(io::ErrorKind::NotFound, why),
             },
             Failure::Setup { doing, errno: 0 } => {
                 SuperviseError::setup(&doing, io::Error::other("nobody answered"))
@@ -400,10 +410,10 @@ impl Supervised {
                 {
                     let (path, waited) = (self.program.clone(), now.since(self.since));
                     self.failure = Some(SuperviseError::Stuck { path, waited });
-                    return;
+                    break;
                 }
                 Ok(Left::GuardOnly) if now >= begun.after(REAPING_MAX) => {
-                    guards::abandon(self.guard);
+                    // It is reaped when a next one is spawned.
                     return self.guard.map_or((), warn_of_unreaped);
                 }
                 Ok(_) => {}
@@ -411,6 +421,7 @@ impl Supervised {
             }
             rest(&mut pause).await;
         }
+        guards::forget(self.guard);
     }
 
     /// Cancel safe. What the guard said counts before the clock: a supervisor that was itself
@@ -467,6 +478,16 @@ impl Supervised {
             Ok(()) | Err(_) => Ok(()),
         }
     }
+}
+
+/// What the command reads. The terminal belongs to the group in its foreground: a command in the
+/// background, which is in a session of its own, would not be stopped for reading it.
+fn input() -> io::Result<OwnedFd> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() && descend::is_in_background() {
+        return File::open("/dev/null").map(OwnedFd::from);
+    }
+    stdin.as_fd().try_clone_to_owned()
 }
 
 /// It sleeps where no signal reaches it, or somebody traces it.

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use tenure::clock;
-use tenure::supervise::{Plan, SuperviseError, Supervised, resolve};
+use tenure::supervise::{Plan, SuperviseError, Supervised, reap_orphans, resolve};
 use tenure_core::{Fence, Time};
 use tokio::sync::mpsc;
 
@@ -92,7 +92,13 @@ async fn play(
     let (outcome, gone) = loop {
         tokio::select! {
             outcome = supervised.wait() => break (outcome, clock::now()),
-            _ = renewal.tick(), if renews => drop(supervised.extend(clock::now().after(LONG))),
+            _ = renewal.tick() => {
+                if renews {
+                    supervised.extend(clock::now().after(LONG)).ok();
+                }
+                // Costs no command its status.
+                reap_orphans().unwrap();
+            }
             Some(order) = heard.recv() => match &*order {
                 "renew" => renews = true,
                 order => obey(order, &mut supervised, control),

@@ -17,7 +17,8 @@ tenure_testkit::tests!(
     its_own_signal_passes_through,
     a_stop_is_a_sigterm_first,
     a_stop_kills_after_the_grace,
-    a_sigterm_to_the_guard_is_a_stop,
+    a_signal_to_the_guard_is_a_stop,
+    a_guard_ignores_ignored_signals,
     a_stopped_process_is_woken_up_to_end,
     what_it_leaves_behind_is_ended_too,
     what_it_leaves_behind_has_the_grace_to_end,
@@ -56,10 +57,24 @@ fn a_stop_kills_after_the_grace() {
     assert!(scene.last_stamp() >= asked.after(lease.grace / 2), "it had most of its grace");
 }
 
-fn a_sigterm_to_the_guard_is_a_stop() {
-    let mut scene = Scene::worker(&Lease::long(), "polite", &[]);
-    scene.signal(scene.guard, Signal::TERM);
-    scene.expect_outcome("7 exit code 7, it was stopped");
+fn a_signal_to_the_guard_is_a_stop() {
+    for signal in [Signal::TERM, Signal::HUP, Signal::USR1, Signal::PROF] {
+        let mut scene = Scene::worker(&Lease::long(), "polite", &[]);
+        scene.signal(scene.guard, signal);
+        scene.expect_outcome("7 exit code 7, it was stopped");
+    }
+}
+
+fn a_guard_ignores_ignored_signals() {
+    let mut scene = Scene::empty();
+    scene.before = r#"trap '' USR1; exec "$@""#.to_owned();
+    scene.supervise(&Lease::long(), &Scene::working("polite", &[]), |_| {});
+    scene.expect_started();
+    scene.expect_alive(1);
+    scene.signal(scene.guard, Signal::USR1);
+    scene.signal(scene.command, Signal::USR1);
+    scene.signal(scene.command, Signal::TERM);
+    scene.expect_outcome("7 exit code 7, it ended by itself");
 }
 
 fn a_stopped_process_is_woken_up_to_end() {

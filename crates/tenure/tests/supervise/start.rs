@@ -16,6 +16,8 @@ tenure_testkit::tests!(
     a_command_that_does_not_exist,
     a_file_that_may_not_be_executed,
     a_script_without_its_interpreter,
+    a_script_with_carriage_returns,
+    a_program_without_its_loader,
     a_script_whose_interpreter_is_no_program,
     a_lease_too_short_to_start_under,
     a_grace_below_the_kill_margin,
@@ -59,7 +61,29 @@ fn a_file_that_may_not_be_executed() {
 fn a_script_without_its_interpreter() {
     let folder = tempfile::tempdir().unwrap();
     let file = script(&folder.path().join("script"), "#!/no/such/interpreter\n", 0o755);
-    expect_error(&Lease::long(), &[file], 127, "/script: cannot be executed: No such file");
+    let message = "/script: cannot be executed: the interpreter /no/such/interpreter of its first";
+    expect_error(&Lease::long(), &[file], 127, message);
+}
+
+fn a_script_with_carriage_returns() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = script(&folder.path().join("script"), "#! /bin/sh\r\nexit 0\r\n", 0o755);
+    let message = "/script: cannot be executed: its lines end with CR LF, so its first one names \
+                   the interpreter /bin/sh followed by";
+    expect_error(&Lease::long(), &[file], 127, message);
+}
+
+/// Built for another C library, say.
+fn a_program_without_its_loader() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = fs::read("/proc/self/exe").unwrap();
+    let loader = program.windows(4).position(|part| part == b"/ld-").unwrap();
+    program[loader + 1] = b'L';
+    let path = folder.path().join("program");
+    fs::write(&path, program).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let message = "/program: cannot be executed: the dynamic loader that it names is not on";
+    expect_error(&Lease::long(), &[path.into()], 127, message);
 }
 
 fn a_script_whose_interpreter_is_no_program() {

@@ -1,0 +1,59 @@
+//! Signals that ask a process to end.
+
+use std::fs;
+use std::ops::RangeInclusive;
+
+use rustix::process::Signal;
+
+/// Signals that others send. The remaining ones report a fault of the process itself, stop and
+/// continue it, or do nothing by default.
+const SENT: [Signal; 13] = [
+    Signal::HUP,
+    Signal::INT,
+    Signal::QUIT,
+    Signal::USR1,
+    Signal::USR2,
+    Signal::ALARM,
+    Signal::TERM,
+    Signal::STKFLT,
+    Signal::XCPU,
+    Signal::VTALARM,
+    Signal::PROF,
+    Signal::IO,
+    Signal::POWER,
+];
+
+/// Real-time signals that the C library leaves to programs.
+const REAL_TIME: RangeInclusive<i32> = if cfg!(target_env = "musl") { 35..=64 } else { 34..=64 };
+
+/// Numbers of the signals that ask this process to end: all that end a process by default, but for
+/// SIGKILL, SIGPIPE and those that report a fault of the process itself. Signals that this process
+/// ignores, as `nohup` and `&` in a script have it, are not among them: without a handler they stay
+/// ignored, also for children.
+///
+/// To be called before handlers are installed.
+#[must_use]
+pub fn ending_signals() -> Vec<i32> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = ignored(&status);
+    let sent = SENT.iter().map(|signal| signal.as_raw());
+    sent.chain(REAL_TIME).filter(|number| ignored >> (number - 1) & 1 == 0).collect()
+}
+
+/// The mask of ignored signals; none where `status` does not say.
+fn ignored(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mask_names_ignored_signals() {
+        let status = "Name:\ttenure\nSigBlk:\t0000000000000000\nSigIgn:\t8000000000001003\nSig";
+        assert_eq!(ignored(status), 1 << 63 | 1 << 12 | 0b11);
+        assert_eq!(ignored(""), 0);
+    }
+}
