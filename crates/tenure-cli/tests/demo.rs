@@ -164,7 +164,7 @@ fn sums_up_what_was_done() {
     let (demo, mut out) = stage.start(&[]);
     out.line_with("tenure resign: ");
     out.line_with("leads with the fence");
-    send(&demo, Signal::INT);
+    send(&demo, Signal::TERM);
     out.line_with("resign  ");
     out.line_with("right: ");
     assert_eq!(ended(demo, 0), "");
@@ -185,7 +185,7 @@ fn tells_programs_of_every_failover() {
         }
     };
     more("failover", &"kill".into());
-    send(&demo, Signal::INT);
+    send(&demo, Signal::TERM);
     more("summary", &Value::Null);
     assert_eq!(ended(demo, 0), "");
     let (first, last) = (&lines[0], lines.last().unwrap());
@@ -225,7 +225,7 @@ fn gives_the_same_summary_when_interrupted() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&[]);
     out.line_with("leads with the fence");
-    send(&demo, Signal::INT);
+    send(&demo, Signal::TERM);
     out.line_with(" of work");
     out.line_with("right: ");
     assert_eq!(ended(demo, 0), "");
@@ -292,7 +292,7 @@ fn does_not_wait_for_children_of_others() {
     let (demo, mut out) = started(&mut demo);
     let stranger = Stranger(Pid::from_raw(out.line_with("").parse().unwrap()).unwrap());
     out.line_with("leads with the fence");
-    send(&demo, Signal::INT);
+    send(&demo, Signal::TERM);
     out.line_with("right: ");
     assert_eq!(ended(demo, 0), "");
     test_kill_process(stranger.0).unwrap();

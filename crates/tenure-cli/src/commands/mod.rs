@@ -33,6 +33,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use self::signals::beside_orphans;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::invocation::{Command, Invocation};
@@ -49,8 +50,8 @@ pub fn dispatch(invocation: Invocation, registry: Registry) -> Result<Exit, Fail
         failure::warn_aside();
     }
     match invocation.command {
-        Command::Run(settings) => block_on(run::run(settings, context)),
-        Command::Node(settings) => block_on(node::run(settings, context)),
+        Command::Run(settings) => block_on(beside_orphans(run::run(settings, context))),
+        Command::Node(settings) => block_on(beside_orphans(node::run(settings, context))),
         Command::NodeStatus(NodeStatusSettings::Here(settings)) => {
             block_on(status::run(settings, context))
         }

@@ -1,38 +1,69 @@
-//! Being asked to end.
+//! Being asked to end, and the end of children.
 
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::io;
+use std::task::Poll;
+use std::time::Duration;
+
+use tenure::supervise::{ending_signals, reap_orphans};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// SIGTERM, SIGINT and SIGHUP, from the moment it is made.
-pub(super) struct Signals {
-    term: Signal,
-    int: Signal,
-    hup: Signal,
-}
+/// The pause before orphans are looked for again, where a guard was being spawned.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The signals that ask this process to end, from the moment it is made.
+pub(super) struct Signals(Vec<(u8, Signal)>);
 
 impl Signals {
     pub(super) fn new() -> Result<Self, Failure> {
-        let listen = |kind| {
-            signal(kind).map_err(|error| {
-                let what = format!("signals cannot be received: {error}");
-                Failure::new(Exit::System, what, "look at the limits of this process")
-            })
+        let listen = |number: i32| {
+            let signal = signal(SignalKind::from_raw(number)).map_err(unheard)?;
+            Ok((u8::try_from(number).unwrap_or(u8::MAX), signal))
         };
-        Ok(Self {
-            term: listen(SignalKind::terminate())?,
-            int: listen(SignalKind::interrupt())?,
-            hup: listen(SignalKind::hangup())?,
-        })
+        ending_signals().into_iter().map(listen).collect::<Result<_, _>>().map(Self)
     }
 
     /// The number of the next one. Cancel safe.
     pub(super) async fn next(&mut self) -> u8 {
-        tokio::select! {
-            _ = self.term.recv() => 15,
-            _ = self.int.recv() => 2,
-            _ = self.hup.recv() => 1,
+        poll_fn(|context| {
+            let mut signals = self.0.iter_mut();
+            let came = signals.find_map(|(number, signal)| {
+                signal.poll_recv(context).is_ready().then_some(*number)
+            });
+            came.map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
+    }
+}
+
+/// Does the `work` of a process that has no children but guards, and reaps the orphans that come to
+/// it meanwhile: the first process of a PID namespace gets those of all that enter it.
+pub(super) async fn beside_orphans(
+    work: impl Future<Output = Result<Exit, Failure>>,
+) -> Result<Exit, Failure> {
+    let ends = signal(SignalKind::child()).map_err(unheard)?;
+    tokio::select! {
+        biased;
+        ended = work => ended,
+        never = reap(ends) => match never {},
+    }
+}
+
+async fn reap(mut ends: Signal) -> Infallible {
+    loop {
+        match reap_orphans() {
+            Ok(false) => tokio::time::sleep(PAUSE).await,
+            // Without a readable /proc no orphan can be told from a guard.
+            Ok(true) | Err(_) => drop(ends.recv().await),
         }
     }
+}
+
+fn unheard(error: io::Error) -> Failure {
+    let what = format!("signals cannot be received: {error}");
+    Failure::new(Exit::System, what, "look at the limits of this process")
 }

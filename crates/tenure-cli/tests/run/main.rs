@@ -5,6 +5,7 @@
 
 mod reader;
 mod service_manager;
+mod signals;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -68,7 +69,14 @@ impl Stage {
     }
 
     fn tenure(&self, name: &str, args: &[&str], more: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        self.tenure_under(&["env"], name, args, more)
+    }
+
+    /// Started by `starter`, which becomes the command.
+    fn tenure_under(&self, starter: &[&str], name: &str, args: &[&str], more: &[&str]) -> Command {
+        let mut command = Command::new("env");
+        // Whoever started the tests may ignore signals, as `nohup` and `&` in a script do.
+        command.arg("--default-signal").args(starter).arg(env!("CARGO_BIN_EXE_tenure"));
         command.args(args).arg("--config").arg(self.path("tenure.toml"));
         command.arg("--control").arg(self.path(&format!("{name}.sock"))).args(more);
         let log = File::options().create(true).append(true).open(self.path(&format!("{name}.log")));

@@ -1,0 +1,137 @@
+//! Signals from outside, orphans, and a terminal.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+use super::{Stage, eventually};
+
+/// Numbers of signals whose default ends a process, and that others send.
+const SENT: &[u8] = &[1, 2, 3, 10, 12, 14, 24, 26, 27, 29, 30, 34, 64];
+
+fn send(child: &Child, signal: u8) {
+    let arguments = [format!("-{signal}"), child.id().to_string()];
+    assert!(Command::new("kill").args(arguments).status().unwrap().success());
+}
+
+/// The mask of signals that a process ignores.
+fn ignored(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap()
+}
+
+#[test]
+fn sent_signals_end_runners_gracefully() {
+    let mut stage = Stage::new();
+    fs::write(stage.path("go"), "").unwrap();
+    for signal in SENT {
+        let ann = stage.candidate("ann");
+        stage.has("ann.runs");
+        send(&stage.processes[ann], *signal);
+        let code = stage.ended(ann).code();
+        assert_eq!(code, Some(128 + i32::from(*signal)), "{}", stage.log("ann"));
+        // CMD had a SIGTERM of its own.
+        fs::remove_file(stage.path("ann.asked")).unwrap();
+        fs::remove_file(stage.path("ann.runs")).unwrap();
+    }
+}
+
+#[test]
+fn sent_signals_end_nodes_gracefully() {
+    let mut stage = Stage::new();
+    send(&stage.processes[0], 10);
+    assert_eq!(stage.ended(0).code(), Some(128 + 10), "{}", stage.log("n"));
+}
+
+#[test]
+fn ignored_signals_stay_ignored() {
+    let mut stage = Stage::new();
+    let starter = ["env", "--ignore-signal=HUP,INT,USR1"];
+    let script = r#"cat /proc/self/status >"$0/part"; mv "$0/part" "$0/cmd"; exec sleep 600"#;
+    let more = ["--", "sh", "-c", script, stage.path("").to_str().unwrap()].map(str::to_owned);
+    let more: Vec<&str> = more.iter().map(String::as_str).collect();
+    let ann = stage.spawn(stage.tenure_under(&starter, "ann", &["run", "--id", "ann"], &more));
+    stage.has("cmd");
+    let runner = format!("/proc/{}/status", stage.processes[ann].id());
+    for status in [stage.path("cmd"), runner.into()] {
+        let ignored = ignored(&fs::read_to_string(&status).unwrap());
+        assert_eq!(ignored & 0b10_0000_0011, 0b10_0000_0011, "{}", status.display());
+    }
+    for signal in [1, 2, 10] {
+        send(&stage.processes[ann], signal);
+    }
+    // The runner would take the others first.
+    stage.asked_to_end(ann);
+    assert_eq!(stage.ended(ann).code(), Some(128 + 15), "{}", stage.log("ann"));
+}
+
+/// A shell that becomes the command leaves it a child.
+const WITH_A_CHILD: &str = r#"sh -c 'read line <"$0"' "$0" & echo $! >"$1"; shift; exec "$@""#;
+
+#[test]
+fn orphans_are_reaped() {
+    let mut stage = Stage::without_node("60s", "20s");
+    let state = stage.path("state");
+    let node = ["node", "--name", "n", "--new", "--state", state.to_str().unwrap()];
+    let cmd = r#"echo >"$0/$TENURE_ID.runs"; while [ ! -e "$0/go" ]; do sleep 0.02; done; exit 7"#;
+    let directory = stage.path("").to_str().unwrap().to_owned();
+    let more = ["--", "sh", "-c", cmd, &directory];
+    let mut started = Vec::new();
+    for (name, args, more) in [
+        ("n", &node[..], &[][..]),
+        ("ann", &["run", "--id", "ann"], &more),
+        ("ben", &["run", "--id", "ben"], &more),
+    ] {
+        let pipe = stage.path(&format!("{name}.pipe"));
+        let told = stage.path(&format!("{name}.child"));
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let (held, child) = (pipe.to_str().unwrap(), told.to_str().unwrap());
+        let starter = ["sh", "-c", WITH_A_CHILD, held, child];
+        let command = stage.tenure_under(&starter, name, args, more);
+        started.push((stage.spawn(command), pipe, told));
+        match name {
+            "n" => stage.says("n", "granting leases"),
+            "ann" => stage.has("ann.runs"),
+            _ => stage.says("ben", "ben waits"),
+        }
+    }
+    for (nth, pipe, told) in &started {
+        let child = fs::read_to_string(told).unwrap();
+        let children = format!("/proc/{0}/task/{0}/children", stage.processes[*nth].id());
+        let has = || {
+            let children = fs::read_to_string(&children).unwrap();
+            children.split_whitespace().any(|pid| pid == child.trim())
+        };
+        assert!(has(), "{children} has {child}");
+        fs::write(pipe, "\n").unwrap();
+        eventually("the orphan is reaped", || !has());
+    }
+    fs::write(stage.path("go"), "").unwrap();
+    let ann = started[1].0;
+    assert_eq!(stage.ended(ann).code(), Some(7), "{}", stage.log("ann"));
+}
+
+#[test]
+fn background_commands_read_nothing() {
+    let mut stage = Stage::new();
+    let script = r#"readlink /proc/self/fd/0 >"$0""#;
+    for (name, end, right) in [("fore", "", "/dev/pts/"), ("back", "& wait", "/dev/null")] {
+        let told = stage.path(&format!("{name}.stdin"));
+        let more = ["--", "sh", "-c", script, told.to_str().unwrap()];
+        let runner = stage.tenure(name, &["run", "--id", name], &more);
+        // `script` gives its shell a terminal.
+        let quoted = std::iter::once(runner.get_program()).chain(runner.get_args());
+        let quoted = quoted.map(|word| format!("'{}'", word.to_str().unwrap().replace('\'', "")));
+        let line = quoted.collect::<Vec<_>>().join(" ");
+        let log = stage.path(&format!("{name}.log"));
+        let inside = format!("set -m\n{line} >{} 2>&1 {end}\n", log.display());
+        let file = stage.path(&format!("{name}.sh"));
+        fs::write(&file, inside).unwrap();
+        let mut terminal = Command::new("script");
+        terminal.args(["-qec", &format!("sh {}", file.display()), "/dev/null"]);
+        terminal.stdin(Stdio::null()).stdout(Stdio::null()).env_remove("TENURE_LOG");
+        let nth = stage.spawn(terminal);
+        stage.ended(nth);
+        let stdin = fs::read_to_string(&told).unwrap();
+        assert!(stdin.starts_with(right), "{name}: {stdin}");
+    }
+}
