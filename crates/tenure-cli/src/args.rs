@@ -63,7 +63,16 @@ pub fn command(registry: Registry) -> Command {
 }
 
 fn run(registry: Registry) -> Command {
-    let own = [&ELECTION.spec, &PROTOCOL.spec, &ID.spec, &VALUE.spec, &ONCE.spec, &CONTROL.spec];
+    let own = [
+        &ELECTION.spec,
+        &PROTOCOL.spec,
+        &ID.spec,
+        &VALUE.spec,
+        &ONCE.spec,
+        &TRY.spec,
+        &HOLD.spec,
+        &CONTROL.spec,
+    ];
     let about = "Campaign, run CMD while leading, and stop it before the lease ends";
     let examples = registry.built().map(|protocol| {
         let chosen = match protocol.name() {

@@ -19,6 +19,8 @@ pub enum Exit {
     /// The one who was asked refuses: not leading, not waiting, the name is held by another, no
     /// permission.
     Refused,
+    /// `run --once --try`: another candidate led, or nobody could, for as long as that.
+    NotElected,
     /// Nobody answers where the runner or the node should be, or a leader that was told from
     /// elsewhere to step down leads on.
     Unreachable,
@@ -48,6 +50,7 @@ impl Exit {
             Self::Unknown => 4,
             Self::Lost => 5,
             Self::Refused => 6,
+            Self::NotElected => 7,
             // 69, 70 and 74 are what sysexits.h calls them.
             Self::Unreachable => 69,
             Self::Bug => 70,
@@ -74,6 +77,7 @@ Exit codes:
     5  leadership lost (run --once)
     6  refused: not leading, not waiting, no permission, the name is held by another, or others
        go by other times
+    7  not elected in time (run --once --try): CMD has not run
    69  no answer where the runner or the node should be, or one that was told to step down over
        the network leads on
    70  a bug in tenure
@@ -97,6 +101,7 @@ mod tests {
             Exit::Unknown,
             Exit::Lost,
             Exit::Refused,
+            Exit::NotElected,
             Exit::Unreachable,
             Exit::Bug,
             Exit::System,

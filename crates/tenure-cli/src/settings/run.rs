@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tenure::supervise::SuperviseError;
 use tenure_core::{ElectionName, NodeName, Value};
@@ -33,6 +34,10 @@ pub struct RunSettings {
     pub priority: Option<u8>,
     /// Whether to end after the first leadership.
     pub once: bool,
+    /// How long it may take to be elected.
+    pub give_up: Option<Duration>,
+    /// How long to lead on after CMD has ended well.
+    pub hold: Option<Duration>,
     /// Each election in which it campaigns: one, unless there are roles.
     pub roles: Vec<RunRole>,
 }
@@ -76,9 +81,12 @@ impl RunSettings {
             false => None,
         };
         let once = layers.required(&table::ONCE)?;
+        let give_up = layers.optional(&table::TRY)?;
+        let hold = layers.optional(&table::HOLD)?;
         let realm = Realm::read(layers, protocol, &election)?;
         let backend = protocol.backend(layers, Purpose::Campaign(&election))?;
         let parts = backend.parts(&election);
+        check_once(layers, once, (parts.len(), backend.runs_again()))?;
         let controls =
             controls(layers, &parts, |role| control::runner(&realm, &election, &id, role))?;
         let command = command_line(layers)?;
@@ -87,8 +95,42 @@ impl RunSettings {
             RunRole { part, control, command }
         };
         let roles = parts.into_iter().zip(controls).map(role).collect();
-        Ok(Self { protocol, backend, realm, election, id, value, priority, once, roles })
+        Ok(Self {
+            protocol,
+            backend,
+            realm,
+            election,
+            id,
+            value,
+            priority,
+            once,
+            give_up,
+            hold,
+            roles,
+        })
     }
+}
+
+/// What is for one leadership is refused where there are more, of so many `roles`, or where CMD
+/// never ends.
+fn check_once(
+    layers: &Layers<'_>,
+    once: bool,
+    (roles, runs_again): (usize, bool),
+) -> Result<(), Failure> {
+    let given = layers.origins.given(&[table::TRY.spec.name, table::HOLD.spec.name]);
+    let Some((name, _)) = given.first() else { return Ok(()) };
+    let (what, fix) = if !once {
+        ("is for one leadership, and this runner campaigns again".to_owned(), "add --once")
+    } else if roles > 1 {
+        let what = format!("is for one election, and this process stands for {roles} roles");
+        (what, "start a process for each role, or leave it out")
+    } else if runs_again {
+        ("is for a CMD that ends, and here it runs again".to_owned(), "leave out --on-exit")
+    } else {
+        return Ok(());
+    };
+    Err(layers.origins.explain(Failure::usage(format!("--{name} {what}"), fix), &[*name]))
 }
 
 /// The control socket of each part: `PATH.3` of role 3, where there are several.

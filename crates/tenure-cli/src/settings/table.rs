@@ -51,6 +51,14 @@ crate::settings! {
     ONCE: bool = "once" "" Switch, ONE_CALL, Text("false"), WHAT,
         parse::switch, plain,
         "End after the first leadership instead of campaigning again";
+    TRY: Duration = "try" "DURATION" Text, ONE_CALL, Nothing, WHAT,
+        parse::positive_duration, span,
+        "With --once: how long it may take to be elected. Then tenure ends with exit code 7, and \
+         CMD has not run";
+    HOLD: Duration = "hold" "DURATION" Text, ONE_CALL, Nothing, WHAT,
+        parse::positive_duration, span,
+        "With --once: how long the leadership is kept after CMD has ended with 0, so that no other \
+         candidate runs it";
     CONTROL: PathBuf = "control" "PATH" Text, Everywhere,
         Follows("in $XDG_RUNTIME_DIR/tenure, or /tmp/tenure-UID"), NETWORK,
         parse::path, path,

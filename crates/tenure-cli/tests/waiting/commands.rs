@@ -24,6 +24,33 @@ fn a_command_that_ends_at_once_is_told_as_what_it_is() {
     }
 }
 
+/// The same line stands in the crontabs of three machines.
+#[test]
+fn one_of_three_runs_a_job() {
+    let mut stage = Stage::new();
+    stage.found();
+    stage.start("one", &["run", "--once", "--hold", "1h", "--id", "one"], &["--", "true"]);
+    stage.says("one", "one keeps e for 3600s, as CMD ended well");
+    let made = stage.path("made");
+    let cmd = ["--", "touch", made.to_str().unwrap()];
+    stage.start("two", &["run", "--once", "--try", "1s", "--id", "two"], &cmd);
+    let code = stage.running.remove("two").unwrap().ended();
+    let log = stage.log("two");
+    assert_eq!(code, Some(7), "{log}");
+    assert!(log.contains("CMD has not run: two does not lead e within 1s"), "{log}");
+    assert!(!made.exists(), "{log}");
+    stage.running["one"].signal(Signal::TERM);
+    assert_eq!(stage.running.remove("one").unwrap().ended(), Some(128 + 15));
+
+    // A CMD that fails is left to the others.
+    stage.start("three", &["run", "--once", "--hold", "1h", "--id", "three"], &["--", "false"]);
+    assert_eq!(stage.running.remove("three").unwrap().ended(), Some(1));
+    let args = ["run", "--once", "--try", "1h", "--hold", "1ms", "--id", "four"];
+    stage.start("four", &args, &cmd);
+    assert_eq!(stage.running.remove("four").unwrap().ended(), Some(0), "{}", stage.log("four"));
+    assert!(made.exists());
+}
+
 /// Starting CMD takes longer than such a lease: nobody else would ever get to lead, and nothing
 /// would say why.
 #[test]

@@ -9,6 +9,7 @@ use tenure::{Fence, Leadership, Loss, NodeName, Time, TransferError, clock};
 use tokio::sync::oneshot;
 
 use super::handing::{Hand, hand_over, no_transfer};
+use super::holding::hold;
 use super::orders::Order;
 use super::output::Output;
 use super::restarting;
@@ -182,7 +183,7 @@ fn no_output(error: &std::io::Error) -> Failure {
 async fn after<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,
-    course: Course,
+    mut course: Course,
     outcome: Result<Outcome, SuperviseError>,
     waited: Duration,
 ) -> Result<Ended, Failure> {
@@ -190,6 +191,7 @@ async fn after<K: Class>(
     let outcome = match outcome {
         Ok(outcome) => {
             runner.reporter.ended(&format!("CMD ended: {outcome}"));
+            course = hold(runner, leadership, course, &outcome).await;
             outcome
         }
         // It was to end, so that it did not run is no failure.

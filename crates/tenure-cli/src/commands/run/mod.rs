@@ -4,6 +4,7 @@
 //! campaigns: one, or as many as there are roles.
 
 mod handing;
+mod holding;
 mod leading;
 mod leading_on;
 mod orders;

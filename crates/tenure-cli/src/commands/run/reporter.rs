@@ -1,5 +1,7 @@
 //! What a runner says of itself. Standard output is CMD's; this goes to standard error.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use tenure::{Fence, Leadership, Loss, Time, Waiting};
@@ -119,6 +121,30 @@ impl Reporter {
         }
         self.say("elected", &text, more);
         self.manager.of_election(election, true, &text);
+    }
+
+    /// It was not elected within this.
+    pub(super) fn not_elected(&self, within: Option<Duration>, waiting: Option<&Waiting>) {
+        let (id, election, within) = (&self.id, &self.election, within.unwrap_or_default());
+        let why = waiting.map(|waiting| format!(": {}", waiting.told(tenure::clock::now())));
+        let why = why.unwrap_or_default();
+        let text = format!("CMD has not run: {id} does not lead {election} within {within:?}{why}");
+        self.say("not-elected", &text, json!({}));
+    }
+
+    /// It leads on for so long, and CMD has done its work.
+    pub(super) fn holds(&self, hold: Duration) {
+        let text = format!("{} keeps {} for {hold:?}, as CMD ended well", self.id, self.election);
+        self.say("holding", &text, json!({"hold_ms": millis(hold)}));
+    }
+
+    /// The leadership was lost before that was over.
+    pub(super) fn held_too_short(&self, loss: Loss) {
+        let (id, election) = (&self.id, &self.election);
+        self.warn(&format!(
+            "{id} does not lead {election} any more, before --hold is over, so that another \
+             candidate may run CMD again: {loss}"
+        ));
     }
 
     pub(super) fn started(&self, pid: Option<u32>) {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tenure::Leadership;
 use tenure::supervise::Outcome;
+use tenure::{Leadership, Loss};
 
 use super::leading::{Course, on_request};
 use super::runner::{Runner, rest};
@@ -26,13 +26,27 @@ pub(super) async fn pause<K: Class>(
 ) -> Course {
     let pause = rest(short.saturating_add(1)).unwrap_or_default();
     runner.reporter.ended(&format!("CMD ended: {outcome}; it runs again in {pause:?}"));
+    let led = lead_for(runner, leadership, pause).await;
+    led.unwrap_or_else(|loss| {
+        let mut course = Course::default();
+        course.lose(runner, loss);
+        course
+    })
+}
+
+/// Leads for so long without a CMD. What comes meanwhile may end that.
+pub(super) async fn lead_for<K: Class>(
+    runner: &mut Runner<K>,
+    leadership: &Leadership<K>,
+    span: Duration,
+) -> Result<Course, Loss> {
     let mut course = Course::default();
-    let over = tokio::time::sleep(pause);
+    let over = tokio::time::sleep(span);
     tokio::pin!(over);
     while !course.ends() {
         tokio::select! {
             biased;
-            loss = leadership.lost() => course.lose(runner, loss),
+            loss = leadership.lost() => return Err(loss),
             order = runner.orders.stop() => course.obey(order),
             asked = runner.control.next() => {
                 course.stopping = on_request(runner, leadership, asked, None, false);
@@ -40,5 +54,5 @@ pub(super) async fn pause<K: Class>(
             () = &mut over => break,
         }
     }
-    course
+    Ok(course)
 }

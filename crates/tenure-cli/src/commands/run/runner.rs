@@ -88,16 +88,21 @@ impl<K: Class> Runner<K> {
 
     async fn serve(&mut self) -> Result<Exit, Failure> {
         let (mut late, mut gave) = (0_u32, false);
+        let mut over: Later<'static, ()> = match self.settings.give_up {
+            Some(span) => Box::pin(tokio::time::sleep(span)),
+            None => Box::pin(std::future::pending()),
+        };
         loop {
             if let order @ Order::StepDown(time) = self.orders.now() {
                 self.park(order, time, gave).await;
                 continue;
             }
             gave = false;
-            let leadership = match self.campaign().await? {
+            let leadership = match self.campaign(&mut over).await? {
                 Campaigned::Won(leadership) => *leadership,
                 Campaigned::Signal(signal) => return Ok(Exit::Signal(signal)),
                 Campaigned::SteppedDown => continue,
+                Campaigned::Over => return Ok(Exit::NotElected),
                 Campaigned::Lost(loss) => {
                     self.reporter.ended(&format!("the candidacy was lost: {loss}"));
                     match self.pause(AGAIN).await {
@@ -158,7 +163,7 @@ impl<K: Class> Runner<K> {
         }
     }
 
-    async fn campaign(&mut self) -> Result<Campaigned<K>, Failure> {
+    async fn campaign(&mut self, over: &mut Later<'static, ()>) -> Result<Campaigned<K>, Failure> {
         if let Some(signal) = self.orders.now().ends() {
             return Ok(Campaigned::Signal(signal));
         }
@@ -186,6 +191,10 @@ impl<K: Class> Runner<K> {
                     }
                     Err(error) => Err(ended(&error)),
                 },
+                () = &mut *over => {
+                    self.reporter.not_elected(self.settings.give_up, waits.latest().as_ref());
+                    return Ok(Campaigned::Over);
+                }
                 () = &mut worth_reporting, if news.is_some() => {
                     news.take().iter().for_each(|waiting| {
                         self.reporter.waits(waiting, self.participant.may_be(waiting));
@@ -217,6 +226,8 @@ enum Campaigned<K: Class> {
     Lost(Loss),
     Signal(u8),
     SteppedDown,
+    /// It has taken too long.
+    Over,
 }
 
 /// How many reasons are remembered for which no store is reached.

@@ -1,0 +1,26 @@
+//! A runner keeps its leadership for a while after CMD has done its work, so that no other
+//! candidate runs CMD.
+
+use tenure::Leadership;
+use tenure::supervise::{Outcome, Why};
+
+use super::leading::Course;
+use super::restarting::lead_for;
+use super::runner::Runner;
+use crate::protocol::Class;
+
+/// Keeps it, if that is wanted, and CMD ended well by itself. What comes meanwhile may end that.
+pub(super) async fn hold<K: Class>(
+    runner: &mut Runner<K>,
+    leadership: &Leadership<K>,
+    course: Course,
+    outcome: &Outcome,
+) -> Course {
+    let well = outcome.why == Why::Itself && outcome.exit_code() == 0 && !course.ends();
+    let Some(hold) = runner.settings.hold.filter(|_| well) else { return course };
+    runner.reporter.holds(hold);
+    lead_for(runner, leadership, hold).await.unwrap_or_else(|loss| {
+        runner.reporter.held_too_short(loss);
+        course
+    })
+}
