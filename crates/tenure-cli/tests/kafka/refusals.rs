@@ -242,15 +242,14 @@ fn a_signal_ends_it_while_no_broker_is_there() {
     for (command, own) in [("run", &["--", "true"][..]), ("leader", &[]), ("observe", &[])] {
         let more = [&["--partitions", "1"][..], own].concat();
         let one = host.start(command, &words(command, &STRICT, &more));
-        // One that asks once leaves signals to the system, and SIGINT may be ignored since before
-        // the tests: a shell starts what goes on in the background so.
+        // One that asks once leaves signals to the system.
         let asks = command == "leader";
         if !asks {
-            soon("it takes SIGINT", || takes(one.pid(), Signal::INT).then_some(()));
+            soon("it takes SIGTERM", || takes(one.pid(), Signal::TERM).then_some(()));
         }
-        one.signal(if asks { Signal::TERM } else { Signal::INT });
+        one.signal(Signal::TERM);
         let ended = one.ended();
-        let right = if asks { None } else { Some(130) };
+        let right = if asks { None } else { Some(143) };
         assert_eq!(ended, right, "{command}: {}", host.log(command));
         assert!(!host.log(command).contains("error: "), "{command}: {}", host.log(command));
     }

@@ -143,11 +143,11 @@ fn a_second_signal_or_a_setting_stops_it_at_once() {
     // It is heard of by then, and cannot follow.
     sleep(HEARD);
     two.signal(Signal::STOP);
-    one.signal(Signal::INT);
+    one.signal(Signal::USR1);
     one.line(&format!("one leads {election}/0 on until another one does"), 1);
     one.signal(Signal::TERM);
     // By the first of them.
-    assert_eq!(one.ended(), Some(130), "{}", host.log("one"));
+    assert_eq!(one.ended(), Some(138), "{}", host.log("one"));
     assert!(!host.log("one").contains("CMD was ended: "), "{}", host.log("one"));
     two.signal(Signal::CONT);
     two.line("works", 1);
