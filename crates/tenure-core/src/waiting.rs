@@ -52,7 +52,7 @@ pub enum Waiting {
         /// Whether it is known to lead.
         leading: bool,
     },
-    /// A key that no candidate made stands before this one's, and does not go by itself (etcd).
+    /// A key that no candidate made stands before this one's, and does not go by itself.
     Foreign {
         /// The key.
         key: Arc<str>,

@@ -210,12 +210,7 @@ impl fmt::Display for Notice {
             Self::LateKey { election, key } => {
                 write!(f, "{election}: {key} came late, and is deleted")
             }
-            Self::Foreign { election, foreign: Some(foreign) } => {
-                write!(f, "{election}: {foreign}")
-            }
-            Self::Foreign { election, foreign: None } => {
-                write!(f, "{election}: no foreign key is the first any more")
-            }
+            Self::Foreign { election, foreign } => in_the_way(election, foreign.as_ref(), f),
             Self::NotObserved { election, why } => {
                 write!(f, "{election} cannot be observed: {why}")
             }
@@ -229,4 +224,15 @@ impl fmt::Display for Notice {
 
 fn about(election: Option<&ElectionName>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     election.map_or(Ok(()), |election| write!(f, "{election}: "))
+}
+
+fn in_the_way(
+    election: &ElectionName,
+    foreign: Option<&Foreign>,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    match foreign {
+        Some(foreign) => write!(f, "{election}: {foreign}"),
+        None => write!(f, "{election}: no foreign key is the first any more"),
+    }
 }

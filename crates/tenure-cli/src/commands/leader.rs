@@ -144,7 +144,7 @@ mod tests {
     use tenure::NodeName;
 
     use super::*;
-    use crate::protocol::{Started, nele};
+    use crate::protocol::{ALL, Started};
 
     /// A service that answers nobody at the first two starts, and refuses the third.
     #[derive(Debug, Default)]
@@ -182,7 +182,7 @@ mod tests {
     async fn starts(within: Duration) -> (Exit, u32) {
         let (late, election) = (Late::default(), "billing".parse().unwrap());
         let until = clock::now().after(within);
-        let started = start(&late, &election, &nele::Nele, until, &Origins::default()).await;
+        let started = start(&late, &election, ALL[0], until, &Origins::default()).await;
         (started.err().unwrap().exit, late.0.get())
     }
 
