@@ -5,6 +5,9 @@ use rdkafka::types::RDKafkaConfRes;
 
 use crate::told::Reason;
 
+/// The words for a record that ran out of time: why it was not written begins with them.
+pub const UNACKNOWLEDGED: &str = "brokers acknowledge no records";
+
 /// An error in the library's words, with what was said beside it, and what to do.
 #[must_use]
 pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> String {
@@ -12,11 +15,15 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> String {
         return refused(name, *code);
     }
     let code = code(error);
+    let named = |code: Code| match code {
+        Code::MessageTimedOut => UNACKNOWLEDGED.to_owned(),
+        code => code.to_string(),
+    };
     let said = match (reason, code) {
         (Some(reason), Some(code)) if reason.code == Some(code) => reason.text.clone(),
-        (Some(reason), Some(code)) => format!("{code}: {}", reason.text),
+        (Some(reason), Some(code)) => format!("{}: {}", named(code), reason.text),
         (Some(reason), None) => reason.text.clone(),
-        (None, Some(code)) => code.to_string(),
+        (None, Some(code)) => named(code),
         (None, None) => error.to_string(),
     };
     // What was said beside it names the cause, or shows it.
@@ -107,6 +114,9 @@ fn remedy(code: Code) -> Option<&'static str> {
             "check --brokers, that they run, and whether they expect TLS (--cacert) or a login \
              (--user)"
         }
+        Code::MessageTimedOut => {
+            "see that they run, and that as many copies are in sync as min.insync.replicas asks for"
+        }
         Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition => {
             "the topic is not there: create it, or give --create-topic"
         }
@@ -136,6 +146,9 @@ mod tests {
                 .ends_with(": no such user: check --user, --password-file and --sasl-mechanism")
         );
         assert_eq!(error(&KafkaError::Canceled, None), KafkaError::Canceled.to_string());
+        let late = KafkaError::MessageProduction(Code::MessageTimedOut);
+        let text = error(&late, None);
+        assert!(text.starts_with("brokers acknowledge no records: see that they run"), "{text}");
     }
 
     #[test]

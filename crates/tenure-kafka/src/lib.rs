@@ -27,6 +27,7 @@ pub mod wire;
 
 pub use broker::{Broker, BrokerError};
 pub use counters::Counters;
+pub use explain::UNACKNOWLEDGED;
 pub use ledger::{Ledger, LedgerError};
 pub use load::Load;
 pub use login::{Login, LoginError, Mechanism, Password};

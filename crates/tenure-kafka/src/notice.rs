@@ -1,6 +1,7 @@
 //! What an operator should hear of.
 
 use std::fmt;
+use std::sync::Arc;
 
 use tenure::driver::LOG;
 use tenure_core::ElectionName;
@@ -41,6 +42,13 @@ pub enum Notice {
         /// The topic.
         topic: String,
     },
+    /// The member of the group has had no assignment for some seconds, as this phase lasts.
+    Joining {
+        /// The phase, and what to do.
+        why: Arc<str>,
+    },
+    /// After [`Joining`](Self::Joining) the member has an assignment.
+    Joined,
     /// What the protocol itself tells.
     Protocol {
         /// The election, when it is about one.
@@ -53,7 +61,7 @@ pub enum Notice {
 impl Notice {
     /// Puts it down in the log.
     pub(crate) fn log(&self) {
-        match self.remedy() {
+        match self.remedy().or(matches!(self, Self::Joining { .. }).then_some("")) {
             Some(_) => tracing::warn!(target: LOG, "{self}"),
             None => tracing::info!(target: LOG, "{self}"),
         }
@@ -99,6 +107,8 @@ impl fmt::Display for Notice {
             }
             Self::TopicGone { topic } => write!(f, "topic {topic} is not there any more"),
             Self::TopicBack { topic } => write!(f, "topic {topic} is there again"),
+            Self::Joining { why } => write!(f, "no assignment of the group yet: {why}"),
+            Self::Joined => f.write_str("the group has assigned partitions"),
             Self::Protocol { election: Some(election), event } => write!(f, "{election}: {event}"),
             Self::Protocol { election: None, event } => event.fmt(f),
         }?;

@@ -10,10 +10,13 @@ mod foreign;
 #[path = "../errors/golden.rs"]
 mod golden;
 mod leases;
+mod names;
 mod old;
 mod rights;
 mod runner;
 mod runs;
+#[path = "../shared/silent_names.rs"]
+mod silent_names;
 #[path = "../errors/stage.rs"]
 mod stage;
 mod theirs;

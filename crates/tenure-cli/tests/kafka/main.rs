@@ -3,10 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 mod asking;
+mod names;
+mod phases;
 mod refusals;
 mod roles;
 mod rolling;
 mod runs;
+#[path = "../shared/silent_names.rs"]
+mod silent_names;
 
 use tenure_services::kafka::{Shared, shared, unique};
 use tenure_testkit::processes::Machine;

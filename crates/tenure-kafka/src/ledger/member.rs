@@ -66,6 +66,7 @@ impl Member {
         let (asks, asked) = channel();
         let (consumer, ends) = begin.client(&asks)?;
         consumer.subscribe(&[&begin.topic])?;
+        begin.watch.joins(Some(now()));
         let running = Running {
             membership,
             consumer,
@@ -79,6 +80,7 @@ impl Member {
             silent_until: begin.silence.map(|silence| now().after(silence)),
             refused: None,
             over: None,
+            lasts: false,
             begin,
         };
         let spawned = thread::Builder::new().name("tenure-member".into()).spawn(|| running.run());
@@ -151,6 +153,8 @@ struct Running {
     refused: Option<Refused>,
     /// Why it is no member any more.
     over: Option<String>,
+    /// It was looked for what it waits for.
+    lasts: bool,
 }
 
 impl Running {
@@ -167,6 +171,8 @@ impl Running {
             self.give_back_in_time();
             self.poll();
             while let Some(changed) = self.consumer.context().take() {
+                let assigned = changed.change == Change::Assigned;
+                self.begin.watch.joins((!assigned).then(now));
                 self.changed(changed);
             }
             let silent = self.silent_until.is_some_and(|until| until <= now());
@@ -175,6 +181,9 @@ impl Running {
                 self.changed(Changed { change: Change::Assigned, partitions: Vec::new() });
             }
             self.take_for_refused();
+            if !self.lasts {
+                self.lasts = self.begin.watch.joins_too_long();
+            }
             if let Some(why) = self.over.take() {
                 self.begin.queue.put(Report::Fatal { why: why.into() });
                 return self.leave();
@@ -410,6 +419,7 @@ impl Running {
         self.consumer.context().leave();
         self.give_back(None);
         let (membership, queue) = (self.membership, self.begin.queue.clone());
+        self.begin.watch.joins(None);
         close(self.consumer, self.ends);
         queue.put(Report::Left(membership));
     }

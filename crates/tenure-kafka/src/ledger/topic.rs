@@ -1,6 +1,7 @@
 //! Looks again and again whether the topic is the one that it was.
 
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use tenure_core::nele::{Report, TopicId};
 use tokio::sync::broadcast::Sender;
 
 use super::queue::Queue;
+use crate::explain;
 use crate::notice::Notice;
 use crate::told::{LOG, Told};
 use crate::topic::{ANSWER, id, shape};
@@ -29,10 +31,14 @@ const GONE: u32 = 2;
 /// The shortest between two, whoever asks for one.
 const LEAST: Duration = Duration::from_millis(500);
 
+/// A member without an assignment for so long is worth a word.
+const JOINING: Duration = Duration::from_secs(5);
+
 /// Looks at the topic, on a thread of its own. Dropping all clones ends it.
 #[derive(Clone)]
 pub(super) struct Watch {
     soon: SyncSender<()>,
+    joining: Arc<Mutex<Option<Time>>>,
 }
 
 impl Watch {
@@ -47,9 +53,13 @@ impl Watch {
         let every = publish_interval.saturating_mul(INTERVALS).min(MOST);
         let client: BaseConsumer<Told> = config.create_with_context(Told::default())?;
         let (soon, asked) = sync_channel::<()>(1);
+        let joining = Arc::<Mutex<Option<Time>>>::default();
+        let since = Arc::clone(&joining);
         let run = move || {
-            let mut gone = Gone { topic, looks: 0, notices };
+            let mut gone = Gone { topic, looks: 0, lasts: false, notices };
             while wait(&client, &asked, every) {
+                let since = *since.lock().unwrap_or_else(PoisonError::into_inner);
+                gone.joins(since.filter(|since| now().since(*since) >= JOINING), &client);
                 let seen = look(&client, &gone.topic, now().after(ANSWER));
                 gone.look(&seen);
                 if let Ok((id, partitions)) = seen {
@@ -61,7 +71,22 @@ impl Watch {
             .name("tenure-topic".into())
             .spawn(run)
             .map_err(|error| KafkaError::ClientCreation(error.to_string()))?;
-        Ok(Self { soon })
+        Ok(Self { soon, joining })
+    }
+
+    /// The member has no assignment since then, or has one.
+    pub(super) fn joins(&self, since: Option<Time>) {
+        *self.joining.lock().unwrap_or_else(PoisonError::into_inner) = since;
+    }
+
+    /// Has it look once the member has joined for too long. Says whether that is so.
+    pub(super) fn joins_too_long(&self) -> bool {
+        let since = *self.joining.lock().unwrap_or_else(PoisonError::into_inner);
+        let lasts = since.is_some_and(|since| now().since(since) >= JOINING);
+        if lasts {
+            self.look_soon();
+        }
+        lasts
     }
 
     /// Has it look soon: what is there after a connection was lost may be another topic.
@@ -76,6 +101,8 @@ struct Gone {
     topic: String,
     /// So many looks in a row.
     looks: u32,
+    /// It was told that the member joins for long.
+    lasts: bool,
     notices: Option<Sender<Notice>>,
 }
 
@@ -99,6 +126,16 @@ impl Gone {
         }
     }
 
+    /// Tells what a member that joins for long waits for, and when it is over.
+    fn joins(&mut self, since: Option<Time>, client: &BaseConsumer<Told>) {
+        if since.is_some() {
+            self.tell(Notice::Joining { why: phase(client).into() });
+        } else if self.lasts {
+            self.tell(Notice::Joined);
+        }
+        self.lasts = since.is_some();
+    }
+
     fn tell(&self, notice: Notice) {
         notice.log();
         if let Some(notices) = &self.notices {
@@ -106,6 +143,49 @@ impl Gone {
             let _ = notices.send(notice);
         }
     }
+}
+
+/// The topic by whose partitions brokers know the coordinator of a group.
+const OFFSETS: &str = "__consumer_offsets";
+
+/// What keeps a member from its assignment.
+fn phase(client: &BaseConsumer<Told>) -> String {
+    let metadata = match client.fetch_metadata(Some(OFFSETS), ANSWER) {
+        Ok(metadata) => metadata,
+        Err(error) => {
+            let why = explain::error(&error, client.context().reason().as_ref());
+            return format!("brokers tell no metadata: {why}");
+        }
+    };
+    let brokers = metadata.brokers().len();
+    let Some(topic) = metadata.topics().iter().find(|topic| topic.name() == OFFSETS) else {
+        return no_offsets(brokers);
+    };
+    let leaderless = topic.partitions().iter().filter(|partition| partition.leader() < 0).count();
+    match topic.error().map(RDKafkaErrorCode::from) {
+        Some(RDKafkaErrorCode::TopicAuthorizationFailed) => format!(
+            "its coordinator or its other members do not answer; this user may not describe \
+             {OFFSETS}, which would tell"
+        ),
+        _ if topic.partitions().is_empty() => no_offsets(brokers),
+        _ if leaderless > 0 => format!(
+            "{leaderless} of {} partitions of {OFFSETS} have no leader, and the group may have no \
+             coordinator: start the brokers that hold them",
+            topic.partitions().len()
+        ),
+        _ => "partitions are being assigned, and another member of the group does not answer, or \
+              its coordinator: a member that stands still holds that up until its session timeout \
+              or its max.poll.interval.ms"
+            .to_owned(),
+    }
+}
+
+fn no_offsets(brokers: usize) -> String {
+    format!(
+        "the group has no coordinator, as there is no topic {OFFSETS}: brokers cannot make it \
+         where offsets.topic.replication.factor (3 by default) is above the number of brokers, \
+         which is {brokers}: lower it at the brokers, or start more of them"
+    )
 }
 
 fn is_unknown(error: &KafkaError) -> bool {

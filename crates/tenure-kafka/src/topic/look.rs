@@ -1,7 +1,9 @@
 //! Asks brokers about the topic, and makes it.
 
+use std::convert::Infallible;
 use std::ffi::CString;
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -184,8 +186,10 @@ struct Asks<'a> {
     options: &'a Options,
     needs: Needs,
     load: Load,
-    admin: AdminClient<Told>,
+    admin: Arc<AdminClient<Told>>,
     client: Arc<BaseConsumer<Told>>,
+    /// Dropped after the clients.
+    _keeper: Sender<Infallible>,
 }
 
 impl<'a> Asks<'a> {
@@ -209,7 +213,9 @@ impl<'a> Asks<'a> {
         };
         let admin = config.create_with_context(Told::default()).map_err(refused)?;
         let client = config.create_with_context(Told::default()).map_err(refused)?;
-        Ok(Self { options, needs, load, admin, client: Arc::new(client) })
+        let (admin, client) = (Arc::new(admin), Arc::new(client));
+        let keeper = keep((Arc::clone(&admin), Arc::clone(&client))).map_err(refused)?;
+        Ok(Self { options, needs, load, admin, client, _keeper: keeper })
     }
 
     /// Partitions and the fewest copies of one; nothing if there is no such topic.
@@ -383,6 +389,20 @@ async fn aside<T: Send + 'static>(
         .spawn(move || drop(reply.send(ask())))
         .map_err(|error| KafkaError::ClientCreation(error.to_string()))?;
     answer.await.unwrap_or(Err(KafkaError::Canceled))
+}
+
+/// Owns `clients` until all other owners are gone, on a thread that nobody waits for: the library
+/// ends a client once its look-ups of names are over. Dropping the sender is the word for it.
+fn keep<T: Send + 'static>(clients: T) -> KafkaResult<Sender<Infallible>> {
+    let (keeper, gone) = channel();
+    let run = move || {
+        // An error is the only word there is.
+        let _ = gone.recv();
+        drop(clients);
+    };
+    let spawned = thread::Builder::new().name("tenure-end".into()).spawn(run);
+    spawned.map_err(|error| KafkaError::ClientCreation(error.to_string()))?;
+    Ok(keeper)
 }
 
 fn bounded() -> AdminOptions {

@@ -130,7 +130,7 @@ async fn start<C: Class>(
     let node = Node::<C>::builder(config, options).start().await;
     let node = node.map_err(|error| explain.start(&error))?;
     let (watch, troubles) = Watch::new(aloud);
-    tokio::spawn(Watcher::new(explain, watch).watch(node.notices()));
+    tokio::spawn(Watcher::new(explain, watch, settings.roles).watch(node.notices()));
     let (following, views, began) = (RefCell::default(), Views::default(), clock::now());
     let settings = settings.clone();
     Ok(Box::new(Client { settings, node, class, troubles, following, views, began }))

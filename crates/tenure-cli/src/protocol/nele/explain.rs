@@ -28,6 +28,13 @@ impl Explain {
         Self { files: files.clone(), given: given.clone(), origins: origins.clone() }
     }
 
+    /// Of settings without files, properties and origins.
+    #[cfg(test)]
+    pub(super) fn of_nothing() -> Self {
+        let files = Files { authority: None, identity: None };
+        Self { files, given: Given::default(), origins: Origins::default() }
+    }
+
     fn failure(&self, exit: Exit, what: &str, fix: &str, names: &[&str]) -> Failure {
         let what = if what.len() > SAID_MAX { clipped(what) } else { what.to_owned() };
         self.origins.explain(Failure::new(exit, what, fix), names)

@@ -1,14 +1,15 @@
 //! Warns of what an operator should know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tenure::{Time, clock};
 use tenure_core::nele::Partition;
-use tenure_kafka::{Notice, OwnEvent, Session};
+use tenure_kafka::{Notice, OwnEvent, Session, UNACKNOWLEDGED};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::time::sleep;
 
+use super::Roles;
 use super::explain::Explain;
 use crate::protocol::troubles::Watch;
 
@@ -19,6 +20,12 @@ const STOPS: Duration = Duration::from_secs(5);
 /// Trouble that comes and goes is warned of no more often.
 const QUIET: Duration = Duration::from_secs(60);
 
+/// So long the partitions of one trouble are gathered for one warning.
+const GATHERS: Duration = Duration::from_secs(1);
+
+/// What is warned of when brokers acknowledge no records.
+const RECORDS: &str = "records";
+
 pub(super) struct Watcher {
     explain: Explain,
     watch: Watch<String>,
@@ -26,11 +33,16 @@ pub(super) struct Watcher {
     later: BTreeMap<String, (Time, String)>,
     /// When it was last warned of what comes and goes.
     warned: BTreeMap<String, Time>,
+    /// Partitions of which brokers acknowledge no records.
+    unwritten: BTreeSet<Partition>,
+    /// The roles that this process stands for.
+    roles: Roles,
 }
 
 impl Watcher {
-    pub(super) fn new(explain: Explain, watch: Watch<String>) -> Self {
-        Self { explain, watch, later: BTreeMap::new(), warned: BTreeMap::new() }
+    pub(super) fn new(explain: Explain, watch: Watch<String>, roles: Roles) -> Self {
+        let (later, warned) = (BTreeMap::new(), BTreeMap::new());
+        Self { explain, watch, later, warned, unwritten: BTreeSet::new(), roles }
     }
 
     pub(super) async fn watch(mut self, mut notices: Receiver<Notice>) {
@@ -71,6 +83,20 @@ impl Watcher {
         self.warn_of_what_is_due();
     }
 
+    /// One broker that stands still is in the way of all partitions that it leads.
+    fn on_unwritten(&mut self, why: &str) {
+        let Some(first) = self.unwritten.first() else { return };
+        let others = match self.unwritten.len() - 1 {
+            0 => String::new(),
+            others => format!(" and {others} others"),
+        };
+        let now = clock::now();
+        let due = self.later.get(RECORDS).map(|(due, _)| *due);
+        let again = self.warned.get(RECORDS).map_or(now, |last| last.after(QUIET));
+        let due = due.unwrap_or_else(|| again.max(now.after(GATHERS)));
+        self.later.insert(RECORDS.to_owned(), (due, format!("{first}{others}: {why}")));
+    }
+
     fn warn(&mut self, about: &str, text: &str) {
         self.watch.warn(about.to_owned(), text);
     }
@@ -95,6 +121,8 @@ impl Watcher {
                 self.warn("topic", &format!("topic {topic} is not there any more: {advice}"));
             }
             Notice::TopicBack { .. } => self.watch.forget(|about| about == "topic"),
+            Notice::Joining { .. } => self.warn("group", &text),
+            Notice::Joined => self.watch.forget(|about| about == "group"),
             Notice::Protocol { election, event } => {
                 tracing::debug!("{text}");
                 // What to do is said in words of the command.
@@ -114,8 +142,24 @@ impl Watcher {
                               --fence-base, or another topic";
                 self.warn("fence", &(text.to_owned() + advice));
             }
+            OwnEvent::Trouble { partition, why } if why.starts_with(UNACKNOWLEDGED) => {
+                self.unwritten.insert(*partition);
+                self.on_unwritten(why);
+            }
             OwnEvent::Trouble { partition, .. } => self.on_trouble(*partition, text),
-            OwnEvent::Written { partition } => drop(self.later.remove(&partition.to_string())),
+            OwnEvent::Written { partition } => {
+                self.later.remove(&partition.to_string());
+                self.unwritten.remove(partition);
+                if self.unwritten.is_empty() {
+                    self.later.remove(RECORDS);
+                }
+            }
+            // It does not stand for the role now, as it leaves.
+            OwnEvent::Unfilled { first: Some(first), .. }
+                if self.roles.each().contains(&first.0) =>
+            {
+                self.later.remove("unfilled");
+            }
             OwnEvent::Unfilled { first: Some(first), .. } => {
                 let advice = format!(
                     ": others of the group stand for {first}, and this process owns its partition: \
@@ -143,5 +187,45 @@ impl Watcher {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::nele::Role;
+
+    use super::*;
+
+    fn watcher() -> Watcher {
+        let (watch, _) = Watch::new(false);
+        Watcher::new(Explain::of_nothing(), watch, Roles { first: 0, last: 3 })
+    }
+
+    /// A process that leaves stops one CMD after the other, and owns its partitions until then.
+    #[test]
+    fn own_roles_are_no_warning() {
+        let mut watcher = watcher();
+        let unfilled = |role| OwnEvent::Unfilled { first: Some(Role(role)), count: 1 };
+        watcher.on_event(&unfilled(1), "role 1 has no leader");
+        assert!(watcher.later.is_empty());
+        watcher.on_event(&unfilled(4), "role 4 has no leader");
+        assert!(watcher.later.contains_key("unfilled"));
+    }
+
+    #[test]
+    fn unwritten_partitions_share_one_warning() {
+        let mut watcher = watcher();
+        for partition in (0..4).map(Partition) {
+            let why = format!("{UNACKNOWLEDGED}: see that they run").into();
+            watcher.on_event(&OwnEvent::Trouble { partition, why }, "");
+        }
+        let texts: Vec<_> = watcher.later.values().map(|(_, text)| text.as_str()).collect();
+        let text = "partition 0 and 3 others: brokers acknowledge no records: see that they run";
+        assert_eq!(texts, [text]);
+        for partition in (0..4).map(Partition) {
+            assert!(!watcher.later.is_empty());
+            watcher.on_event(&OwnEvent::Written { partition }, "");
+        }
+        assert!(watcher.later.is_empty());
     }
 }

@@ -21,7 +21,8 @@ tests!(
 );
 
 async fn a_topic_is_made_once_and_let_pass_afterwards() {
-    let (addresses, name) = (cluster().addresses(), unique("made"));
+    let broker = cluster();
+    let (addresses, name) = (broker.addresses(), unique("made"));
     let options = options(&addresses, &name).check().unwrap();
     let config = config(&name, "one", 3);
     let first = ensure(&options, &config).await.unwrap();

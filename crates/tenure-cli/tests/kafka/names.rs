@@ -1,0 +1,13 @@
+//! Look-ups of names that last.
+
+use crate::silent_names::start;
+use crate::{LOOSE, machine, words};
+
+#[test]
+fn silent_name_servers_delay_no_end() {
+    let machine = machine("nowhere.test:9092", "silent");
+    let asks = words("leader", &LOOSE, &["--partitions", "1", "--wait", "1s"]);
+    assert_eq!(start(&machine, "asks", &asks).ended(), Some(4));
+    let runs = words("run", &LOOSE, &["--partitions", "1", "--", "true"]);
+    assert_eq!(start(&machine, "runs", &runs).ended(), Some(4));
+}

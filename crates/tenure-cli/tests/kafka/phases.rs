@@ -1,0 +1,42 @@
+//! Phases that last are named, with what ends them.
+
+use rustix::process::Signal;
+use tenure_services::kafka::{ClusterConfig, SHARED_VERSION};
+
+use crate::{LOOSE, machine, run};
+
+const WORK: &str = "echo works; exec sleep 600";
+
+/// One broker can keep no topic of the copies that group coordinators ask for by default.
+#[test]
+fn missing_coordinators_are_named() {
+    let cluster = ClusterConfig::new(SHARED_VERSION, 1)
+        .setting("offsets.topic.replication.factor=3")
+        .start()
+        .unwrap();
+    let host = machine(&cluster.addresses(), "coordinator");
+    let one = host.start("one", &run("one", &LOOSE, &["--partitions", "1"], WORK));
+    let told = one.line("warning: no assignment of the group yet: ", 1);
+    assert!(told.contains("the group has no coordinator"), "{told}");
+    assert!(told.contains("offsets.topic.replication.factor"), "{told}");
+    one.signal(Signal::TERM);
+    assert_eq!(one.ended(), Some(143));
+}
+
+/// A broker that stands still is told in words of the command, and works again afterwards.
+#[test]
+fn brokers_that_stand_still_are_named() {
+    let cluster = ClusterConfig::new(SHARED_VERSION, 1).start().unwrap();
+    let host = machine(&cluster.addresses(), "still");
+    let roles = ["--partitions", "4", "--roles", "0..3"];
+    let one = host.start("one", &run("one", &LOOSE, &roles, WORK));
+    one.line("works", 4);
+    cluster.broker(0).stop().unwrap();
+    let told = one.line("warning: partition ", 1);
+    cluster.broker(0).cont().unwrap();
+    assert!(told.contains(": brokers acknowledge no records"), "{told}");
+    let log = one.log();
+    assert!(!log.contains("MessageTimedOut"), "{log}");
+    one.signal(Signal::TERM);
+    assert_eq!(one.ended(), Some(143));
+}
