@@ -55,7 +55,7 @@ impl Environment {
     ///
     /// One that differs from a setting by a slip of the hand is refused: it was meant, and its
     /// absence would go unnoticed. Any other is only warned about, because others may own it:
-    /// Kubernetes sets several for each Service, which [`is_of_a_service`] tells.
+    /// Kubernetes sets several for each Service, which `is_of_a_service` tells.
     pub fn check(&self, registry: Registry) -> Result<Vec<String>, Failure> {
         let settings = registry.settings().filter_map(Spec::variable);
         let known: Vec<String> =
