@@ -12,10 +12,16 @@ use libtest_mimic::{Arguments, Trial};
 /// They mostly wait, so more run at once than there are processors.
 const AT_ONCE: usize = 12;
 
+/// Tests of the newer group protocol, which the soak plays: the client library can leave a
+/// revocation unanswered, and a rebalance stands still until the rebalance timeout.
+const NEWER: [&str; 2] = ["::consumer", "by_the_newer_protocol"];
+
 fn main() -> ExitCode {
+    let is_soak = std::env::var_os("TESTS_LONG").is_some();
+    let is_played = |name: &str| is_soak || !NEWER.iter().any(|newer| name.ends_with(newer));
     let parts = elections::PARTS.iter().chain(ledger::PARTS);
     let trials = parts.flat_map(|(part, tests)| {
-        tests.iter().map(move |(name, test)| {
+        tests.iter().filter(move |(name, _)| is_played(name)).map(move |(name, test)| {
             let run = move || {
                 test();
                 Ok(())
