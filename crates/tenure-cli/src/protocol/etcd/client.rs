@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use tenure::{ElectionName, NodeName, Waiting};
-use tenure_core::etcd::{Checked, Foreign};
+use tenure_core::etcd::{Checked, Foreign, Refusal};
 use tenure_etcd::{
     CheckError, CheckedOptions, Credentials, Endpoint, Identity, Node, Notice, Options, Pem,
     Report, Tls,
@@ -74,26 +74,41 @@ struct Client {
     endpoints: usize,
     explain: Explain,
     troubles: Troubles,
-    in_the_way: RefCell<InTheWay>,
+    said: RefCell<Said>,
 }
 
-/// The foreign key that is the first of the election, as the node has said so far.
-struct InTheWay {
+/// What the node has said so far.
+struct Said {
     notices: Receiver<Notice>,
-    last: Option<Foreign>,
+    /// The foreign key that is the first of the election.
+    foreign: Option<Foreign>,
+    /// What etcd refused last, and will refuse again.
+    refused: Option<Refusal>,
 }
 
-impl InTheWay {
-    /// A node says this before it says that nobody is known to lead.
-    fn told(&mut self) -> Option<String> {
+impl Said {
+    fn hear(&mut self) {
         loop {
             match self.notices.try_recv() {
-                Ok(Notice::Foreign { foreign, .. }) => self.last = foreign,
+                Ok(Notice::Foreign { foreign, .. }) => self.foreign = foreign,
+                Ok(Notice::Obstacle { refusal, .. }) if refusal.is_permanent() => {
+                    self.refused = Some(refusal);
+                }
                 Ok(_) | Err(TryRecvError::Lagged(_)) => {}
                 Err(TryRecvError::Empty | TryRecvError::Closed) => break,
             }
         }
-        self.last.as_ref().map(ToString::to_string)
+    }
+
+    /// A node says this before it says that nobody is known to lead.
+    fn in_the_way(&mut self) -> Option<String> {
+        self.hear();
+        self.foreign.as_ref().map(ToString::to_string)
+    }
+
+    fn refused(&mut self) -> Option<Refusal> {
+        self.hear();
+        self.refused.clone()
     }
 }
 
@@ -112,7 +127,7 @@ fn start(
     let node = node.map_err(|error| system::refused(&error))?;
     let (watch, troubles) = Watch::new(purpose == Purpose::Campaign);
     let (notices, config, of) = (node.notices(), store.config.clone(), election.clone());
-    let in_the_way = InTheWay { notices: node.notices(), last: None };
+    let said = Said { notices: node.notices(), foreign: None, refused: None };
     let client = Client {
         node,
         options: options.clone(),
@@ -121,7 +136,7 @@ fn start(
         endpoints: store.endpoints.len(),
         explain: explain.clone(),
         troubles,
-        in_the_way: RefCell::new(in_the_way),
+        said: RefCell::new(said),
     };
     if purpose == Purpose::Ask {
         let notices = client.node.notices();
@@ -174,27 +189,31 @@ impl Participant for Client {
     }
 
     fn unknown(&self, _: &ElectionName) -> Later<'static, Option<String>> {
-        protocol::at_once(self.in_the_way.borrow_mut().told())
+        protocol::at_once(self.said.borrow_mut().in_the_way())
     }
 
     fn why_vacant(&self, _: &ElectionName) -> Later<'static, Option<String>> {
-        protocol::at_once(self.in_the_way.borrow_mut().told())
+        protocol::at_once(self.said.borrow_mut().in_the_way())
     }
 
     fn trouble(&self) -> Option<String> {
         self.troubles.outage()
     }
 
-    /// The reason alone does not say which setting it is about: another check does.
+    /// The reason alone does not say which setting it is about: another check does, or, where etcd
+    /// is too busy for one, what it refused last.
     fn refused(&self, why: String) -> Later<'static, Failure> {
         let (options, config) = (self.options.clone(), self.config.clone());
         let (elections, explain) = ([self.of.clone()], self.explain.clone());
+        let refused = self.said.borrow_mut().refused();
         Box::pin(async move {
             let checked = tenure_etcd::check(&options, &config, &elections).await;
             let found = checked.err().map(|error| explain.check(&error));
             match found {
                 Some((failure, false)) => failure,
-                Some((_, true)) | None => protocol::refused(why),
+                Some((_, true)) | None => refused
+                    .and_then(|refusal| explain.refusal(&refusal, "readwrite"))
+                    .unwrap_or_else(|| protocol::refused(why)),
             }
         })
     }
@@ -213,7 +232,7 @@ async fn give_up_when_refused(
 ) {
     loop {
         let refused = match notices.recv().await {
-            Ok(Notice::Obstacle { refusal, .. }) => explain.refusal(&refusal),
+            Ok(Notice::Obstacle { refusal, .. }) => explain.refusal(&refusal, "read"),
             Ok(_) | Err(RecvError::Lagged(_)) => None,
             Err(RecvError::Closed) => return,
         };

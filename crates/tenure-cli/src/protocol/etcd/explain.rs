@@ -66,10 +66,10 @@ impl Explain {
         }
     }
 
-    /// A refusal that lasts.
-    pub(super) fn refusal(&self, refusal: &Refusal) -> Option<Failure> {
+    /// A refusal that lasts, of one who needs this access to the keys: `read` or `readwrite`.
+    pub(super) fn refusal(&self, refusal: &Refusal, access: &str) -> Option<Failure> {
         match refusal {
-            Refusal::Denied { said } => Some(self.denied(said, "read")),
+            Refusal::Denied { said } => Some(self.denied(said, access)),
             Refusal::Unauthenticated { said } => Some(self.failure(self.no_login(said))),
             Refusal::NoSpace { .. } | Refusal::TooManyOperations { .. } | Refusal::Other { .. } => {
                 None
