@@ -4,7 +4,7 @@ use std::fs;
 
 use rustix::process::{Pid, Signal};
 use tenure_services::kafka::{
-    Cluster, ClusterConfig, Operation, Resource, SHARED_VERSION, Security, quick,
+    ClusterConfig, Operation, Resource, SHARED_VERSION, Shared, quick, shared, unique,
 };
 use tenure_testkit::processes::Machine;
 use tenure_testkit::processes::wait::{eventually as soon, output};
@@ -139,36 +139,28 @@ fn a_topic_that_is_deleted_while_running() {
     assert_eq!(one.ended(), Some(143), "{}", host.log("one"));
 }
 
-/// A cluster where users may do only what they are allowed to.
-fn guarded() -> Cluster {
-    let users = [("admin", "secret"), ("ann", "secret")];
-    let users = users.map(|(name, password)| (name.to_owned(), password.to_owned())).to_vec();
-    quick(SHARED_VERSION)
-        .security(Security::Logins(users))
-        .setting("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer")
-        .setting("super.users=User:admin;User:ANONYMOUS")
-        .start()
-        .unwrap()
-}
-
-/// Ann's machine.
-fn ann(cluster: &Cluster, name: &str) -> Machine {
-    let host = machine(&cluster.addresses(), name).with("TENURE_USER", "ann");
-    host.with("TENURE_PASSWORD", "secret")
+/// A broker that others use as well, an election, and the machine of ann, who may do nothing.
+fn ann(name: &str) -> (Shared, String, Machine) {
+    let (broker, election) = (shared().unwrap(), unique(name));
+    let host = machine(&broker.guarded(), &election).with("TENURE_USER", "ann");
+    (broker, election, host.with("TENURE_PASSWORD", "secret"))
 }
 
 #[test]
 fn no_right_to_make_a_topic() {
-    let cluster = guarded();
-    let host = ann(&cluster, "rights");
+    let (broker, election, host) = ann("rights");
     refused(
         &host,
         &run("one", &STRICT, &["--partitions", "1"], WORK),
         6,
-        &["error: topic rights cannot be", "kafka-", "origin: user ann, variable TENURE_USER"],
+        &[
+            &format!("error: topic {election} cannot be"),
+            "kafka-",
+            "origin: user ann, variable TENURE_USER",
+        ],
     );
     // She hears that there is none, and may not make it.
-    cluster.permit("ann", Resource::Topic("rights"), Operation::Describe).unwrap();
+    broker.permit(Resource::Topic(&election), Operation::Describe).unwrap();
     soon("the right to describe holds", || {
         let answer = host.ask(&run("one", &STRICT, &["--partitions", "1"], WORK));
         answer.err.contains("cannot be made").then_some(())
@@ -178,7 +170,7 @@ fn no_right_to_make_a_topic() {
         &run("one", &STRICT, &["--partitions", "1"], WORK),
         6,
         &[
-            "error: topic rights cannot be made: TopicAuthorizationFailed",
+            &format!("error: topic {election} cannot be made: TopicAuthorizationFailed"),
             "this user may not (kafka-acls.sh --operation Create --topic)",
             "origin: user ann, variable TENURE_USER",
             "fix: By hand, by a user who may: kafka-topics.sh",
@@ -198,12 +190,11 @@ fn no_right_to_make_a_topic() {
 /// be allowed to.
 #[test]
 fn no_right_to_write_to_the_topic() {
-    let cluster = guarded();
-    cluster.make_topic("silent", 1, &[("message.timestamp.type", "LogAppendTime")]).unwrap();
+    let (broker, election, host) = ann("silent");
+    broker.make_topic(&election, 1, &[("message.timestamp.type", "LogAppendTime")]).unwrap();
     for operation in [Operation::Describe, Operation::DescribeConfigs, Operation::Read] {
-        cluster.permit("ann", Resource::Topic("silent"), operation).unwrap();
+        broker.permit(Resource::Topic(&election), operation).unwrap();
     }
-    let host = ann(&cluster, "silent");
     let words_of_runner = run("one", &STRICT, &["--partitions", "1"], WORK);
     soon("the rights hold", || {
         host.ask(&words_of_runner).err.contains("may not write to").then_some(())
@@ -213,21 +204,24 @@ fn no_right_to_write_to_the_topic() {
         &words_of_runner,
         6,
         &[
-            "error: this user may not write to topic silent, and who is to lead does both",
+            &format!(
+                "error: this user may not write to topic {election}, and who is to lead does both"
+            ),
             "origin: user ann, variable TENURE_USER",
             "fix: This allows it: kafka-acls.sh --bootstrap-server",
-            "--operation Write --topic silent",
+            &format!("--operation Write --topic {election}"),
         ],
     );
     let asks = words("leader", &STRICT, &["--partitions", "1"]);
     soon("who only asks is told", || (host.ask(&asks).code == Some(3)).then_some(()));
     // In the newer protocol the session timeout is in the group's settings, which she cannot read.
-    cluster.permit("ann", Resource::Topic("silent"), Operation::Write).unwrap();
-    cluster.permit("ann", Resource::Group("silent.silent.m1"), Operation::Read).unwrap();
+    broker.permit(Resource::Topic(&election), Operation::Write).unwrap();
+    let group = format!("{election}.{election}.m1");
+    broker.permit(Resource::Group(&group), Operation::Read).unwrap();
     let newer = ["--partitions", "1", "--group-protocol", "consumer", "--session-timeout", "46s"];
     let one = host.start("one", &run("one", &STRICT, &newer, WORK));
     let warned = one.line("warning: the session timeout is the group's, and not known", 1);
-    assert!(warned.contains("DescribeConfigs --group silent.silent.m1"), "{warned}");
+    assert!(warned.contains(&format!("DescribeConfigs --group {group}")), "{warned}");
     one.signal(Signal::TERM);
     assert_eq!(one.ended(), Some(143));
 }

@@ -1,6 +1,5 @@
 //! Where facts are checked: brokers, topics, and clients as they come.
 
-use std::io;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::KafkaError;
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _, ProducerContext};
-use tenure_services::kafka::{Cluster, SHARED_VERSION, Shared, Version, quick, shared, unique};
+use tenure_services::kafka::{SHARED_VERSION, Shared, Version, shared, unique};
 use tenure_testkit::facts::{self, Failure};
 
 /// Long enough for anything that comes at all.
@@ -20,38 +19,7 @@ pub(crate) const SOON: Duration = Duration::from_secs(60);
 /// Brokers that facts of one version share, started by the first that needs them.
 pub(crate) struct Scenes {
     version: Version,
-    single: OnceLock<Result<Single, String>>,
-}
-
-/// A broker that everybody uses, with the settings of [`quick`].
-pub(crate) enum Single {
-    /// With other tests of its version.
-    Shared(Shared),
-    /// With the facts of another version.
-    Own(Box<Cluster>),
-}
-
-impl Single {
-    fn start(version: Version) -> Result<Self, tenure_services::Error> {
-        match version {
-            SHARED_VERSION => shared().map(Self::Shared),
-            version => Ok(Self::Own(Box::new(quick(version).start()?))),
-        }
-    }
-
-    pub(crate) fn addresses(&self) -> String {
-        match self {
-            Self::Shared(shared) => shared.addresses(),
-            Self::Own(cluster) => cluster.addresses(),
-        }
-    }
-
-    fn set_of_group(&self, group: &str, setting: &str, value: &str) -> io::Result<()> {
-        match self {
-            Self::Shared(shared) => shared.set_of_group(group, setting, value),
-            Self::Own(cluster) => cluster.set_of_group(group, setting, value),
-        }
-    }
+    single: OnceLock<Result<Shared, String>>,
 }
 
 impl Scenes {
@@ -96,8 +64,12 @@ impl Stage {
     }
 
     /// A broker that everybody uses: not to be disturbed.
-    pub(crate) fn single(&self) -> Result<&Single, String> {
-        let start = || Single::start(self.version()).map_err(|error| error.to_string());
+    pub(crate) fn single(&self) -> Result<&Shared, String> {
+        let start = || match self.version() {
+            SHARED_VERSION => shared(),
+            version => Shared::start(version),
+        };
+        let start = || start().map_err(|error| error.to_string());
         self.scenes.single.get_or_init(start).as_ref().map_err(Clone::clone)
     }
 

@@ -1,11 +1,13 @@
 //! Topics: what they are made with, and whether they are still the same.
 
-use rdkafka::admin::{AdminOptions, NewPartitions, ResourceSpecifier};
+use rdkafka::admin::{
+    AdminClient, AdminOptions, NewPartitions, NewTopic, ResourceSpecifier, TopicReplication,
+};
+use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use tenure_kafka::native;
-use tenure_services::kafka::{Security, quick};
 use tenure_testkit::facts::Expected::Always;
-use tenure_testkit::facts::{Seen, fact};
+use tenure_testkit::facts::{Failure, Seen, fact};
 
 use crate::stage::{Fact, SOON, Stage, admin, client, create};
 
@@ -102,39 +104,27 @@ async fn described(stage: Stage) -> Seen {
     Ok(["cleanup.policy", "retention.ms", "min.insync.replicas"].map(value).join(", "))
 }
 
-/// A broker at which ann may do nothing.
-fn guarded(stage: &Stage) -> Result<tenure_services::kafka::Cluster, tenure_services::Error> {
-    quick(stage.version())
-        .security(Security::Logins(vec![("ann".into(), "secret".into())]))
-        .setting("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer")
-        .setting("super.users=User:ANONYMOUS")
-        .start()
-}
-
-fn ann(brokers: &str) -> rdkafka::ClientConfig {
-    let mut config = client(brokers);
+/// By one who may do nothing.
+fn ann(stage: &Stage) -> Result<AdminClient<DefaultClientContext>, Failure> {
+    let mut config = client(&stage.single()?.guarded());
     config
         .set("security.protocol", "SASL_PLAINTEXT")
         .set("sasl.mechanism", "PLAIN")
         .set("sasl.username", "ann")
         .set("sasl.password", "secret");
-    config
+    Ok(config.create()?)
 }
 
 async fn no_right_to_create(stage: Stage) -> Seen {
-    let cluster = guarded(&stage)?;
-    let admin: rdkafka::admin::AdminClient<_> = ann(&cluster.addresses()).create()?;
-    let topic = rdkafka::admin::NewTopic::new("t", 1, rdkafka::admin::TopicReplication::Fixed(1));
-    let results = admin.create_topics([&topic], &AdminOptions::new()).await?;
+    let topic = NewTopic::new(stage.name(), 1, TopicReplication::Fixed(1));
+    let results = ann(&stage)?.create_topics([&topic], &AdminOptions::new()).await?;
     let result = results.into_iter().next().ok_or("nothing")?;
     Ok(result.map_or_else(|(_, code)| format!("{code:?}"), |_| "created".to_owned()))
 }
 
 async fn no_right_to_look(stage: Stage) -> Seen {
-    let cluster = guarded(&stage)?;
-    let admin: rdkafka::admin::AdminClient<_> = ann(&cluster.addresses()).create()?;
     let broker = ResourceSpecifier::Broker(0);
-    let found = admin.describe_configs([&broker], &AdminOptions::new()).await;
+    let found = ann(&stage)?.describe_configs([&broker], &AdminOptions::new()).await;
     Ok(match found {
         Ok(found) => match found.into_iter().next().ok_or("nothing")? {
             Ok(found) => format!("{} settings, and no error", found.entries.len()),

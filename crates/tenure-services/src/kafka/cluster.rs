@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::broker::{Broker, Seat};
 use super::config::{ClusterConfig, Listener, Place};
 use super::storage::{self, Id};
-use super::{Installed, Operation, Resource, Version, installed, wire};
+use super::{Installed, Version, installed, wire};
 use crate::daemon::{Daemon, on_free_ports};
 use crate::error::Error;
 use crate::place::file_error;
@@ -200,39 +200,6 @@ impl Cluster {
         self.brokers().try_for_each(Broker::wait_all)
     }
 
-    /// Makes a topic with one copy of each partition and these settings, as somebody else might.
-    /// The controller has it at once; this waits until the first broker knows it.
-    ///
-    /// # Errors
-    ///
-    /// When no broker answers, or it refuses, or does not know it in time.
-    pub fn make_topic(
-        &self,
-        name: &str,
-        partitions: i32,
-        settings: &[(&str, &str)],
-    ) -> io::Result<()> {
-        wire::make_known_topic(self.seats[0].internal, name, partitions, settings)
-    }
-
-    /// Gives a topic so many partitions in all.
-    ///
-    /// # Errors
-    ///
-    /// When no broker answers, or it refuses: fewer than there are.
-    pub fn set_partitions(&self, name: &str, partitions: i32) -> io::Result<()> {
-        wire::set_partitions(self.seats[0].internal, name, partitions)
-    }
-
-    /// Sets something for one group, such as `consumer.session.timeout.ms` of the newer protocol.
-    ///
-    /// # Errors
-    ///
-    /// When no broker answers, or it refuses.
-    pub fn set_of_group(&self, group: &str, setting: &str, value: &str) -> io::Result<()> {
-        wire::set_of_group(self.seats[0].internal, group, setting, value)
-    }
-
     /// Deletes a topic.
     ///
     /// # Errors
@@ -240,30 +207,6 @@ impl Cluster {
     /// When no broker answers, or it refuses.
     pub fn delete_topic(&self, name: &str) -> io::Result<()> {
         wire::delete_topic(self.seats[0].internal, name)
-    }
-
-    /// Allows a user everything with a topic or a group, where an authorizer is set, or takes that
-    /// back. It holds a moment later.
-    ///
-    /// # Errors
-    ///
-    /// When no broker answers, or it refuses.
-    pub fn allow(&self, user: &str, resource: Resource<'_>, allowed: bool) -> io::Result<()> {
-        wire::allow(self.seats[0].internal, user, resource, Operation::All, allowed)
-    }
-
-    /// Allows a user one thing with a topic or a group, where an authorizer is set.
-    ///
-    /// # Errors
-    ///
-    /// When no broker answers, or it refuses.
-    pub fn permit(
-        &self,
-        user: &str,
-        resource: Resource<'_>,
-        operation: Operation,
-    ) -> io::Result<()> {
-        wire::allow(self.seats[0].internal, user, resource, operation, true)
     }
 
     /// How long it took to start.

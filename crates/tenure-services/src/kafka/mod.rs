@@ -148,7 +148,10 @@ pub fn install(version: Version) -> Result<PathBuf, Error> {
 }
 
 fn installed(version: Version) -> Result<Installed, Error> {
-    maven::ensure_java()?;
+    // Whoever shares a broker has looked, and to look is to start one more Java.
+    if std::env::var_os(SHARED_VARIABLE).is_none() {
+        maven::ensure_java()?;
+    }
     let number = version.number();
     let fill = |folder: &Path| {
         let installed = Installed { folder: folder.to_owned(), classes: None };

@@ -6,11 +6,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::{Cluster, ClusterConfig, Version, wire};
+use super::{Cluster, ClusterConfig, Operation, Resource, Security, Version, wire};
 use crate::error::Error;
 use crate::process::since_boot;
 
-/// The variable that names a broker with the settings of [`quick`] by its address for clients:
+/// The variable that names a [`Shared`] broker by its two addresses, with a comma between them:
 /// tests that disturb no broker take it from [`shared`], and start none.
 pub const SHARED_VARIABLE: &str = "TESTS_KAFKA";
 
@@ -18,7 +18,7 @@ pub const SHARED_VARIABLE: &str = "TESTS_KAFKA";
 pub const SHARED_VERSION: Version = Version::V41;
 
 /// A broker that allows short sessions, and long ones. Sessions of the newer protocol last 45 s, as
-/// Kafka has it, unless [another](Cluster::set_of_group) is set for a group.
+/// Kafka has it, unless [another](Shared::set_of_group) is set for a group.
 #[must_use]
 pub fn quick(version: Version) -> ClusterConfig {
     ClusterConfig::new(version, 1)
@@ -29,11 +29,13 @@ pub fn quick(version: Version) -> ClusterConfig {
         .setting("group.consumer.heartbeat.interval.ms=300")
 }
 
-/// A broker that others use as well, as [`quick`] has it: nobody stops it, and all names on it are
-/// [`unique`].
+/// A broker that others use as well: nobody stops it, and all names on it are [`unique`]. It has
+/// the settings of [`quick`], and two doors: at one everybody may do everything, and at the other
+/// `ann`, whose password is `secret`, may do what she is [allowed](Shared::allow) to.
 #[derive(Clone, Debug)]
 pub struct Shared {
-    address: SocketAddr,
+    open: SocketAddr,
+    guarded: SocketAddr,
     /// Kept until the last test of this process drops it.
     _own: Option<Arc<Cluster>>,
 }
@@ -52,10 +54,10 @@ pub fn shared() -> Result<Shared, Error> {
     let mut shared = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
     let cluster = match shared.upgrade() {
         Some(cluster) => cluster,
-        None => Arc::new(quick(SHARED_VERSION).start()?),
+        None => Shared::cluster(SHARED_VERSION)?,
     };
     *shared = Arc::downgrade(&cluster);
-    Ok(Shared { address: cluster.broker(0).address(), _own: Some(cluster) })
+    Ok(Shared::of(cluster))
 }
 
 /// A server that the tests of one run share. Dropping it ends the server.
@@ -79,8 +81,8 @@ impl fmt::Debug for Sharing {
 ///
 /// Those of [`ClusterConfig::start`].
 pub fn share() -> Result<Sharing, Error> {
-    let broker = quick(SHARED_VERSION).start()?;
-    let address = broker.addresses();
+    let broker = Shared::start(SHARED_VERSION)?;
+    let address = format!("{},{}", broker.open, broker.guarded);
     Ok(Sharing { variable: SHARED_VARIABLE, address, _running: Box::new(broker) })
 }
 
@@ -92,23 +94,60 @@ pub fn unique(name: &str) -> String {
 }
 
 impl Shared {
+    /// One that is shared by whoever is given it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClusterConfig::start`].
+    pub fn start(version: Version) -> Result<Self, Error> {
+        Self::cluster(version).map(Self::of)
+    }
+
+    fn cluster(version: Version) -> Result<Arc<Cluster>, Error> {
+        let logins = Security::Logins(vec![("ann".into(), "secret".into())]);
+        let authorizer = "org.apache.kafka.metadata.authorizer.StandardAuthorizer";
+        quick(version)
+            .security(logins)
+            .setting(&format!("authorizer.class.name={authorizer}"))
+            .setting("super.users=User:ANONYMOUS")
+            .start()
+            .map(Arc::new)
+    }
+
+    /// Brokers among themselves do without logins, and so may whoever takes their address.
+    fn of(cluster: Arc<Cluster>) -> Self {
+        let seat = &cluster.seats[0];
+        Self { open: seat.internal, guarded: seat.client, _own: Some(cluster) }
+    }
+
     fn at(named: &str) -> Result<Self, Error> {
         let unusable = |why: String| Error::Missing {
             what: format!("{SHARED_VARIABLE} is {named}, and that is no broker: {why}"),
             remedy: "Start one there, or unset it: then tests start their own.".into(),
         };
-        let address: SocketAddr = named.parse().map_err(|_| unusable("no address".into()))?;
-        wire::brokers(address).map_err(|error| unusable(error.to_string()))?;
-        Ok(Self { address, _own: None })
+        let addresses =
+            named.split_once(',').map(|(open, guarded)| (open.parse(), guarded.parse()));
+        let Some((Ok(open), Ok(guarded))) = addresses else {
+            return Err(unusable("not two addresses".into()));
+        };
+        wire::brokers(open).map_err(|error| unusable(error.to_string()))?;
+        Ok(Self { open, guarded, _own: None })
     }
 
-    /// Its address, as clients take it.
+    /// Its address for those who may do everything, as clients take it.
     #[must_use]
     pub fn addresses(&self) -> String {
-        self.address.to_string()
+        self.open.to_string()
     }
 
-    /// Makes a topic, as [`Cluster::make_topic`] does.
+    /// Its address for ann.
+    #[must_use]
+    pub fn guarded(&self) -> String {
+        self.guarded.to_string()
+    }
+
+    /// Makes a topic with one copy of each partition and these settings, as somebody else might.
+    /// The controller has it at once; this waits until the broker knows it.
     ///
     /// # Errors
     ///
@@ -119,7 +158,7 @@ impl Shared {
         partitions: i32,
         settings: &[(&str, &str)],
     ) -> io::Result<()> {
-        wire::make_known_topic(self.address, name, partitions, settings)
+        wire::make_known_topic(self.open, name, partitions, settings)
     }
 
     /// Gives a topic so many partitions in all.
@@ -128,25 +167,34 @@ impl Shared {
     ///
     /// When the broker does not answer, or refuses: fewer than there are.
     pub fn set_partitions(&self, name: &str, partitions: i32) -> io::Result<()> {
-        wire::set_partitions(self.address, name, partitions)
+        wire::set_partitions(self.open, name, partitions)
     }
 
-    /// Sets something for one group, as [`Cluster::set_of_group`] does.
+    /// Sets something for one group, such as `consumer.session.timeout.ms` of the newer protocol.
     ///
     /// # Errors
     ///
     /// When the broker does not answer, or refuses.
     pub fn set_of_group(&self, group: &str, setting: &str, value: &str) -> io::Result<()> {
-        wire::set_of_group(self.address, group, setting, value)
+        wire::set_of_group(self.open, group, setting, value)
     }
 
-    /// Deletes a topic.
+    /// Allows ann everything with a topic or a group, or takes that back. It holds a moment later.
     ///
     /// # Errors
     ///
     /// When the broker does not answer, or refuses.
-    pub fn delete_topic(&self, name: &str) -> io::Result<()> {
-        wire::delete_topic(self.address, name)
+    pub fn allow(&self, resource: Resource<'_>, allowed: bool) -> io::Result<()> {
+        wire::allow(self.open, "ann", resource, Operation::All, allowed)
+    }
+
+    /// Allows ann one thing with a topic or a group.
+    ///
+    /// # Errors
+    ///
+    /// When the broker does not answer, or refuses.
+    pub fn permit(&self, resource: Resource<'_>, operation: Operation) -> io::Result<()> {
+        wire::allow(self.open, "ann", resource, operation, true)
     }
 }
 

@@ -6,10 +6,11 @@ use tenure_core::nele::{
     Change, Config, EntryNumber, Kind, Membership, Partition, RebalanceId, Report, Request, Target,
 };
 use tenure_kafka::{GroupProtocol, Login, Mechanism, Options, Password, topic};
-use tenure_services::kafka::{Cluster, Resource, Security};
+use tenure_services::kafka::{Resource, SHARED_VERSION, Shared};
 use tenure_testkit::handles::{PATIENCE, soon};
 
 use crate::common::{quick, tests};
+use crate::ledger::members::with_session;
 use crate::ledger::process::{Hand, config, options, records};
 
 tests!(
@@ -24,30 +25,19 @@ tests!(
 /// A session whose end is waited for in some of these.
 const SESSION: Duration = Duration::from_secs(10);
 
-/// A broker at which ann may do with topics and groups what is said, and nothing else.
-fn guarded() -> Cluster {
-    quick()
-        .security(Security::Logins(vec![("ann".into(), "secret".into())]))
-        .setting("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer")
-        .setting("super.users=User:ANONYMOUS")
-        .setting(&format!("group.consumer.session.timeout.ms={}", SESSION.as_millis()))
-        .start()
-        .unwrap()
-}
-
 /// Ann's process, and what she may use.
 struct Ann<'a> {
     hand: Hand,
-    cluster: &'a Cluster,
+    cluster: &'a Shared,
     topic: String,
     group: String,
 }
 
 impl<'a> Ann<'a> {
-    async fn new(cluster: &'a Cluster, config: Config, by: GroupProtocol) -> Self {
+    async fn new(cluster: &'a Shared, config: Config, by: GroupProtocol) -> Self {
         let (topic, group) = (config.group.to_string(), config.group_id());
-        cluster.allow("ann", Resource::Topic(&topic), true).unwrap();
-        let options = options(&cluster.addresses(), &topic);
+        cluster.allow(Resource::Topic(&topic), true).unwrap();
+        let options = options(&cluster.guarded(), &topic);
         let login = Login {
             mechanism: Mechanism::Plain,
             user: "ann".into(),
@@ -66,27 +56,31 @@ impl<'a> Ann<'a> {
     }
 
     /// Joins, and reads what it writes.
-    async fn member(
-        cluster: &'a Cluster,
-        config: Config,
-        by: GroupProtocol,
-    ) -> (Self, RebalanceId) {
+    async fn member(cluster: &'a Shared, config: Config, by: GroupProtocol) -> (Self, RebalanceId) {
         // Brokers hear of it before they hear of the right to the topic, which is waited for.
-        cluster.allow("ann", Resource::Group(&config.group_id()), true).unwrap();
+        cluster.allow(Resource::Group(&config.group_id()), true).unwrap();
         let mut ann = Self::new(cluster, config, by).await;
         ann.hand.ledger.request(&Request::Join(Membership(1)));
         let assigned = ann.hand.rebalance(Change::Assigned, 1).await.id;
         let (reading, _) = ann.hand.read(Partition(0), assigned).await;
-        ann.hand.write(Target::Every, reading).await;
+        let reads = |report: &Report| records(report, reading).map(drop);
+        // What is written may be lost: the time for it ends while a busy machine stands still.
+        let written = async {
+            ann.hand.publish(Target::Every, Kind::Beat);
+            while ann.hand.within(Duration::from_secs(1), reads).await.is_err() {
+                ann.hand.publish(Target::Every, Kind::Beat);
+            }
+        };
+        soon(written).await;
         (ann, assigned)
     }
 
     fn may_read(&self, allowed: bool) {
-        self.cluster.allow("ann", Resource::Topic(&self.topic), allowed).unwrap();
+        self.cluster.allow(Resource::Topic(&self.topic), allowed).unwrap();
     }
 
     fn may_be_a_member(&self, allowed: bool) {
-        self.cluster.allow("ann", Resource::Group(&self.group), allowed).unwrap();
+        self.cluster.allow(Resource::Group(&self.group), allowed).unwrap();
     }
 
     /// Waits for the end of it.
@@ -105,12 +99,11 @@ impl<'a> Ann<'a> {
 async fn by_both(
     name: &str,
     takeover: Duration,
-    test: impl AsyncFn(&Cluster, Config, GroupProtocol),
+    test: impl AsyncFn(&Shared, Config, GroupProtocol),
 ) {
-    let cluster = guarded();
+    let cluster = Shared::start(SHARED_VERSION).unwrap();
     let run = async |by, name: String| {
-        let mut config = config(&name, "ann", 1);
-        (config.session_timeout, config.max_poll_interval) = (SESSION, SESSION);
+        let mut config = with_session(&cluster, config(&name, "ann", 1), SESSION);
         (config.takeover, config.delivery_timeout) = (takeover, takeover / 2);
         config.seek = takeover.min(SESSION);
         test(&cluster, config, by).await;

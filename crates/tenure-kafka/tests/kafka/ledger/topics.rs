@@ -75,22 +75,17 @@ async fn nobody_there_is_told() {
 }
 
 async fn logins_are_used_and_missing_rights_are_told() {
-    let cluster = quick()
-        .security(Security::Logins(vec![("ann".into(), "secret".into())]))
-        .setting("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer")
-        .setting("super.users=User:ANONYMOUS")
-        .start()
-        .unwrap();
+    let (cluster, name) = (cluster(), &unique("private"));
     let login = |password: &str| Login {
         mechanism: Mechanism::Plain,
         user: "ann".into(),
         password: Password::Text(password.into()),
     };
     let with = |password: &str| {
-        let options = options(&cluster.addresses(), "private");
+        let options = options(&cluster.guarded(), name);
         Options { login: Some(login(password)), ..options }.check().unwrap()
     };
-    let config = config("private", "one", 1);
+    let config = config(name, "one", 1);
     let error = ensure(&with("secret"), &config).await.unwrap_err();
     assert!(matches!(error, TopicError::NotMade { .. } | TopicError::Unreachable { .. }));
     assert!(error.to_string().contains("TopicAuthorizationFailed"), "{error}");
