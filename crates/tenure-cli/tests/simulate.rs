@@ -10,13 +10,13 @@ use serde_json::Value;
 /// A short world in which a lot happens.
 const WORLD: [&str; 10] = [
     "--hours",
-    "3",
+    "1",
     "--seed",
     "5",
     "--loss",
     "5%",
     "--crash-every",
-    "20m",
+    "10m",
     "--rtt",
     "p50=1ms,p99=30ms",
 ];

@@ -23,7 +23,7 @@ fn the_number_of_threads_changes_nothing() {
 #[cfg(not(tenure_planted))]
 #[test]
 fn whatever_goes_wrong_within_the_model_violates_nothing() {
-    let number = if cfg!(debug_assertions) { 120 } else { 600 };
+    let number = if cfg!(debug_assertions) { 40 } else { 600 };
     let found = suite::assert_none(&suite::worlds(Worlds, 1, number));
     // A sweep in which little happens proves little.
     let (counts, own) = (&found.counts.common, &found.counts.own);
