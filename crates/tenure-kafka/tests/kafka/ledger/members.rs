@@ -17,7 +17,6 @@ tests!(
     who_gets_nothing_is_told_so,
     which_topic_it_is_is_told_before_where_it_ends;
     a_claim_is_read_back_where_it_was_published,
-    a_topic_that_is_missing_for_a_while_is_asked_for_again,
     a_partition_can_be_read_anew,
     who_is_cut_off_has_lost_its_partitions,
     who_is_answered_by_nobody_leaves_all_the_same,
@@ -201,19 +200,6 @@ async fn who_is_answered_by_nobody_leaves_all_the_same() {
         one.until(|report| matches!(report, Report::Left(_)).then_some(())).await;
     })
     .await;
-}
-
-/// A broker that has just come back says that of every topic.
-async fn a_topic_that_is_missing_for_a_while_is_asked_for_again() {
-    let (cluster, name) = (cluster(), &unique("away"));
-    let config = config(name, "one", 1);
-    let options = options(&cluster.addresses(), config.group.as_str());
-    let one = Hand::at(&options.check().unwrap(), config.clone());
-    one.ledger.request(&Request::Join(Membership(1)));
-    let early = one.within(Duration::from_secs(2), |report| rebalance(report, Change::Assigned, 1));
-    early.await.unwrap_err();
-    cluster.make_topic(config.group.as_str(), 1, &[]).unwrap();
-    one.rebalance(Change::Assigned, 1).await;
 }
 
 async fn a_partition_can_be_read_anew() {
