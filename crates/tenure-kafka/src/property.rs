@@ -210,6 +210,7 @@ const FIXED: &[Fixed] = &[
     needs("fetch.error.backoff.ms", "100", SUMS),
     needs("fetch.queue.backoff.ms", "1000", SUMS),
     needs("topic.metadata.refresh.fast.interval.ms", "100", SUMS),
+    needs("topic.metadata.refresh.interval.ms", "5000", SUMS),
     needs("coordinator.query.interval.ms", "5000", SUMS),
     needs("queued.max.messages.kbytes", "4096", "what waits to be read must stay little"),
     needs("plugin.library.paths", "unused", "a plugin can change all of these"),

@@ -24,6 +24,11 @@ const REQUEST_MAX: Duration = Duration::from_secs(10);
 /// How often a client looks for another coordinator when it has none: a tenth of this.
 const COORDINATOR: &str = "5000";
 
+/// How often a client asks for its topics of its own accord. A member that joins asks once, and if
+/// that is lost with its connection, as when a broker comes back, it waits for the next time: five
+/// minutes by the library's own default, in which nobody would lead.
+const TOPICS: &str = "5000";
+
 /// What a reader keeps at most of what it has not handed on, in kilobytes.
 const UNREAD_MAX: &str = "4096";
 
@@ -105,7 +110,8 @@ pub(crate) fn reader(
         .set("fetch.error.backoff.ms", "100")
         .set("queued.max.messages.kbytes", UNREAD_MAX)
         .set("socket.timeout.ms", millis(REQUEST_MAX.max(protocol.fetch_wait)))
-        .set("coordinator.query.interval.ms", COORDINATOR);
+        .set("coordinator.query.interval.ms", COORDINATOR)
+        .set("topic.metadata.refresh.interval.ms", TOPICS);
     Ok(config)
 }
 
