@@ -7,6 +7,7 @@ use etcd_client::{ConnectOptions, Error};
 use tenure_core::etcd::{Refusal, Reply};
 
 use super::fault::{Fault, shorten, words};
+use super::grpc_proxy;
 use super::login::Login;
 use crate::endpoint::Endpoint;
 use crate::options::{Options, OptionsError, Tls};
@@ -145,6 +146,16 @@ pub enum ConnectError {
         /// What it runs.
         version: Version,
     },
+    /// The server is a proxy of etcd's that renews leases by itself.
+    #[error(
+        "{endpoint} is an etcd grpc-proxy, which renews leases by itself and answers with what it \
+         asked for earlier, so that nobody knows until when a lease is good; name the members of \
+         etcd instead"
+    )]
+    GrpcProxy {
+        /// The endpoint.
+        endpoint: Endpoint,
+    },
     /// The certificates or the key cannot be used.
     #[error(transparent)]
     Options(#[from] OptionsError),
@@ -166,7 +177,8 @@ impl ConnectError {
             | Self::NotTrusted { endpoint, .. }
             | Self::Login { endpoint, .. }
             | Self::Refused { endpoint, .. }
-            | Self::TooOld { endpoint, .. } => Some(endpoint),
+            | Self::TooOld { endpoint, .. }
+            | Self::GrpcProxy { endpoint } => Some(endpoint),
             Self::Options(_) => None,
         }
     }
@@ -257,6 +269,11 @@ async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, C
     })?;
     if version < Version::OLDEST {
         return Err(ConnectError::TooOld { endpoint: endpoint.clone(), version });
+    }
+    // After a call of etcd's own, which says best what is wrong with a connection.
+    let is_proxy = grpc_proxy::is_there(login.channel.clone()).await;
+    if is_proxy.map_err(|error| explain(&error, endpoint))? {
+        return Err(ConnectError::GrpcProxy { endpoint: endpoint.clone() });
     }
     let header = answer.header.unwrap_or_default();
     let status = Status {

@@ -28,6 +28,8 @@ const HEADER: &str = "token";
 #[derive(Clone)]
 pub(crate) struct Login {
     pub(crate) client: Client,
+    /// What the client speaks over, for calls that the client does not have.
+    pub(super) channel: Channel,
     token: Token,
 }
 
@@ -51,10 +53,12 @@ impl Login {
         endpoint: &str,
         settings: etcd_client::ConnectOptions,
     ) -> Result<Self, Error> {
-        let token = Token::default();
-        let bearer = Bearer(token.clone());
+        let (token, mut made) = (Token::default(), None);
+        let bearer = Bearer { token: token.clone(), made: &mut made };
         let client = Client::connect_with_balanced_channel([endpoint], Some(settings), bearer);
-        Ok(Self { client: client.await?, token })
+        let client = client.await?;
+        let none = || Error::Internal("the client has made no channel".to_owned());
+        Ok(Self { client, channel: made.ok_or_else(none)?, token })
     }
 
     /// Logs in, and sends the new token with whatever is sent from then on. How long it is good, if
@@ -80,9 +84,13 @@ impl Login {
 }
 
 /// Puts the token beside each request.
-struct Bearer(Token);
+struct Bearer<'a> {
+    token: Token,
+    /// The channel, when it is made.
+    made: &'a mut Option<Channel>,
+}
 
-impl BalancedChannelBuilder for Bearer {
+impl BalancedChannelBuilder for Bearer<'_> {
     type Error = tonic::transport::Error;
 
     fn balanced_channel(
@@ -90,7 +98,7 @@ impl BalancedChannelBuilder for Bearer {
         buffer_size: usize,
     ) -> Result<(Channel, mpsc::Sender<Change<Uri, Endpoint>>), Self::Error> {
         let (plain, endpoints) = Plain::balance_channel(buffer_size);
-        let Self(token) = self;
+        let Self { token, made } = self;
         let bearing = plain.map_err(BoxError::from).map_request(
             move |mut request: http::Request<tonic::body::Body>| {
                 if request.uri().path() != AUTHENTICATE
@@ -101,7 +109,9 @@ impl BalancedChannelBuilder for Bearer {
                 request
             },
         );
-        Ok((Channel::Custom(BoxCloneSyncService::new(bearing)), endpoints))
+        let channel = Channel::Custom(BoxCloneSyncService::new(bearing));
+        *made = Some(channel.clone());
+        Ok((channel, endpoints))
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) mod connect;
 mod connector;
 mod convert;
 pub(crate) mod fault;
+mod grpc_proxy;
 mod limits;
 mod links;
 mod login;

@@ -9,5 +9,6 @@ mod failover;
 mod handles;
 mod leases;
 mod names;
+mod proxies;
 mod restores;
 mod values;

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod config;
+mod grpc_proxy;
 mod member;
 mod protoc;
 mod restore;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 
 pub use cluster::Cluster;
 pub use config::{ClientCertificate, ClusterConfig, Host, Tls};
+pub use grpc_proxy::GrpcProxy;
 pub use member::{Member, Status};
 pub use restore::Restore;
 

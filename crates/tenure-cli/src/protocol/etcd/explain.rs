@@ -162,6 +162,10 @@ impl Explain {
                 let fix = "upgrade etcd, best to 3.6 or newer".to_owned();
                 (error.to_string(), Exit::Refused, fix, &["endpoints"])
             }
+            ConnectError::GrpcProxy { .. } => {
+                let fix = "name the members of etcd in --endpoints".to_owned();
+                (what, Exit::Usage, fix, &["endpoints"])
+            }
             ConnectError::Options(error) => self.of_options(error),
         }
     }

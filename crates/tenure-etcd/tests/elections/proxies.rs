@@ -1,0 +1,46 @@
+//! `etcd grpc-proxy`, which is never used.
+
+use tenure_etcd::{CheckError, CheckedOptions, Config, ConnectError, Notice, Options, check};
+use tenure_services::etcd::{Cluster, Version};
+
+use crate::common::{PATIENCE, node, options, run, soon};
+
+tenure_services::on_each_version!(grpc_proxies);
+
+/// What is told of an endpoint must not be that the machine stood still.
+fn patient(endpoints: &[&str]) -> CheckedOptions {
+    let endpoints: Vec<_> = endpoints.iter().map(|url| (*url).to_owned()).collect();
+    let options = Options { connect_within: PATIENCE, ..Options::clone(&options(&endpoints)) };
+    options.check().unwrap()
+}
+
+fn grpc_proxies(version: Version) {
+    let cluster = Cluster::start(version, 1).unwrap();
+    // The list of members names the proxy, or the members, as through anything between.
+    let settings: [&[&str]; 3] = [&[], &["--advertise-client-url="], &["--namespace=shop/"]];
+    let proxies = settings.map(|arguments| cluster.grpc_proxy(arguments).unwrap());
+    let config = Config::default().check().unwrap();
+    run(async {
+        for proxy in &proxies {
+            let told = check(&patient(&[proxy.endpoint()]), &config, &[]).await.unwrap_err();
+            let CheckError::NoEndpoint { errors } = &told else { panic!("{told}") };
+            assert!(matches!(errors[..], [ConnectError::GrpcProxy { .. }]), "{told}");
+        }
+        let (proxy, member) = (proxies[0].endpoint(), cluster.member(0).endpoint());
+        let both = patient(&[proxy, member]);
+        let report = check(&both, &config, &[]).await.unwrap();
+        let good: Vec<_> = report.members().map(|(endpoint, _)| endpoint.as_str()).collect();
+        assert_eq!(good, [member]);
+        let node = node(&both, 20);
+        let mut notices = node.notices();
+        let leader = soon(node.election("e").unwrap().campaign("one")).await.unwrap();
+        assert!(leader.is_current());
+        let told = soon(notices.recv()).await.unwrap();
+        let Notice::Unreachable { endpoint, why } = &told else { panic!("{told:?}") };
+        assert_eq!(endpoint.as_str(), proxy);
+        assert!(why.contains("is an etcd grpc-proxy"), "{why}");
+        let told = soon(notices.recv()).await.unwrap();
+        let Notice::Connected { endpoint, .. } = &told else { panic!("{told:?}") };
+        assert_eq!(endpoint.as_str(), member);
+    });
+}
