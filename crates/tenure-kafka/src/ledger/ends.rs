@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
-use rdkafka::error::{KafkaError, KafkaResult};
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::{Offset, TopicPartitionList};
 use tenure::clock::now;
 use tenure_core::nele::{Partition, Reading, Report};
@@ -124,9 +124,17 @@ impl Asks {
     }
 
     fn ask(&self, all: &[(Partition, Reading)]) -> Answer {
-        let found = self.find(all).map_err(|error| Missed::because(&error));
-        // Only now: what was found is the end of this topic, or of one that is gone.
-        Answer(found.and_then(|found| self.look().map(|()| found)))
+        let found = match self.find(all) {
+            // Only now: what was found is the end of this topic, or of one that is gone.
+            Ok(found) => self.look().map(|()| found),
+            // The library knows no topic that it was once refused, and does not say why.
+            Err(error) if error.rdkafka_error_code().is_some_and(is_unknown) => {
+                let refused = self.look().err().filter(|missed| missed.denied);
+                Err(refused.unwrap_or_else(|| Missed::because(&error)))
+            }
+            Err(error) => Err(Missed::because(&error)),
+        };
+        Answer(found)
     }
 
     fn look(&self) -> Result<(), Missed> {
@@ -167,6 +175,11 @@ impl Missed {
         let denied = rights::missing(error).is_some();
         Self { why: explain::error(error, None).into(), denied }
     }
+}
+
+/// The library has not heard of it.
+fn is_unknown(code: RDKafkaErrorCode) -> bool {
+    matches!(code, RDKafkaErrorCode::UnknownPartition | RDKafkaErrorCode::UnknownTopic)
 }
 
 /// So many that nobody answers for are asked in a row.

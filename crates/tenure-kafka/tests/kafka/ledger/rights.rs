@@ -6,10 +6,10 @@ use tenure_core::nele::{
     Change, Config, EntryNumber, Kind, Membership, Partition, RebalanceId, Report, Request, Target,
 };
 use tenure_kafka::{GroupProtocol, Login, Mechanism, Options, Password, topic};
-use tenure_services::kafka::{Resource, SHARED_VERSION, Shared};
+use tenure_services::kafka::{Resource, Shared};
 use tenure_testkit::handles::{PATIENCE, soon};
 
-use crate::common::{quick, tests};
+use crate::common::{cluster, quick, tests, unique};
 use crate::ledger::members::with_session;
 use crate::ledger::process::{Hand, config, options, records};
 
@@ -101,7 +101,7 @@ async fn by_both(
     takeover: Duration,
     test: impl AsyncFn(&Shared, Config, GroupProtocol),
 ) {
-    let cluster = Shared::start(SHARED_VERSION).unwrap();
+    let cluster = cluster();
     let run = async |by, name: String| {
         let mut config = with_session(&cluster, config(&name, "ann", 1), SESSION);
         (config.takeover, config.delivery_timeout) = (takeover, takeover / 2);
@@ -109,8 +109,8 @@ async fn by_both(
         test(&cluster, config, by).await;
     };
     tokio::join!(
-        run(GroupProtocol::Classic, format!("{name}-c")),
-        run(GroupProtocol::Consumer, format!("{name}-n")),
+        run(GroupProtocol::Classic, unique(&format!("{name}-c"))),
+        run(GroupProtocol::Consumer, unique(&format!("{name}-n"))),
     );
 }
 
@@ -209,18 +209,23 @@ async fn who_may_not_read_the_topic_any_more_is_told_so() {
         let (mut ann, assigned) = Ann::member(cluster, config, by).await;
         let began = tenure::clock::now();
         ann.may_read(false);
-        // Whoever has a core is asked again and again.
+        // Whoever has a core is asked again and again, once there is an answer: one to an earlier
+        // question counts for nothing.
         let asks = async {
             loop {
-                ann.hand.ask_to_read(Partition(0), assigned);
-                let over = |report: &Report| match report {
+                let asked = ann.hand.ask_to_read(Partition(0), assigned);
+                let told = |report: &Report| match report {
                     Report::Fatal { why } => Some(Ok(why.to_string())),
-                    Report::Rebalance(one) if one.change == Change::Revoked => Some(Err(one.id)),
+                    Report::Rebalance(one) if one.change == Change::Revoked => {
+                        Some(Err(Some(one.id)))
+                    }
+                    Report::Position { reading, .. } if *reading == asked => Some(Err(None)),
                     _ => None,
                 };
-                match ann.hand.within(Duration::from_secs(1), over).await {
+                match ann.hand.within(Duration::from_secs(10), told).await {
                     Ok(Ok(why)) => return why,
-                    Ok(Err(revoked)) => ann.hand.ledger.request(&Request::GiveBack(revoked)),
+                    Ok(Err(Some(revoked))) => ann.hand.ledger.request(&Request::GiveBack(revoked)),
+                    Ok(Err(None)) => tokio::time::sleep(Duration::from_secs(1)).await,
                     Err(_) => {}
                 }
             }
