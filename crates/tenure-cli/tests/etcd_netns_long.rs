@@ -10,7 +10,7 @@ use std::thread::sleep;
 use libtest_mimic::{Arguments, Trial};
 use tenure::clock;
 use tenure_services::etcd::{ClusterConfig, Version};
-use tenure_testkit::processes::etcd::{Etcd, LEASE, OBSERVER, TAKE_OVER};
+use tenure_testkit::processes::etcd::{Etcd, OBSERVER, lease, take_over};
 use tenure_testkit::processes::{
     Deployment, Fleet, Host, Leadership, Namespaces, Network, eventually, main as started, rounds,
 };
@@ -80,8 +80,8 @@ fn cut_off(team: &mut Team) {
     let (leader, runner) = settled(team);
     let struck = clock::now();
     Host::nodes().for_each(|node| network(team).part(runner, node));
-    team.next_within(leader.fence, struck, TAKE_OVER, "leader cut off");
-    sleep(LEASE / 2);
+    team.next_within(leader.fence, struck, take_over(), "leader cut off");
+    sleep(lease() / 2);
 }
 
 /// What it asks for still arrives, and is carried out: one more renewal, at most.
@@ -92,18 +92,18 @@ fn inbound_blocked(team: &mut Team) {
     team.next_within(
         leader.fence,
         struck,
-        LEASE + TAKE_OVER,
+        lease() + take_over(),
         "leader with inbound packets blocked",
     );
-    sleep(LEASE / 2);
+    sleep(lease() / 2);
 }
 
 fn outbound_blocked(team: &mut Team) {
     let (leader, runner) = settled(team);
     let struck = clock::now();
     Host::nodes().for_each(|node| network(team).cut(runner, node));
-    team.next_within(leader.fence, struck, TAKE_OVER, "leader with outbound packets blocked");
-    sleep(LEASE / 2);
+    team.next_within(leader.fence, struck, take_over(), "leader with outbound packets blocked");
+    sleep(lease() / 2);
 }
 
 /// etcd's leader still reaches everybody but the other members: for a while it answers renewals
@@ -116,7 +116,7 @@ fn leader_of_etcd_cut_off(team: &mut Team) {
     let struck = clock::now();
     let others = Host::nodes().filter(|node| *node != Host::node(at));
     others.for_each(|node| network(team).part(Host::node(at), node));
-    sleep(LEASE + LEASE / 4);
+    sleep(lease() + lease() / 4);
     team.someone_leads(&leader, struck, "etcd's leader cut off");
 }
 
@@ -131,7 +131,7 @@ fn observer_cut_off(team: &mut Team) {
     });
     let (code, said) = team.ask();
     assert_eq!(code, Some(4), "unknown, not {said}");
-    sleep(LEASE / 2);
+    sleep(lease() / 2);
     assert_eq!(team.observed()[told..], ["unknown"]);
     network(team).heal();
     team.await_observed();

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         let trials = vec![Trial::test("two_commands_never_run_at_once", || {
             let command = "TESTS_SEED={} cargo test -p tenure-cli --test netns_long";
             rounds::play(ROUNDS, command, |_| {
-                let nerio = Nerio::new(Namespaces::create(), rounds::TIMING);
+                let nerio = Nerio::new(Namespaces::create(), rounds::timing());
                 Fleet::start(env!("CARGO_BIN_EXE_tenure"), nerio)
             });
             Ok(())

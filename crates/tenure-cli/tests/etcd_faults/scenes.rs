@@ -1,7 +1,7 @@
 //! What is done to the leader and to etcd, and how long the next leader may take.
 //!
 //! The soak judges bounds: a formula, and [`NOISE`]. A silent leader keeps its lease at etcd for up
-//! to [`LEASE`], and etcd ends it within [`EXPIRY`]. A new leader of etcd gives each lease its full
+//! to [`lease`], and etcd ends it within [`EXPIRY`]. A new leader of etcd gives each lease its full
 //! length again. Until there is one nobody can renew, so with a lease as short as this a leader may
 //! have to stop, although etcd is back soon.
 
@@ -13,7 +13,7 @@ use tenure::clock;
 use tenure_core::{Fence, Time};
 use tenure_services::etcd::{ClusterConfig, Member, Version};
 use tenure_testkit::processes::etcd::{
-    ELECTION_OF_ETCD, EXPIRY, Etcd, GRACE, LEASE, NOISE, PROMPT, TAKE_OVER,
+    ELECTION_OF_ETCD, EXPIRY, Etcd, NOISE, PROMPT, lease, take_over, timing,
 };
 use tenure_testkit::processes::rounds::{self, is_soak};
 use tenure_testkit::processes::{Fleet, Line, Manner, What, eventually};
@@ -60,7 +60,7 @@ fn leader_of_etcd_killed(version: Version) {
             Some(killed.endpoint().to_owned())
         });
         // Longer than anybody can lead without a word from etcd.
-        sleep(LEASE + LEASE / 4);
+        sleep(lease() + lease() / 4);
         team.someone_leads(&leader, struck, "etcd's leader killed");
         let mut members = team.etcd().members();
         let killed = members.find(|member| member.endpoint() == killed).unwrap();
@@ -82,7 +82,7 @@ fn leader_of_etcd_stopped(version: Version) {
         let endpoint = team.asked_by(Fleet::runner_of(&leader)).endpoint().to_owned();
         lead_elsewhere(&team, &endpoint);
         // Renewed at least once, on the lease of this term, and stopped at any moment after.
-        sleep(LEASE / 2 + LEASE * (round % 7) / 21);
+        sleep(lease() / 2 + lease() * (round % 7) / 21);
         let leader = team.await_any();
         let is_it = |member: &Member<'_>| member.status().is_ok_and(|status| status.leads());
         let stopped =
@@ -90,10 +90,10 @@ fn leader_of_etcd_stopped(version: Version) {
         let before = refused_revocations(team.etcd().member(stopped));
         let struck = clock::now();
         team.etcd().member(stopped).stop().unwrap();
-        sleep(Duration::from_millis(3_500 + u64::from(round * 977 % 2_500)));
+        sleep(lease() * 7 / 8 + Duration::from_millis(u64::from(round * 977 % 2_500)));
         team.etcd().member(stopped).cont().unwrap();
         // For what it has in hand, and for whoever follows to begin.
-        sleep(LEASE / 2);
+        sleep(lease() / 2);
         team.someone_leads(&leader, struck, "etcd's leader stopped");
         stayed += u32::from(team.judged().fence() == leader.fence);
         team.etcd().wait_ready().unwrap();
@@ -121,13 +121,15 @@ fn no_quorum(version: Version) {
     [0, 1].iter().for_each(|member| team.etcd().member(*member).kill().unwrap());
     let struck = clock::now();
     // Longer than a lease that was renewed just before, and than etcd takes to end one.
-    while clock::now() < struck.after(LEASE + EXPIRY) {
+    while clock::now() < struck.after(lease() + EXPIRY) {
         team.judged();
-        sleep(LEASE / 8);
+        sleep(lease() / 8);
     }
     let gone = team.judged().current().cloned().unwrap();
-    println!("no quorum: the last work after {:.2?}, within {LEASE:?}", gone.last.since(struck));
-    assert!(gone.last < struck.after(LEASE), "work beyond the last lease that a quorum granted");
+    let (worked, within) = (gone.last.since(struck), lease());
+    println!("no quorum: the last work after {worked:.2?}, within {within:?}");
+    assert!(gone.until <= struck.after(within), "a renewal that no quorum granted");
+    assert!(gone.last <= gone.until, "work beyond the last lease that a quorum granted");
     // Nobody knows, and nobody says that nobody leads.
     eventually("the observer knows that it does not know", || {
         (team.observed().last()? == "unknown").then_some(())
@@ -143,7 +145,7 @@ fn no_quorum(version: Version) {
     [0, 1].iter().for_each(|member| team.etcd().member(*member).restart().unwrap());
     team.etcd().wait_ready().unwrap();
     // Members need their time to start as well.
-    let bound = ELECTION_OF_ETCD + TAKE_OVER + NOISE;
+    let bound = ELECTION_OF_ETCD + take_over() + NOISE;
     team.next_within(gone.fence, back, bound, "quorum lost and back");
     team.works_again();
 }
@@ -178,7 +180,7 @@ fn lease_revoked_by_hand(version: Version) {
     assert_eq!(all.len(), 1 + revoked, "only who was revoked was followed by another");
     for pair in all.windows(2) {
         let overlap = pair[0].last.since(pair[1].began);
-        let bound = GRACE + NOISE;
+        let bound = timing().grace + NOISE;
         println!(
             "overlap of {} and {}: {overlap:.2?}, at most {bound:?}",
             pair[0].fence, pair[1].fence
@@ -229,7 +231,7 @@ fn compacted_while_others_wait(version: Version) {
         compact(team.etcd().member((gone + 1) % 3));
         let thawed = clock::now();
         team.signal(next, Signal::CONT);
-        took.push(team.next_within(leader.fence, thawed, TAKE_OVER, "compacted meanwhile"));
+        took.push(team.next_within(leader.fence, thawed, take_over(), "compacted meanwhile"));
         team.etcd().member(gone).restart().unwrap();
         team.etcd().wait_ready().unwrap();
     }
@@ -283,11 +285,14 @@ fn forget(member: Member<'_>) {
 
 /// Nobody can come any more, but whoever is there leads on, and the next takes over.
 fn no_space(version: Version) {
-    let etcd = Etcd::start(three(version).quota(4 << 20)).with_lease(LEASE * 4);
+    let lease = Duration::from_secs(20);
+    let etcd = Etcd::start(three(version).quota(4 << 20)).with_lease(lease);
     let mut team = Fleet::start(env!("CARGO_BIN_EXE_tenure"), etcd);
     let much = "x".repeat(100_000);
-    let full = eventually("etcd is full", || team.etcd().etcdctl(&["put", "other", &much]).err());
-    assert!(full.to_string().contains("database space exceeded"), "{full}");
+    eventually("etcd is full", || {
+        let refused = team.etcd().etcdctl(&["put", "other", &much]).err()?;
+        refused.to_string().contains("database space exceeded").then_some(())
+    });
     let leader = team.await_any();
     let same = eventually("renewals need no space", || {
         let now = team.judged().current().cloned()?;
@@ -299,7 +304,7 @@ fn no_space(version: Version) {
     let struck = clock::now();
     let killed = Fleet::runner_of(&leader);
     team.kill(killed);
-    let bound = LEASE * 4 + EXPIRY + NOISE;
+    let bound = lease + EXPIRY + NOISE;
     team.next_within(leader.fence, struck, bound, "no space, then kill -9");
     team.start_runner(killed, Manner::Polite);
     eventually("who cannot come says why", || {

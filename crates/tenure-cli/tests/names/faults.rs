@@ -10,6 +10,6 @@ const LONG_ROUNDS: usize = 200;
 fn two_commands_never_run_at_once() {
     let command = "TESTS_SEED={} cargo test -p tenure-cli --test names_long -- faults";
     rounds::play(LONG_ROUNDS, command, |_| {
-        Fleet::start(crate::TENURE, Nerio::new(Named::create(crate::TENURE), rounds::TIMING))
+        Fleet::start(crate::TENURE, Nerio::new(Named::create(crate::TENURE), rounds::timing()))
     });
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tenure_core::{Fence, Time};
 
 use super::line::{Line, What};
+use super::rounds::is_soak;
 
 /// All lines of one CMD, from its begin to whatever was its last.
 #[derive(Clone, Debug)]
@@ -39,8 +40,11 @@ impl Leadership {
 }
 
 /// For how long work beyond the end of its lease is still the machine's doing: a CMD that stood
-/// still with all of the machine may run for a moment before the processor is its guard's.
-const MOMENT: Duration = Duration::from_millis(500);
+/// still with all of the machine may run for a moment before the processor is its guard's, which
+/// may take seconds elsewhere than in the soak.
+pub(super) fn moment() -> Duration {
+    Duration::from_millis(if is_soak() { 500 } else { 3_000 })
+}
 
 /// What must never be in a journal.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -180,7 +184,7 @@ impl Judge {
                 let is_beyond = line.until > Time::ZERO && line.left().is_err();
                 leader.beyond = leader.beyond.or(Some(line.at)).filter(|_| is_beyond);
                 match leader.beyond {
-                    Some(since) if line.at.since(since) > MOMENT => {
+                    Some(since) if line.at.since(since) > moment() => {
                         Err(Violation::Beyond { line, since })
                     }
                     _ => Ok(()),

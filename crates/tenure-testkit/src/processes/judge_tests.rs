@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::{Fence, Time};
 
-use super::judge::{Judge, Violation};
+use super::judge::{Judge, Violation, moment};
 
 fn verdict(journal: &str) -> Result<Judge, Violation> {
     let mut judge = Judge::default();
@@ -77,12 +77,13 @@ fn work_without_a_begin_is_wrong() {
 
 #[test]
 fn work_that_goes_on_beyond_its_lease_is_wrong() {
-    let at = |ms: u64| format!("tick {} 3 y 20 990", ms * 1_000_000);
+    let since = Time::from_nanos(5_000_000_000);
+    let at = |time: Time| format!("tick {} 3 y 20 990", time.as_nanos());
     // The machine may have stood still just before.
-    let late = format!("{TWO}\n{}\n{}", at(5_000), at(5_400));
+    let late = format!("{TWO}\n{}\n{}", at(since), at(since.after(moment())));
     let judge = verdict(&late).unwrap();
     assert_eq!(judge.tallies.beyond, 2);
-    let found = verdict(&format!("{late}\n{}", at(5_600))).err().unwrap();
+    let found = verdict(&format!("{late}\n{}", at(since.after(moment() * 2)))).err().unwrap();
     assert!(matches!(found, Violation::Beyond { .. }), "{found}");
 }
 

@@ -8,19 +8,26 @@ use rustix::process::Signal;
 use tenure_services::kafka::{Broker, Cluster, ClusterConfig, Version};
 
 use super::host::{NODES, RUNNERS};
+use super::rounds::is_soak;
 use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing, Weather};
 
 /// S, the least that the brokers are told to allow, and R.
 const SESSION: Duration = Duration::from_secs(1);
 /// How often each runner writes.
 const PUBLISH: Duration = Duration::from_millis(100);
-/// T in `at-most-one`, and about G.
-const STRICT: Duration = Duration::from_millis(3_000);
 /// T in `at-least-one`: more than S twice, R, two reports, a record that is written and read, and
 /// an end that is found.
 const LOOSE: Duration = Duration::from_secs(6);
 /// What a busy machine may add to anything.
 const NOISE: Duration = Duration::from_secs(10);
+
+/// T in `at-most-one`, and about G; grace and kill margin. Others wait for S as well, so that
+/// elsewhere than in the soak a guard may stand still for three seconds just when a lease ends.
+fn strict() -> Timing {
+    let [lease, margin] = if is_soak() { [3_000, 600] } else { [7_000, 2_500] };
+    let margin = Duration::from_millis(margin);
+    Timing { lease: Duration::from_millis(lease), grace: margin, kill_margin: margin }
+}
 
 /// Brokers on this machine, and runners in `at-least-one`, where leaders may overlap, or in
 /// `at-most-one`.
@@ -112,8 +119,7 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
 
     /// What faults are measured by: longer than a session.
     fn timing(&self) -> Timing {
-        let (grace, kill_margin) = (Duration::from_millis(600), Duration::from_millis(600));
-        Timing { lease: STRICT, grace, kill_margin }
+        strict()
     }
 
     fn flags(&self) -> Vec<String> {
@@ -125,7 +131,7 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
     fn environment(&self) -> Vec<(&'static str, String)> {
         let millis = |span: Duration| format!("{}ms", span.as_millis());
         let (mode, takeover) =
-            if MAY_OVERLAP { ("at-least-one", LOOSE) } else { ("at-most-one", STRICT) };
+            if MAY_OVERLAP { ("at-least-one", LOOSE) } else { ("at-most-one", strict().lease) };
         vec![
             ("TENURE_PROTOCOL", "nele".to_owned()),
             ("TENURE_BROKERS", self.brokers.0.addresses()),
@@ -193,7 +199,7 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
     /// claim's; and G.
     fn take_over(&self) -> Option<Duration> {
         let group = 2 * SESSION + SESSION / 2;
-        let grace = if MAY_OVERLAP { Duration::ZERO } else { STRICT };
+        let grace = if MAY_OVERLAP { Duration::ZERO } else { strict().lease };
         Some(group + 2 * PUBLISH + Duration::from_secs(2) + grace + NOISE)
     }
 }

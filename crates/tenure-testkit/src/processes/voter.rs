@@ -14,19 +14,18 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::host::NODES;
+use super::rounds::{is_soak, timing};
 use super::{Deployment, Fault, Fleet, Host, Manner, Namespaces, Network, Timing, Weather};
 
-/// L, by [`HEARTBEAT`] and [`TOLERANCE`].
-const TIMING: Timing = Timing {
-    lease: Duration::from_millis(3_500),
-    grace: Duration::from_millis(600),
-    kill_margin: Duration::from_millis(600),
-};
-const HEARTBEAT: Duration = Duration::from_millis(500);
 const TOLERANCE: u32 = 6;
-/// What a machine with more to do than it can takes for an answer.
-const REQUEST_TIMEOUT: Duration = Duration::from_millis(300);
 const PORT: u16 = 7_100;
+
+/// H, and what a machine with more to do than it can takes for an answer: more elsewhere than in
+/// the soak.
+fn paces() -> [Duration; 2] {
+    let paces = if is_soak() { [500, 300] } else { [1_500, 1_000] };
+    paces.map(Duration::from_millis)
+}
 
 /// Three voters of one list, on loopback or in namespaces of their own.
 pub struct Voters {
@@ -139,16 +138,18 @@ impl Deployment for Voters {
     /// Of the three places one is the leader's own.
     const NEEDED: usize = 1;
 
+    /// L follows from H and [`TOLERANCE`].
     fn timing(&self) -> Timing {
-        TIMING
+        Timing { lease: paces()[0] * (TOLERANCE + 1), ..timing() }
     }
 
     /// The lease follows.
     fn flags(&self) -> Vec<String> {
         let Timing { grace, kill_margin, .. } = self.timing();
+        let [heartbeat, request] = paces();
         let times = [
-            ("heartbeat-interval", HEARTBEAT),
-            ("request-timeout", REQUEST_TIMEOUT),
+            ("heartbeat-interval", heartbeat),
+            ("request-timeout", request),
             ("grace", grace),
             ("kill-margin", kill_margin),
         ];
