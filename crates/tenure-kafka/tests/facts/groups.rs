@@ -186,13 +186,16 @@ async fn giving_back_is_waited_for_newer(stage: Stage) -> Seen {
     waited_for(&stage, &new(&brokers, &stage)).await
 }
 
-/// Twice as long as `max.poll.interval.ms`, and a second, is never.
-async fn never_given_back(stage: &Stage, mut config: ClientConfig) -> Seen {
+/// Twice as long as `max.poll.interval.ms`, and a second.
+const NEVER: Duration = Duration::from_secs(17);
+
+/// Whether it is given back `within` that time.
+async fn given_back(stage: &Stage, mut config: ClientConfig, within: Duration) -> Seen {
     let config = config.set("max.poll.interval.ms", SHORT);
     let began = tenure::clock::now();
     let (mut first, mut second) = holds_back(stage, config).await?;
     let owned = |event: &Event| matches!(event, Event::Assigned(all) if !all.is_empty());
-    let given = second.wait(Duration::from_secs(17), owned).await;
+    let given = second.wait(within, owned).await;
     let took = tenure::clock::now().since(began);
     let lost = first.so_far().into_iter().any(|event| matches!(event, Event::Lost(_)));
     Ok(match given {
@@ -207,12 +210,12 @@ async fn not_given_back(stage: Stage) -> Seen {
     let brokers = stage.topic(2).await?;
     let mut config = plain(&brokers, &stage);
     config.set("session.timeout.ms", SHORT);
-    never_given_back(&stage, config).await
+    given_back(&stage, config, NEVER).await
 }
 
 async fn not_given_back_newer(stage: Stage) -> Seen {
     let brokers = stage.topic(2).await?;
-    never_given_back(&stage, new(&brokers, &stage)).await
+    given_back(&stage, new(&brokers, &stage), SOON).await
 }
 
 async fn nobody_asks(stage: Stage) -> Seen {

@@ -10,7 +10,7 @@ use crate::member::{Apart, Event, Member, classic, newer, settings};
 use crate::stage::{Fact, Stage, append, producer};
 
 /// A busy machine does not miss so many heartbeats.
-const SESSION: &str = "6000";
+const SESSION: &str = "10000";
 
 pub(crate) const FACTS: &[Fact] = &[
     fact!(

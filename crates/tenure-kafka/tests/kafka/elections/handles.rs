@@ -62,11 +62,11 @@ impl<C: Class> Processes<C> {
         let name = format!("{}-{election}", self.prefix);
         let (id, group) = (participant.parse().unwrap(), name.parse().unwrap());
         let mut config = patient(short(name.parse().unwrap(), group, id, 1, C::MODE));
-        // An observer waits for this long, anew whenever it has heard nobody for a moment; and no
-        // leadership ends with a session.
+        // An observer waits for this long, anew whenever it has heard nobody for a moment. No
+        // leadership ends with a session, which is as long as fits in twice.
         if C::MODE == Mode::AtLeastOne {
-            config.takeover = Duration::from_secs(10);
-            config.session_timeout = Duration::from_millis(2_500);
+            config.takeover = Duration::from_secs(15);
+            config.session_timeout = Duration::from_secs(5);
             config.max_poll_interval = config.session_timeout;
         }
         let addresses = self.addresses();
