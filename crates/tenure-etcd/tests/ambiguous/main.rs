@@ -15,7 +15,7 @@ mod store;
 use tenure::{Observer, View};
 use tenure_etcd::Node;
 
-use crate::common::{seen, soon};
+use crate::common::{seen, seen_after, soon};
 
 /// Has `ours` connect and open the stream of its watches, so that calls can be counted from then
 /// on, as long as the observer is kept. `rival` is there to be seen, and leaves nothing.
@@ -23,8 +23,9 @@ async fn connected(ours: &Node, rival: &Node) -> Observer {
     let mut observer = ours.election("elsewhere").unwrap().observe();
     assert_eq!(seen(&mut observer).await, View::Vacant);
     let leader = soon(rival.election("elsewhere").unwrap().campaign("rival")).await.unwrap();
-    assert_eq!(&*seen(&mut observer).await.leader().unwrap().id, leader.id());
+    let led = seen_after(&View::Vacant, &mut observer).await;
+    assert_eq!(&*led.leader().unwrap().id, leader.id());
     soon(leader.resign()).await;
-    assert_eq!(seen(&mut observer).await, View::Vacant);
+    assert_eq!(seen_after(&led, &mut observer).await, View::Vacant);
     observer
 }

@@ -91,6 +91,29 @@ pub(crate) async fn seen(observer: &mut Observer) -> View {
     }
 }
 
+/// The next view of an observer that has another leader than `last`, or none. What it reports as
+/// `Unknown` in between is followed by what was before.
+pub(crate) async fn seen_after(last: &View, observer: &mut Observer) -> View {
+    let leader = |view: &View| view.leader().map(|one| (one.id.clone(), one.value.clone()));
+    loop {
+        let view = seen(observer).await;
+        if leader(&view) != leader(last) {
+            return view;
+        }
+    }
+}
+
+/// Whether it says that something took too long, as on a busy machine.
+pub(crate) fn is_late(notice: &Notice) -> bool {
+    notice.to_string().contains(" within ")
+}
+
+/// What `etcdctl` says; of a busy etcd it is asked again.
+pub(crate) fn told(cluster: &Cluster, words: &[&str]) -> String {
+    let tries = (0..12).find_map(|_| cluster.etcdctl(words).ok());
+    tries.unwrap_or_else(|| cluster.etcdctl(words).unwrap())
+}
+
 /// Waits until nothing is left. A node that closes gives up after a quarter of its lease.
 pub(crate) async fn until_empty(cluster: &Cluster) {
     let keys = || cluster.etcdctl(&["get", "--prefix", "", "--keys-only"]);

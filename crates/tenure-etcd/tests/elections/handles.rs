@@ -9,7 +9,8 @@ use tenure_services::etcd::{Cluster, Version};
 use tenure_testkit::handles::Group;
 
 use crate::common::{
-    PATIENCE, all, node, options, run, seen, soon, stored, until_empty, until_stored, until_waits,
+    PATIENCE, all, node, options, run, seen, seen_after, soon, stored, until_empty, until_stored,
+    until_waits,
 };
 
 /// So long may the machine stand still when it is time to drop work.
@@ -98,7 +99,8 @@ fn hand_over(version: Version) {
 
         let leader = soon(one.election("billing").unwrap().campaign("one")).await.unwrap();
         assert!(leader.is_current() && leader.remaining() <= Some(Duration::from_secs(60)));
-        let first = seen(&mut observer).await.leader().cloned().unwrap();
+        let led = seen_after(&View::Vacant, &mut observer).await;
+        let first = led.leader().cloned().unwrap();
         assert_eq!((&*first.id, first.value.as_bytes()), (leader.id(), &b"one"[..]));
         assert_eq!(first.fence, Some(leader.fence()));
 
@@ -111,7 +113,7 @@ fn hand_over(version: Version) {
         // Of a candidate's own node: it would change what the candidate says.
         assert_eq!(two.proclaim(&leader, "not two's"), Err(ProclaimError::NotLeading));
         one.proclaim(&leader, "one, changed").unwrap();
-        let changed = seen(&mut observer).await.leader().cloned().unwrap();
+        let changed = seen_after(&led, &mut observer).await.leader().cloned().unwrap();
         assert_eq!(changed.value.text(), "one, changed");
 
         soon(leader.resign()).await;
