@@ -42,7 +42,9 @@ fn are_told(version: Version) {
     goes.interrupt().unwrap();
     let key = soon("etcdctl leads", || {
         let said = fs::read_to_string(&log).unwrap();
-        said.strip_suffix("\netcdctl's\n").map(str::to_owned)
+        // What it says of the connection is an object a line.
+        let said = said.split_inclusive('\n').filter(|line| !line.starts_with('{'));
+        said.collect::<String>().strip_suffix("\netcdctl's\n").map(str::to_owned)
     });
     let fields = cluster.etcdctl(&["get", &key, "--write-out=fields"]).unwrap();
     let revision = fields.lines().find_map(|line| line.strip_prefix("\"CreateRevision\" : "));

@@ -9,6 +9,8 @@ use tenure_etcd::{Config, Node, Options};
 use tenure_services::Process;
 use tenure_services::etcd::Cluster;
 
+use crate::participant::said;
+
 /// One of them, and its file.
 struct Listener {
     process: Process,
@@ -59,7 +61,7 @@ impl Observers {
 
     /// What each has told so far, in its own order, as keys.
     pub(crate) fn told(&self) -> [(&'static str, Vec<String>); 3] {
-        let listened = fs::read_to_string(&self.etcdctl.log).unwrap();
+        let listened = said(&self.etcdctl.log);
         // Each is two lines, the key and the value.
         let listened = listened.lines().step_by(2).map(str::to_owned).collect();
         let observed = fs::read_to_string(&self.go.log).unwrap();

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tenure::clock;
 use tenure_core::Time;
@@ -42,6 +42,12 @@ pub(crate) struct Claim {
     pub(crate) since: Time,
     /// It took itself for the leader until then at least.
     pub(crate) until: Time,
+}
+
+/// What is in such a file, without what `etcdctl` says there of the connection: an object a line.
+pub(crate) fn said(log: &Path) -> String {
+    let all = fs::read_to_string(log).unwrap();
+    all.split_inclusive('\n').filter(|line| !line.starts_with('{')).collect()
 }
 
 pub(crate) struct Participant {
@@ -98,7 +104,7 @@ impl Participant {
     }
 
     pub(crate) fn said(&self) -> String {
-        fs::read_to_string(&self.log).unwrap()
+        said(&self.log)
     }
 
     /// Whether it would hear of SIGINT by now. etcdctl does not tell.
@@ -120,7 +126,7 @@ impl Participant {
 
     /// That it ended as it should, once it has.
     pub(crate) fn farewell(&self) -> Result<(), String> {
-        let said = self.said();
+        let said = fs::read_to_string(&self.log).unwrap();
         let status = self.process.ended().unwrap();
         let is_right = match (self.kind, self.fate) {
             (_, Fate::Dies) => status.is_some(),
