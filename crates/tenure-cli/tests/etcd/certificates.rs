@@ -51,7 +51,8 @@ impl Authority {
     }
 
     /// A certificate and its key. Members need one for both sides: they are their own clients.
-    /// One of the same name is replaced, and members read it anew at each handshake.
+    /// One of the same name is replaced at once, by one for the same key: members read both anew
+    /// at each handshake.
     pub(crate) fn sign(&self, name: &str, expired: bool) -> (PathBuf, PathBuf) {
         let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
         params.extended_key_usages =
@@ -60,11 +61,13 @@ impl Authority {
             params.not_before = rcgen::date_time_ymd(2020, 1, 1);
             params.not_after = rcgen::date_time_ymd(2021, 1, 1);
         }
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
         let path = |end: &str| self.folder.path().join(format!("{name}{end}"));
-        fs::write(path(".pem"), certificate.pem()).unwrap();
+        let key = fs::read_to_string(path(".key")).map(|pem| KeyPair::from_pem(&pem).unwrap());
+        let key = key.unwrap_or_else(|_| KeyPair::generate().unwrap());
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
         fs::write(path(".key"), key.serialize_pem()).unwrap();
+        fs::write(path(".new"), certificate.pem()).unwrap();
+        fs::rename(path(".new"), path(".pem")).unwrap();
         (path(".pem"), path(".key"))
     }
 }

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::process::Command;
 
 use rustix::process::Signal;
+use serde_json::Value;
 use tenure_services::etcd::{Cluster, Restore, Version};
 use tenure_testkit::processes::PATIENCE;
 
@@ -80,20 +81,32 @@ fn in_line_with_etcdctl(version: Version) {
     leads(&host, "ours");
     ours.line("leads billing", 2);
     ours.signal(Signal::TERM);
-    observer.line("vacant", 2);
-    let log = ours.log();
-    assert_eq!(log.contains(unfixed), version == Version::Debian34, "{log}");
     assert_eq!(ours.ended(), Some(143));
+    let log = host.log("ours");
+    assert_eq!(log.contains(unfixed), version == Version::Debian34, "{log}");
     no_key_left(&cluster);
 
-    let seen: Vec<serde_json::Value> =
-        observer.log().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let seen = soon("the observer sees the end", || {
+        let seen = views(&observer.log());
+        (seen.len() > 1 && seen.last()?["state"] == "vacant").then_some(seen)
+    });
     let told = |key: &str| seen.iter().map(|view| view[key].clone()).collect::<Vec<_>>();
     assert_eq!(told("state"), ["vacant", "leader", "leader", "leader", "vacant"]);
     assert_eq!(told("value")[1..4], ["ours", "theirs", "ours"]);
     let fences: Vec<_> = told("fence")[1..4].iter().map(|fence| fence.as_u64().unwrap()).collect();
     assert!(fences.is_sorted_by(|earlier, later| earlier < later), "{fences:?}");
     assert!(seen[1].get("remaining_ms").is_none() && seen[1].get("address").is_none());
+}
+
+/// What an observer said, without what a machine that stands still makes of it: that nobody knows,
+/// and then the same again.
+fn views(log: &str) -> Vec<Value> {
+    let whole = log.rfind('\n').map_or("", |end| &log[..end]);
+    let mut seen: Vec<Value> =
+        whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    seen.retain(|view| view["state"] != "unknown");
+    seen.dedup_by_key(|view| (view["state"].clone(), view["fence"].clone()));
+    seen
 }
 
 /// The observer and the one who asks need no lease, and take any bytes.
@@ -115,7 +128,7 @@ fn a_leader_of_any_other_program_is_told() {
     let line = "leader 2f (10.0.0.9\\u{1b}[2J\\n\u{fffd}), fence 2\n";
     assert_eq!((told.code, &*told.out), (Some(0), line));
     let told = host.ask(&[&words[..], &["--json", "--fence-epoch", "1"]].concat());
-    let object: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    let object: Value = serde_json::from_str(&told.out).unwrap();
     assert_eq!(object["value"], "10.0.0.9\u{1b}[2J\n\u{fffd}");
     assert_eq!(object["fence"], (1_u64 << 48) + 2);
     let leases = cluster.etcdctl(&["lease", "list"]).unwrap();
@@ -143,7 +156,6 @@ fn an_end_is_told_by_the_exit_code() {
     let key = keys(&cluster);
     cluster.etcdctl(&["del", &key]).unwrap();
     lost.line("somebody else deleted its key or its lease in the store", 1);
-    assert!(!lost.log().contains("warning: CMD was ended: it was stopped"), "{}", lost.log());
     assert_eq!(lost.ended(), Some(5));
     no_key_left(&cluster);
     let nobody = host.ask(&["resign", "--election", "billing"]);

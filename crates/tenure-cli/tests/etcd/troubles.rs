@@ -127,7 +127,10 @@ fn a_trouble_that_comes_back_is_told_again() {
     let host = Host::of(&cluster);
     let full = || {
         let much = "x".repeat(100_000);
-        soon("etcd is full", || cluster.etcdctl(&["put", "other", &much]).err());
+        soon("etcd is full", || {
+            let refused = cluster.etcdctl(&["put", "other", &much]).err()?;
+            refused.to_string().contains("database space exceeded").then_some(())
+        });
     };
     full();
     let ours = host.run("ours", &["--lease", "60s"], WORK);
