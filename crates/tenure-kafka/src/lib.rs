@@ -9,6 +9,7 @@ mod broker;
 mod counters;
 mod driver;
 mod explain;
+mod keeper;
 mod ledger;
 mod load;
 mod login;

@@ -72,11 +72,6 @@ impl Ends {
         self.ask = channel().0;
     }
 
-    /// Whether it holds the consumer no more.
-    pub(super) fn is_over(&self) -> bool {
-        self.thread.as_ref().is_none_or(thread::JoinHandle::is_finished)
-    }
-
     /// Stops, and waits until it holds the consumer no more.
     pub(super) fn end(&mut self) {
         self.stop();

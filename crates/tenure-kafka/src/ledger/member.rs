@@ -22,8 +22,8 @@ use super::queue::Queue;
 use super::reading::{Readings, is_broken};
 use super::rights::{self, Right, Rights};
 use super::topic::Watch;
-use crate::explain;
 use crate::told::LOG;
+use crate::{explain, keeper};
 
 /// How long a poll waits for something to happen. What is asked of a member waits as long at most.
 const POLL: Duration = Duration::from_millis(20);
@@ -425,18 +425,25 @@ impl Running {
     }
 }
 
-/// Has a member leave, whatever its questions about ends wait for, and ends it.
+/// Has a member leave, whatever its questions about ends and its look-ups of names wait for. The
+/// client ends when these are over.
 fn close(consumer: Arc<BaseConsumer<Context>>, mut ends: Ends) {
     consumer.context().leave();
     ends.stop();
     // The coordinator is told now: other brokers may not answer.
     consumer.unsubscribe();
-    while !ends.is_over() {
-        drop(consumer.poll(POLL));
+    // One that has failed for good is not closed. When it is dropped `rdkafka` closes it again, and
+    // logs that it cannot.
+    if consumer.close_queue().is_ok() {
+        while !consumer.closed() {
+            drop(consumer.poll(POLL));
+        }
     }
-    ends.end();
-    // The last one that holds it closes it.
-    drop(consumer);
+    keeper::end_soon(move || {
+        ends.end();
+        // The last one that holds it ends it.
+        drop(consumer);
+    });
 }
 
 /// What no time mends. Of rights that are missing that is not known at once.

@@ -7,6 +7,7 @@
 //! | `tenure-ends` | looks up where partitions end, and of which topic | answers, as long as a seek may take |
 //! | `tenure-observer` | polls a reader outside the group | nothing but the next event |
 //! | `tenure-topic` | looks whether the topic is still the same | an answer |
+//! | `tenure-end` | ends a client | its look-ups of names |
 //! | the producer's | hears what became of records | nothing but the next event |
 //!
 //! An assignment is taken without anything to read; when the protocol asks for a partition its end
@@ -43,7 +44,7 @@ use self::writer::Writer;
 use crate::login::LoginError;
 use crate::notice::Notice;
 use crate::options::{CheckedOptions, GroupProtocol};
-use crate::{explain, settings};
+use crate::{explain, keeper, settings};
 
 /// The way to the ledger, for one process.
 pub struct Ledger {
@@ -56,7 +57,8 @@ pub struct Ledger {
     rebalances: Arc<AtomicU64>,
     member: Option<Member>,
     observer: Option<Observer>,
-    writer: Writer,
+    /// Until this is dropped.
+    writer: Option<Writer>,
     rights: Rights,
     watch: Watch,
 }
@@ -130,7 +132,7 @@ impl Ledger {
             rebalances: Arc::default(),
             member: None,
             observer: None,
-            writer,
+            writer: Some(writer),
             watch,
         })
     }
@@ -152,7 +154,11 @@ impl Ledger {
                 let is_it = |observer: &mut Observer| observer.reading == *reading;
                 drop(self.observer.take_if(is_it));
             }
-            Request::Publish { to, entry } => self.writer.publish(*to, entry),
+            Request::Publish { to, entry } => {
+                if let Some(writer) = &mut self.writer {
+                    writer.publish(*to, entry);
+                }
+            }
         }
     }
 
@@ -219,5 +225,7 @@ impl Ledger {
 impl Drop for Ledger {
     fn drop(&mut self) {
         self.ask(Ask::Leave);
+        let writer = self.writer.take();
+        keeper::end_soon(|| drop(writer));
     }
 }

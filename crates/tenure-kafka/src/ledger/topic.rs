@@ -58,13 +58,14 @@ impl Watch {
         let run = move || {
             let mut gone = Gone { topic, looks: 0, lasts: false, notices };
             while wait(&client, &asked, every) {
-                let since = *since.lock().unwrap_or_else(PoisonError::into_inner);
-                gone.joins(since.filter(|since| now().since(*since) >= JOINING), &client);
                 let seen = look(&client, &gone.topic, now().after(ANSWER));
                 gone.look(&seen);
-                if let Ok((id, partitions)) = seen {
+                let failed = seen.map(|(id, partitions)| {
                     queue.put(Report::Topic { id, partitions });
-                }
+                });
+                let since = *since.lock().unwrap_or_else(PoisonError::into_inner);
+                let lasts = since.is_some_and(|since| now().since(since) >= JOINING);
+                gone.joins(lasts.then(|| phase(&client, failed.err())));
             }
         };
         thread::Builder::new()
@@ -127,13 +128,14 @@ impl Gone {
     }
 
     /// Tells what a member that joins for long waits for, and when it is over.
-    fn joins(&mut self, since: Option<Time>, client: &BaseConsumer<Told>) {
-        if since.is_some() {
-            self.tell(Notice::Joining { why: phase(client).into() });
+    fn joins(&mut self, phase: Option<String>) {
+        let lasts = phase.is_some();
+        if let Some(phase) = phase {
+            self.tell(Notice::Joining { why: phase.into() });
         } else if self.lasts {
             self.tell(Notice::Joined);
         }
-        self.lasts = since.is_some();
+        self.lasts = lasts;
     }
 
     fn tell(&self, notice: Notice) {
@@ -148,9 +150,12 @@ impl Gone {
 /// The topic by whose partitions brokers know the coordinator of a group.
 const OFFSETS: &str = "__consumer_offsets";
 
-/// What keeps a member from its assignment.
-fn phase(client: &BaseConsumer<Told>) -> String {
-    let metadata = match client.fetch_metadata(Some(OFFSETS), ANSWER) {
+/// What keeps a member from its assignment. Brokers that were silent a moment ago, when the look
+/// `failed`, are asked no second time: looks at the topic would come half as often.
+fn phase(client: &BaseConsumer<Told>, failed: Option<KafkaError>) -> String {
+    let silence = failed.filter(explain::is_silence);
+    let asked = silence.map_or_else(|| client.fetch_metadata(Some(OFFSETS), ANSWER), Err);
+    let metadata = match asked {
         Ok(metadata) => metadata,
         Err(error) => {
             let why = explain::error(&error, client.context().reason().as_ref());
@@ -230,4 +235,20 @@ pub(super) fn look<C: ConsumerContext>(
     // This first: it says anew which broker is asked the next question.
     let (partitions, _) = shape(client, topic, left())?.ok_or(unknown)?;
     Ok((id(client.client(), topic, left)?, partitions))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silent_brokers_are_asked_once() {
+        let mut config = ClientConfig::new();
+        config.set("bootstrap.servers", "127.0.0.1:1");
+        let client: BaseConsumer<Told> = config.create_with_context(Told::default()).unwrap();
+        let silence = KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut);
+        let said = explain::error(&silence, None);
+        // That nobody listens there would be said otherwise.
+        assert_eq!(phase(&client, Some(silence)), format!("brokers tell no metadata: {said}"));
+    }
 }

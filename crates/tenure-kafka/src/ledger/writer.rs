@@ -17,8 +17,8 @@ use tenure_core::nele::{Config, Entry, EntryNumber, Kind, Partition, Report, Tar
 
 use super::pace::Pace;
 use super::queue::Queue;
-use crate::told::{LOG, Told};
-use crate::{explain, wire};
+use crate::told::Told;
+use crate::{explain, keeper, wire};
 
 /// So many delivery timeouts after the first record of a partition that failed a producer is taken
 /// for stuck.
@@ -221,10 +221,7 @@ impl Writer {
         if let Ok(producer) = producer(&self.config, &self.reports) {
             let before = std::mem::replace(&mut self.producer, producer);
             // It waits for what it has sent when it is dropped, and nobody else must.
-            let drops = std::thread::Builder::new().name("tenure-producer".into());
-            if let Err(error) = drops.spawn(move || drop(before)) {
-                tracing::debug!(target: LOG, "the producer before is dropped here: {error}");
-            }
+            drop(keeper::end(|| drop(before)));
         }
     }
 }

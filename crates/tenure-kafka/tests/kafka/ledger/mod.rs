@@ -1,6 +1,7 @@
 //! The ledger as the core is promised it, by both group protocols.
 
 mod members;
+mod names;
 mod observers;
 pub(crate) mod process;
 mod rights;
@@ -13,5 +14,6 @@ pub(crate) const PARTS: &[(&str, Tests)] = &[
     ("ledger::topics", topics::TESTS),
     ("ledger::rights", rights::TESTS),
     ("ledger::members", members::TESTS),
+    ("ledger::names", names::TESTS),
     ("ledger::observers", observers::TESTS),
 ];

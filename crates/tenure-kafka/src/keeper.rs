@@ -1,0 +1,46 @@
+//! The end of clients: the library ends one only once its look-ups of names are over, which takes
+//! minutes where a name server never answers.
+
+use std::convert::Infallible;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+/// How long an end is waited for where a process may end next: what a client uses as it ends goes
+/// away with the process.
+const MOMENT: Duration = Duration::from_millis(250);
+
+/// Ends clients, by `ends`, on a thread that nobody need wait for. Who receives from it waits.
+pub(crate) fn end(ends: impl FnOnce() + Send + 'static) -> Receiver<Infallible> {
+    let (ending, ended) = channel();
+    let run = move || {
+        ends();
+        drop(ending);
+    };
+    // Without a thread they end here, with what was to end them.
+    let _ = thread::Builder::new().name("tenure-end".into()).spawn(run);
+    ended
+}
+
+/// The same, and waits a moment.
+pub(crate) fn end_soon(ends: impl FnOnce() + Send + 'static) {
+    let _ = end(ends).recv_timeout(MOMENT);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_that_last_hold_up_nobody() {
+        let (go, goes) = channel::<Infallible>();
+        let (told, heard) = channel();
+        end_soon(move || {
+            let _ = goes.recv();
+            let _ = told.send(());
+        });
+        assert!(heard.try_recv().is_err(), "it lasts");
+        drop(go);
+        assert_eq!(heard.recv(), Ok(()));
+    }
+}
