@@ -65,6 +65,8 @@ pub enum OwnEvent {
     Unfilled {
         /// The first of them.
         first: Option<Role>,
+        /// The last of them.
+        last: Option<Role>,
         /// How many, at most [`Limits::roles`](super::Limits).
         count: u32,
     },
@@ -190,10 +192,10 @@ impl fmt::Display for OwnEvent {
             }
             Self::Trouble { partition, why } => write!(f, "{partition}: {why}"),
             Self::Written { partition } => write!(f, "{partition} can be written again"),
-            Self::Unfilled { first: Some(first), count: 1 } => {
+            Self::Unfilled { first: Some(first), count: 1, .. } => {
                 write!(f, "{first} has no leader")
             }
-            Self::Unfilled { first: Some(first), count } => {
+            Self::Unfilled { first: Some(first), count, .. } => {
                 write!(f, "{count} roles have no leader, the first is {first}")
             }
             Self::Unfilled { first: None, .. } => f.write_str("every role has a leader"),

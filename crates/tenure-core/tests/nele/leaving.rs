@@ -205,7 +205,7 @@ pub(crate) fn an_owner_says_which_roles_it_leaves_without_a_leader() {
     let unfilled = |stage: &Stage| {
         let told = stage.nodes[0].told.iter().rev();
         let mut told = told.filter_map(|(_, event)| match event {
-            Event::Own(OwnEvent::Unfilled { first, count }) => Some((*first, *count)),
+            Event::Own(OwnEvent::Unfilled { first, last, count }) => Some((*first, *last, *count)),
             _ => None,
         });
         told.next()
@@ -216,19 +216,19 @@ pub(crate) fn an_owner_says_which_roles_it_leaves_without_a_leader() {
         stage.campaign(1, &format!("x/{role}"));
     }
     stage.pass(ms(1_000));
-    assert_eq!(unfilled(&stage), Some((Some(Role(2)), 3)));
+    assert_eq!(unfilled(&stage), Some((Some(Role(2)), Some(Role(6)), 3)));
     stage.campaign(0, "x/2");
-    assert_eq!(unfilled(&stage), Some((Some(Role(4)), 2)));
+    assert_eq!(unfilled(&stage), Some((Some(Role(4)), Some(Role(6)), 2)));
     stage.command(0, "x/2", Command::Resign);
-    assert_eq!(unfilled(&stage), Some((Some(Role(2)), 3)));
+    assert_eq!(unfilled(&stage), Some((Some(Role(2)), Some(Role(6)), 3)));
     stage.command(0, X, Command::Resign);
-    assert_eq!(unfilled(&stage), Some((None, 0)), "it has left, and owns nothing");
+    assert_eq!(unfilled(&stage), Some((None, None, 0)), "it has left, and owns nothing");
     stage.pass(ms(1_000));
     stage.campaign(0, X);
     stage.assign(0, &[0]);
     stage.pass(ms(1_000));
-    assert_eq!(unfilled(&stage), Some((Some(Role(2)), 3)));
+    assert_eq!(unfilled(&stage), Some((Some(Role(2)), Some(Role(6)), 3)));
     stage.kill(1);
     stage.pass(ms(4_000));
-    assert_eq!(unfilled(&stage), Some((None, 0)));
+    assert_eq!(unfilled(&stage), Some((None, None, 0)));
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tenure::{Time, clock};
-use tenure_core::nele::Partition;
+use tenure_core::nele::{Partition, Role};
 use tenure_kafka::{Notice, OwnEvent, Session, UNACKNOWLEDGED};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::time::sleep;
@@ -97,6 +97,23 @@ impl Watcher {
         self.later.insert(RECORDS.to_owned(), (due, format!("{first}{others}: {why}")));
     }
 
+    /// The unfilled roles have these ends. Its own are no trouble: it leaves, and does not stand
+    /// for them now. They are in a row, so if any other is unfilled, one of the ends is.
+    fn on_unfilled(&mut self, ends: [Option<Role>; 2], text: &str) {
+        let is_own = |role: &Role| self.roles.each().contains(&role.0);
+        let Some(role) = ends.into_iter().flatten().find(|role| !is_own(role)) else {
+            self.later.remove("unfilled");
+            return self.watch.forget(|about| about == "unfilled");
+        };
+        let advice = format!(
+            ": others of the group stand for {role}, and this process owns its partition: give all \
+             of a group the same --roles"
+        );
+        let due = self.later.get("unfilled").map(|(due, _)| *due);
+        let due = due.unwrap_or_else(|| clock::now().after(STOPS));
+        self.later.insert("unfilled".to_owned(), (due, text.to_owned() + &advice));
+    }
+
     fn warn(&mut self, about: &str, text: &str) {
         self.watch.warn(about.to_owned(), text);
     }
@@ -154,25 +171,7 @@ impl Watcher {
                     self.later.remove(RECORDS);
                 }
             }
-            // It does not stand for the role now, as it leaves.
-            OwnEvent::Unfilled { first: Some(first), .. }
-                if self.roles.each().contains(&first.0) =>
-            {
-                self.later.remove("unfilled");
-            }
-            OwnEvent::Unfilled { first: Some(first), .. } => {
-                let advice = format!(
-                    ": others of the group stand for {first}, and this process owns its partition: \
-                     give all of a group the same --roles"
-                );
-                let due = self.later.get("unfilled").map(|(due, _)| *due);
-                let due = due.unwrap_or_else(|| clock::now().after(STOPS));
-                self.later.insert("unfilled".to_owned(), (due, text.to_owned() + &advice));
-            }
-            OwnEvent::Unfilled { first: None, .. } => {
-                self.later.remove("unfilled");
-                self.watch.forget(|about| about == "unfilled");
-            }
+            OwnEvent::Unfilled { first, last, .. } => self.on_unfilled([*first, *last], text),
             OwnEvent::SameHost { .. } => {
                 let advice = ": both fail with this machine; put the groups on different ones";
                 self.warn("host", &(text.to_owned() + advice));
@@ -192,8 +191,6 @@ impl Watcher {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::nele::Role;
-
     use super::*;
 
     fn watcher() -> Watcher {
@@ -205,11 +202,17 @@ mod tests {
     #[test]
     fn own_roles_are_no_warning() {
         let mut watcher = watcher();
-        let unfilled = |role| OwnEvent::Unfilled { first: Some(Role(role)), count: 1 };
-        watcher.on_event(&unfilled(1), "role 1 has no leader");
-        assert!(watcher.later.is_empty());
-        watcher.on_event(&unfilled(4), "role 4 has no leader");
-        assert!(watcher.later.contains_key("unfilled"));
+        let mut told = |first, last, count| {
+            let (first, last) = (Some(Role(first)), Some(Role(last)));
+            watcher.on_event(&OwnEvent::Unfilled { first, last, count }, "so many have none");
+            watcher.later.get("unfilled").map(|(_, text)| text.clone())
+        };
+        assert_eq!(told(1, 3, 2), None);
+        let text = told(1, 7, 2).unwrap();
+        assert!(text.contains("others of the group stand for role 7,"), "{text}");
+        assert_eq!(told(1, 1, 1), None);
+        let text = told(4, 4, 1).unwrap();
+        assert!(text.contains("others of the group stand for role 4,"), "{text}");
     }
 
     #[test]

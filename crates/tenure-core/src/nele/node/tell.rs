@@ -14,7 +14,7 @@ use crate::nele::words::{Out, emit};
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Told {
     /// The first of the roles that nobody fills, and how many there are.
-    unfilled: Option<(Role, u32)>,
+    unfilled: Option<(Role, Role, u32)>,
     /// Roles that this process leads, and another one on its machine.
     same_host: BTreeSet<(Role, Process)>,
     /// Partitions to which the last record was not written, and why the first in a row was not.
@@ -65,12 +65,13 @@ impl Nele {
         };
         if unfilled != self.told.unfilled {
             self.told.unfilled = unfilled;
-            let (first, count) = (unfilled.map(|(first, _)| first), unfilled.map_or(0, |of| of.1));
-            emit(None, OwnEvent::Unfilled { first, count }, out);
+            let (first, last) = unfilled.map(|(first, last, _)| (first, last)).unzip();
+            let count = unfilled.map_or(0, |of| of.2);
+            emit(None, OwnEvent::Unfilled { first, last, count }, out);
         }
     }
 
-    fn unfilled(&self) -> Option<(Role, u32)> {
+    fn unfilled(&self) -> Option<(Role, Role, u32)> {
         let most = self.config.limits.roles;
         let mut roles: BTreeSet<Role> = BTreeSet::new();
         let ranges: BTreeSet<(Role, Role)> = {
@@ -91,7 +92,7 @@ impl Nele {
             }
         }
         let count = u32::try_from(roles.len().min(most)).unwrap_or(u32::MAX);
-        Some((*roles.first()?, count))
+        Some((*roles.first()?, *roles.last()?, count))
     }
 
     /// Another process of this machine leads what this one leads, in another group.

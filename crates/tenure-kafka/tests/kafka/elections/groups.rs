@@ -257,7 +257,9 @@ async fn an_owner_that_does_not_stand_for_a_role_is_told() {
     let _led = soon(owner.role(0).campaign("here")).await.unwrap();
     let waits: Node<MayOverlap> = start(&addresses, name, config(name, "blue", "waits", 1)).await;
     let _standing = waits.roles(0..2, "there");
-    let one = |event: &OwnEvent| *event == OwnEvent::Unfilled { first: Some(Role(1)), count: 1 };
+    let role = Some(Role(1));
+    let unfilled = OwnEvent::Unfilled { first: role, last: role, count: 1 };
+    let one = |event: &OwnEvent| *event == unfilled;
     let said = told(&mut notices, one).await;
     assert_eq!(
         said,
@@ -266,7 +268,7 @@ async fn an_owner_that_does_not_stand_for_a_role_is_told() {
     );
     assert_eq!(counters(&owner).await.unfilled, 1);
     let _filled = soon(owner.role(1).campaign("here")).await.unwrap();
-    let none = OwnEvent::Unfilled { first: None, count: 0 };
+    let none = OwnEvent::Unfilled { first: None, last: None, count: 0 };
     assert_eq!(told(&mut notices, |event| *event == none).await, "every role has a leader");
     assert_eq!(counters(&owner).await.unfilled, 0);
     owner.close().await;
