@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use async_nats::Auth;
 use nkeys::{KeyPair, KeyPairType};
+use tenure::settings::SecretFile;
 
 /// As whom to log in. A server without authentication takes anybody.
 ///
@@ -92,11 +93,10 @@ fn read(path: &Path) -> Result<String, LoginError> {
         .map_err(|source| LoginError::File { path: path.into(), source: Arc::new(source) })
 }
 
-/// The only line of a file, without its end.
+/// The only line of a file, without its end. One that is being written anew may be empty.
 fn line(path: &Path) -> Result<String, LoginError> {
-    let text = read(path)?;
-    let line = text.strip_suffix('\n').unwrap_or(&text);
-    Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
+    let read = SecretFile::read(path).and_then(SecretFile::line);
+    read.map_err(|what| LoginError::NoLine { path: path.into(), what })
 }
 
 /// The JWT and the seed of a file of credentials: what stands on the line after each `BEGIN`.
@@ -132,6 +132,14 @@ pub enum LoginError {
         path: PathBuf,
         /// What the system says.
         source: Arc<io::Error>,
+    },
+    /// A file does not hold one line that can be a password or a token.
+    #[error("{path} {what}", path = path.display())]
+    NoLine {
+        /// Which file.
+        path: PathBuf,
+        /// What it is instead.
+        what: String,
     },
     /// A file of credentials lacks the JWT or the seed.
     #[error(
@@ -215,6 +223,14 @@ mod tests {
             told(Login::NKey("/nowhere/seed".into())),
             "cannot read /nowhere/seed: No such file or directory (os error 2)"
         );
+        let long = "x".repeat(4_097);
+        let [empty, two, long] = ["\n", "secret\nsecret\n", long.as_str()].map(|text| {
+            let (_folder, path) = file(text);
+            told(Login::TokenFile(path.clone())).replace(&*path.to_string_lossy(), "it")
+        });
+        assert_eq!(empty, "it is empty");
+        assert_eq!(two, "it holds a control character, such as the end of a line");
+        assert_eq!(long, "it has more than 4096 bytes");
         let login = Login::User { user: "ann".into(), password: "secret".into() };
         assert_eq!(format!("{login:?}"), "User { user: \"ann\", .. }");
         assert_eq!(format!("{:?}", Login::Token("secret".into())), "Token(..)");

@@ -76,6 +76,17 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     Ok(without_mark(&text).to_owned())
 }
 
+/// Whether `text` can be a secret on one line, such as a password; else what is wrong with it.
+pub fn check_line(text: &str) -> Result<(), &'static str> {
+    match text {
+        "" => Err("is empty"),
+        text if text.contains(char::is_control) => {
+            Err("holds a control character, such as the end of a line")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A small file that may hold a secret, and who may read it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretFile {
@@ -115,6 +126,15 @@ impl SecretFile {
             bytes.drain(..MARK.len_utf8());
         }
         Ok(Self { bytes, mode })
+    }
+
+    /// Its only line, without the end that editors give it; or why that is of no use.
+    pub fn line(self) -> Result<String, String> {
+        let text = String::from_utf8(self.bytes).map_err(|_| "is not UTF-8".to_owned())?;
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        check_line(line)?;
+        Ok(line.to_owned())
     }
 
     /// Whether a file of this mode can be read by every user, or written by another than its owner.
@@ -162,6 +182,7 @@ mod tests {
         assert_eq!((file.bytes.as_slice(), file.mode), (&b"hunter2"[..], 0o640));
         assert!(!format!("{file:?}").contains("hunter2") && !SecretFile::is_open(file.mode));
         assert!(SecretFile::is_open(0o644) && SecretFile::is_open(0o620));
+        assert_eq!(file.line().unwrap(), "hunter2");
         std::fs::write(&path, vec![b'x'; 5_000]).unwrap();
         assert_eq!(SecretFile::read(&path).unwrap_err(), "has more than 4096 bytes");
     }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tenure::settings::{SecretFile, without_mark};
+use tenure::settings::{SecretFile, check_line, without_mark};
 
 use super::{Layers, Origin, Setting, table};
 use crate::failure::{Failure, quoted, shell_word};
@@ -275,12 +275,10 @@ pub fn line(
     hidden: &Hidden,
     layers: &mut Layers<'_>,
 ) -> Result<Option<(Secret, Option<PathBuf>)>, Failure> {
-    match hidden.read(layers)? {
-        Some(found) if found.text.contains(char::is_control) => {
-            let what = "holds a control character, such as the end of a line";
-            Err(hidden.unusable(what, found.file.as_deref(), &found.origin))
-        }
-        found => Ok(found.map(|Found { text, file, .. }| (Secret(text), file))),
+    let Some(Found { text, origin, file }) = hidden.read(layers)? else { return Ok(None) };
+    match check_line(&text) {
+        Err(what) => Err(hidden.unusable(what, file.as_deref(), &origin)),
+        Ok(()) => Ok(Some((Secret(text), file))),
     }
 }
 

@@ -174,8 +174,8 @@ fn a_lame_duck_is_left_and_the_leader_leads_on() {
 }
 
 /// The password is changed on the server while one leads and another waits: neither ends, both say
-/// why, and the new password in the file is enough. What the client library logs of it is not for
-/// operators.
+/// why, and the new password in the file is enough, also where that is empty first. What the client
+/// library logs of it is not for operators.
 #[test]
 fn a_login_that_is_refused_later_ends_nobody() {
     let users = "authorization { users: [ { user: ann, password: secret } ] }";
@@ -196,6 +196,11 @@ fn a_login_that_is_refused_later_ends_nobody() {
     }
     // The lease is over: both wait.
     leader.line("CMD ended", 1);
+    // As whoever writes it anew may leave it for a moment.
+    fs::write(&file, "").unwrap();
+    for runner in [&leader, &next] {
+        runner.line("password is empty", 1);
+    }
     fs::write(&file, "changed\n").unwrap();
     // Which of the two has listened first leads, and the lower rank after it.
     leader.line("one leads billing", 2);

@@ -57,9 +57,10 @@ impl Explain {
                 let fix = self.login(*asks);
                 (self.failure(Exit::Usage, what, &fix, self.proofs()), false)
             }
+            // Its files were good at the start: somebody may be writing them anew.
             ConnectError::Login { .. } => {
                 let fix = "correct what this process logs in with";
-                (self.failure(Exit::Usage, what, fix, self.proofs()), false)
+                (self.failure(Exit::Usage, what, fix, self.proofs()), true)
             }
             ConnectError::NoTls => {
                 let fix = "write nats:// for it in --servers, without --cacert, --cert and --key; \
