@@ -13,9 +13,9 @@ const LINES_MAX: u32 = 4;
 /// What lasts is said again after this.
 const AGAIN: Duration = Duration::from_secs(600);
 
-/// Remembers what was said of what. However much comes in, a log has at most 512 lines of one kind
-/// in ten minutes: four about each of 128 things. Kinds have their own room, and so has each thing:
-/// forged senders silence nobody but others of theirs.
+/// Remembers what was said of what. However much comes in, a log has at most 640 lines of one kind
+/// in ten minutes: four about each of 128 things, and one that more is left out. Kinds have their
+/// own room, and so has each thing: forged senders silence nobody but others of theirs.
 #[derive(Debug, Default)]
 pub struct Repeats {
     known: BTreeMap<&'static str, BTreeMap<String, Said>>,
@@ -34,9 +34,18 @@ struct Said {
 
 impl Repeats {
     /// Whether `text` about `about`, a thing of this `kind`, is to be said at `now`: it differs
-    /// from what was said last, or that is ten minutes ago.
+    /// from what was said last, or that is ten minutes ago. Says itself that more is left out.
     #[must_use]
     pub fn is_new(&mut self, now: Time, kind: &'static str, about: &str, text: &str) -> bool {
+        let lines = self.lines(now, kind, about, text);
+        if lines == Some(LINES_MAX) {
+            tracing::warn!("{kind} {about}: more is left out for up to ten minutes");
+        }
+        lines.is_some()
+    }
+
+    /// The number of this line in its ten minutes, if it is to be said.
+    fn lines(&mut self, now: Time, kind: &'static str, about: &str, text: &str) -> Option<u32> {
         let known = self.known.entry(kind).or_default();
         if let Some(said) = known.get_mut(about) {
             if now.since(said.since) >= AGAIN {
@@ -44,21 +53,21 @@ impl Repeats {
             }
             let lasts = said.text.as_deref() == Some(text) && now.since(said.at) < AGAIN;
             if lasts || said.lines >= LINES_MAX {
-                return false;
+                return None;
             }
             (said.text, said.at) = (Some(text.to_owned()), now);
             said.lines += 1;
-            return true;
+            return Some(said.lines);
         }
         if known.len() >= KNOWN_MAX {
             known.retain(|_, said| now.since(said.at) < AGAIN);
             if known.len() >= KNOWN_MAX {
-                return false;
+                return None;
             }
         }
         let said = Said { text: Some(text.to_owned()), at: now, lines: 1, since: now };
         known.insert(about.to_owned(), said);
-        true
+        Some(1)
     }
 
     /// It is over: when it comes back it is news.
@@ -86,6 +95,14 @@ mod tests {
         assert!(repeats.is_new(at(601), "disk", "", "broken"));
         repeats.forget("disk", "");
         assert!(repeats.is_new(at(602), "disk", "", "broken"));
+    }
+
+    #[test]
+    fn the_last_line_is_known() {
+        let mut repeats = Repeats::default();
+        let lines = ["1.2", "1.2", "1.3", "1.4", "1.5", "1.6"];
+        let lines = lines.map(|text| repeats.lines(at(0), "moved", "a", text));
+        assert_eq!(lines, [Some(1), None, Some(2), Some(3), Some(LINES_MAX), None]);
     }
 
     /// Names and addresses in datagrams can be anything.
