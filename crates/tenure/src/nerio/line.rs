@@ -40,7 +40,8 @@ impl<T: Transport> Line<T> {
         let Some(seal) = seal else {
             return Ok(Some(Incoming { plain: datagram, shown: None }));
         };
-        let opened = seal.incoming(now, from, datagram, |to, bytes| transport.send(to, bytes))?;
+        let opened = seal.incoming(now, from, datagram, |to, bytes| transport.send(to, bytes));
+        let opened = opened.inspect_err(|_| transport.disbelieve())?;
         Ok(opened.map(|Opened { plain, shown }| Incoming { plain, shown }))
     }
 }
@@ -67,5 +68,46 @@ impl<T: Transport> Transport for Line<T> {
         buffer: &mut [u8],
     ) -> Poll<io::Result<(usize, SocketAddr)>> {
         self.transport.poll_receive(context, buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nerio::keys::Keys;
+
+    /// Counts what it is told not to believe.
+    struct Counts(u32);
+
+    impl Transport for Counts {
+        fn local_address(&self) -> SocketAddr {
+            ([127, 0, 0, 1], 7101).into()
+        }
+
+        fn send(&mut self, _: SocketAddr, _: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn poll_receive(
+            &mut self,
+            _: &mut Context<'_>,
+            _: &mut [u8],
+        ) -> Poll<io::Result<(usize, SocketAddr)>> {
+            Poll::Pending
+        }
+
+        fn disbelieve(&mut self) {
+            self.0 += 1;
+        }
+    }
+
+    #[test]
+    fn what_does_not_open_is_disbelieved() {
+        let keys = format!("tenure-cluster-key-1 prod {}", "07".repeat(32));
+        let seal = Seal::new(Keys::parse(&keys).unwrap()).unwrap();
+        let mut line = Line::new(Counts(0), Some(seal));
+        let from = SocketAddr::from(([127, 0, 0, 2], 7101));
+        assert!(line.open(Time::ZERO, from, &mut [b'x'; 64]).is_err());
+        assert_eq!(line.transport.0, 1);
     }
 }

@@ -30,4 +30,7 @@ pub trait Transport: Send + 'static {
         context: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<(usize, SocketAddr)>>;
+
+    /// What was received last is forged, or may be: nothing learnt from it counts.
+    fn disbelieve(&mut self) {}
 }

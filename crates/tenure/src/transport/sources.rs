@@ -23,6 +23,8 @@ const PEERS_MAX: usize = 16_384;
 pub(super) struct Sources {
     /// Which address each peer has asked.
     asked: BTreeMap<SocketAddr, IpAddr>,
+    /// Who sent the last datagram, and which address it had asked before.
+    last: Option<(SocketAddr, Option<IpAddr>)>,
     /// The source for peers that have asked nothing.
     own: Option<IpAddr>,
 }
@@ -54,13 +56,23 @@ impl Sources {
         let from = received.address.as_ref().and_then(address);
         let from = from.ok_or(io::ErrorKind::InvalidData)?;
         let asked = received.cmsgs().into_iter().flatten().find_map(asked);
+        self.last = None;
         if let Some(asked) = asked.filter(|asked| !asked.is_multicast()) {
-            if self.asked.len() >= PEERS_MAX && !self.asked.contains_key(&from) {
+            if self.asked.len() > PEERS_MAX {
                 self.asked.clear();
             }
-            self.asked.insert(from, asked);
+            self.last = Some((from, self.asked.insert(from, asked)));
         }
         Ok((received.bytes, from))
+    }
+
+    /// The last datagram is of somebody else than it says.
+    pub(super) fn disbelieve(&mut self) {
+        match self.last.take() {
+            Some((from, Some(before))) => drop(self.asked.insert(from, before)),
+            Some((from, None)) => drop(self.asked.remove(&from)),
+            None => {}
+        }
     }
 
     pub(super) fn send(

@@ -185,6 +185,12 @@ impl Transport for Udp {
         });
         received.map_ok(|(length, from)| (length, families.inward(from)))
     }
+
+    fn disbelieve(&mut self) {
+        if let Some(sources) = &mut self.sources {
+            sources.disbelieve();
+        }
+    }
 }
 
 #[cfg(test)]
@@ -248,6 +254,11 @@ mod tests {
                     runtime.block_on(async { tokio::time::timeout(PATIENCE, receive).await });
                 assert_eq!(came.expect("a datagram").unwrap(), (4, other.local_addr().unwrap()));
                 assert_eq!(hears(&mut udp), (ip, port).into());
+                // Of the first one nothing was known before, and the second one is forged.
+                if ip[3] == 4 {
+                    udp.disbelieve();
+                    assert_eq!(hears(&mut udp), ([127, 0, 0, 2], port).into(), "asked before");
+                }
             }
         }
     }
