@@ -138,7 +138,7 @@ impl Deployment for Voters {
     /// Of the three places one is the leader's own.
     const NEEDED: usize = 1;
 
-    /// L follows from H and [`TOLERANCE`].
+    /// L follows from H and the tolerance.
     fn timing(&self) -> Timing {
         Timing { lease: paces()[0] * (TOLERANCE + 1), ..timing() }
     }
