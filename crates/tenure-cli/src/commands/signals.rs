@@ -15,6 +15,9 @@ use crate::failure::Failure;
 /// The pause before orphans are looked for again, where a guard was being spawned.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// How often at least they are looked for, as one comes without a word.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// The signals that ask this process to end, from the moment it is made.
 pub(super) struct Signals(Vec<(u8, Signal)>);
 
@@ -58,7 +61,7 @@ async fn reap(mut ends: Signal) -> Infallible {
         match reap_orphans() {
             Ok(false) => tokio::time::sleep(PAUSE).await,
             // Without a readable /proc no orphan can be told from a guard.
-            Ok(true) | Err(_) => drop(ends.recv().await),
+            Ok(true) | Err(_) => drop(tokio::time::timeout(LOOK, ends.recv()).await),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The guards of this process, and the ending of what one of them left behind.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -11,14 +11,15 @@ use super::descend;
 use super::frame::Ended;
 use super::others;
 
-/// Those that were spawned and not reaped, and lost ones of whose command something may be left.
-static GUARDS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+/// Those that were spawned and not reaped, and lost ones of whose command something may be left;
+/// and when each began.
+static GUARDS: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
 
 /// Held while a guard is being spawned and while strays are being killed: a guard that is not
 /// entered yet would be taken for a stray. Spawning may hang, as any `execve`.
 static SPAWNING: Mutex<()> = Mutex::new(());
 
-fn guards() -> MutexGuard<'static, BTreeSet<i32>> {
+fn guards() -> MutexGuard<'static, BTreeMap<i32, u64>> {
     GUARDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -26,23 +27,23 @@ fn guards() -> MutexGuard<'static, BTreeSet<i32>> {
 /// for are reaped on this occasion.
 pub(super) fn spawn(command: &mut Command, wanted: &dyn Fn() -> bool) -> io::Result<Option<Pid>> {
     let _spawning = SPAWNING.lock().unwrap_or_else(PoisonError::into_inner);
-    guards().retain(|pid| {
+    guards().retain(|pid, _| {
         Pid::from_raw(*pid).is_some_and(|pid| !descend::reap_one(pid, &mut |_, _| {}))
     });
     if !wanted() {
         return Ok(None);
     }
-    others::remember();
+    others::look(&guards());
     let child = command.spawn()?;
     let guard = Pid::from_child(&child);
-    guards().insert(guard.as_raw_pid());
+    guards().insert(guard.as_raw_pid(), descend::began(guard).unwrap_or_default());
     Ok(Some(guard))
 }
 
 /// Ends a guard that has nothing left to do; `true` when it is gone and reaped.
 pub(super) fn end(guard: Pid) -> bool {
     let mut guards = guards();
-    if !guards.contains(&guard.as_raw_pid()) {
+    if !guards.contains_key(&guard.as_raw_pid()) {
         return true;
     }
     let gone = descend::reap_one(guard, &mut |_, _| {});
@@ -72,7 +73,7 @@ pub(super) fn sweep(
     };
     let guards = guards();
     let spared = |pid: Pid| {
-        Some(pid) != guard && (guards.contains(&pid.as_raw_pid()) || others::is_one(pid))
+        Some(pid) != guard && (guards.contains_key(&pid.as_raw_pid()) || others::is_one(pid))
     };
     descend::kill(&spared)?;
     descend::reap(&spared, ended)
@@ -82,7 +83,7 @@ pub(super) fn sweep(
 pub(super) fn left(guard: Option<Pid>) -> io::Result<Vec<Pid>> {
     let guards = guards();
     let spared = |pid: Pid| {
-        Some(pid) != guard && (guards.contains(&pid.as_raw_pid()) || others::is_one(pid))
+        Some(pid) != guard && (guards.contains_key(&pid.as_raw_pid()) || others::is_one(pid))
     };
     let mut left = descend::living(&spared)?;
     left.retain(|pid| Some(*pid) != guard);
@@ -91,13 +92,16 @@ pub(super) fn left(guard: Option<Pid>) -> io::Result<Vec<Pid>> {
 
 /// Nothing is left of `guard`, nor of its command.
 pub(super) fn forget(guard: Option<Pid>) {
-    guards().retain(|pid| Pid::from_raw(*pid) != guard);
+    guards().retain(|pid, _| Pid::from_raw(*pid) != guard);
 }
 
 /// Reaps orphans: dead children of this process that are neither guards nor processes of a guarded
 /// command. The first process of a PID namespace gets the children of each process that joins the
 /// namespace, as by `nsenter` and `docker exec`, and ends before them; a subreaper gets those of
 /// its other children. `false` means that nothing was done, because a guard is being spawned.
+///
+/// Remembers those that live as none of a command's: when a guard is lost they are spared. So it is
+/// of use also when no child has ended.
 ///
 /// Only for a process that waits for no children of its own.
 pub fn reap_orphans() -> io::Result<bool> {
@@ -109,9 +113,10 @@ pub fn reap_orphans() -> io::Result<bool> {
     // A guard begins a session, and the first process of its command never leaves that.
     let ours = |pid: Pid| {
         let session = descend::session(pid);
-        guards.contains(&pid.as_raw_pid()) || session.is_none_or(|id| guards.contains(&id))
+        guards.contains_key(&pid.as_raw_pid()) || session.is_none_or(|id| guards.contains_key(&id))
     };
     descend::reap(&ours, &mut |_, _| {})?;
+    others::look(&guards);
     Ok(true)
 }
 

@@ -1,32 +1,40 @@
-//! Children of this process that are no command's: those that it had before its first guard, as a
-//! shell hands them on with `exec`, and those that the application starts.
+//! Children of this process that are no command's: those that a shell hands on with `exec`, those
+//! that the application starts, and orphans that others left.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 use rustix::process::{Pid, getpid};
 
 use super::{descend, launcher};
 
-/// The children before the first guard, and when each began.
-static BEFORE: OnceLock<BTreeMap<i32, u64>> = OnceLock::new();
+/// Children that a look has shown, and when each began.
+static SEEN: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
 
-/// To be called before a guard is spawned.
-pub(super) fn remember() {
-    BEFORE.get_or_init(|| {
-        let children = descend::children(&|_| false).unwrap_or_default();
+/// Looks for them. While a guard lives, what its command leaves behind becomes its child and not
+/// ours: so what is a child of ours while all `guards` live is nobody's. To be called while no
+/// guard is being spawned.
+pub(super) fn look(guards: &BTreeMap<i32, u64>) {
+    let is_guard = |pid: Pid| guards.contains_key(&pid.as_raw_pid());
+    let Ok(children) = descend::children(&is_guard) else { return };
+    // After the children: a guard that lives now has lived until then.
+    let lives = |(pid, began): (&i32, &u64)| {
+        Pid::from_raw(*pid)
+            .is_some_and(|pid| descend::began(pid) == Some(*began) && !descend::is_ending(pid))
+    };
+    if guards.iter().all(lives) {
         let began = |pid: Pid| descend::began(pid).map(|began| (pid.as_raw_pid(), began));
-        children.into_iter().filter_map(began).collect()
-    });
+        let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.retain(|pid, began| Pid::from_raw(*pid).and_then(descend::began) == Some(*began));
+        seen.extend(children.into_iter().filter_map(began));
+    }
 }
 
 /// Whether `pid`, a child of this process, is none of a guard's. A guard begins a session before
 /// it starts anything, so nothing of a command is in the session of this process.
 pub(super) fn is_one(pid: Pid) -> bool {
-    let was_there = || {
-        let began = BEFORE.get().and_then(|before| before.get(&pid.as_raw_pid()));
-        began.is_some() && began.copied() == descend::began(pid)
-    };
+    let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner).get(&pid.as_raw_pid()).copied();
+    let was_seen = seen.is_some() && seen == descend::began(pid);
     let is_with_us = || descend::session(pid) == descend::session(getpid());
-    was_there() || (is_with_us() && !launcher::is_part_of_us(pid))
+    was_seen || (is_with_us() && !launcher::is_part_of_us(pid))
 }

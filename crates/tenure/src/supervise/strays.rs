@@ -27,6 +27,11 @@ pub(super) struct Strays {
 }
 
 impl Strays {
+    /// Who was left at the last look.
+    pub(super) const fn pids(&self) -> &BTreeSet<i32> {
+        &self.before
+    }
+
     /// Looks, after everything was killed once more. A process that was there at the look before
     /// has been killed since; if it has not become the command by now, it never runs its code.
     pub(super) fn look(&mut self, guard: Option<Pid>) -> io::Result<Left> {

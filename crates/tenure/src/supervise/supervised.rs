@@ -72,7 +72,9 @@ const STOP_SLACK: Duration = Duration::from_secs(5);
 /// A command that runs under a guard, until [`wait`](Self::wait) says that it is all gone.
 ///
 /// Makes this process a child subreaper. Apart from guards the process should have no
-/// children: when a guard is lost, all others are taken for what it left behind, and killed.
+/// children: when a guard is lost, all others are taken for what it left behind, and killed; but
+/// for those in its own session, and those that it had when its latest command was started or
+/// [`reap_orphans`](super::reap_orphans) was called.
 ///
 /// The command reads what this process would read from standard input; `/dev/null`, if that is a
 /// terminal in whose background this process was when the command was started.
@@ -115,6 +117,8 @@ struct Sweep {
     begun: Time,
     /// Whether it may be our own guard that is being spawned.
     spawning: bool,
+    /// Whether it was said that what is left does not end.
+    warned: bool,
 }
 
 enum Event {
@@ -373,13 +377,13 @@ impl Supervised {
         // spawned now finds the end of its link: neither starts anything.
         let spawning = self.beginning.take().is_some();
         self.link.inner().finish().ok();
-        *self.sweep.insert(Sweep { begun: clock::now(), spawning })
+        *self.sweep.insert(Sweep { begun: clock::now(), spawning, warned: false })
     }
 
     /// Kills the guard and all it left behind, until two looks in a row find nothing. What cannot
     /// be killed is waited for, but for processes that never became the command, beyond its lease,
     /// and for the guard itself when nothing else is left.
-    async fn sweep(&mut self, Sweep { begun, spawning }: Sweep) {
+    async fn sweep(&mut self, Sweep { begun, spawning, mut warned }: Sweep) {
         let mut empty = 0;
         let mut pause = PAUSE_MIN;
         while empty < 2 {
@@ -415,6 +419,15 @@ impl Supervised {
                 Ok(Left::GuardOnly) if now >= begun.after(REAPING_MAX) => {
                     // It is reaped when a next one is spawned.
                     return self.guard.map_or((), warn_of_unreaped);
+                }
+                Ok(Left::Others) if !warned && now >= begun.after(REAPING_MAX) => {
+                    warned = true;
+                    self.sweep = Some(Sweep { begun, spawning, warned });
+                    tracing::warn!(
+                        left = ?self.strays.pids(),
+                        "these processes do not end though they were killed, as those of another \
+                         user; they may be the command's, so they are waited for: end them"
+                    );
                 }
                 Ok(_) => {}
                 Err(error) => tracing::error!(%error, "cannot see the command's processes"),

@@ -110,12 +110,16 @@ async fn play(
 }
 
 /// Beside `renew`, which begins renewals that last:
-/// `extend UNTIL`, `flood TIMES BEFORE UNTIL`, which extends to `BEFORE` but for the last time,
-/// and `stop`, which has no answer.
+/// `look` for orphans, `extend UNTIL`, `flood TIMES BEFORE UNTIL`, which extends to `BEFORE` but
+/// for the last time, and `stop`, which has no answer.
 fn obey(order: &str, supervised: &mut Supervised, mut control: &UnixStream) {
     let words: Vec<&str> = order.split(' ').collect();
     let time = |word: &str| Time::from_nanos(word.parse().unwrap());
     let done = match words[..] {
+        ["look"] => {
+            assert!(reap_orphans().unwrap());
+            Ok(())
+        }
         ["extend", until] => supervised.extend(time(until)),
         ["flood", times, before, until] => {
             let times: u32 = times.parse().unwrap();

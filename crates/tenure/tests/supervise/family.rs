@@ -6,7 +6,10 @@ use rustix::process::Signal;
 
 use crate::scene::{EVERYWHERE, Lease, Scene};
 
-tenure_testkit::tests!(a_lost_guard_costs_other_children_nothing);
+tenure_testkit::tests!(
+    a_lost_guard_costs_other_children_nothing,
+    a_lost_guard_costs_orphans_of_others_nothing,
+);
 
 /// What a shell has started before it becomes the supervisor with `exec` is the supervisor's child:
 /// in its session, or in one of its own.
@@ -24,4 +27,35 @@ fn a_lost_guard_costs_other_children_nothing() {
     assert_eq!(others.len(), 2);
     scene.signal(scene.guard, Signal::KILL);
     scene.expect_outcome_beside(&others, "137 signal 9, its guard was lost");
+}
+
+/// As in a container whose first process supervises, by `docker exec … sh -c 'setsid job &'`: it
+/// becomes a child of the supervisor while the command runs.
+fn a_lost_guard_costs_orphans_of_others_nothing() {
+    let mut scene = Scene::empty();
+    let (go, told) = (scene.path("go"), scene.path("orphan"));
+    scene.before = format!(
+        r#"(while [ ! -e {} ]; do sleep 0.02; done
+            setsid sleep 1000 & echo $! > {}.part; mv {}.part {}) & exec "$@""#,
+        go.display(),
+        told.display(),
+        told.display(),
+        told.display(),
+    );
+    scene.supervise(&Lease::long(), &Scene::working("stubborn", EVERYWHERE), |_| {});
+    scene.expect_started();
+    fs::write(go, "").unwrap();
+    let supervisor = scene.supervisor();
+    let orphan = scene.eventually("an orphan in a session of its own", || {
+        let orphan: i32 = fs::read_to_string(&told).ok()?.trim().parse().ok()?;
+        let stat = fs::read_to_string(format!("/proc/{orphan}/stat")).ok()?;
+        let mut fields = stat.rsplit(')').next()?.split_whitespace().skip(1);
+        let (parent, session): (i32, i32) =
+            (fields.next()?.parse().ok()?, fields.nth(1)?.parse().ok()?);
+        (parent == supervisor && session == orphan).then_some(orphan)
+    });
+    scene.say("look");
+    assert_eq!(scene.hear(), "ok");
+    scene.signal(scene.guard, Signal::KILL);
+    scene.expect_outcome_beside(&[orphan], "137 signal 9, its guard was lost");
 }
