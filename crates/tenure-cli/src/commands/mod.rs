@@ -28,6 +28,7 @@ pub use demo::reenter;
 use std::future::Future;
 
 use tracing::level_filters::LevelFilter;
+use tenure::supervise::take_signals;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
@@ -46,8 +47,14 @@ use crate::stderr;
 pub fn dispatch(invocation: Invocation, registry: Registry) -> Result<Exit, Failure> {
     log(invocation.log);
     let context = invocation.context;
-    if matches!(invocation.command, Command::Run(_) | Command::Node(_)) {
-        failure::warn_aside();
+    match invocation.command {
+        Command::Run(_) | Command::Node(_) => {
+            // Before any thread.
+            take_signals();
+            failure::warn_aside();
+        }
+        Command::Observe(_) | Command::NodeWaitSafe(_) => failure::warn_aside(),
+        _ => {}
     }
     match invocation.command {
         Command::Run(settings) => block_on(beside_orphans(run::run(settings, context))),

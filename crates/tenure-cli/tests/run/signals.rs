@@ -8,18 +8,21 @@ use super::{Stage, eventually};
 /// Numbers of signals whose default ends a process, and that others send.
 const SENT: &[u8] = &[1, 2, 3, 10, 12, 14, 24, 26, 27, 29, 30, 34, 64];
 
-fn send(child: &Child, signal: u8) {
+pub(crate) fn send(child: &Child, signal: u8) {
     let arguments = [format!("-{signal}"), child.id().to_string()];
     assert!(Command::new("kill").args(arguments).status().unwrap().success());
 }
 
-/// The mask of signals that a process ignores.
-fn ignored(status: &str) -> u64 {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+/// The mask of signals of this name in the status of a process.
+fn mask(name: &str, status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     u64::from_str_radix(mask.trim(), 16).unwrap()
 }
 
 #[test]
+/// A CMD that leaves its status in a file.
+const TELLS: &str = r#"cat /proc/self/status >"$0/part"; mv "$0/part" "$0/cmd"; exec sleep 600"#;
+
 fn sent_signals_end_runners_gracefully() {
     let mut stage = Stage::new();
     fs::write(stage.path("go"), "").unwrap();
@@ -43,17 +46,40 @@ fn sent_signals_end_nodes_gracefully() {
 }
 
 #[test]
+/// Whoever starts them may have blocked signals, and a terminal would stop them.
+#[test]
+fn neither_a_terminal_nor_a_mask_keeps_signals_away() {
+    let mut stage = Stage::without_node("60s", "20s");
+    let starter = ["env", "--block-signal"];
+    let state = stage.path("state");
+    let args = ["node", "--name", "n", "--new", "--state", state.to_str().unwrap()];
+    let node = stage.spawn(stage.tenure_under(&starter, "n", &args, &[]));
+    stage.says("n", "granting leases");
+    let more = ["--", "sh", "-c", TELLS, stage.path("").to_str().unwrap()].map(str::to_owned);
+    let more: Vec<&str> = more.iter().map(String::as_str).collect();
+    let ann = stage.spawn(stage.tenure_under(&starter, "ann", &["run", "--id", "ann"], &more));
+    stage.has("cmd");
+    let of_cmd = fs::read_to_string(stage.path("cmd")).unwrap();
+    assert_eq!(mask("SigBlk:", &of_cmd), 0, "{of_cmd}");
+    for nth in [ann, node] {
+        // Ctrl-Z, and a line from the background under `stty tostop`.
+        send(&stage.processes[nth], 20);
+        send(&stage.processes[nth], 22);
+        stage.asked_to_end(nth);
+        assert_eq!(stage.ended(nth).code(), Some(128 + 15), "{}", stage.log("ann"));
+    }
+}
+
 fn ignored_signals_stay_ignored() {
     let mut stage = Stage::new();
     let starter = ["env", "--ignore-signal=HUP,INT,USR1"];
-    let script = r#"cat /proc/self/status >"$0/part"; mv "$0/part" "$0/cmd"; exec sleep 600"#;
-    let more = ["--", "sh", "-c", script, stage.path("").to_str().unwrap()].map(str::to_owned);
+    let more = ["--", "sh", "-c", TELLS, stage.path("").to_str().unwrap()].map(str::to_owned);
     let more: Vec<&str> = more.iter().map(String::as_str).collect();
     let ann = stage.spawn(stage.tenure_under(&starter, "ann", &["run", "--id", "ann"], &more));
     stage.has("cmd");
     let runner = format!("/proc/{}/status", stage.processes[ann].id());
     for status in [stage.path("cmd"), runner.into()] {
-        let ignored = ignored(&fs::read_to_string(&status).unwrap());
+        let ignored = mask("SigIgn:", &fs::read_to_string(&status).unwrap());
         assert_eq!(ignored & 0b10_0000_0011, 0b10_0000_0011, "{}", status.display());
     }
     for signal in [1, 2, 10] {

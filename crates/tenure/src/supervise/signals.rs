@@ -3,6 +3,7 @@
 use std::fs;
 use std::ops::RangeInclusive;
 
+use nix::sys::signal::{SigSet, Signal as Stop};
 use rustix::process::Signal;
 
 /// Signals that others send. The remaining ones report a fault of the process itself, stop and
@@ -29,7 +30,7 @@ const REAL_TIME: RangeInclusive<i32> = if cfg!(target_env = "musl") { 35..=64 } 
 /// Numbers of the signals that ask this process to end: all that end a process by default, but for
 /// SIGKILL, SIGPIPE and those that report a fault of the process itself. Signals that this process
 /// ignores, as `nohup` and `&` in a script have it, are not among them: without a handler they stay
-/// ignored, also for children.
+/// ignored, also for children. Without a `/proc` none counts as ignored.
 ///
 /// To be called before handlers are installed.
 #[must_use]
@@ -38,6 +39,18 @@ pub fn ending_signals() -> Vec<i32> {
     let ignored = ignored(&status);
     let sent = SENT.iter().map(|signal| signal.as_raw());
     sent.chain(REAL_TIME).filter(|number| ignored >> (number - 1) & 1 == 0).collect()
+}
+
+/// Has this thread, and those that it starts from now on, take all signals but those by which a
+/// terminal stops a process: on Ctrl-Z, and for a line written in the background under `stty
+/// tostop`. A leader that stands still loses its lease. Whoever started this process may have
+/// blocked others.
+///
+/// To be called while the process has one thread. Commands begin with no signal blocked.
+pub fn take_signals() {
+    let stops: SigSet = [Stop::SIGTSTP, Stop::SIGTTOU].into_iter().collect();
+    // Fails for a wrong argument alone.
+    let _ = stops.thread_set_mask();
 }
 
 /// The mask of ignored signals; none where `status` does not say.
