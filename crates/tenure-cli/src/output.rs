@@ -24,12 +24,30 @@ pub fn reaches(text: &str) -> Result<bool, Failure> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        // A socket is told of a reader that left text unread by the latter.
+        Err(error)
+            if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) =>
+        {
+            Ok(false)
+        }
         Err(error) => Err(Failure::new(
             Exit::System,
             format!("standard output cannot be written: {error}"),
             "send it to a file or a program that takes it",
         )),
+    }
+}
+
+/// The same on a thread of its own, for a command that takes signals: a full pipe that nobody reads
+/// keeps a writer for ever.
+pub async fn reaches_aside(text: &str) -> Result<bool, Failure> {
+    let (tell, told) = oneshot::channel();
+    let own = text.to_owned();
+    // Nobody may ask any more.
+    let write = move || drop(tell.send(reaches(&own)));
+    match thread::Builder::new().name("writer".to_owned()).spawn(write) {
+        Ok(_) => told.await.unwrap_or(Ok(false)),
+        Err(_) => reaches(text),
     }
 }
 
@@ -49,7 +67,9 @@ pub async fn reader_left() {
     }
 }
 
-/// Blocks until the reader of `out` has left; not at all where there is none.
+/// Blocks until the reader of `out` has left; not at all where there is none. One that closes a TCP
+/// connection has left when the next line comes: until then it looks like one that only sends
+/// nothing more, and reads on.
 fn hangs_up(out: BorrowedFd<'_>) -> bool {
     let kind = fstat(out).map(|about| FileType::from_raw_mode(about.st_mode));
     if !matches!(kind, Ok(FileType::Fifo | FileType::Socket)) {

@@ -1,5 +1,6 @@
-//! Standard error. Once a leadership may depend on this process, a thread of its own writes there:
-//! whoever reads it may have stopped reading, and a full pipe keeps a writer for ever.
+//! Standard error. Where a leadership may depend on this process, or it takes signals, a thread of
+//! its own writes there: whoever reads it may have stopped reading, and a full pipe keeps a writer
+//! for ever. A node's standard output is written like that, too.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -16,7 +17,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 static ASIDE: OnceLock<Aside> = OnceLock::new();
 
-struct Aside {
+/// A stream on a thread of its own. Dropping it waits for a moment until everything is written.
+pub(crate) struct Aside {
     texts: SyncSender<String>,
     count: Arc<Count>,
 }
@@ -30,13 +32,9 @@ struct Count {
 /// From now on nothing that is written here is waited for. `lost` says what follows a gap of so
 /// many texts.
 pub(crate) fn write_aside(lost: fn(u64) -> String) {
-    let (texts, to_write) = sync_channel(WAITING_MAX);
-    let count = Arc::<Count>::default();
-    let counted = Arc::clone(&count);
-    let work = move || write_all(&to_write, &counted, lost, || io::stderr().lock());
     // Without a thread it is written as before.
-    if thread::Builder::new().name("tenure-stderr".to_owned()).spawn(work).is_ok() {
-        let _ = ASIDE.set(Aside { texts, count });
+    if let Ok(aside) = Aside::begin("tenure-stderr", lost, || io::stderr().lock()) {
+        let _ = ASIDE.set(aside);
     }
 }
 
@@ -50,10 +48,8 @@ pub(crate) fn write(text: String) {
 
 /// Waits for a moment until everything is written.
 pub(crate) fn finish() {
-    let Some(Aside { count, .. }) = ASIDE.get() else { return };
-    let until = tenure::clock::now().after(LAST);
-    while count.waiting.load(Ordering::Acquire) > 0 && tenure::clock::now() < until {
-        thread::sleep(LOOK_EVERY);
+    if let Some(aside) = ASIDE.get() {
+        aside.finish();
     }
 }
 
@@ -72,12 +68,39 @@ impl Write for Lines {
 }
 
 impl Aside {
-    fn put(&self, text: String) {
+    /// `lost` says what follows a gap of so many texts.
+    pub(crate) fn begin<W: Write>(
+        thread: &str,
+        lost: fn(u64) -> String,
+        to: impl FnMut() -> W + Send + 'static,
+    ) -> io::Result<Self> {
+        let (texts, to_write) = sync_channel(WAITING_MAX);
+        let count = Arc::<Count>::default();
+        let counted = Arc::clone(&count);
+        let work = move || write_all(&to_write, &counted, lost, to);
+        thread::Builder::new().name(thread.to_owned()).spawn(work)?;
+        Ok(Self { texts, count })
+    }
+
+    fn finish(&self) {
+        let until = tenure::clock::now().after(LAST);
+        while self.count.waiting.load(Ordering::Acquire) > 0 && tenure::clock::now() < until {
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    pub(crate) fn put(&self, text: String) {
         self.count.waiting.fetch_add(1, Ordering::AcqRel);
         if self.texts.try_send(text).is_err() {
             self.count.waiting.fetch_sub(1, Ordering::AcqRel);
             self.count.lost.fetch_add(1, Ordering::Relaxed);
         }
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 

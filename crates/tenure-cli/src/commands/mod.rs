@@ -27,8 +27,8 @@ pub use demo::reenter;
 
 use std::future::Future;
 
-use tracing::level_filters::LevelFilter;
 use tenure::supervise::take_signals;
+use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;

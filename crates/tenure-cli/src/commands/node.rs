@@ -1,5 +1,6 @@
 //! `tenure node`: a member that grants leases, and no more.
 
+use std::io;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -8,12 +9,12 @@ use tenure::nerio::{Node, Notice};
 use super::signals::Signals;
 use crate::control::Server;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::output;
+use crate::failure::{self, Failure};
 use crate::protocol::nerio::{Service, Told, start};
 use crate::service_manager::ServiceManager;
 use crate::settings::Context;
 use crate::settings::node::NodeSettings;
+use crate::stderr::Aside;
 
 /// How long its end takes at most: what it was asked last is answered.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
@@ -28,13 +29,14 @@ pub(super) async fn run(settings: NodeSettings, context: Context) -> Result<Exit
     let builder = builder.grantor(seat.storage.of_library());
     let (node, key_file) = start(builder, &cluster, &context.origins)?;
     let notices = node.notices();
-    say(&context, &format!("node {} on {}", node.name(), node.address()), || {
+    let out = out()?;
+    say(&out, &context, &format!("node {} on {}", node.name(), node.address()), || {
         json!({
             "event": "started",
             "node": node.name().as_str(),
             "address": node.address().to_string(),
         })
-    })?;
+    });
     let manager = ServiceManager::of_this_process();
     manager.ready();
     let told = manager.clone();
@@ -42,10 +44,10 @@ pub(super) async fn run(settings: NodeSettings, context: Context) -> Result<Exit
         Told::Changed { warned } => {
             let (word, text) = (service.word(), notice.to_string());
             told.status(&text);
-            match context.json || !warned {
-                true => say(&context, &text, || json!({"event": word, "text": text})),
-                false => Ok(()),
+            if context.json || !warned {
+                say(&out, &context, &text, || json!({"event": word, "text": text}));
             }
+            Ok(())
         }
         Told::Warned | Told::Noted => Ok(()),
     };
@@ -64,7 +66,19 @@ pub(super) async fn run(settings: NodeSettings, context: Context) -> Result<Exit
     Ok(Exit::Signal(signal))
 }
 
-fn say(context: &Context, text: &str, object: impl FnOnce() -> Value) -> Result<(), Failure> {
+/// Standard output: whether it is read, or can be written, is nothing to a member.
+fn out() -> Result<Aside, Failure> {
+    let lost = |lost: u64| {
+        failure::warn(&format!("{lost} lines were not printed: standard output was not read"));
+        String::new()
+    };
+    Aside::begin("tenure-stdout", lost, || io::stdout().lock()).map_err(|error| {
+        let what = format!("no thread can be started for standard output: {error}");
+        Failure::new(Exit::System, what, "look at the limits of this process")
+    })
+}
+
+fn say(out: &Aside, context: &Context, text: &str, object: impl FnOnce() -> Value) {
     let line = if context.json { object().to_string() } else { text.to_owned() };
-    output::print(&format!("{line}\n"))
+    out.put(format!("{line}\n"));
 }

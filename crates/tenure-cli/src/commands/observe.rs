@@ -81,9 +81,19 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             return Err(why.unwrap_or_else(bug));
         };
         let text = told(&election, &change, why, as_json);
-        if !output::reaches(&format!("{text}\n"))? {
-            return Ok(Exit::Done);
+        if let Some(exit) = print(&mut signals, &format!("{text}\n")).await? {
+            return Ok(exit);
         }
+    }
+}
+
+/// Prints `text`, and says how that ends the command, if it does: while nobody reads it a signal
+/// may come.
+pub(super) async fn print(signals: &mut Signals, text: &str) -> Result<Option<Exit>, Failure> {
+    tokio::select! {
+        biased;
+        signal = signals.next() => Ok(Some(Exit::Signal(signal))),
+        is_read = output::reaches_aside(text) => Ok((!is_read?).then_some(Exit::Done)),
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json as object};
 use tenure::{ElectionName, Fence, clock};
 
+use super::observe::print;
 use super::signals::Signals;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -49,8 +50,9 @@ pub(super) async fn follow(
         if settles || told.as_ref() == Some(&known) {
             continue;
         }
-        if !output::reaches(&format!("{}\n", asked.told(table.as_ref())))? {
-            return Ok(Exit::Done);
+        let text = format!("{}\n", asked.told(table.as_ref()));
+        if let Some(exit) = print(signals, &text).await? {
+            return Ok(exit);
         }
         told = Some(known);
     }

@@ -21,8 +21,8 @@ const AGAIN: Duration = Duration::from_millis(250);
 const MISMATCH_MIN: Duration = Duration::from_secs(1);
 
 /// Waits until every grantor serves and every leader has its latest lease from all of them. Ends
-/// when a setting, or memory that was lost, keeps that from ever being so. When `--wait` is over it
-/// says what the last look has shown, and does not wait for another.
+/// when a setting, or memory that was lost, keeps that from ever being so. When `--wait` is over,
+/// or the reader has left, it says what the last look has shown, and does not wait for another.
 pub(super) async fn run(settings: WaitSafeSettings, context: Context) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
     let mut told = None;
@@ -37,6 +37,8 @@ pub(super) async fn run(settings: WaitSafeSettings, context: Context) -> Result<
         biased;
         signal = signals.next() => return Ok(Exit::Signal(signal)),
         done = watch => return done,
+        // It is not safe yet, and nobody reads when it is.
+        () = output::reader_left() => {}
         () = ended => {}
     }
     let (why, fix) = match told {
@@ -72,14 +74,14 @@ async fn watch(
         let Some(why) = seen.obstacle(before.as_ref()) else { break };
         if why.is_for_ever() {
             if context.json {
-                say(&why, true)?;
+                say(&why, true).await?;
             }
             let what = format!("not safe to restart another node, and never will be: {why}");
             return Err(Failure::new(Exit::Wrong, what, why.fix()));
         }
         if !told.as_ref().is_some_and(|told| told.is_as(&why)) {
             match context.json {
-                true => say(&why, false)?,
+                true => say(&why, false).await?,
                 false => failure::warn(&format!("waiting: {why}: {}", why.fix())),
             }
         }
@@ -91,13 +93,13 @@ async fn watch(
         true => json!({"safe": true}).to_string(),
         false => "safe to restart another node".to_owned(),
     };
-    output::print(&format!("{text}\n"))?;
+    output::reaches_aside(&format!("{text}\n")).await?;
     Ok(Exit::Done)
 }
 
 /// For programs; `never` if waiting does not help.
-fn say(why: &Unsafe, never: bool) -> Result<(), Failure> {
+async fn say(why: &Unsafe, never: bool) -> Result<(), Failure> {
     let (why, fix) = (why.to_string(), why.fix());
     let line = json!({"safe": false, "never": never, "why": why, "fix": fix});
-    output::print(&format!("{line}\n"))
+    output::reaches_aside(&format!("{line}\n")).await.map(drop)
 }

@@ -19,10 +19,10 @@ fn mask(name: &str, status: &str) -> u64 {
     u64::from_str_radix(mask.trim(), 16).unwrap()
 }
 
-#[test]
 /// A CMD that leaves its status in a file.
 const TELLS: &str = r#"cat /proc/self/status >"$0/part"; mv "$0/part" "$0/cmd"; exec sleep 600"#;
 
+#[test]
 fn sent_signals_end_runners_gracefully() {
     let mut stage = Stage::new();
     fs::write(stage.path("go"), "").unwrap();
@@ -45,7 +45,6 @@ fn sent_signals_end_nodes_gracefully() {
     assert_eq!(stage.ended(0).code(), Some(128 + 10), "{}", stage.log("n"));
 }
 
-#[test]
 /// Whoever starts them may have blocked signals, and a terminal would stop them.
 #[test]
 fn neither_a_terminal_nor_a_mask_keeps_signals_away() {
@@ -70,6 +69,7 @@ fn neither_a_terminal_nor_a_mask_keeps_signals_away() {
     }
 }
 
+#[test]
 fn ignored_signals_stay_ignored() {
     let mut stage = Stage::new();
     let starter = ["env", "--ignore-signal=HUP,INT,USR1"];
