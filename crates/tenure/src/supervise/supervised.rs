@@ -224,9 +224,9 @@ impl Supervised {
                 path: self.program.clone(),
                 source: io::Error::from_raw_os_error(errno),
             },
-            Failure::Interpreter(why) => SuperviseError::Exec {
+            Failure::File(errno, why) => SuperviseError::Exec {
                 path: self.program.clone(),
-                source: io::Error::new(io::ErrorKind::NotFound, why),
+                source: io::Error::new(io::Error::from_raw_os_error(errno).kind(), why),
             },
             Failure::Setup { doing, errno: 0 } => {
                 SuperviseError::setup(&doing, io::Error::other("nobody answered"))
