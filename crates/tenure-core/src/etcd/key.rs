@@ -152,8 +152,10 @@ pub struct Foreign {
 /// The mark of a foreign key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Kind {
-    /// The rest of its name is not the id of a lease.
+    /// The rest of its name is not the id of a lease, and no lease is known.
     Name,
+    /// The rest of its name is not the id of a lease, and it has one.
+    Leased,
     /// The rest of its name has a slash, and this stands before the last one.
     Deeper { election: Arc<str> },
     /// A candidate's name, and no lease.
@@ -167,22 +169,31 @@ impl Foreign {
         &self.key
     }
 
-    /// Whether a candidate may have made the key, and somebody else has taken its lease away.
-    pub(super) const fn has_the_name_of_a_candidate(&self) -> bool {
-        matches!(self.kind, Kind::Unleased)
+    /// Whether its maker may lead all the same: a candidate whose key somebody else has taken the
+    /// lease from, or one of a program that names keys in another way.
+    pub(super) const fn may_lead(&self) -> bool {
+        matches!(self.kind, Kind::Leased | Kind::Unleased)
     }
 
-    /// The reason, and the commands that show and delete the key.
+    /// The reason, and the commands that show the key and, where no leader can need it, delete it.
     #[must_use]
     pub fn why(&self) -> Arc<str> {
         let key = shell_word(&self.key);
-        let commands = format!("etcdctl get {key} shows it, etcdctl del {key} deletes it");
+        let show = format!("etcdctl get {key} shows it");
+        let delete = format!(
+            "{show}; first make sure that the process which made it has ended, then etcdctl del \
+             {key} deletes it"
+        );
         match &self.kind {
-            Kind::Name => format!("its name does not end in the id of a lease: {commands}"),
-            Kind::Unleased => format!("it has no lease, and stays for ever: {commands}"),
+            Kind::Name => format!("its name does not end in the id of a lease: {delete}"),
+            Kind::Leased => format!(
+                "its name does not end in the id of a lease, but it has a lease: a leader of \
+                 another program may lead; {show}"
+            ),
+            Kind::Unleased => format!("it has no lease, and stays for ever: {delete}"),
             Kind::Deeper { election } => format!(
                 "a candidate of election {election} may have made it: rename one of the two \
-                 elections, or else {commands}"
+                 elections; {show}"
             ),
         }
         .into()
@@ -196,13 +207,14 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// Whether `key` of `election` is no candidate's. The name of a candidate's key stays when the key
-/// moves to another lease, so the name needs no more than the form of an id.
+/// Whether `key` of `election` is no candidate's; `has_lease` if that is known. The name of a
+/// candidate's key stays when the key moves to another lease, so the name needs no more than the
+/// form of an id.
 pub(super) fn foreign(
     namespace: &str,
     election: &ElectionName,
     key: &Bytes,
-    has_lease: bool,
+    has_lease: Option<bool>,
 ) -> Option<Foreign> {
     let own = key.as_slice().strip_prefix(prefix(namespace, election).as_slice())?;
     let kind = match own.iter().rposition(|byte| *byte == b'/') {
@@ -210,9 +222,12 @@ pub(super) fn foreign(
             let rest = own.iter().take(last).copied().collect::<Vec<u8>>();
             Kind::Deeper { election: format!("{election}/{}", rest.escape_ascii()).into() }
         }
-        None if !is_id(own) => Kind::Name,
-        None if !has_lease => Kind::Unleased,
-        None => return None,
+        None => match (is_id(own), has_lease) {
+            (false, Some(true)) => Kind::Leased,
+            (false, _) => Kind::Name,
+            (true, Some(false)) => Kind::Unleased,
+            (true, _) => return None,
+        },
     };
     Some(Foreign { key: key.clone(), kind })
 }
@@ -265,23 +280,36 @@ mod tests {
             foreign("app/", &election, &key.into(), has_lease).map(|found| found.why().to_string())
         };
         for id in ["1", "694d0a", "ffffffffffffffff", "-5"] {
-            assert_eq!(why(&format!("app/shop/{id}"), true), None, "{id}");
+            assert_eq!(why(&format!("app/shop/{id}"), Some(true)), None, "{id}");
+            assert_eq!(why(&format!("app/shop/{id}"), None), None, "{id}");
         }
-        for id in ["", "0", "012", "note", "694D0A", "-", "+5", "1ffffffffffffffff"] {
-            let why = why(&format!("app/shop/{id}"), true).unwrap();
-            assert!(why.starts_with("its name does not end in the id of a lease: "), "{why}");
+        let decimal = "7587889457811426053";
+        for id in ["", "0", "012", "note", "694D0A", "-", "+5", "1ffffffffffffffff", decimal] {
+            let key = format!("app/shop/{id}");
+            let told = why(&key, Some(true)).unwrap();
+            assert!(told.starts_with("its name does not end in the id of a lease, but"), "{told}");
+            assert!(!told.contains("etcdctl del"), "{told}");
+            assert_eq!(why(&key, None), why(&key, Some(false)), "{id}");
         }
         assert_eq!(
-            why("app/shop/694d0a", false).unwrap(),
-            "it has no lease, and stays for ever: etcdctl get app/shop/694d0a shows it, etcdctl \
-             del app/shop/694d0a deletes it"
+            why("app/shop/note", Some(false)).unwrap(),
+            "its name does not end in the id of a lease: etcdctl get app/shop/note shows it; first \
+             make sure that the process which made it has ended, then etcdctl del app/shop/note \
+             deletes it"
         );
         assert_eq!(
-            why("app/shop/eu/7", true).unwrap(),
-            "a candidate of election shop/eu may have made it: rename one of the two elections, or \
-             else etcdctl get app/shop/eu/7 shows it, etcdctl del app/shop/eu/7 deletes it"
+            why("app/shop/694d0a", Some(false)).unwrap(),
+            "it has no lease, and stays for ever: etcdctl get app/shop/694d0a shows it; first make \
+             sure that the process which made it has ended, then etcdctl del app/shop/694d0a \
+             deletes it"
         );
-        assert!(why("app/shop/a b\n'", true).unwrap().contains(r"etcdctl del $'app/shop/a b\n\''"));
+        assert_eq!(
+            why("app/shop/eu/7", None).unwrap(),
+            "a candidate of election shop/eu may have made it: rename one of the two elections; \
+             etcdctl get app/shop/eu/7 shows it"
+        );
+        let quoted = why("app/shop/a b\n'", None).unwrap();
+        assert!(quoted.contains(r"etcdctl del $'app/shop/a b\n\''"), "{quoted}");
     }
 
     #[test]

@@ -258,12 +258,12 @@ impl Observer {
     fn tell_leader(&mut self, context: &mut Context<'_>) {
         let namespace = &context.config.namespace;
         let foreign = self.leader.as_ref().and_then(|KeyValue { key, lease, .. }| {
-            key::foreign(namespace, &self.election, key, lease.is_some())
+            key::foreign(namespace, &self.election, key, Some(lease.is_some()))
         });
         let view = match (&self.leader, &foreign) {
             // A leader of another program does not notice that its key was written without its
-            // lease, and may lead on.
-            (_, Some(foreign)) if foreign.has_the_name_of_a_candidate() => self.unknown(context),
+            // lease, and may lead on; and it may name its key in another way.
+            (_, Some(foreign)) if foreign.may_lead() => self.unknown(context),
             (None, _) | (_, Some(_)) => View::Vacant,
             (Some(KeyValue { key, value, created, .. }), None) => {
                 let id = key::id(namespace, &self.election, key);

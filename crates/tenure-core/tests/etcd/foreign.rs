@@ -4,9 +4,9 @@ use tenure_core::etcd::{Change, KeyValue, Reply};
 
 use crate::stage::*;
 
-/// Somebody's key in election `db`, made before all others.
+/// Somebody's key in election `db`, made before all others, without a lease.
 fn note(s: &Stage, name: &str) -> KeyValue {
-    KeyValue { key: name.into(), value: "hello".into(), ..s.other("db", 5) }
+    KeyValue { key: name.into(), value: "hello".into(), lease: None, ..s.other("db", 5) }
 }
 
 /// Go's candidates wait behind every key of the prefix, so ours do, and say behind which.
@@ -63,6 +63,19 @@ fn keys_without_leases_leave_leaders_unknown() {
     s.changed("db/*", vec![Change::Put(unleased)]);
     let (told, unknown) = (s.position("it has no lease, and stays for ever"), "unknown since");
     assert!(told < s.position(unknown) && !s.has_told("vacant"), "{:#?}", s.told());
+}
+
+/// Another program may name its candidates' keys in another way, and lead.
+#[cfg_attr(not(tenure_planted), test)]
+fn keys_of_other_names_with_leases_leave_leaders_unknown() {
+    for name in ["db/0b5e2f9c-6c1f-4a3e-9d0e-7f5f0c8c1a11", "db/694D0A", "db/7587889457811426053"] {
+        let mut s = Stage::new();
+        let leader = KeyValue { key: name.into(), ..s.other("db", 5) };
+        s.observe("db", Some(&leader));
+        let (told, unknown) = (s.position("of another program may lead"), "unknown since");
+        assert!(told < s.position(unknown) && !s.has_told("vacant"), "{:#?}", s.told());
+        assert!(!s.has_told("etcdctl del"), "{:#?}", s.told());
+    }
 }
 
 /// The name of a key stays when it moves to the lease of another term.

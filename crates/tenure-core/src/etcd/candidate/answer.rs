@@ -235,7 +235,7 @@ impl Candidate {
     fn say_behind(&self, key: &Bytes, context: &mut Context<'_>) {
         let namespace = &context.config.namespace;
         // A look tells keys without their leases.
-        let waiting = match key::foreign(namespace, &self.election, key, true) {
+        let waiting = match key::foreign(namespace, &self.election, key, None) {
             Some(foreign) => {
                 let (key, why) = (key.to_string().into(), foreign.why());
                 self.tell(OwnEvent::Foreign(Some(foreign)), context.out);
