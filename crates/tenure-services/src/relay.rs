@@ -25,7 +25,7 @@ enum Mode {
 
 #[derive(Debug)]
 struct Shared {
-    to: SocketAddr,
+    to: Mutex<SocketAddr>,
     mode: Mutex<Mode>,
     changed: Condvar,
     /// Both ends of every connection, to be closed; those that ended are dropped at the next one.
@@ -50,6 +50,7 @@ impl Relay {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let (mode, changed) = (Mutex::new(Mode::Open), Condvar::new());
+        let to = Mutex::new(to);
         let shared = Arc::new(Shared { to, mode, changed, ends: Mutex::default() });
         let accepting = Arc::downgrade(&shared);
         thread::Builder::new().name("relay".to_owned()).spawn(move || {
@@ -66,6 +67,11 @@ impl Relay {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Passes the connections that come from now on to another address.
+    pub fn lead_to(&self, to: SocketAddr) {
+        *self.shared.to() = to;
     }
 
     /// Closes all connections, and those that come, until it is opened.
@@ -94,6 +100,10 @@ impl Drop for Relay {
 }
 
 impl Shared {
+    fn to(&self) -> MutexGuard<'_, SocketAddr> {
+        self.to.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn mode(&self) -> MutexGuard<'_, Mode> {
         self.mode.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,7 +134,8 @@ impl Shared {
         if *self.mode() == Mode::Cut {
             return Ok(());
         }
-        let server = TcpStream::connect(self.to)?;
+        let to = *self.to();
+        let server = TcpStream::connect(to)?;
         for end in [&client, &server] {
             end.set_nodelay(true)?;
             end.set_write_timeout(Some(PATIENCE))?;
@@ -209,11 +220,13 @@ mod tests {
 
     #[test]
     fn what_is_held_comes_later_and_in_order() {
-        let relay = Relay::start(echo()).unwrap();
+        let echo = echo();
+        let [relay, other] = [(); 2].map(|()| Relay::start(echo).unwrap());
         let mut client = connect(&relay);
         assert!(says_back(&mut client, b"one"));
         relay.hold();
         client.write_all(b"two").unwrap();
+        assert!(says_back(&mut connect(&other), b"whoever answers has heard it by now"));
         client.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
         let mut back = [0; 8];
         assert!(client.read(&mut back).is_err(), "nothing is passed on");

@@ -3,21 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use etcd_client::{ConnectOptions, Error};
+use etcd_client::Error;
 use tenure_core::etcd::{Refusal, Reply};
 
+use super::dial::{self, Seal};
 use super::fault::{Fault, shorten, words};
 use super::grpc_proxy;
 use super::login::Login;
 use crate::endpoint::Endpoint;
 use crate::options::{Options, OptionsError, Tls};
 use crate::version::Version;
-
-/// How long a connection may be silent before it is pinged; etcd closes connections on which
-/// pings come more often than every 5 s.
-const PING_AFTER: Duration = Duration::from_secs(6);
-/// How long the answer to a ping may take.
-const PING_WITHIN: Duration = Duration::from_secs(3);
 
 /// A connection, and what the member behind it says of itself.
 #[derive(Clone)]
@@ -259,7 +254,8 @@ pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option
 }
 
 async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, ConnectError> {
-    let login = prepare(options, endpoint).await?;
+    let seal = Seal::default();
+    let login = prepare(options, endpoint, seal.clone()).await?;
     let left = log_in(options, endpoint, &login).await?;
     let answer = login.client.maintenance_client().status().await;
     let answer = answer.map_err(|error| explain(&error, endpoint))?.0;
@@ -283,26 +279,24 @@ async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, C
         leader: (answer.leader != 0).then_some(answer.leader),
         term: answer.raft_term,
         revision: super::convert::unsigned(header.revision),
+    // What was found out is good for this connection, and for no other.
+    seal.set();
         alarms: answer.errors,
     };
     Ok(Connection { login, left, status })
 }
 
-async fn prepare(options: &Options, endpoint: &Endpoint) -> Result<Login, ConnectError> {
-    // What needs a leader fails at once where there is none, streams too: another member may
-    // see one.
-    let mut settings = ConnectOptions::new()
-        .with_require_leader(true)
-        .with_connect_timeout(options.connect_within)
-        .with_keep_alive(PING_AFTER, PING_WITHIN)
-        // etcd does not permit pings on connections on which nothing is under way.
-        .with_keep_alive_while_idle(false);
-    if endpoint.is_secure() {
-        let tls = options.tls.as_ref().map_or_else(|| Tls::default().read(), Tls::read)?;
-        settings = settings.with_tls(tls);
-    }
-    let login = Login::new(endpoint.as_str(), settings).await;
-    login.map_err(|error| explain(&error, endpoint))
+async fn prepare(
+    options: &Options,
+    endpoint: &Endpoint,
+    seal: Seal,
+) -> Result<Login, ConnectError> {
+    let read = || options.tls.as_ref().map_or_else(|| Tls::default().read(), Tls::read);
+    let tls = endpoint.is_secure().then(read).transpose()?;
+    let login = async {
+        Login::new(dial::channel(endpoint.as_str(), tls, options.connect_within, seal)?).await
+    };
+    login.await.map_err(|error| explain(&error, endpoint))
 }
 
 async fn log_in(

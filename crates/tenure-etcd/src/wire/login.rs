@@ -8,10 +8,9 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use etcd_client::{BalancedChannelBuilder, Channel, Client, Error};
-use http::{HeaderValue, Uri};
-use tokio::sync::mpsc;
-use tonic::transport::{Channel as Plain, Endpoint, channel::Change};
+use etcd_client::{Channel, Client, ConnectOptions, Error};
+use http::HeaderValue;
+use tonic::transport::Channel as Plain;
 use tower::BoxError;
 use tower::util::{BoxCloneSyncService, ServiceExt};
 
@@ -48,17 +47,15 @@ impl Token {
 }
 
 impl Login {
-    /// A client of one endpoint, not logged in yet. It connects when it is used.
-    pub(super) async fn new(
-        endpoint: &str,
-        settings: etcd_client::ConnectOptions,
-    ) -> Result<Self, Error> {
-        let (token, mut made) = (Token::default(), None);
-        let bearer = Bearer { token: token.clone(), made: &mut made };
-        let client = Client::connect_with_balanced_channel([endpoint], Some(settings), bearer);
-        let client = client.await?;
-        let none = || Error::Internal("the client has made no channel".to_owned());
-        Ok(Self { client, channel: made.ok_or_else(none)?, token })
+    /// A client over this channel, not logged in yet.
+    pub(super) async fn new(channel: Plain) -> Result<Self, Error> {
+        let token = Token::default();
+        let channel = bearing(channel, token.clone());
+        // What needs a leader fails at once where there is none, streams too: another member may
+        // see one.
+        let settings = ConnectOptions::new().with_require_leader(true);
+        let client = Client::from_channel(channel.clone(), Some(settings)).await?;
+        Ok(Self { client, channel, token })
     }
 
     /// Logs in, and sends the new token with whatever is sent from then on. How long it is good, if
@@ -84,35 +81,18 @@ impl Login {
 }
 
 /// Puts the token beside each request.
-struct Bearer<'a> {
-    token: Token,
-    /// The channel, when it is made.
-    made: &'a mut Option<Channel>,
-}
-
-impl BalancedChannelBuilder for Bearer<'_> {
-    type Error = tonic::transport::Error;
-
-    fn balanced_channel(
-        self,
-        buffer_size: usize,
-    ) -> Result<(Channel, mpsc::Sender<Change<Uri, Endpoint>>), Self::Error> {
-        let (plain, endpoints) = Plain::balance_channel(buffer_size);
-        let Self { token, made } = self;
-        let bearing = plain.map_err(BoxError::from).map_request(
-            move |mut request: http::Request<tonic::body::Body>| {
-                if request.uri().path() != AUTHENTICATE
-                    && let Some(token) = token.get()
-                {
-                    request.headers_mut().insert(HEADER, token);
-                }
-                request
-            },
-        );
-        let channel = Channel::Custom(BoxCloneSyncService::new(bearing));
-        *made = Some(channel.clone());
-        Ok((channel, endpoints))
-    }
+fn bearing(plain: Plain, token: Token) -> Channel {
+    let bearing = plain.map_err(BoxError::from).map_request(
+        move |mut request: http::Request<tonic::body::Body>| {
+            if request.uri().path() != AUTHENTICATE
+                && let Some(token) = token.get()
+            {
+                request.headers_mut().insert(HEADER, token);
+            }
+            request
+        },
+    );
+    Channel::Custom(BoxCloneSyncService::new(bearing))
 }
 
 #[expect(clippy::disallowed_methods, reason = "etcd says in wall time when a token ends")]

@@ -31,6 +31,7 @@ mod call;
 pub(crate) mod connect;
 mod connector;
 mod convert;
+mod dial;
 pub(crate) mod fault;
 mod grpc_proxy;
 mod limits;

@@ -1,11 +1,16 @@
 //! `etcd grpc-proxy`, which is never used.
 
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure_etcd::wire::Incoming;
 use tenure_etcd::{CheckError, CheckedOptions, Config, ConnectError, Notice, Options, check};
 use tenure_services::etcd::{Cluster, Version};
+use tenure_services::relay::Relay;
 
-use crate::common::{PATIENCE, node, options, run, soon};
+use crate::common::{Line, PATIENCE, node, options, read, run, soon, then};
 
-tenure_services::on_each_version!(grpc_proxies);
+tenure_services::on_each_version!(grpc_proxies, grpc_proxies_in_the_place_of_members);
 
 /// What is told of an endpoint must not be that the machine stood still.
 fn patient(endpoints: &[&str]) -> CheckedOptions {
@@ -43,4 +48,46 @@ fn grpc_proxies(version: Version) {
         let Notice::Connected { endpoint, .. } = &told else { panic!("{told:?}") };
         assert_eq!(endpoint.as_str(), member);
     });
+}
+
+/// A connection on which nothing is under way ends without a word: who is there is asked anew
+/// before the next request.
+fn grpc_proxies_in_the_place_of_members(version: Version) {
+    let cluster = Cluster::start(version, 1).unwrap();
+    let proxy = cluster.grpc_proxy(&[]).unwrap();
+    let member = address(cluster.member(0).endpoint());
+    let relay = Relay::start(member).unwrap();
+    let lead_to = |to| {
+        relay.cut();
+        relay.lead_to(to);
+        relay.open();
+    };
+    run(async {
+        let mut line = Line::new(patient(&[&format!("http://{}", relay.address())]));
+        line.ask(then(vec![read("idle")])).await;
+        lead_to(address(proxy.endpoint()));
+        // For a sharper test: the next request is to find the connection closed.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let call = line.send(PATIENCE, then(vec![read("idle")]));
+        soon(async {
+            loop {
+                match line.wire.next().await {
+                    Incoming::Answer(answer) => panic!("through the proxy: {answer}"),
+                    Incoming::Link(Notice::Unreachable { why, .. })
+                        if why.contains("is an etcd grpc-proxy") =>
+                    {
+                        return;
+                    }
+                    Incoming::Link(_) => {}
+                }
+            }
+        })
+        .await;
+        lead_to(member);
+        assert!(line.answer(call).await.header.is_some());
+    });
+}
+
+fn address(url: &str) -> SocketAddr {
+    url.trim_start_matches("http://").parse().unwrap()
 }

@@ -1,0 +1,69 @@
+//! The channel to one endpoint, which connects when it is used.
+//!
+//! By itself the library below connects anew whenever a call finds the connection closed, to
+//! whoever is at the address by then. That must not be once it is known who is there: a proxy that
+//! has taken a member's place would be used unasked. So a channel is sealed then, and ends with its
+//! connection.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use etcd_client::{Error, TlsOptions};
+use http::Uri;
+use hyper_util::client::legacy::connect::HttpConnector;
+use tonic::transport::Channel;
+use tower::BoxError;
+use tower::util::{ServiceExt, service_fn};
+
+/// How long a connection may be silent before it is pinged; etcd closes connections on which
+/// pings come more often than every 5 s.
+const PING_AFTER: Duration = Duration::from_secs(6);
+/// How long the answer to a ping may take.
+const PING_WITHIN: Duration = Duration::from_secs(3);
+
+/// Whether a channel connects no more. Clones are the same.
+#[derive(Clone, Default)]
+pub(super) struct Seal(Arc<AtomicBool>);
+
+impl Seal {
+    pub(super) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A channel to `url`, for which TLS is given if it is `https`.
+pub(super) fn channel(
+    url: &str,
+    tls: Option<TlsOptions>,
+    within: Duration,
+    seal: Seal,
+) -> Result<Channel, Error> {
+    let mut tcp = HttpConnector::new();
+    // TLS comes on top.
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(within));
+    let connector = service_fn(move |uri: Uri| {
+        let (is_sealed, tcp) = (seal.is_set(), tcp.clone());
+        async move {
+            if is_sealed {
+                return Err(BoxError::from("the connection has ended"));
+            }
+            tcp.oneshot(uri).await.map_err(BoxError::from)
+        }
+    });
+    let mut endpoint = Channel::builder(url.parse()?)
+        .http2_keep_alive_interval(PING_AFTER)
+        .keep_alive_timeout(PING_WITHIN)
+        // etcd does not permit pings on connections on which nothing is under way.
+        .keep_alive_while_idle(false);
+    if let Some(tls) = tls {
+        endpoint = endpoint.tls_config(tls)?;
+    }
+    Ok(endpoint.connect_with_connector_lazy(connector))
+}
