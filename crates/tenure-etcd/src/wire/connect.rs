@@ -221,7 +221,15 @@ pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -
     let other = endpoint.other_scheme();
     let bare = Options { credentials: None, ..options.clone() };
     match connect(&bare, &other).await {
-        Ok(_) => true,
+        // Whatever is answered came through.
+        Ok(_)
+        | Err(
+            ConnectError::GrpcProxy { .. }
+            | ConnectError::TooOld { .. }
+            | ConnectError::NotReady { .. }
+            | ConnectError::Login { .. }
+            | ConnectError::Refused { .. },
+        ) => true,
         // A certificate is one, be it good or bad.
         Err(
             ConnectError::NoTrust { .. }
@@ -271,6 +279,8 @@ async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, C
     if is_proxy.map_err(|error| explain(&error, endpoint))? {
         return Err(ConnectError::GrpcProxy { endpoint: endpoint.clone() });
     }
+    // What was found out is good for this connection, and for no other.
+    seal.set();
     let header = answer.header.unwrap_or_default();
     let status = Status {
         version,
@@ -279,8 +289,6 @@ async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, C
         leader: (answer.leader != 0).then_some(answer.leader),
         term: answer.raft_term,
         revision: super::convert::unsigned(header.revision),
-    // What was found out is good for this connection, and for no other.
-    seal.set();
         alarms: answer.errors,
     };
     Ok(Connection { login, left, status })

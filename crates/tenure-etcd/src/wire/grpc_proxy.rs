@@ -19,7 +19,8 @@ const NOTHING: &str = "\0\0\0\0\0";
 /// etcd's own services uses other words.
 const NOT_THERE: &str = "unknown service grpc.health.v1.Health";
 
-/// Asks. An error is one of the connection; any refusal but the proxy's is a member's.
+/// Asks. Any refusal but the proxy's is a member's. No answer is an error: a proxy that stands
+/// still gives none.
 pub(super) async fn is_there(channel: Channel) -> Result<bool, Error> {
     let mut request = Request::new(Body::new(NOTHING.to_owned()));
     *request.method_mut() = Method::POST;
