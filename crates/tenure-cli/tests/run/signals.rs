@@ -19,8 +19,12 @@ fn mask(name: &str, status: &str) -> u64 {
     u64::from_str_radix(mask.trim(), 16).unwrap()
 }
 
-/// A CMD that leaves its status in a file.
-const TELLS: &str = r#"cat /proc/self/status >"$0/part"; mv "$0/part" "$0/cmd"; exec sleep 600"#;
+/// A CMD that leaves its status in a file: its own, as some shells unblock signals for what they
+/// start.
+const TELLS: &str = r#"
+    while read -r line; do echo "$line"; done </proc/self/status >"$0/part"
+    mv "$0/part" "$0/cmd"; exec sleep 600
+"#;
 
 #[test]
 fn sent_signals_end_runners_gracefully() {

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use nix::sys::signal::SigSet;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
@@ -319,15 +320,18 @@ impl<'a> Guard<'a> {
 }
 
 /// A signal that asks the guard to end means stop; SIGCHLD wakes it up. Other signals keep the
-/// disposition that the supervisor was started with, for the command's sake; a terminal sends none,
-/// since the guard has a session of its own.
+/// disposition that the supervisor was started with, for the command's sake, and none is blocked; a
+/// terminal sends none, since the guard has a session of its own.
 struct Signals(SignalDelivery<UnixStream, SignalOnly>);
 
 impl Signals {
     fn catch() -> io::Result<Self> {
         let (woken, wake) = UnixStream::pair()?;
         let numbers = ending_signals().into_iter().chain([Signal::CHILD.as_raw()]);
-        SignalDelivery::with_pipe(woken, wake, SignalOnly, numbers).map(Self)
+        let signals = SignalDelivery::with_pipe(woken, wake, SignalOnly, numbers)?;
+        // What the supervisor has blocked is blocked for those that it starts, too.
+        SigSet::empty().thread_set_mask()?;
+        Ok(Self(signals))
     }
 
     /// Whether one has come since this was asked last.
