@@ -39,8 +39,10 @@ fn one_of_three_runs_a_job() {
     assert_eq!(code, Some(7), "{log}");
     assert!(log.contains("CMD has not run: two does not lead e within 1s"), "{log}");
     assert!(!made.exists(), "{log}");
+    // Its CMD has ended with 0, and so does it.
     stage.running["one"].signal(Signal::TERM);
-    assert_eq!(stage.running.remove("one").unwrap().ended(), Some(128 + 15));
+    assert_eq!(stage.running.remove("one").unwrap().ended(), Some(0), "{}", stage.log("one"));
+    stage.says("one", "before --hold is over, so that another candidate may run CMD again: signal");
 
     // A CMD that fails is left to the others.
     stage.start("three", &["run", "--once", "--hold", "1h", "--id", "three"], &["--", "false"]);
@@ -49,6 +51,27 @@ fn one_of_three_runs_a_job() {
     stage.start("four", &args, &cmd);
     assert_eq!(stage.running.remove("four").unwrap().ended(), Some(0), "{}", stage.log("four"));
     assert!(made.exists());
+}
+
+/// Who waits runs CMD again then: that takes a name that was not mistyped.
+#[test]
+fn a_hold_is_handed_over_to_one_that_waits_and_to_nobody_else() {
+    let mut stage = Stage::new();
+    stage.found();
+    stage.start("one", &["run", "--once", "--hold", "1h", "--id", "one"], &["--", "true"]);
+    stage.says("one", "one keeps e");
+    stage.start("two", &["run", "--once", "--try", "1h", "--id", "two"], &["--", "true"]);
+    stage.says("two", "behind one, which leads");
+    let (code, said) = stage.tenure(&["transfer", "--to", "tow"], Some("one"));
+    assert!(said.contains("knows tow as waiting"), "{said}");
+    assert_eq!(code, Some(6), "{said}");
+    assert_eq!(stage.status("one")["done"]["leading"], true);
+    let (code, said) = stage.tenure(&["transfer", "--to", "two"], Some("one"));
+    assert_eq!(code, Some(0), "{said}");
+    for name in ["one", "two"] {
+        let code = stage.running.remove(name).unwrap().ended();
+        assert_eq!(code, Some(0), "{}", stage.log(name));
+    }
 }
 
 /// Starting CMD takes longer than such a lease: nobody else would ever get to lead, and nothing

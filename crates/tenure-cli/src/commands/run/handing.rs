@@ -9,12 +9,47 @@ use tokio::sync::oneshot;
 use super::runner::Runner;
 use super::stepping_down::{End, SOON, tell};
 use crate::control::Answer;
-use crate::protocol::Class;
+use crate::protocol::{Class, Later};
 
 /// To whom to hand over, and until when the one who asked waits for a new leader.
 pub(super) struct Hand {
     pub(super) to: NodeName,
     pub(super) wait: Option<Time>,
+}
+
+/// A hand-over that was asked for, while it is not known yet whether the one that was named waits.
+/// Kept over the turns of a loop: asking again and again would never be answered.
+#[derive(Default)]
+pub(super) struct Probe<'a>(Option<Probing<'a>>);
+
+type Waits = Result<(), TransferError>;
+type Probing<'a> = (Hand, oneshot::Sender<Answer>, Later<'a, Waits>);
+
+impl<'a> Probe<'a> {
+    pub(super) fn runs(&self) -> bool {
+        self.0.is_some()
+    }
+
+    pub(super) fn begin<K: Class>(
+        &mut self,
+        leadership: &'a Leadership<K>,
+        hand: Hand,
+        reply: oneshot::Sender<Answer>,
+    ) {
+        let waits: Later<'a, Waits> = Box::pin(leadership.can_transfer_to(hand.to.clone()));
+        self.0 = Some((hand, reply, waits));
+    }
+
+    /// Resolves when it is known, with who asked. Cancel safe.
+    pub(super) async fn over(&mut self) -> (Waits, Hand, oneshot::Sender<Answer>) {
+        if let Some((_, _, waits)) = &mut self.0 {
+            let waits = waits.await;
+            if let Some((hand, reply, _)) = self.0.take() {
+                return (waits, hand, reply);
+            }
+        }
+        std::future::pending().await
+    }
 }
 
 /// Who leads after a hand-over, as far as that was seen.

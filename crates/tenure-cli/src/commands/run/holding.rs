@@ -9,7 +9,8 @@ use super::restarting::lead_for;
 use super::runner::Runner;
 use crate::protocol::Class;
 
-/// Keeps it, if that is wanted, and CMD ended well by itself. What comes meanwhile may end that.
+/// Keeps it, if that is wanted, and CMD ended well by itself. What comes meanwhile may end that: a
+/// signal, too, and then the runner still ends with the code of CMD, whose work is done.
 pub(super) async fn hold<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,
@@ -19,8 +20,16 @@ pub(super) async fn hold<K: Class>(
     let well = outcome.why == Why::Itself && outcome.exit_code() == 0 && !course.ends();
     let Some(hold) = runner.settings.hold.filter(|_| well) else { return course };
     runner.reporter.holds(hold);
-    lead_for(runner, leadership, hold).await.unwrap_or_else(|loss| {
-        runner.reporter.held_too_short(loss);
-        course
-    })
+    match lead_for(runner, leadership, hold).await {
+        Ok(mut course) => {
+            if let Some(signal) = course.signal.take() {
+                runner.reporter.held_too_short(format_args!("signal {signal} ends it"));
+            }
+            course
+        }
+        Err(loss) => {
+            runner.reporter.held_too_short(loss);
+            course
+        }
+    }
 }

@@ -1,14 +1,12 @@
 //! One leadership of a runner, from the election to the end of CMD.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::time::Duration;
 
 use tenure::supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
 use tenure::{Fence, Leadership, Loss, NodeName, Time, TransferError, clock};
 use tokio::sync::oneshot;
 
-use super::handing::{Hand, hand_over, no_transfer};
+use super::handing::{Hand, Probe, hand_over, no_transfer};
 use super::holding::hold;
 use super::orders::Order;
 use super::output::Output;
@@ -52,7 +50,7 @@ pub(super) enum Stopping {
 pub(super) struct Course {
     pub(super) stopping: Option<Stopping>,
     /// The runner is to end. May come at any time, also while CMD is being stopped already.
-    signal: Option<u8>,
+    pub(super) signal: Option<u8>,
     /// CMD runs on until another one leads, or the lease is over.
     leads_on: bool,
 }
@@ -76,7 +74,7 @@ impl Course {
     }
 
     /// Whether CMD is to stop, now that it is known whether the one that was named waits.
-    fn hands_over(
+    pub(super) fn hands_over(
         &mut self,
         waits: Result<(), TransferError>,
         hand: Hand,
@@ -290,10 +288,7 @@ async fn watch<K: Class>(
     mut until: Option<Time>,
 ) -> (Course, Result<Outcome, SuperviseError>) {
     let mut course = Course::default();
-    let mut probing: Option<(Hand, oneshot::Sender<Answer>)> = None;
-    // Kept over the turns of the loop: asking again and again would never be answered.
-    let mut probe: Pin<Box<dyn Future<Output = Result<(), TransferError>>>> =
-        Box::pin(std::future::pending());
+    let mut probe = Probe::default();
     let mut follower: Later<'static, ()> = Box::pin(std::future::pending());
     let (mut over, mut warned) = (false, false);
     loop {
@@ -321,9 +316,7 @@ async fn watch<K: Class>(
                 follower = Box::pin(std::future::pending());
                 command.stop();
             }
-            waits = &mut probe => {
-                probe = Box::pin(std::future::pending());
-                let Some((hand, reply)) = probing.take() else { continue };
+            (waits, hand, reply) = probe.over() => {
                 if course.hands_over(waits, hand, reply) {
                     command.stop();
                 }
@@ -337,12 +330,9 @@ async fn watch<K: Class>(
             }
             asked = runner.control.next() => {
                 let pid = command.pid();
-                let busy = course.ends() || probing.is_some();
+                let busy = course.ends() || probe.runs();
                 match on_request(runner, leadership, asked, pid, busy) {
-                    Some(Stopping::Transfer(hand, reply)) => {
-                        probe = Box::pin(leadership.can_transfer_to(hand.to.clone()));
-                        probing = Some((hand, reply));
-                    }
+                    Some(Stopping::Transfer(hand, reply)) => probe.begin(leadership, hand, reply),
                     Some(other) => {
                         command.stop();
                         course.stopping = Some(other);

@@ -1,5 +1,6 @@
 //! What a runner says of itself. Standard output is CMD's; this goes to standard error.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -138,12 +139,12 @@ impl Reporter {
         self.say("holding", &text, json!({"hold_ms": millis(hold)}));
     }
 
-    /// The leadership was lost before that was over.
-    pub(super) fn held_too_short(&self, loss: Loss) {
+    /// The leadership ends before that is over.
+    pub(super) fn held_too_short(&self, why: impl Display) {
         let (id, election) = (&self.id, &self.election);
         self.warn(&format!(
             "{id} does not lead {election} any more, before --hold is over, so that another \
-             candidate may run CMD again: {loss}"
+             candidate may run CMD again: {why}"
         ));
     }
 

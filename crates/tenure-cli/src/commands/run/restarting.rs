@@ -5,7 +5,8 @@ use std::time::Duration;
 use tenure::supervise::Outcome;
 use tenure::{Leadership, Loss};
 
-use super::leading::{Course, on_request};
+use super::handing::Probe;
+use super::leading::{Course, Stopping, on_request};
 use super::runner::{Runner, rest};
 use crate::protocol::Class;
 
@@ -40,7 +41,7 @@ pub(super) async fn lead_for<K: Class>(
     leadership: &Leadership<K>,
     span: Duration,
 ) -> Result<Course, Loss> {
-    let mut course = Course::default();
+    let (mut course, mut probe) = (Course::default(), Probe::default());
     let over = tokio::time::sleep(span);
     tokio::pin!(over);
     while !course.ends() {
@@ -48,8 +49,14 @@ pub(super) async fn lead_for<K: Class>(
             biased;
             loss = leadership.lost() => return Err(loss),
             order = runner.orders.stop() => course.obey(order),
+            (waits, hand, reply) = probe.over() => {
+                course.hands_over(waits, hand, reply);
+            }
             asked = runner.control.next() => {
-                course.stopping = on_request(runner, leadership, asked, None, false);
+                match on_request(runner, leadership, asked, None, probe.runs()) {
+                    Some(Stopping::Transfer(hand, reply)) => probe.begin(leadership, hand, reply),
+                    other => course.stopping = other,
+                }
             }
             () = &mut over => break,
         }
