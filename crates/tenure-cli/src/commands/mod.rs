@@ -17,6 +17,7 @@ mod recover;
 mod run;
 mod signals;
 mod simulate;
+mod starting;
 mod status;
 mod table;
 mod tell;

@@ -1,6 +1,7 @@
 //! Signals from outside, orphans, and a terminal.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 
 use super::{Stage, eventually};
@@ -92,6 +93,34 @@ fn ignored_signals_stay_ignored() {
     // The runner would take the others first.
     stage.asked_to_end(ann);
     assert_eq!(stage.ended(ann).code(), Some(128 + 15), "{}", stage.log("ann"));
+}
+
+/// Becomes a command, beside a file system that answers nothing: needs root and FUSE.
+const HANGING: &str = "exec 3<>/dev/fuse && \
+    mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 hangs \"$0\" && exec \"$@\"";
+
+/// Whether a process waits for such a file system.
+fn hangs(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let ours = stat.split_once('(').is_some_and(|(_, rest)| rest.starts_with("tenure)"));
+    ours && stat.contains(") D ")
+}
+
+#[test]
+fn a_file_system_that_hangs_at_the_start_keeps_no_signal() {
+    let mut stage = Stage::new();
+    fs::create_dir(stage.path("hang")).unwrap();
+    let place = stage.path("hang").to_str().unwrap().to_owned();
+    let starter = ["unshare", "--mount", "sh", "-c", HANGING, &place];
+    let probe = Command::new(starter[0]).args(&starter[1..]).arg("true").status();
+    if !probe.is_ok_and(|status| status.success()) {
+        return eprintln!("not run: no file system can be mounted in a namespace of its own");
+    }
+    let args = ["run", "--id", "ann"];
+    let ann = stage.spawn(stage.tenure_under(&starter, "hang/ann", &args, &["--", "true"]));
+    eventually("it waits for its file system", || hangs(stage.processes[ann].id()));
+    stage.asked_to_end(ann);
+    assert_eq!(stage.ended(ann).signal(), Some(15), "{}", stage.log("hang/ann"));
 }
 
 /// A shell that becomes the command leaves it a child.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::Election;
+use tenure::{Election, Time, clock};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinSet, LocalSet};
 
@@ -13,10 +13,11 @@ use super::orders::{Order, Orders, Parked};
 use super::reporter::Reporter;
 use super::runner::{Runner, Shared};
 use crate::commands::signals::Signals;
+use crate::commands::starting;
 use crate::control::{self, Answer, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::protocol::{AnyElection, Class, Participant};
+use crate::protocol::{AnyElection, Class, Participant, Rank};
 use crate::service_manager::ServiceManager;
 use crate::settings::Context;
 use crate::settings::run::RunSettings;
@@ -32,7 +33,7 @@ pub(in crate::commands) async fn run(
     settings: RunSettings,
     context: Context,
 ) -> Result<Exit, Failure> {
-    let mut signals = Signals::new()?;
+    let until = settings.give_up.map(|span| clock::now().after(span));
     if context.json {
         failure::warn_as_json();
     }
@@ -42,26 +43,71 @@ pub(in crate::commands) async fn run(
         sockets.push(Server::bind(&role.control).await.map_err(explain)?);
         control::check_room(&role.control).map_err(explain)?;
     }
-    let RunSettings { backend, id, election, .. } = &settings;
-    let participant = tokio::select! {
+    // Before this a file system may hang, and a signal ends this process as it ends any other.
+    let mut signals = Signals::new()?;
+    let begun = tokio::select! {
         biased;
         signal = signals.next() => return Ok(Exit::Signal(signal)),
-        started = backend.candidate(id, election, &context.origins) => started?,
+        begun = begin(&settings, until, &context) => begun,
+    };
+    let begun = match begun {
+        Err(Failure { exit: Exit::Unknown, what, .. }) if until.is_some() => {
+            for role in &settings.roles {
+                let nobody = ServiceManager::default();
+                let reporter = Reporter::new(&settings, role, false, None, context.json, nobody);
+                reporter.not_elected(settings.give_up, Some(&what));
+            }
+            return Ok(Exit::NotElected);
+        }
+        begun => begun?,
     };
     // Signals are awaited by one, and all runners end.
     let local = LocalSet::new();
-    local.run_until(serve(settings, participant, sockets, signals, context.json)).await
+    local.run_until(serve(settings, begun, sockets, signals, context.json)).await
+}
+
+/// What campaigns, when it gives up, and its rank.
+struct Begun {
+    participant: Box<dyn Participant>,
+    until: Option<Time>,
+    rank: Option<Rank>,
+}
+
+/// Begins to take part. A service that does not answer may come `until` the time to be elected is
+/// over.
+async fn begin(
+    settings: &RunSettings,
+    until: Option<Time>,
+    context: &Context,
+) -> Result<Begun, Failure> {
+    let RunSettings { backend, id, election, protocol, .. } = settings;
+    let once = || backend.candidate(id, election, &context.origins);
+    let participant = match until {
+        None => once().await?,
+        Some(until) => {
+            let mut told = None;
+            let tell = |Failure { what, fix, .. }: &Failure| {
+                let text = format!("{what}; it is tried again until --try is over: {fix}");
+                if told.as_ref() != Some(&text) {
+                    failure::warn(&text);
+                    told = Some(text);
+                }
+            };
+            starting::within(until, *protocol, once, tell).await?
+        }
+    };
+    let rank = participant.rank().await;
+    Ok(Begun { participant, until, rank })
 }
 
 async fn serve(
     settings: RunSettings,
-    participant: Box<dyn Participant>,
+    Begun { participant, until, rank }: Begun,
     sockets: Vec<Server>,
     signals: Signals,
     json: bool,
 ) -> Result<Exit, Failure> {
     let manager = ServiceManager::of_this_process();
-    let rank = participant.rank().await;
     let (orders, heard) = watch::channel(Order::Go);
     let (give_back, to_give_back) = mpsc::channel(1);
     let (parked, to_park) = mpsc::channel(1);
@@ -75,6 +121,7 @@ async fn serve(
             settings: Rc::clone(&settings),
             participant: Rc::clone(&participant),
             role: role.clone(),
+            until,
             orders: Orders::new(heard.clone()),
             give_back: give_back.clone(),
             parked: parked.clone(),

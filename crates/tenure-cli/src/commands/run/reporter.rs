@@ -125,10 +125,9 @@ impl Reporter {
     }
 
     /// It was not elected within this.
-    pub(super) fn not_elected(&self, within: Option<Duration>, waiting: Option<&Waiting>) {
+    pub(super) fn not_elected(&self, within: Option<Duration>, why: Option<&str>) {
         let (id, election, within) = (&self.id, &self.election, within.unwrap_or_default());
-        let why = waiting.map(|waiting| format!(": {}", waiting.told(tenure::clock::now())));
-        let why = why.unwrap_or_default();
+        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
         let text = format!("CMD has not run: {id} does not lead {election} within {within:?}{why}");
         self.say("not-elected", &text, json!({}));
     }

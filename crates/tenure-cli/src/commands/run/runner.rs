@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::{CampaignError, Election, Fence, Leadership, Loss, Waiting, clock};
+use tenure::{CampaignError, Election, Fence, Leadership, Loss, Time, Waiting, clock};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -26,6 +26,8 @@ pub(super) struct Shared {
     pub(super) settings: Rc<RunSettings>,
     pub(super) participant: Rc<Box<dyn Participant>>,
     pub(super) role: RunRole,
+    /// When it gives up, unless it was elected.
+    pub(super) until: Option<Time>,
     pub(super) reporter: Reporter,
     pub(super) orders: Orders,
     /// Takes clients that want everything to be given back.
@@ -39,6 +41,7 @@ pub(super) struct Runner<K: Class> {
     pub(super) settings: Rc<RunSettings>,
     pub(super) participant: Rc<Box<dyn Participant>>,
     pub(super) role: RunRole,
+    until: Option<Time>,
     pub(super) election: Election<K>,
     pub(super) permanent_failure: Later<'static, Failure>,
     pub(super) control: Server,
@@ -52,13 +55,15 @@ pub(super) struct Runner<K: Class> {
 
 impl<K: Class> Runner<K> {
     pub(super) fn new(shared: Shared, election: Election<K>, control: Server) -> Self {
-        let Shared { settings, participant, role, reporter, orders, give_back, parked } = shared;
+        let Shared { settings, participant, role, until, reporter, orders, give_back, parked } =
+            shared;
         let permanent_failure = participant.permanent_failure();
         let handing = JoinSet::new();
         Self {
             settings,
             participant,
             role,
+            until,
             election,
             permanent_failure,
             control,
@@ -88,8 +93,8 @@ impl<K: Class> Runner<K> {
 
     async fn serve(&mut self) -> Result<Exit, Failure> {
         let (mut late, mut gave) = (0_u32, false);
-        let mut over: Later<'static, ()> = match self.settings.give_up {
-            Some(span) => Box::pin(tokio::time::sleep(span)),
+        let mut over: Later<'static, ()> = match self.until {
+            Some(until) => Box::pin(tokio::time::sleep(until.since(clock::now()))),
             None => Box::pin(std::future::pending()),
         };
         loop {
@@ -192,7 +197,8 @@ impl<K: Class> Runner<K> {
                     Err(error) => Err(ended(&error)),
                 },
                 () = &mut *over => {
-                    self.reporter.not_elected(self.settings.give_up, waits.latest().as_ref());
+                    let why = waits.latest().map(|waits| waits.told(clock::now()).to_string());
+                    self.reporter.not_elected(self.settings.give_up, why.as_deref());
                     return Ok(Campaigned::Over);
                 }
                 () = &mut worth_reporting, if news.is_some() => {
