@@ -204,7 +204,7 @@ async fn search(
 ) -> Result<PathBuf, Failure> {
     let election = settings.election.as_str();
     let is_ours = |status: &Value| is_of(settings, status);
-    socket_file::sweep_all(directory);
+    socket_file::sweep_all(directory).await;
     let (mut asked, mut leading, mut leaving) = (0, Vec::new(), None);
     let (mut silent, mut other) = (Vec::new(), None);
     for socket in sockets(directory, prefix) {

@@ -2,7 +2,7 @@
 //! open to others, and of one process at a time.
 
 use std::fs::{self, File, Permissions};
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
@@ -11,9 +11,11 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
+use tenure::{Time, clock};
 use tokio::net::{UnixListener, UnixStream};
 
-use super::SOCKET;
+use super::{SOCKET, until_file};
+use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, shell_word};
 
@@ -29,6 +31,9 @@ const ATTEMPTS: u32 = 100;
 /// A process that sweeps has a lock for less than this, so many times.
 const SWEPT: Duration = Duration::from_millis(10);
 const SWEPT_MAX: u32 = 10;
+
+/// The longest content of an until file, and more.
+const UNTIL_MAX: u64 = 32;
 
 /// A socket's file that this process has locked. Dropping it unlocks and removes it.
 #[derive(Debug)]
@@ -61,7 +66,7 @@ impl SocketFile {
     /// is missing, and must be safe from others; a socket at which nobody answers is replaced.
     pub(super) async fn take(path: &Path) -> Result<(Self, UnixListener), Failure> {
         let lock = lock(path).await?;
-        sweep(path);
+        sweep(path).await;
         let (listener, socket) = listen(path).await?;
         Ok((Self { path: path.to_owned(), socket, lock }, listener))
     }
@@ -110,16 +115,18 @@ async fn lock(path: &Path) -> Result<File, Failure> {
     Err(taken(path))
 }
 
-/// Removes what killed processes left beside a socket at `path`, where that has a name of the
-/// default directory. A process is dead when its lock is free.
-fn sweep(path: &Path) {
-    if path.file_name().is_some_and(|name| is_ours(&name.to_string_lossy())) {
-        sweep_all(directory_of(path));
+/// Removes what killed processes left beside a socket at `path`, where that is in the default
+/// directory: elsewhere are files of others.
+async fn sweep(path: &Path) {
+    let default = super::directory(&Environment::of_this_process());
+    if directory_of(path) == default {
+        sweep_all(&default).await;
     }
 }
 
-/// The same in the directory of this user's sockets. Files without a lock stay.
-pub(super) fn sweep_all(directory: &Path) {
+/// The same in the directory of this user's sockets. A process is dead when its lock is free and
+/// nobody answers at its socket. Files without a lock stay.
+pub(super) async fn sweep_all(directory: &Path) {
     if check_directory(directory).is_err() {
         return;
     }
@@ -131,9 +138,11 @@ pub(super) fn sweep_all(directory: &Path) {
         let Some(name) = lock.strip_suffix(LOCK).filter(|name| is_ours(name)) else { continue };
         let path = directory.join(name);
         let Ok(Some(held)) = hold(&path, OFlags::empty()) else { continue };
+        if may_answer(&path).await || is_ahead(&until_file(&path)) {
+            continue;
+        }
         clear(&private(&path));
-        let until = format!("{name}.until");
-        for file in names(directory).filter(|file| file.starts_with(&until)) {
+        for file in names(directory).filter(|file| is_until(file, name)) {
             let _ = fs::remove_file(directory.join(file));
         }
         let _ = fs::remove_file(&path);
@@ -142,9 +151,39 @@ pub(super) fn sweep_all(directory: &Path) {
     }
 }
 
-/// Whether this is the name of a socket in the default directory.
+/// Whether this is the name of a socket in the default directory: its kind, a hash, and a name.
 fn is_ours(name: &str) -> bool {
-    ["run-", "node-"].iter().any(|begin| name.starts_with(begin)) && name.ends_with(SOCKET)
+    let rest = name.strip_prefix("run-").or_else(|| name.strip_prefix("node-"));
+    let parts = rest.and_then(|rest| rest.strip_suffix(SOCKET)?.split_once('-'));
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    parts.is_some_and(|(hash, _)| hash.len() == 16 && hash.bytes().all(is_hex))
+}
+
+/// Whether `file` holds the deadline of the runner whose socket is called `name`, or was to.
+fn is_until(file: &str, name: &str) -> bool {
+    let rest = file.strip_prefix(name).and_then(|rest| rest.strip_prefix(".until"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_new = |rest: &str| {
+        let writer = rest.strip_prefix('.')?.strip_suffix(".new")?.split_once('-')?;
+        Some(is_number(writer.0) && is_number(writer.1))
+    };
+    rest.is_some_and(|rest| matches!(rest, "" | ".try") || is_new(rest) == Some(true))
+}
+
+/// Whether the deadline in this file is still to come: a CMD whose runner was killed has its grace
+/// yet, and reads it.
+fn is_ahead(until: &Path) -> bool {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let Ok(file) = rustix::fs::open(until, flags, Mode::empty()) else { return false };
+    let mut text = String::new();
+    let _ = File::from(file).take(UNTIL_MAX).read_to_string(&mut text);
+    text.trim_end().parse().is_ok_and(|until: u64| Time::from_nanos(until) > clock::now())
+}
+
+/// Whether somebody listens at the socket at `path`, or that is not known.
+async fn may_answer(path: &Path) -> bool {
+    let gone = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NotFound];
+    UnixStream::connect(path).await.map_or_else(|error| !gone.contains(&error.kind()), |_| true)
 }
 
 /// Listens at `path`, for one that has its lock.
@@ -476,35 +515,78 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
+    /// What a process that was killed leaves.
+    fn die(folder: &Path, name: &str) {
+        drop(UnixListener::bind(folder.join(name)).unwrap());
+        for file in [".until", ".until.try", ".until.7-0.new", ".lock"] {
+            fs::write(folder.join(format!("{name}{file}")), "").unwrap();
+        }
+        let lock = folder.join(format!("{name}.lock"));
+        fs::set_permissions(lock, Permissions::from_mode(0o600)).unwrap();
+        fs::create_dir(folder.join(format!("{name}.new"))).unwrap();
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let names = folder.read_dir().unwrap().flatten();
+        let mut names: Vec<_> =
+            names.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    const RUN: &str = "run-0123456789abcdef-";
+    const NODE: &str = "node-0123456789abcdef-";
+
     #[tokio::test]
     async fn dead_sockets_are_swept() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let (_lives, _listener) = SocketFile::take(&at("run-1-lives.sock")).await.unwrap();
-        let (_node, _other) = SocketFile::take(&at("node-1-a.sock")).await.unwrap();
-        let kept = ["run-1-lives.sock", "node-1-a.sock", "run-1-lives.sock.until", "other.until"];
-        for dead in ["run-1-p.sock", "run-1-lives-1.sock", "node-1-b.sock"] {
-            drop(UnixListener::bind(at(dead)).unwrap());
-            for file in [".until", ".until.7-0.new", ".lock"] {
-                fs::write(at(&format!("{dead}{file}")), "").unwrap();
-            }
-            let lock = Permissions::from_mode(0o600);
-            fs::set_permissions(at(&format!("{dead}.lock")), lock).unwrap();
-            fs::create_dir(at(&format!("{dead}.new"))).unwrap();
+        let lives = [format!("{RUN}a.sock"), format!("{NODE}a.sock")];
+        let _one = SocketFile::take(&at(&lives[0])).await.unwrap();
+        let _two = SocketFile::take(&at(&lives[1])).await.unwrap();
+        // Its name begins as an until file of the dead one below.
+        let alike = format!("{RUN}b.sock.until.7-0.sock");
+        let _three = SocketFile::take(&at(&alike)).await.unwrap();
+        for name in ["other", lives[0].as_str(), alike.as_str()] {
+            fs::write(at(&format!("{name}.until")), "").unwrap();
         }
-        fs::write(at(kept[2]), "").unwrap();
-        fs::write(at(kept[3]), "").unwrap();
-        let (place, listener) = SocketFile::take(&at("run-2-q.sock")).await.unwrap();
-        assert!(place.is_there(), "a start keeps its own");
-        drop((place, listener));
-        let left = folder.path().read_dir().unwrap().flatten();
-        let mut left: Vec<_> = left.map(|entry| entry.file_name().into_string().unwrap()).collect();
-        left.sort_unstable();
-        let locks = ["node-1-a.sock.lock", "run-1-lives.sock.lock"];
-        let mut kept = [&kept[..], &locks].concat();
-        kept.sort_unstable();
-        assert_eq!(left, kept);
-        assert!(UnixStream::connect(at("run-1-lives.sock")).await.is_ok());
+        // It answers, and its lock is free: no process of ours, or one that lost its lock.
+        let heard = format!("{RUN}heard.sock");
+        die(folder.path(), &heard);
+        fs::remove_file(at(&heard)).unwrap();
+        let _listens = UnixListener::bind(at(&heard)).unwrap();
+        // Names as others may have them.
+        die(folder.path(), "node-x.sock");
+        die(folder.path(), "run-0123456789ABCDEF-a.sock");
+        let kept = names(folder.path());
+        for dead in ["b.sock", "a-1.sock", "a.sock.sock"] {
+            die(folder.path(), &format!("{RUN}{dead}"));
+        }
+        die(folder.path(), &format!("{NODE}b.sock"));
+        // This directory is not the default one.
+        let before = names(folder.path());
+        drop(SocketFile::take(&at(&format!("{RUN}c.sock"))).await.unwrap());
+        assert_eq!(names(folder.path()), before);
+        sweep_all(folder.path()).await;
+        assert_eq!(names(folder.path()), kept);
+        assert!(UnixStream::connect(at(&lives[0])).await.is_ok());
+    }
+
+    /// The guard outlives its runner by the grace, and so does CMD.
+    #[tokio::test]
+    async fn a_deadline_stays_until_it_is_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = format!("{RUN}a.sock");
+        die(folder.path(), &name);
+        let until = folder.path().join(format!("{name}.until"));
+        let deadline = clock::now().after(Duration::from_secs(1_000_000));
+        fs::write(&until, format!("{}\n", deadline.as_nanos())).unwrap();
+        let kept = names(folder.path());
+        sweep_all(folder.path()).await;
+        assert_eq!(names(folder.path()), kept);
+        fs::write(&until, format!("{}\n", clock::now().as_nanos())).unwrap();
+        sweep_all(folder.path()).await;
+        assert_eq!(names(folder.path()), Vec::<String>::new());
     }
 
     /// In a directory like `/tmp` others can put names, but not take ours away.
