@@ -19,7 +19,8 @@ pub enum Exit {
     /// The one who was asked refuses: not leading, not waiting, the name is held by another, no
     /// permission.
     Refused,
-    /// `run --once --try`: another candidate led, or nobody could, for as long as that.
+    /// `run --once --try`: another candidate led, or nobody could, for as long as that. CMD may end
+    /// with the same code.
     NotElected,
     /// Nobody answers where the runner or the node should be, or a leader that was told from
     /// elsewhere to step down leads on.
@@ -34,7 +35,8 @@ pub enum Exit {
     NotFound,
     /// CMD ended with this code of its own.
     Command(u8),
-    /// CMD, or the command itself, was ended by this signal.
+    /// CMD, or the command itself, was ended by this signal. Not once CMD has ended well, while
+    /// `run --hold` keeps its leadership.
     Signal(u8),
 }
 
@@ -85,7 +87,8 @@ Exit codes:
   126  CMD cannot be executed
   127  CMD does not exist
 128+n  ended by signal n
- else  CMD's own code passes through";
+  any  CMD's own code passes through, be it one of these: with --json, the event not-elected tells
+       a 7 of tenure from one of CMD";
 
 #[cfg(test)]
 mod tests {
