@@ -51,15 +51,15 @@ mod tests {
     use crate::protocol::{ALL, at_once};
 
     /// A service answers nobody at the first two starts, and refuses the third.
-    async fn starts(within: Duration) -> (Exit, u32, u32) {
+    async fn starts(span: Duration) -> (Exit, u32, u32) {
         let (tries, mut told) = (Cell::new(0), 0);
         let once = || -> Started<'_> {
             tries.set(tries.get() + 1);
             let exit = if tries.get() > 2 { Exit::Refused } else { Exit::Unknown };
             at_once(Err(Failure::new(exit, "no", "wait")))
         };
-        let until = clock::now().after(within);
-        let started = super::within(until, ALL[0], once, |_| told += 1).await;
+        let until = clock::now().after(span);
+        let started = within(until, ALL[0], once, |_| told += 1).await;
         (started.err().unwrap().exit, tries.get(), told)
     }
 
