@@ -8,6 +8,9 @@ use std::process::{Command, Stdio};
 use crate::error::Error;
 use crate::workspace::Workspace;
 
+/// How variables begin that a command has only if it sets them.
+const LEFT_OUT: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "PROPTEST_", "TESTS_"];
+
 /// One command with its variables, run in the root of the workspace.
 #[derive(Clone, Debug)]
 pub(crate) struct Cmd {
@@ -72,11 +75,11 @@ impl Cmd {
     pub(crate) fn prepared(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         // Not what Cargo has said of this package. Build scripts that ask for it (ring's) would run
-        // anew here and after each run by hand, and all that needs them would be compiled again.
+        // anew here and after each run by hand, and all that needs them would be compiled again. And
+        // nothing that changes what tests do: one commit has one verdict, whoever asks for it.
         let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-        let ours =
-            |name: &String| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|at| name.starts_with(at));
-        for name in names.filter(ours) {
+        let left_out = |name: &String| LEFT_OUT.iter().any(|begin| name.starts_with(begin));
+        for name in names.filter(left_out) {
             command.env_remove(name);
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
@@ -116,5 +119,18 @@ mod tests {
     fn a_command_prints_as_a_shell_reads_it() {
         let command = Cmd::cargo("test --release").env("RUSTFLAGS", "--cfg x").arg("it's");
         assert_eq!(command.to_string(), r"RUSTFLAGS='--cfg x' cargo test --release 'it'\''s'");
+    }
+
+    /// `.cargo/config.toml` sets it where this runs, and would again below; whoever calls could.
+    #[test]
+    fn what_changes_tests_is_not_taken_from_the_caller() {
+        let sets = |command: Cmd| {
+            let prepared = command.prepared("true");
+            let seeds = prepared.get_envs().filter(|(name, _)| *name == "PROPTEST_RNG_SEED");
+            seeds.map(|(_, value)| value.map(OsStr::to_owned)).collect::<Vec<_>>()
+        };
+        assert_eq!(sets(Cmd::cargo("test")), [None::<OsString>]);
+        let own = Cmd::cargo("test").env("PROPTEST_RNG_SEED", "7");
+        assert_eq!(sets(own), [Some(OsString::from("7"))]);
     }
 }

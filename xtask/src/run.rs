@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::steps::Step;
+use crate::tests;
 use crate::workspace::Workspace;
 
 /// Prints `steps` and the commands of each.
@@ -18,7 +19,8 @@ pub(crate) fn list(workspace: &Workspace, steps: &[Step]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs `steps` in order and stops at the first that fails.
+/// Runs `steps` in order and stops at the first that fails. At the end, in either case, what took
+/// how long.
 pub(crate) fn run(workspace: &Workspace, steps: &[Step]) -> Result<(), Error> {
     if steps.is_empty() {
         return Err(Error::Missing {
@@ -27,24 +29,32 @@ pub(crate) fn run(workspace: &Workspace, steps: &[Step]) -> Result<(), Error> {
         });
     }
     let all = Meter::start();
-    let mut times = Vec::new();
+    let (mut times, mut slowest, mut done) = (Vec::new(), Vec::new(), Ok(()));
     for step in steps {
         println!("\n== {}: {}", step.name(), step.purpose());
         let meter = Meter::start();
-        let done = step.run(workspace);
-        let took = meter.read();
-        if let Err(error) = done {
-            println!("\n== {} failed after {took}", step.name());
-            return Err(error);
-        }
-        println!("== {} passed in {took}", step.name());
+        done = step.run(workspace);
+        let (took, how) = (meter.read(), if done.is_ok() { "passed in" } else { "failed after" });
+        println!("\n== {} {how} {took}", step.name());
         times.push((step.name(), took));
+        if *step == Step::Test {
+            // The next run of tests writes its own.
+            slowest = tests::slowest(workspace);
+        }
+        if done.is_err() {
+            break;
+        }
     }
-    println!("\nAll {} steps passed in {}:", steps.len(), all.read());
+    tests::print(&slowest);
+    let took = all.read();
+    match &done {
+        Ok(()) => println!("\nAll {} steps passed in {took}:", steps.len()),
+        Err(_) => println!("\nStep {} of {} failed after {took}:", times.len(), steps.len()),
+    }
     for (step, took) in times {
         println!("{took:>36}  {step}");
     }
-    Ok(())
+    done
 }
 
 /// Measures a step or a part.
@@ -85,7 +95,7 @@ fn of_ended_children() -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
+mod tests_of_run {
     use super::*;
 
     #[test]

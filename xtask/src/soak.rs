@@ -142,7 +142,11 @@ fn turn(workspace: &Workspace, part: Part, outcomes: &mut Vec<Outcome>) -> Resul
         let meter = Meter::start();
         let shown = command.to_string();
         let done = match part {
-            Part::Tests => tests::run(workspace, command),
+            Part::Tests => {
+                let done = tests::run(workspace, command);
+                tests::print(&tests::slowest(workspace));
+                done
+            }
             _ => command.run(workspace),
         };
         let failed = done.is_err().then_some(shown);

@@ -1,5 +1,5 @@
 //! The steps of `cargo xtask test`, in the order in which they run. One runs after the other: tests
-//! of real processes have the machine to themselves.
+//! of real processes share the machine with each other, twenty at a time, and with nothing else.
 
 use clap::ValueEnum;
 use tenure_services::build_tools;

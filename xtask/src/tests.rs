@@ -2,6 +2,7 @@
 //! `.config/nextest.toml`.
 
 use std::fs;
+use std::path::PathBuf;
 
 use roxmltree::Document;
 
@@ -30,23 +31,38 @@ pub(crate) fn nextest(arguments: &str) -> Cmd {
     Cmd::cargo("nextest run --workspace").args(arguments).env("RUST_BACKTRACE", "0")
 }
 
-/// Runs `command` beside a server that its tests share, and prints the slowest tests.
+/// Runs `command` beside a server that its tests share.
 pub(crate) fn run(workspace: &Workspace, command: Cmd) -> Result<(), Error> {
     tenure_services::build_tools()?;
     tools::NEXTEST.ensure(workspace)?;
+    // Without one of this run, that of an earlier run would be taken for it.
+    let _ = fs::remove_file(report(workspace));
     let shared = tenure_services::share()?;
-    let done = command.env(shared.variable, &shared.address).run(workspace);
-    let report = workspace.target.join("nextest/default/junit.xml");
-    let slowest = fs::read_to_string(report).map(|report| slowest(&report)).unwrap_or_default();
-    println!("The slowest tests:");
+    command.env(shared.variable, &shared.address).run(workspace)
+}
+
+/// Where nextest reports what each test took.
+fn report(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("nextest/default/junit.xml")
+}
+
+/// Seconds and names of the slowest tests of the last run, the slowest first; none if it ran none.
+pub(crate) fn slowest(workspace: &Workspace) -> Vec<(f64, String)> {
+    fs::read_to_string(report(workspace)).map(|report| in_report(&report)).unwrap_or_default()
+}
+
+/// Prints them, if there are any.
+pub(crate) fn print(slowest: &[(f64, String)]) {
+    if !slowest.is_empty() {
+        println!("\nThe slowest tests:");
+    }
     for (seconds, test) in slowest {
         println!("{seconds:>9.1} s  {test}");
     }
-    done
 }
 
-/// Seconds and names of the slowest tests in a report of nextest's, the slowest first.
-fn slowest(report: &str) -> Vec<(f64, String)> {
+/// The slowest tests in a report of nextest's.
+fn in_report(report: &str) -> Vec<(f64, String)> {
     let Ok(report) = Document::parse(report) else { return Vec::new() };
     let cases = report.descendants().filter(|node| node.has_tag_name("testcase"));
     let mut tests: Vec<_> = cases
@@ -71,7 +87,7 @@ mod tests_of_tests {
         };
         let cases: String = (0..20).map(case).collect();
         let report = format!("<testsuites><testsuite>{cases}</testsuite></testsuites>");
-        let slowest = slowest(&report);
+        let slowest = in_report(&report);
         assert_eq!(slowest.len(), SLOWEST);
         assert_eq!(slowest[0], (19.5, "core::paper t19".to_owned()));
         assert_eq!(slowest[9], (10.5, "core::paper t10".to_owned()));

@@ -47,14 +47,27 @@ pub(crate) fn bare_metal(workspace: &Workspace) -> Result<(), Error> {
 
 impl Tool {
     /// Makes sure that the subcommand is there: `cargo install`, without optimization, unless some
-    /// version is installed.
+    /// version is installed. Another one than that is left as it is, and told.
     pub(crate) fn ensure(&self, workspace: &Workspace) -> Result<(), Error> {
         let Self { name, version } = self;
-        if Cmd::cargo(&format!("{name} --version")).ask(workspace).is_some() {
+        if let Some(said) = Cmd::cargo(&format!("{name} --version")).ask(workspace) {
+            if let Some(other) = self.other(&said) {
+                println!("warning: {other}");
+            }
             return Ok(());
         }
         let install = format!("install cargo-{name} --version {version} --locked --debug");
         Cmd::cargo(&install).env("CARGO_PROFILE_DEV_DEBUG", "0").run(workspace)
+    }
+
+    /// What to say of a tool that `said` its version, if it is another one.
+    fn other(&self, said: &str) -> Option<String> {
+        let Self { name, version } = self;
+        let version = version.split(' ').next().unwrap_or_default();
+        let there = said.lines().next().unwrap_or_default();
+        (!there.split(' ').any(|word| word == version)).then(|| {
+            format!("cargo {name} here is \"{there}\", and these checks are made for {version}")
+        })
     }
 }
 
@@ -66,4 +79,17 @@ fn rustup(workspace: &Workspace, arguments: &str) -> Result<(), Error> {
         });
     }
     Cmd::new("rustup", arguments).run(workspace)
+}
+
+#[cfg(test)]
+mod tests_of_tools {
+    use super::*;
+
+    #[test]
+    fn another_version_is_told() {
+        assert_eq!(NEXTEST.other("cargo-nextest 0.9.148 (2f0 2026-10-07)\nrelease: 0.9.148"), None);
+        assert_eq!(DEB.other("3.8.0"), None);
+        let told = DENY.other("cargo-deny 0.20.21").unwrap();
+        assert!(told.contains("\"cargo-deny 0.20.21\"") && told.contains("for 0.20.2"), "{told}");
+    }
 }
