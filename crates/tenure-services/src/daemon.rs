@@ -150,6 +150,16 @@ impl Daemon {
     }
 }
 
+impl Drop for Daemon {
+    /// What it said last may show why a test failed.
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("the last lines of {} at {}:", self.name, self.url);
+            eprintln!("{}", tool::last_lines(&self.log()));
+        }
+    }
+}
+
 /// A cluster on ports that were free: launched anew while somebody takes one of them first.
 pub(crate) fn on_free_ports<C>(
     launch: impl Fn() -> Result<C, Error>,

@@ -1,6 +1,7 @@
-//! A test that is killed with -9 drops nothing; its services end all the same.
+//! A test that is killed with -9 drops nothing; its services end all the same. One that panics
+//! shows what they said last.
 //!
-//! This program starts itself again to be the test that is killed.
+//! This program starts itself again to be the test that is killed, or panics.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
@@ -11,12 +12,19 @@ use std::thread;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use tenure_services::{ALL, Service};
+use tenure_services::{ALL, Service, nats};
 
 /// Set for the one that is killed, to the service that it starts.
 const ROLE: &str = "TENURE_SERVICES_TO_BE_KILLED";
 
+/// Set for the one that panics.
+const PANICS: &str = "TENURE_SERVICES_TO_PANIC";
+
 fn main() -> ExitCode {
+    if std::env::var_os(PANICS).is_some() {
+        let _started = (nats::SERVICE.start)(0, 1).unwrap();
+        panic!("this panic is meant");
+    }
     if let Ok(name) = std::env::var(ROLE) {
         let service = ALL.into_iter().find(|service| service.name == name);
         return run_until_killed(service.unwrap());
@@ -24,7 +32,9 @@ fn main() -> ExitCode {
     let trial = |service: &'static Service| {
         Trial::test(format!("{}_does_not_outlive_a_killed_test", service.name), || killed(service))
     };
-    libtest_mimic::run(&Arguments::from_args(), ALL.map(trial).into()).exit_code()
+    let mut trials: Vec<_> = ALL.map(trial).into();
+    trials.push(Trial::test("a_panic_shows_what_services_said_last", panics));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
 /// Starts a server, says its folder and its pid, and waits.
@@ -68,6 +78,16 @@ fn killed(service: &Service) -> Result<(), Failed> {
     fs::remove_dir_all(folder)?;
     if pids.len() != 1 || left > 0 {
         return Err(format!("of {pids:?}, {left} are left").into());
+    }
+    Ok(())
+}
+
+fn panics() -> Result<(), Failed> {
+    let output = Command::new(std::env::current_exe()?).env(PANICS, "1").output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let (_, lines) = said.split_once("the last lines of s0 at nats://").ok_or(&*said)?;
+    if !lines.contains("Listening for client connections") {
+        return Err(said.into());
     }
     Ok(())
 }

@@ -4,7 +4,6 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -61,16 +60,6 @@ impl Way<'_> {
     /// Passes everything on again.
     pub fn open(self) {
         self.relays.iter().for_each(Relay::open);
-    }
-}
-
-impl Drop for Cluster {
-    /// What the brokers said may show why a test failed.
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.folder.disable_cleanup(true);
-            eprintln!("logs and data of the brokers are kept in {}", self.folder.path().display());
-        }
     }
 }
 
