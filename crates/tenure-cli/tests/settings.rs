@@ -9,16 +9,14 @@ use proptest::prelude::*;
 use tenure_cli::environment::Environment;
 use tenure_cli::invocation;
 use tenure_cli::protocol::{ALL, Registry};
+use tenure_testkit::processes::output;
 
 const MEMBERS: &str = "a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103";
 
 fn tenure(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tenure"))
-        .args(arguments)
-        .env_clear()
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap()
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    command.args(arguments).env_clear().envs(variables.iter().copied());
+    output(command.stdin(std::process::Stdio::null()))
 }
 
 /// The entries of `--show-settings --json`, as name, value and origin.

@@ -21,14 +21,16 @@ const WORLD: [&str; 10] = [
     "p50=1ms,p99=30ms",
 ];
 
+/// What never ends fails before the limit of a test, which says nothing.
 fn simulate(args: &[&str], dir: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    let mut command = Command::new("timeout");
+    command.args(["400", env!("CARGO_BIN_EXE_tenure")]);
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("TENURE_")) {
         command.env_remove(name);
     }
     let output = command.arg("simulate").args(args).current_dir(dir).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    assert!(output.status.success(), "{} {said}", output.status);
     assert_eq!(said, "");
     output
 }

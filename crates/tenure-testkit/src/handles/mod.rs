@@ -31,8 +31,8 @@ pub use turns::*;
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// No test takes as long, on a machine that is still of use: whatever it waits for without a bound
-/// of its own never comes.
-const LIMIT: Duration = Duration::from_secs(600);
+/// of its own never comes. Nextest ends a test a little later, without a word.
+const LIMIT: Duration = Duration::from_secs(480);
 
 /// Participants of one group, each with a driver of its own.
 pub trait Group {
