@@ -18,8 +18,13 @@ pub(crate) const LEASE: Duration = Duration::from_secs(12);
 /// The same as a flag has it.
 pub(crate) const LEASE_FLAG: &str = "12s";
 
+/// By these a member that says nothing for 10 s is silent: a busy one is not.
+const TRIPS: [(&str, &str); 2] = [("TENURE_ROUND_TRIP", "500ms"), ("TENURE_REFRESH", "1s")];
+
 /// Dropping it ends the processes.
 pub(crate) struct Fleet {
+    /// That of processes that start from now on.
+    pub(crate) lease: &'static str,
     /// The command that processes are started with.
     pub(crate) program: PathBuf,
     folder: TempDir,
@@ -33,7 +38,8 @@ impl Fleet {
     pub(crate) fn new() -> Self {
         let (folder, members) = (TempDir::new().unwrap(), Members::new(NODES));
         let program = env!("CARGO_BIN_EXE_tenure").into();
-        Self { program, folder, members, processes: BTreeMap::new(), lists: BTreeMap::new() }
+        let (processes, lists) = (BTreeMap::new(), BTreeMap::new());
+        Self { lease: LEASE_FLAG, program, folder, members, processes, lists }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -58,7 +64,7 @@ impl Fleet {
                 command.env_remove(name);
             }
         }
-        command.env("XDG_RUNTIME_DIR", self.folder.path()).stdin(Stdio::null());
+        command.envs(TRIPS).env("XDG_RUNTIME_DIR", self.folder.path()).stdin(Stdio::null());
         command
     }
 
@@ -162,11 +168,13 @@ impl Fleet {
         self.run(id, "500ms", &["sleep", "600"]);
     }
 
-    /// Its CMD takes so long to end that a second order comes meanwhile.
-    pub(crate) fn start_stubborn(&mut self, id: &str, key: &str) {
+    /// Its CMD ends when there is a file of this name, however it is asked to; the lease must be so
+    /// long that it may take a minute for that.
+    pub(crate) fn start_stubborn(&mut self, id: &str, key: &str, until: &str) {
         let own = self.file(id);
         self.give(&own, &[key]);
-        self.run(id, "6s", &["sh", "-c", "trap '' TERM; while :; do sleep 1; done"]);
+        let cmd = format!("trap '' TERM; until [ -e {until} ]; do sleep 0.1; done");
+        self.run(id, "60s", &["sh", "-c", &cmd]);
         self.wait_for(id, "runs as process");
     }
 
@@ -193,7 +201,7 @@ impl Fleet {
         let members = self.lists.get(process).cloned().unwrap_or_else(|| self.members());
         let shown = own.display().to_string();
         let key = if own.exists() { vec!["--key-file", &shown] } else { Vec::new() };
-        let common = [&["--members", &members, "--lease", LEASE_FLAG], &key[..]].concat();
+        let common = [&["--members", &members, "--lease", self.lease], &key[..]].concat();
         let out = File::create(self.path(&format!("{process}.log"))).unwrap();
         let arguments = [arguments, &common, more].concat();
         let mut command = self.command(&arguments);

@@ -10,7 +10,7 @@ use tenure_core::nerio::{Config, Inc, Member, Message, Order, Who};
 use tenure_core::{ElectionName, Fence, Time};
 
 use crate::fleet::{Fleet, LEASE_FLAG, NODES};
-use crate::until;
+use crate::{eventually, until};
 
 struct Answer {
     code: Option<i32>,
@@ -22,7 +22,7 @@ struct Answer {
 fn tell(fleet: &Fleet, command: &[&str], key: Option<&str>) -> Answer {
     let members = fleet.members();
     let common =
-        ["--remote", "--election", "billing/x", "--members", &members, "--lease", LEASE_FLAG];
+        ["--remote", "--election", "billing/x", "--members", &members, "--lease", fleet.lease];
     let key = key.map(|key| vec!["--key-file", key]).unwrap_or_default();
     let answer = fleet.tenure(&[command, &common, &key, &["--json"]].concat());
     Answer {
@@ -30,6 +30,14 @@ fn tell(fleet: &Fleet, command: &[&str], key: Option<&str>) -> Answer {
         told: serde_json::from_slice(&answer.stdout).unwrap_or(Value::Null),
         errors: String::from_utf8(answer.stderr).unwrap(),
     }
+}
+
+/// The same of what orders nothing, asked until a quorum is heard.
+fn told(fleet: &Fleet, command: &[&str], key: &str) -> Answer {
+    eventually("a quorum answers", || {
+        let answer = tell(fleet, command, Some(key));
+        (answer.code != Some(4)).then_some(answer)
+    })
 }
 
 fn waits_everywhere(fleet: &Fleet, key: &str, id: &str) {
@@ -63,22 +71,22 @@ fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
     let (mut fleet, [key, billing, operator]) = fleet();
     let first = fleet.leader(&key)["fence"].as_u64().unwrap();
 
-    let refused = tell(&fleet, &["resign"], Some(&billing));
+    let refused = told(&fleet, &["resign"], &billing);
     assert_eq!(refused.code, Some(2), "{}", refused.errors);
     let fix = "--app billing --elections 'billing/*' --rights contend,ask,resign";
     assert!(refused.errors.contains("and not that to resign"), "{}", refused.errors);
     assert!(refused.errors.contains(fix), "{}", refused.errors);
 
-    let nobody = tell(&fleet, &["transfer", "--to", "web-9"], Some(&operator));
+    let nobody = told(&fleet, &["transfer", "--to", "web-9"], &operator);
     assert_eq!(nobody.code, Some(6), "{}", nobody.errors);
     assert!(nobody.errors.contains("web-9 does not wait for billing/x"), "{}", nobody.errors);
     assert!(nobody.errors.contains("web-2 waits"), "{}", nobody.errors);
-    let already = tell(&fleet, &["transfer", "--to", "web"], Some(&operator));
+    let already = told(&fleet, &["transfer", "--to", "web"], &operator);
     assert_eq!((already.code, &already.told["unchanged"]), (Some(0), &true.into()));
     let now = fleet.leader(&key);
     assert_eq!((&now["id"], &now["fence"]), (&"web".into(), &first.into()), "nothing happened");
 
-    let handed = tell(&fleet, &["transfer", "--to", "web-2", "--wait", "60s"], Some(&operator));
+    let handed = tell(&fleet, &["transfer", "--to", "web-2", "--wait", "50s"], Some(&operator));
     assert_eq!(handed.code, Some(0), "{}{}", handed.told, handed.errors);
     assert_eq!((&handed.told["id"], &handed.told["ended"]), (&"web".into(), &first.into()));
     assert_eq!((&handed.told["leader"], &handed.told["seen"]), (&"web-2".into(), &true.into()));
@@ -109,7 +117,7 @@ fn a_key_without_the_right_to_contend_watches_only() {
     let errors = String::from_utf8(run.stderr).unwrap();
     assert_eq!(run.status.code(), Some(2), "{errors}");
     assert!(errors.contains("and not that to contend"), "{errors}");
-    let resign = tell(&fleet, &["resign"], Some(&watcher));
+    let resign = told(&fleet, &["resign"], &watcher);
     assert_eq!(resign.code, Some(2), "{}", resign.errors);
 }
 
@@ -148,14 +156,18 @@ fn one_that_is_stopped_does_not_obey_and_its_lease_is_waited_out() {
 #[test]
 fn an_order_that_is_refused_is_told_by_the_runner_with_who_gave_it_and_why() {
     let mut fleet = Fleet::new();
+    fleet.lease = "120s";
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
-    fleet.start_stubborn("web", &key);
+    fleet.start_stubborn("web", &key, "ends");
     std::thread::scope(|scope| {
         let first = scope.spawn(|| tell(&fleet, &["resign"], Some(&key)));
         until("the first one came", || fleet.said("web").contains("warning: billing/x: an order"));
-        tell(&fleet, &["resign"], Some(&key));
+        let second = scope.spawn(|| tell(&fleet, &["resign"], Some(&key)));
+        until("the second one is refused", || fleet.said("web").contains("not obeyed: "));
+        std::fs::write(fleet.path("ends"), "").unwrap();
         assert_eq!(first.join().unwrap().code, Some(0));
+        second.join().unwrap();
     });
     let said = fleet.said("web");
     let told = said.lines().find(|line| line.contains("not obeyed: ")).expect(&said);
@@ -169,15 +181,16 @@ fn of_a_cluster_nobody_leads_or_answers_it_is_said() {
     let mut fleet = Fleet::new();
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
-    let vacant = tell(&fleet, &["resign"], Some(&key));
+    let vacant = told(&fleet, &["resign"], &key);
     assert_eq!(vacant.code, Some(3), "{}", vacant.errors);
     assert!(vacant.errors.contains("nobody leads billing/x: nobody waits"), "{}", vacant.errors);
     fleet.stop("b");
     fleet.stop("c");
-    let unknown = tell(&fleet, &["resign"], Some(&key));
-    assert_eq!(unknown.code, Some(4), "{}", unknown.errors);
-    let silent = "b does not answer; c does not answer";
-    assert!(unknown.errors.contains(silent), "{}", unknown.errors);
+    until("it is told who is silent", || {
+        let unknown = tell(&fleet, &["resign"], Some(&key));
+        assert_eq!(unknown.code, Some(4), "{}", unknown.errors);
+        unknown.errors.contains("b does not answer; c does not answer")
+    });
 }
 
 /// On loopback and without keys: anybody there can send what members send.

@@ -48,6 +48,7 @@ fn a_stranger_changes_nothing_and_learns_nothing() {
     let hosts: Vec<_> =
         fleet.members.iter().map(|(_, at)| at).chain([runner, candidate.0.address()]).collect();
 
+    let drops_enough = |node: &&str| dropped(&fleet, node).iter().all(|count| *count > EACH);
     let (paused, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let mut flooded = Vec::new();
     let heard = thread::scope(|scope| {
@@ -62,7 +63,7 @@ fn a_stranger_changes_nothing_and_learns_nothing() {
             quiet.extend((0..CAMPAIGNS).map(|_| campaign(&runtime, &election)));
         }
         paused.store(false, Ordering::Relaxed);
-        until("nodes drop enough of each kind", || NODES.iter().all(|node| drops(&fleet, node)));
+        until("nodes drop enough of each kind", || NODES.iter().all(drops_enough));
         fleet.await_renewal("web");
         drop(ends);
         flood.join().unwrap()
@@ -86,18 +87,20 @@ fn a_stranger_changes_nothing_and_learns_nothing() {
     for node in NODES {
         assert!(fleet.runs(node));
         let said = fleet.said(node);
-        let warnings = said.lines().filter(|line| line.starts_with("warning: ")).count();
-        assert!((1..50).contains(&warnings), "{node} has warned {warnings} times");
+        let warnings = said.lines().filter(|line| line.starts_with("warning: ")).count() as u64;
+        // The flood takes as long as nodes need for it.
+        let dropped = dropped(&fleet, node).iter().sum::<u64>();
+        let few = 1..=dropped / 50;
+        assert!(few.contains(&warnings), "{node} has warned {warnings} times of {dropped}");
     }
     let peers = fleet.keys("a")["peers"].as_array().unwrap().len();
     assert!(peers < 20, "{peers} have shown a key to a");
 }
 
-/// Whether this node has dropped enough for each reason that there is.
-fn drops(fleet: &Fleet, node: &str) -> bool {
+/// How many this node has dropped for each reason that there is.
+fn dropped(fleet: &Fleet, node: &str) -> [u64; 4] {
     let dropped = &fleet.status(node)["dropped"];
-    let reasons = ["forged", "replayed", "size", "unsealed"];
-    reasons.iter().all(|reason| dropped[reason].as_u64() > Some(EACH))
+    ["forged", "replayed", "size", "unsealed"].map(|reason| dropped[reason].as_u64().unwrap_or(0))
 }
 
 /// Ends the flood, also where the test fails.
