@@ -77,7 +77,7 @@ fn leads_on(cluster: &mut Fleet<Nerio<Proxy>>, leader: &Leadership) {
     let received = |cluster: &Fleet<Nerio<Proxy>>| -> Option<Vec<u64>> {
         Host::nodes().map(|node| cluster.status(node)["received"].as_u64()).collect()
     };
-    let before = received(cluster).unwrap();
+    let before = eventually("what nodes have received", || received(cluster));
     let until = cluster.judged().current().unwrap().until;
     eventually("nodes read half of the flood, and the leader renews its lease", || {
         sleep(GLANCE);
@@ -98,11 +98,11 @@ impl Drop for EndsFlood<'_> {
     }
 }
 
-/// Where a host listens; a runner at any port.
+/// Where a host listens, once it does; a runner at any port.
 fn listens(network: &Proxy, host: Host) -> SocketAddr {
     let ip = network.listen(host).ip();
-    let socket = udp_sockets().into_iter().find(|socket| socket.address.ip() == ip);
-    socket.unwrap_or_else(|| panic!("{host} listens nowhere")).address
+    let socket = || udp_sockets().into_iter().find(|socket| socket.address.ip() == ip);
+    eventually(&format!("{host} listens"), socket).address
 }
 
 /// To everybody, as fast as all can read, so that nothing else is lost.
