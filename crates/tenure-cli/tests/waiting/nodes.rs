@@ -58,11 +58,14 @@ fn another_configuration_is_in_the_status_as_well() {
     let told = wait::eventually("it is in the status", told);
     assert!(told.contains("runs with another configuration (digest "), "{told}");
     assert_eq!(stage.status("c")["done"]["service"], "serving");
-    let (code, said) = stage.tenure(&["members", "--json"], None);
-    let told: Value = serde_json::from_str(&said).unwrap();
-    let members = told["members"].as_array().unwrap().iter();
-    let states: Vec<_> = members.filter_map(|member| member["state"].as_str()).collect();
-    assert_eq!((code, states), (Some(0), vec!["serving", "serving", "differs"]), "{told}");
+    wait::eventually("all three answer", || {
+        let (code, said) = stage.tenure(&["members", "--json"], None);
+        let told: Value = serde_json::from_str(said.lines().next()?).ok()?;
+        let members = told["members"].as_array()?.iter();
+        let states: Vec<_> = members.filter_map(|member| member["state"].as_str()).collect();
+        let all = ["serving", "serving", "differs"];
+        (code == Some(0) && states == all).then_some(())
+    });
 }
 
 /// Without keys an address is all by which a member is known.
@@ -93,6 +96,8 @@ fn a_member_that_moved_without_keys_is_told_what_to_change_and_so_are_the_others
 fn nothing_is_said_twice_however_much_is_logged() {
     let mut stage = Stage::new();
     stage.set("60s", "20s");
+    // Who stands still is heard of for 10 s: nothing changes, and is said anew, because of that.
+    stage.set("round-trip", "refresh = \"5s\"\nround-trip");
     stage.node("b", &["--new", "-v"]);
     stage.node("c", &["--new", "-v", "--lease-max", "10s"]);
     stage.silent.retain(|(silent, _)| *silent != "a");
@@ -122,9 +127,8 @@ fn nothing_is_said_twice_however_much_is_logged() {
 #[test]
 fn a_cluster_is_founded_without_a_flag_and_starts_again_with_the_same_words() {
     let mut stage = Stage::new();
-    stage.set("100ms", "10ms");
-    let short = ["--lease", "1s", "--lease-max", "1s", "--grace", "200ms"];
-    stage.candidate("one", "one", &["--lease", "1s", "--grace", "200ms"]);
+    let short = ["--lease", "30s", "--lease-max", "30s"];
+    stage.candidate("one", "one", &["--lease", "30s"]);
     for node in ["a", "b"] {
         stage.keeping(node, &short);
         stage.says(node, "it is founded when all members are there");
@@ -145,7 +149,8 @@ fn a_cluster_is_founded_without_a_flag_and_starts_again_with_the_same_words() {
     }
     let after = stage.fence();
     assert!(after >= before, "{before} {after}");
-    assert!(before > 1_793_491_200_000, "a founding begins at the clock: {before}");
+    // 14 November 2023: no clock of a machine shows less.
+    assert!(before > 1_700_000_000_000, "a founding begins at the clock: {before}");
 }
 
 /// A directory is lost, another one takes its place, and then the old one is found and started: the
@@ -178,7 +183,7 @@ fn an_old_directory_that_was_found_again_says_that_it_is_one() {
 #[test]
 fn a_node_whose_lock_was_removed_grants_nothing() {
     let mut stage = Stage::new();
-    stage.set("60s", "3s");
+    stage.set("60s", "20s");
     for node in ["a", "b"] {
         stage.keeping(node, &["--new"]);
     }
