@@ -1,9 +1,9 @@
 //! What the commands say of voters.
 
 use rustix::process::Signal;
-use tenure_testkit::processes::Machine;
+use tenure_testkit::processes::{Machine, eventually};
 
-use crate::network::{IDS, Network, SHORT, end};
+use crate::network::{IDS, Network, end, told};
 
 /// CMD is given its fence, observers hear of each change, and a leader that is told to resign is
 /// followed by another.
@@ -17,8 +17,7 @@ fn a_leader_resigns_and_observers_hear_who_is_next() {
     let nth = IDS.iter().position(|id| *id == first).unwrap();
     voters[nth].line(&format!("fence <{fence}> end <known>"), 1);
     observer.line(&format!("leader {first}"), 1);
-    let resigned = network.machine.ask(&["resign"]);
-    assert_eq!(resigned.code, Some(0), "{}", resigned.err);
+    eventually("it resigns", || (network.machine.ask(&["resign"]).code == Some(0)).then_some(()));
     let (second, later) = network.await_leader(0, fence);
     assert!(later > fence);
     observer.line(&format!("leader {second}"), 1);
@@ -54,10 +53,10 @@ fn one_of_three_says_nothing_about_the_others() {
 #[test]
 fn in_available_one_alone_leads_without_a_fence() {
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_MODE", "available");
-    let network = Network::of(machine).keeping(SHORT);
+    let network = Network::of(machine);
     let voters = network.listed(2);
     let lead = |nth: usize| {
-        tenure_testkit::processes::eventually("somebody leads", || {
+        eventually("somebody leads", || {
             let view = network.leader(nth)?;
             assert!(view["fence"].is_null(), "{view}");
             assert!(view.get("remaining_ms").is_none(), "{view}");
@@ -71,7 +70,7 @@ fn in_available_one_alone_leads_without_a_fence() {
     voters[1 - nth].line("fence <none> end <none>", 1);
     // Who asks for a leader with a fence is told that there is none here.
     let list = network.list(2);
-    let other = network.machine.ask(&["leader", "--mode", "majority", "--voter-list", &list]);
+    let other = network.told(&["leader", "--mode", "majority", "--voter-list", &list]);
     assert_eq!(other.code, Some(2), "{}", other.err);
     assert!(other.err.contains("in the mode available"), "{}", other.err);
 }
@@ -87,13 +86,13 @@ fn who_has_the_secret_takes_part() {
     assert!(!voters[0].log().contains(secret));
     let list = network.list(3);
     let stranger = machine().with("TENURE_PROTOCOL", "voter").with("TENURE_ELECTION", "billing");
-    let leader = stranger.ask(&["leader", "--voter-list", &list]);
+    let leader = told(&stranger, &["leader", "--voter-list", &list]);
     assert_eq!(leader.code, Some(0), "{}", leader.err);
-    let remove = stranger.ask(&["members", "remove", "a", "--voter-list", &list]);
+    let remove = told(&stranger, &["members", "remove", "a", "--voter-list", &list]);
     assert_eq!(remove.code, Some(6), "{}{}", remove.out, remove.err);
     assert!(remove.err.contains("fix: give --secret-file"), "{}", remove.err);
     let wrong = stranger.with("TENURE_SECRET", "another secret of sixteen bytes");
-    let leader = wrong.ask(&["leader", "--voter-list", &list]);
+    let leader = told(&wrong, &["leader", "--voter-list", &list]);
     assert_eq!(leader.code, Some(6), "{}", leader.out);
     assert!(leader.err.contains("has no right MAC"), "{}", leader.err);
     end(voters);

@@ -4,28 +4,18 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::processes::voter::{loopback, own_net};
 use tenure_testkit::processes::wait::eventually;
-use tenure_testkit::processes::{Machine, Running};
+use tenure_testkit::processes::{Answer, Machine, Running};
 
 pub(crate) const ELECTION: &str = "billing";
 
-/// A lease of 20 s, which outlasts a machine that stands still.
+/// A lease of 20 s, which outlasts a machine that stands still, and the longest requests that fit.
 const TIMES: [&str; 6] = [
     "--heartbeat-interval",
-    "1s",
+    "2s",
     "--missed-heartbeat-tolerance",
-    "19",
+    "9",
     "--request-timeout",
-    "900ms",
-];
-
-/// Of leaders whose end is waited for: a lease of 6 s.
-pub(crate) const SHORT: [&str; 6] = [
-    "--heartbeat-interval",
-    "1s",
-    "--missed-heartbeat-tolerance",
-    "5",
-    "--request-timeout",
-    "500ms",
+    "1800ms",
 ];
 
 /// Says by what it runs, and for how long, and goes on.
@@ -122,12 +112,38 @@ impl Network {
 
     /// Waits until somebody leads with a fence above this one, and says who and by which.
     pub(crate) fn await_leader(&self, nth: usize, above: u64) -> (String, u64) {
+        self.await_leader_but("", nth, above)
+    }
+
+    /// The same of somebody else than `gone`, which may have led once more before it went.
+    pub(crate) fn await_leader_but(&self, gone: &str, nth: usize, above: u64) -> (String, u64) {
         eventually("somebody leads", || {
             let view = self.leader(nth)?;
             let (id, fence) = (view["id"].as_str()?.to_owned(), view["fence"].as_u64()?);
-            (fence > above).then_some((id, fence))
+            (fence > above && id != gone).then_some((id, fence))
         })
     }
+
+    /// Asks until this is in the answer.
+    pub(crate) fn told_of(&self, words: &[&str], part: &str) -> Answer {
+        eventually(&format!("{part} is told"), || {
+            let answer = self.machine.ask(words);
+            answer.out.contains(part).then_some(answer)
+        })
+    }
+
+    /// Asks until somebody answers.
+    pub(crate) fn told(&self, words: &[&str]) -> Answer {
+        told(&self.machine, words)
+    }
+}
+
+/// The same from any machine.
+pub(crate) fn told(machine: &Machine, words: &[&str]) -> Answer {
+    eventually("a voter answers", || {
+        let answer = machine.ask(words);
+        (answer.code != Some(4)).then_some(answer)
+    })
 }
 
 /// Ends all of them by SIGTERM, one after the other, so that each hands over.

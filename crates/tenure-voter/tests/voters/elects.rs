@@ -57,7 +57,8 @@ fn three_elect_one_and_when_it_resigns_another() {
         assert!(leadership.fence() > fence, "{:?} after {fence:?}", leadership.fence());
 
         let counters = network.voters[another].counters().await.unwrap();
-        assert_eq!(counters.elected, 1);
+        // A standstill may end a leadership, and the next one is won.
+        assert!(counters.elected >= 1, "{counters:?}");
         assert!(counters.sent["heartbeat"] > 0 && counters.heard["election/cast"] > 0);
         assert!(counters.refused.is_empty(), "{counters:?}");
     });

@@ -102,8 +102,8 @@ fn asker<C: Class>(election: &str, list: &[Listed]) -> Asker<C> {
         election: election.parse().unwrap(),
         mode: C::MODE,
         urls: vec![list[0].url.clone()],
-        every: Duration::from_millis(500),
-        within: Duration::from_millis(450),
+        every: Duration::from_secs(2),
+        within: Duration::from_millis(1_800),
         drift: "0.001".parse().unwrap(),
     };
     let options = Options::new("127.0.0.1:0".parse().unwrap()).check().unwrap();

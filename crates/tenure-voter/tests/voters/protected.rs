@@ -230,13 +230,13 @@ fn a_far_voter_is_reached_once_there_is_a_connection() {
         let tls = || Some(Tls { authority: Some(authority.clone()), identity: Some(sign()) });
         let network = Network::with(1, |options| Options { tls: tls(), ..options });
         elects(&network).await;
-        let (_far, address) = far(network.addresses[0], Duration::from_millis(600)).await;
+        let (_far, address) = far(network.addresses[0], Duration::from_secs(1)).await;
         let config = AskerConfig {
             election: ELECTION.parse().unwrap(),
             mode: Mode::Majority,
             urls: vec![format!("https://{address}").parse().unwrap()],
-            every: Duration::from_secs(2),
-            within: Duration::from_millis(1_800),
+            every: Duration::from_secs(4),
+            within: Duration::from_secs(3),
             drift: "0.001".parse().unwrap(),
         };
         let options = Options { tls: tls(), ..Options::new("127.0.0.1:0".parse().unwrap()) };
