@@ -85,7 +85,7 @@ fn three_processes_elect_among_themselves() {
             three.leader(Some(name));
         }
         let Answer { code, out, err } =
-            three.machine.ask(&["node", "wait-safe", "--name", name, "--wait", "1m"]);
+            three.machine.ask(&["node", "wait-safe", "--name", name, "--wait", "50s"]);
         assert_eq!(code, Some(0), "{name}: {out}{err}");
     }
     assert!(three.leader(None).1 > next);

@@ -26,7 +26,7 @@ impl Three {
         let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
         let members = Members::new(NAMES);
         let settings = format!(
-            "members = \"{members}\"\nlease = \"2s\"\nlease-max = \"2s\"\ngrace = \"500ms\"\n"
+            "members = \"{members}\"\nlease = \"10s\"\nlease-max = \"10s\"\ngrace = \"500ms\"\n"
         );
         fs::write(machine.path("tenure.toml"), settings).unwrap();
         Self { machine, running: BTreeMap::new() }
@@ -177,13 +177,14 @@ fn the_runbook_for_too_many_lost_directories() {
     three.serve(&NAMES);
     let after = three.works("two");
     assert!(after > before && after > floor, "{before} {floor} {after}");
-    let safe = three.ask(&["node", "wait-safe", "--name", "a", "--wait", "1m"]);
+    let safe = three.ask(&["node", "wait-safe", "--name", "a", "--wait", "50s"]);
     assert_eq!(safe.code, Some(0), "{}", safe.err);
     for name in NAMES {
         let log = three.machine.log(name);
-        // A busy disk takes long for what is written, and that is all.
+        // A busy disk may take long for what is written; nothing is said of what was lost.
         let mut warnings = log.lines().filter(|line| line.starts_with("warning: "));
-        assert!(warnings.all(|line| line.contains(" has not ended for ")), "{log}");
+        let of_loss = |line: &str| ["memory", "lost", "fence"].iter().any(|of| line.contains(of));
+        assert!(!warnings.any(of_loss), "{log}");
     }
 
     // It has lost nothing since.
@@ -215,7 +216,7 @@ fn a_cluster_of_which_a_machine_never_comes_back() {
     three.node("c");
     three.serve(&["c"]);
     wait::eventually("all serve", || {
-        let safe = three.ask(&["node", "wait-safe", "--name", "c", "--wait", "1m"]);
+        let safe = three.ask(&["node", "wait-safe", "--name", "c", "--wait", "20s"]);
         (safe.code == Some(0)).then_some(())
     });
 }
