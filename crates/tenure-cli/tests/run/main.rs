@@ -282,7 +282,7 @@ fn a_guard_that_does_nothing_for_a_short_lease_costs_that_lease() {
 #[test]
 fn a_command_whose_execve_hangs_ends_with_the_lease() {
     let hanging = Hanging::script();
-    let mut stage = Stage::with_lease("3s", "1s");
+    let mut stage = Stage::with_lease("10s", "1s");
     let ann = stage.hanging("ann", &hanging);
     let status = wait::ended("it ends with the lease", &mut stage.processes[ann]);
     let log = stage.log("ann");
