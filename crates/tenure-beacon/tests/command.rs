@@ -236,13 +236,15 @@ fn a_command_runs_without_a_fence() {
     assert_eq!((ran.status.code(), who), (Some(0), "me none"), "{said}");
     assert!(until.parse::<u64>().is_ok(), "{until}");
     let campaigns = "tenure: me campaigns for e, which several may lead at once with beacon\n";
-    assert!(said.starts_with(&format!("{campaigns}tenure: me leads e\n")), "{said}");
+    let then = said.strip_prefix(campaigns).expect(said);
+    assert!(then.lines().any(|line| line == "tenure: me leads e"), "{said}");
 
     let ran = tenure(&with(&["run"], &beacons, &["--json", "--", "true"]));
     let lines: Vec<serde_json::Value> =
         text(&ran.stderr).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["several_leaders"], true);
-    assert_eq!((&lines[1]["event"], &lines[1]["fence"]), (&"elected".into(), &().into()));
+    let elected = lines.iter().find(|line| line["event"] == "elected").expect("it leads");
+    assert!(elected["fence"].is_null(), "{elected}");
 }
 
 fn a_runner_has_a_status_and_resigns() {

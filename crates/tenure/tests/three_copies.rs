@@ -73,7 +73,7 @@ impl Copies {
             .env("TENURE_MEMBERS", &self.members)
             .env("TENURE_KEY_FILE", self.path("copies.key"))
             .env("TENURE_STATE", self.path(name))
-            .env("TENURE_LEASE", "4s")
+            .env("TENURE_LEASE", "10s")
             .env("TENURE_GRACE", "500ms")
             .env("HTTP", self.http[name].to_string())
             .stdout(self.acts.try_clone().unwrap());

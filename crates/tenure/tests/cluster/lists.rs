@@ -46,9 +46,9 @@ async fn list(config: &Checked, keys: Option<&Keys>) -> Vec<ElectionSeen> {
 }
 
 async fn many(keys: Option<Keys>) {
-    // All are won at once: the first leases last until all are settled.
-    let mut config = Config::clone(&config());
-    config.refresh = Duration::from_secs(5);
+    // All are won at once: the first leases last until all are settled, 45 s.
+    let mut config = Config::clone(&config()).with_lease(Duration::from_secs(60));
+    config.refresh = Duration::from_secs(15);
     let config = config.check().unwrap();
     let nodes = ["a", "b", "c"].map(|name| start(&config, name, keys.as_ref(), true));
     let of = |elections: &str| {
