@@ -252,6 +252,9 @@ mod tests {
         let process = thread::spawn(move || sleeper(&path)).join().unwrap();
         thread::sleep(Duration::from_millis(100));
         assert_eq!(process.ended().unwrap(), None);
+        // Whoever is killed does not stand still.
+        process.stop().unwrap();
+        assert_eq!(state(process.pid()), Some('T'));
     }
 
     #[test]

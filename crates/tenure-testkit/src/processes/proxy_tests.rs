@@ -140,6 +140,8 @@ fn strangers_pass_and_cannot_answer_for_a_node() {
     assert_eq!(hear(&stranger), ("x".to_owned(), proxy.member(A)));
     x.send_to(b"forged", path).unwrap();
     expect_silence(&stranger);
+    a.send_to(b"y", path).unwrap();
+    assert_eq!(hear(&stranger).0, "y", "the way is open, and nothing else came by it");
 }
 
 #[test]
