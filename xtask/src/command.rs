@@ -75,8 +75,8 @@ impl Cmd {
     pub(crate) fn prepared(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         // Not what Cargo has said of this package. Build scripts that ask for it (ring's) would run
-        // anew here and after each run by hand, and all that needs them would be compiled again. And
-        // nothing that changes what tests do: one commit has one verdict, whoever asks for it.
+        // anew here and after each run by hand, and all that needs them would be compiled again.
+        // And nothing that changes what tests do: a commit has one verdict, whoever asks for it.
         let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let left_out = |name: &String| LEFT_OUT.iter().any(|begin| name.starts_with(begin));
         for name in names.filter(left_out) {
