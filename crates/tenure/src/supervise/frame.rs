@@ -37,8 +37,8 @@ pub(super) enum Failure {
     Stopped,
     /// `execve` failed with this error number.
     Exec(i32),
-    /// The same, and what is wrong with the command's file, in words.
-    File(i32, String),
+    /// `execve` did not find the interpreter of the command's file, in words.
+    Interpreter(String),
     /// `execve` had not returned when the command was to end.
     Hung,
     /// A step before that failed.

@@ -9,7 +9,6 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use super::descend;
@@ -115,45 +114,18 @@ fn become_command(launch: &Launch, link: &Link) -> Result<Infallible, Failure> {
     let error = command.exec();
     match error.raw_os_error() {
         Some(errno) => {
-            let program = Path::new(&launch.program);
-            let why = match Errno::from_io_error(&error) {
-                Some(Errno::NOENT) => missing_interpreter(program),
-                Some(Errno::NOEXEC) => no_interpreter(program),
-                _ => None,
-            };
-            Err(why.map_or(Failure::Exec(errno), |why| Failure::File(errno, why)))
+            let missing = (error.kind() == io::ErrorKind::NotFound)
+                .then(|| missing_interpreter(Path::new(&launch.program)));
+            Err(missing.flatten().map_or(Failure::Exec(errno), Failure::Interpreter))
         }
         None => Err(Failure::setup("executing the command", &error)),
     }
 }
 
-fn head(program: &Path) -> Option<Vec<u8>> {
-    let mut head = Vec::new();
-    File::open(program).ok()?.take(INTERPRETER_MAX).read_to_end(&mut head).ok()?;
-    Some(head)
-}
-
-/// Says of a script that it names no interpreter, where `execve` does not know what it is.
-fn no_interpreter(program: &Path) -> Option<String> {
-    let head = head(program)?;
-    if head.starts_with(b"\xef\xbb\xbf") {
-        return Some(
-            "it begins with a byte order mark, not with #!; remove that, as `sed -i \
-             '1s/^\\xef\\xbb\\xbf//' FILE` does"
-                .to_owned(),
-        );
-    }
-    let is_script = !head.starts_with(b"#!") && !head.contains(&0);
-    is_script.then(|| {
-        "it is no program, and no script, as its first line names no interpreter; begin it with \
-         that, as #!/bin/sh"
-            .to_owned()
-    })
-}
-
 /// Names the interpreter of an executable file, where `execve` did not find that one.
 fn missing_interpreter(program: &Path) -> Option<String> {
-    let head = head(program)?;
+    let mut head = Vec::new();
+    File::open(program).ok()?.take(INTERPRETER_MAX).read_to_end(&mut head).ok()?;
     if head.starts_with(b"\x7fELF") {
         return Some(
             "the dynamic loader that it names is not on this machine; a program built for another \

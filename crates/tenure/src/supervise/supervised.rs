@@ -224,9 +224,9 @@ impl Supervised {
                 path: self.program.clone(),
                 source: io::Error::from_raw_os_error(errno),
             },
-            Failure::File(errno, why) => SuperviseError::Exec {
+            Failure::Interpreter(why) => SuperviseError::Exec {
                 path: self.program.clone(),
-                source: io::Error::new(io::Error::from_raw_os_error(errno).kind(), why),
+                source: io::Error::new(io::ErrorKind::NotFound, why),
             },
             Failure::Setup { doing, errno: 0 } => {
                 SuperviseError::setup(&doing, io::Error::other("nobody answered"))

@@ -17,7 +17,6 @@ tenure_testkit::tests!(
     a_file_that_may_not_be_executed,
     a_script_without_its_interpreter,
     a_script_with_carriage_returns,
-    a_script_without_a_first_line_of_its_own,
     a_program_without_its_loader,
     a_script_whose_interpreter_is_no_program,
     a_lease_too_short_to_start_under,
@@ -72,18 +71,6 @@ fn a_script_with_carriage_returns() {
     let message = "/script: cannot be executed: its lines end with CR LF, so its first one names \
                    the interpreter /bin/sh followed by";
     expect_error(&Lease::long(), &[file], 127, message);
-}
-
-fn a_script_without_a_first_line_of_its_own() {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text, message) in [
-        ("marked", "\u{feff}#!/bin/sh\n", "/marked: cannot be executed: it begins with a byte"),
-        ("bare", "exit 0\n", "/bare: cannot be executed: it is no program, and no script"),
-        ("empty", "", "/empty: cannot be executed: it is no program, and no script"),
-    ] {
-        let file = script(&folder.path().join(name), text, 0o755);
-        expect_error(&Lease::long(), &[file], 126, message);
-    }
 }
 
 /// Built for another C library, say.

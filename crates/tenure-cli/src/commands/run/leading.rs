@@ -469,10 +469,6 @@ fn not_executable(error: &SuperviseError) -> &'static str {
         SuperviseError::Hung { .. } | SuperviseError::Stuck { .. } => {
             "look at the file system that it is on, or put CMD on one of this machine"
         }
-        // It says already what is wrong with the file.
-        SuperviseError::Exec { source, .. } if source.raw_os_error().is_none() => {
-            "correct the file, or give another CMD"
-        }
         _ => "make it executable, or give another CMD",
     }
 }
