@@ -22,7 +22,7 @@ fn commands_end_with_their_reader() {
     for (command, more, says, code) in [
         (&["observe"][..], &[][..], "unknown", 0),
         (&["observe"], &["--json"], "unknown", 0),
-        (&["node", "wait-safe"], &["--json"], "\"safe\":false", 4),
+        (&["node", "wait-safe"], &["--json", "--name", "n"], "\"safe\":false", 4),
     ] {
         let mut asks = asks(&stage, command, more).stdout(Stdio::piped()).spawn().unwrap();
         let mut reader = BufReader::new(asks.stdout.take().unwrap());
@@ -58,7 +58,9 @@ fn stands(child: &Child) {
 #[test]
 fn observer_ends_though_nobody_reads() {
     let stage = Stage::without_node("60s", "20s");
-    for (command, more) in [(&["observe"][..], &[][..]), (&["node", "wait-safe"], &["--json"])] {
+    for (command, more) in
+        [(&["observe"][..], &[][..]), (&["node", "wait-safe"], &["--json", "--name", "n"])]
+    {
         let (_reader, writer) = full_pipe();
         let mut asks = asks(&stage, command, more).stdout(writer).spawn().unwrap();
         stands(&asks);
