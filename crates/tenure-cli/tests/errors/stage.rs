@@ -182,8 +182,8 @@ impl Stage {
             .env("PATH", path_with_command())
             .env("XDG_RUNTIME_DIR", self.dir.path());
         if !self.processes.is_empty() {
-            // A node is called silent when it has said nothing for 6 s, not for 250 ms.
-            command.env("TENURE_ROUND_TRIP", "300ms").env("TENURE_REFRESH", "600ms");
+            // A node is called silent when it has said nothing for 2 s, not for 250 ms.
+            command.env("TENURE_ROUND_TRIP", "100ms");
         }
         command.envs(self.variables.iter().cloned()).stdin(Stdio::null());
         Ok(command)

@@ -46,11 +46,10 @@ fn every_etcd_that_cannot_be_used_is_refused_in_its_golden_words() {
     }
     stranger.sign("client", false);
     let text = |name: &str, text: String| (format!("{{{name}}}"), text);
-    let [proxy, tls_proxy] = [&plain, &tls].map(|cluster| cluster.grpc_proxy(&[]).unwrap());
+    let proxy = plain.grpc_proxy(&[]).unwrap();
     let texts = [
         text("plain", address(&plain)),
         text("proxy", proxy.endpoint().trim_start_matches("http://").to_owned()),
-        text("tls-proxy", tls_proxy.endpoint().trim_start_matches("https://").to_owned()),
         text("tls", address(&tls)),
         text("expired", address(&expired)),
         text("strict", address(&strict)),

@@ -21,8 +21,7 @@ impl GrpcProxy {
 
 impl Cluster {
     /// Starts a proxy on loopback with more arguments (`--namespace=shop/`), and waits until a
-    /// read is answered through it. Where the members speak TLS it does, with their certificate.
-    /// For clusters without wrappers that ask for no certificates of clients.
+    /// read is answered through it. For clusters without TLS and wrappers.
     ///
     /// # Errors
     ///
@@ -39,19 +38,13 @@ impl Cluster {
     fn launch_grpc_proxy(&self, arguments: &[&str]) -> Result<GrpcProxy, Error> {
         let address = format!("127.0.0.1:{}", port::free(1)[0]);
         let log = self.folder().join(format!("grpc-proxy-{address}.log"));
-        let scheme = if self.config.tls.is_some() { "https" } else { "http" };
-        let daemon = Daemon::new("grpc-proxy".to_owned(), format!("{scheme}://{address}"), log);
+        let daemon = Daemon::new("grpc-proxy".to_owned(), format!("http://{address}"), log);
         let mut words = vec![
             "grpc-proxy".to_owned(),
             "start".to_owned(),
             format!("--endpoints={}", self.endpoints().join(",")),
             format!("--listen-addr={address}"),
         ];
-        if let Some(tls) = &self.config.tls {
-            words.push(format!("--cacert={}", tls.authority.display()));
-            words.push(format!("--cert-file={}", tls.certificate.display()));
-            words.push(format!("--key-file={}", tls.key.display()));
-        }
         words.extend(arguments.iter().map(|argument| (*argument).to_owned()));
         daemon.start(self.binaries().etcd.as_os_str(), &words)?;
         Ok(GrpcProxy { daemon })
