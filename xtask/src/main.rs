@@ -8,8 +8,8 @@ mod bless;
 mod command;
 mod error;
 mod facts;
+mod mutants;
 mod package;
-mod planted;
 mod protocols;
 mod run;
 mod services;
@@ -63,8 +63,8 @@ enum Task {
     Sweep(sim::Rest),
     /// Run one made-up world again, and show it (`replay --help` has the options).
     Replay(sim::Rest),
-    /// Break one rule after the other, and see who notices (`mutants --help` has the options).
-    Mutants(sim::Rest),
+    /// Break one rule after the other, by the patches in `mutants/`, and see that a test notices.
+    Mutants(mutants::Selection),
 }
 
 #[derive(Args)]
@@ -96,7 +96,7 @@ fn main() -> ExitCode {
         Task::Bless(selection) => bless::run(&workspace, &selection),
         Task::Sweep(rest) => sim::sweep(&workspace, &rest),
         Task::Replay(rest) => sim::replay(&workspace, &rest),
-        Task::Mutants(rest) => sim::mutants(&workspace, &rest),
+        Task::Mutants(selection) => mutants::run(&workspace, &selection),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

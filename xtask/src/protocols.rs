@@ -19,8 +19,6 @@ pub(crate) struct Protocol {
     pub(crate) recorded: Option<&'static str>,
     /// Whether it has made-up worlds.
     pub(crate) worlds: bool,
-    /// Where its stories are, which run with a rule broken.
-    pub(crate) stories: &'static str,
     /// Files that may hold `unsafe` code. Each has a line in `docs/decisions/` that says why.
     pub(crate) with_unsafe: &'static [&'static str],
 }
@@ -57,7 +55,6 @@ pub(crate) static ALL: [Protocol; 5] = [
         golden: None,
         recorded: None,
         worlds: true,
-        stories: "crates/tenure-core/tests/extensions/directed/",
         with_unsafe: &[],
     },
     Protocol {
@@ -79,7 +76,6 @@ pub(crate) static ALL: [Protocol; 5] = [
         golden: Some("etcd"),
         recorded: None,
         worlds: true,
-        stories: "crates/tenure-core/tests/etcd/",
         with_unsafe: &[],
     },
     Protocol {
@@ -96,7 +92,6 @@ pub(crate) static ALL: [Protocol; 5] = [
         golden: None,
         recorded: Some("allcall"),
         worlds: true,
-        stories: "crates/tenure-core/tests/allcall/",
         with_unsafe: &[],
     },
     Protocol {
@@ -111,7 +106,6 @@ pub(crate) static ALL: [Protocol; 5] = [
         golden: None,
         recorded: Some("voter"),
         worlds: true,
-        stories: "crates/tenure-core/tests/voter/",
         with_unsafe: &[],
     },
     Protocol {
@@ -126,7 +120,6 @@ pub(crate) static ALL: [Protocol; 5] = [
         golden: None,
         recorded: Some("nele"),
         worlds: true,
-        stories: "crates/tenure-core/tests/nele/",
         with_unsafe: &["crates/tenure-kafka/src/native.rs"],
     },
 ];

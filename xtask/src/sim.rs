@@ -1,10 +1,9 @@
-//! The made-up world: `sweep`, `replay` and `mutants` of `tenure-sweep`.
+//! The made-up world: `sweep` and `replay` of `tenure-sweep`.
 
 use clap::Args;
 
 use crate::command::Cmd;
 use crate::error::Error;
-use crate::planted::planted;
 use crate::protocols::{self, Protocol};
 use crate::steps::FULL;
 use crate::workspace::Workspace;
@@ -31,28 +30,14 @@ fn tool(task: &str) -> Cmd {
     Cmd::cargo(&format!("run --quiet --release --package tenure-sweep -- {task}"))
 }
 
-fn planted_tool(task: &str, workspace: &Workspace) -> Cmd {
-    planted("run --quiet --profile planted --package tenure-sweep", workspace).arg("--").arg(task)
-}
-
-/// `cargo xtask sweep`. With a rule that only a build with planted bugs can break, in such a one.
+/// `cargo xtask sweep`.
 pub(crate) fn sweep(workspace: &Workspace, rest: &Rest) -> Result<(), Error> {
-    with(with_rule("sweep", workspace, rest), rest).run(workspace)
+    with(tool("sweep"), rest).run(workspace)
 }
 
 /// `cargo xtask replay`.
 pub(crate) fn replay(workspace: &Workspace, rest: &Rest) -> Result<(), Error> {
-    with(with_rule("replay", workspace, rest), rest).run(workspace)
-}
-
-/// `cargo xtask mutants`.
-pub(crate) fn mutants(workspace: &Workspace, rest: &Rest) -> Result<(), Error> {
-    with(planted_tool("mutants", workspace), rest).run(workspace)
-}
-
-fn with_rule(task: &str, workspace: &Workspace, rest: &Rest) -> Cmd {
-    let breaks = rest.arguments.iter().any(|argument| argument.starts_with("--rule"));
-    if breaks { planted_tool(task, workspace) } else { tool(task) }
+    with(tool("replay"), rest).run(workspace)
 }
 
 fn with_worlds() -> impl Iterator<Item = &'static Protocol> {
@@ -82,16 +67,4 @@ pub(crate) fn each(events: &str, seed: &str) -> Vec<Cmd> {
         tool(&format!("sweep --protocol {name} --events {events} --seed {seed}"))
     };
     with_worlds().map(sweep).collect()
-}
-
-/// Every rule is broken once: in stories, and in as many worlds as found it when the table in
-/// docs/simulation.md was made, and then some.
-pub(crate) fn rules(workspace: &Workspace) -> Vec<Cmd> {
-    let packages = "--package tenure-core --package tenure-sim --package tenure-sweep";
-    // Unit tests know of no rules.
-    let stories = planted(&format!("test {packages} --test * --profile planted"), workspace);
-    let mutants = |protocol: &Protocol| {
-        planted_tool("mutants", workspace).args("--protocol").arg(protocol.name)
-    };
-    [stories].into_iter().chain(with_worlds().map(mutants)).collect()
 }

@@ -43,7 +43,7 @@ enum Part {
     Long,
     Release,
     Facts,
-    Rules,
+    Mutants,
     Tests,
     Sweep,
 }
@@ -58,7 +58,7 @@ impl Part {
             Self::Long => "crates/*/tests/*_long.rs: network namespaces, systemd, upgrades, models",
             Self::Release => "refusals and settings of a release build",
             Self::Facts => "what protocols rely on, on each version of each service",
-            Self::Rules => "each rule broken once, noticed by a story or a world",
+            Self::Mutants => "each patch in mutants/ breaks a rule, and a test notices",
             Self::Tests => "all tests in their long form, with drawn seeds: rounds of faults",
             Self::Sweep => "made-up worlds of each protocol from a drawn seed",
         }
@@ -86,7 +86,7 @@ impl Part {
                 let services = protocols::ALL.iter().filter_map(|protocol| protocol.service);
                 services.map(|service| Cmd::cargo(&format!("xtask facts {service}"))).collect()
             }
-            Self::Rules => sim::rules(workspace),
+            Self::Mutants => vec![Cmd::cargo("xtask mutants")],
             Self::Tests => vec![
                 nextest(&format!("--features {FULL}"))
                     .env(LONG, "1")

@@ -37,6 +37,27 @@ impl Workspace {
         }
         Ok(found)
     }
+
+    /// The files with this ending in the folders within `folder`, by their paths from the root.
+    pub(crate) fn files(&self, folder: &str, ending: &str) -> Result<Vec<String>, Error> {
+        let mut found = Vec::new();
+        for within in entries(&self.root.join(folder))? {
+            let files = entries(&within)?.into_iter();
+            let files = files.filter(|file| file.extension().is_some_and(|of| of == ending));
+            found.extend(
+                files.filter_map(|file| {
+                    Some(file.strip_prefix(&self.root).ok()?.to_str()?.to_owned())
+                }),
+            );
+        }
+        Ok(found)
+    }
+
+    /// The text of a file, by its path from the root.
+    pub(crate) fn read(&self, path: &str) -> Result<String, Error> {
+        let path = self.root.join(path);
+        fs::read_to_string(&path).map_err(|source| Error::Read { path, source })
+    }
 }
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {

@@ -6,7 +6,7 @@
 mod decisions;
 mod leftovers;
 mod links;
-mod planted;
+mod mutants;
 mod readme;
 mod shape;
 mod source;
@@ -56,6 +56,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
     let tree = Tree::read(&workspace.root)?;
     let mut complaints = check(&tree);
     complaints.extend(readme::check(&tree));
+    complaints.extend(mutants::applied(workspace, &tree));
     report(&complaints)
 }
 
@@ -67,7 +68,7 @@ fn check(tree: &Tree) -> Vec<Complaint> {
     }
     complaints.extend(leftovers::check(tree));
     complaints.extend(links::check(tree));
-    complaints.extend(planted::check(tree));
+    complaints.extend(mutants::check(tree));
     complaints.extend(decisions::check(tree));
     complaints.extend(touched::check(tree));
     complaints.sort();
