@@ -2,7 +2,6 @@
 //! partitions that answers as it likes.
 
 #![allow(clippy::unwrap_used, reason = "what cannot be set up ends a test")]
-#![cfg(not(tenure_planted))]
 
 use std::time::Duration;
 

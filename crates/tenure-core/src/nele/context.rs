@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::config::Checked;
+use super::config::{Checked, Mode};
 use super::heard::Heard;
 use super::identity::{EntryNumber, Partition, Process};
 use super::message::{Entry, Kind, Lead, Message, Request, RoleRange, Target};
@@ -35,6 +35,11 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// Whether claims decide who leads (ruling 1): that somebody writes says nothing then.
+    pub(super) fn by_claims(&self) -> bool {
+        self.config.mode == Mode::AtMostOne
+    }
+
     pub(super) fn request(&mut self, request: Request) {
         self.out.push(Effect::Send { to: Ledger, message: Message::Request(request) });
     }

@@ -9,7 +9,6 @@ use super::config::{Checked, Mode, Terms};
 use super::event::Ignored;
 use super::identity::{EntryNumber, Process, Role};
 use super::message::{Entry, Lead, RoleRange};
-use super::rule::{Rule, ruling};
 use crate::fence::Fence;
 use crate::name::{ClusterName, NodeName, Value};
 use crate::time::Time;
@@ -95,7 +94,7 @@ impl Heard {
         config: &Checked,
     ) -> Result<bool, Ignored> {
         let Entry { sender, host, group, number, .. } = entry;
-        if entry.election != config.election && ruling(Rule::OtherElections) {
+        if entry.election != config.election {
             return Ok(false);
         }
         let room = self.members.len() < config.limits.processes;
@@ -138,7 +137,7 @@ impl Heard {
         member.records = member.records.saturating_add(1);
         let records = member.records;
         self.check_at(now.after(config.silence()));
-        if cut && ruling(Rule::MissedUnknown) {
+        if cut {
             return Err(Ignored::Full);
         }
         let same = sender.id == config.id && *group == config.group;
@@ -203,8 +202,7 @@ impl Heard {
             return;
         }
         let silence = config.silence();
-        let gone =
-            |member: &Member| now.since(member.at) >= member.leads_for && ruling(Rule::SilentGone);
+        let gone = |member: &Member| now.since(member.at) >= member.leads_for;
         let shown = |member: &&Member| config.shows(&member.group);
         let led = |member: &&Member| !member.leads.is_empty() && gone(member);
         let until = |member: &Member| member.at.after(member.leads_for);

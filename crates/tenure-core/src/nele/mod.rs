@@ -7,9 +7,9 @@
 //!
 //! Source: Emil Koutanov, *Non-Exclusive Leader Emergence in Highly Available Systems* (first
 //! revision). "The text" is this one throughout; "the later NELI" is what its author made of it.
-//! Where they are wrong or silent a *ruling* decides; they are numbered [below](#rulings), and each
-//! is a rule that can be broken on purpose. The ledger is an interface: Apache Kafka is one, and
-//! nothing here is Kafka's but the words offset, leader epoch and rebalance.
+//! Where they are wrong or silent a *ruling* decides; they are numbered [below](#rulings). The
+//! ledger is an interface: Apache Kafka is one, and nothing here is Kafka's but the words offset,
+//! leader epoch and rebalance.
 //!
 //! # What is not guaranteed
 //!
@@ -289,7 +289,6 @@ mod identity;
 mod message;
 mod node;
 mod reads;
-pub(crate) mod rule;
 mod sent;
 mod slot;
 mod words;
@@ -305,9 +304,3 @@ pub use message::{
 };
 pub use node::Nele;
 pub use words::{Effect, Ledger, Start, Words};
-
-/// Its rules, in builds in which they can be broken.
-#[cfg(tenure_planted)]
-pub mod planted {
-    pub use super::rule::{RULES, Rule};
-}

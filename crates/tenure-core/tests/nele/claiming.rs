@@ -18,48 +18,32 @@ fn led(nodes: usize) -> Stage {
 }
 
 /// What the text and the later NELI allow: a process that was stopped for longer than S + T reads
-/// what was written milliseconds ago, and has heard nothing of its loss.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_owner_that_was_stopped_leads_no_more_although_it_reads() {
-    let mut stage = led(2);
-    stage.nodes[0].again = true;
-    stage.nodes[1].again = true;
-    stage.nodes[0].stopped = true;
-    stage.pass(ms(6_000));
-    stage.assign(1, &[0]);
-    stage.pass(ms(12_000));
-    assert_eq!(stage.leaders(X), [1]);
-    stage.go_on(0);
-    stage.pass(ms(5_000));
-    assert_eq!(stage.overlap, NOTHING);
-    // It hears of its loss at last.
-    stage.lose(0, &[0]);
-    stage.pass(ms(12_000));
-    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
-}
-
-/// A heartbeat's answer that lay unread counts for the client from when it is read: the process
-/// takes its session to go on, and is told of its loss only when that is over once more.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_owner_whose_heartbeat_lay_unread_leads_no_more() {
-    let mut stage = led(2);
-    (0..2).for_each(|node| stage.nodes[node].again = true);
-    stage.nodes[0].stopped = true;
-    stage.pass(ms(6_500));
-    stage.assign(1, &[0]);
-    stage.pass(ms(5_000));
-    stage.go_on(0);
-    stage.pass(ms(6_000));
-    assert_eq!(stage.overlap, NOTHING);
-    stage.lose(0, &[0]);
-    stage.pass(ms(8_000));
-    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+/// what was written milliseconds ago, and has heard nothing of its loss. A heartbeat's answer that
+/// lay unread counts for its client from when it is read: it is told only a session after that.
+#[test]
+fn an_owner_that_was_stopped_leads_no_more_although_it_reads() {
+    for (session, more) in [(6_000, 12_000), (6_500, 5_000)] {
+        let mut stage = led(2);
+        (0..2).for_each(|node| stage.nodes[node].again = true);
+        stage.nodes[0].stopped = true;
+        stage.pass(ms(session));
+        stage.assign(1, &[0]);
+        stage.pass(ms(more));
+        assert_eq!(stage.leaders(X), [1]);
+        stage.go_on(0);
+        stage.pass(ms(6_000));
+        assert_eq!(stage.overlap, NOTHING);
+        // It hears of its loss at last.
+        stage.lose(0, &[0]);
+        stage.pass(ms(12_000));
+        assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+    }
 }
 
 /// A static member's partition goes to whoever comes with its id, at once; and an application that
 /// stalls for longer than R loses it while its session goes on. Neither is told.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_owner_that_is_replaced_at_once_and_not_told_leads_no_more() {
+#[test]
+fn an_owner_that_is_replaced_at_once_and_not_told_leads_no_more() {
     let mut stage = led(2);
     stage.assign(1, &[0]);
     stage.pass(ms(200));
@@ -73,7 +57,7 @@ pub(crate) fn an_owner_that_is_replaced_at_once_and_not_told_leads_no_more() {
 
 /// It reads first what was written meanwhile, and hears that its session is over: it takes the
 /// partition from nobody.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_was_stopped_and_is_told_soon_takes_nothing_from_its_successor() {
     let mut stage = led(2);
     stage.nodes[0].again = true;
@@ -89,8 +73,8 @@ fn one_that_was_stopped_and_is_told_soon_takes_nothing_from_its_successor() {
     assert_eq!((stage.claims(0, since), stage.ended(1, X)), (0, None));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_partition_that_is_assigned_anew_is_claimed_anew() {
+#[test]
+fn a_partition_that_is_assigned_anew_is_claimed_anew() {
     let mut stage = led(2);
     stage.nodes[0].again = true;
     let lost = stage.now;
@@ -104,8 +88,8 @@ pub(crate) fn a_partition_that_is_assigned_anew_is_claimed_anew() {
 }
 
 /// Others write, and it reads that, but nothing of its own arrives.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_others_write_is_no_evidence() {
+#[test]
+fn what_others_write_is_no_evidence() {
     let mut stage = led(2);
     stage.nodes[0].holds_back = true;
     stage.pass(ms(3_000));
@@ -116,8 +100,8 @@ pub(crate) fn what_others_write_is_no_evidence() {
 }
 
 /// What is read back was sent a second and a half ago or more: that is missing from T.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn evidence_counts_from_when_it_was_sent() {
+#[test]
+fn evidence_counts_from_when_it_was_sent() {
     let mut stage = led(1);
     stage.delay = ms(1_500);
     stage.pass(ms(5_000));
@@ -154,8 +138,8 @@ fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
     stage
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claimant_waits_until_an_earlier_leader_has_ended() {
+#[test]
+fn a_claimant_waits_until_an_earlier_leader_has_ended() {
     let stage = taken_from_one_that_is_stopped([0, 0]);
     assert_eq!(stage.overlap, NOTHING);
     // And not much longer: T, and the way of two records.
@@ -163,16 +147,16 @@ pub(crate) fn a_claimant_waits_until_an_earlier_leader_has_ended() {
 }
 
 /// The leader's clock is as slow as may be, the claimant's as fast.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claimant_waits_for_the_slowest_leader() {
+#[test]
+fn a_claimant_waits_for_the_slowest_leader() {
     assert_eq!(taken_from_one_that_is_stopped([-100, 100]).overlap, NOTHING);
     assert_eq!(taken_from_one_that_is_stopped([100, -100]).overlap, NOTHING);
 }
 
 /// The claim stays in its producer, and the leader goes on meanwhile: it is stopped just before
 /// the claim is appended.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claimant_waits_from_when_its_claim_is_read_back() {
+#[test]
+fn a_claimant_waits_from_when_its_claim_is_read_back() {
     let mut stage = led(2);
     stage.nodes[1].holds_back = true;
     stage.assign(1, &[0]);
@@ -185,8 +169,8 @@ pub(crate) fn a_claimant_waits_from_when_its_claim_is_read_back() {
 }
 
 /// The leader has a longer T than the claimant, which hears that while its own claim is on its way.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claimant_waits_for_the_longest_t_of_its_group() {
+#[test]
+fn a_claimant_waits_for_the_longest_t_of_its_group() {
     let longer = Config { takeover: ms(12_000), ..config(0, Mode::AtMostOne) };
     let mut stage = Stage::with(vec![longer, config(1, Mode::AtMostOne)]);
     (0..2).for_each(|node| stage.campaign(node, X));
@@ -209,7 +193,7 @@ pub(crate) fn a_claimant_waits_for_the_longest_t_of_its_group() {
 }
 
 /// Two are heard that have a longer T, and there is room for one.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_for_which_there_is_no_room_is_waited_for() {
     let mut alone = config(0, Mode::AtMostOne);
     alone.limits.processes = 1;
@@ -248,8 +232,8 @@ fn wakes_beside_a_leader(stage: &mut Stage, hears: Duration) {
 
 /// Its claim was read back, and its grace period was not over, when it was stopped. Somebody else
 /// leads by now, whose claim lies unread when it wakes.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_was_stopped_hears_before_it_claims() {
+#[test]
+fn one_that_was_stopped_hears_before_it_claims() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
     (0..2).for_each(|node| stage.campaign(node, X));
     stage.assign(0, &[0]);
@@ -261,7 +245,7 @@ pub(crate) fn one_that_was_stopped_hears_before_it_claims() {
 
 /// Its claim was void already when it was stopped. What another one claimed meanwhile is read
 /// together with what it has written since it woke, and before it hears that it owns nothing.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn who_reads_that_another_has_claimed_makes_no_claim_at_once() {
     let mut stage = led(2);
     stage.nodes[0].again = true;
@@ -274,7 +258,7 @@ fn who_reads_that_another_has_claimed_makes_no_claim_at_once() {
 
 /// While it was stopped, what it reads has come to something that it cannot read: nothing that it
 /// writes is read back.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_was_stopped_reads_anew_where_nothing_comes() {
     let mut stage = led(1);
     stage.nodes[0].again = true;
@@ -289,7 +273,7 @@ fn one_that_was_stopped_reads_anew_where_nothing_comes() {
 }
 
 /// It runs for less than an interval between its stops, and reads what it writes meanwhile.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_was_stopped_claims_when_it_has_read_what_it_wrote_since() {
     let mut stage = led(1);
     stage.nodes[0].again = true;
@@ -316,7 +300,7 @@ fn longer_led() -> Stage {
 
 /// What it has said is on its way for longer than the claimant waits, and is read together with
 /// what the claimant writes then.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_is_heard_after_the_grace_period_is_waited_for() {
     let mut stage = longer_led();
     stage.nodes[0].holds_back = true;
@@ -337,7 +321,7 @@ fn one_that_is_heard_after_the_grace_period_is_waited_for() {
 }
 
 /// The claimant has heard it as an observer, and not since.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_was_heard_before_the_claimant_stood_is_waited_for() {
     let mut stage = longer_led();
     stage.observe(1, X);
@@ -353,7 +337,7 @@ fn one_that_was_heard_before_the_claimant_stood_is_waited_for() {
 }
 
 /// One that makes no claims leads as long as it reads: who makes claims does not lead beside it.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_claimant_waits_as_long_as_one_of_its_group_makes_no_claims() {
     let mut stage = Stage::with(vec![config(0, Mode::AtLeastOne), config(1, Mode::AtMostOne)]);
     (0..2).for_each(|node| stage.campaign(node, X));
@@ -374,8 +358,8 @@ fn a_claimant_waits_as_long_as_one_of_its_group_makes_no_claims() {
     assert_eq!(stage.leaders(X), [1]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_record_that_is_missing_may_be_a_claim() {
+#[test]
+fn a_record_that_is_missing_may_be_a_claim() {
     let mut stage = led(1);
     // It is appended, and never reaches the reader.
     let claim = stage.stranger(Kind::Claim);
@@ -387,8 +371,8 @@ pub(crate) fn a_record_that_is_missing_may_be_a_claim() {
     assert_eq!(stage.told_own(0, &OwnEvent::ClaimVoid { partition: Partition(0), why }), 1);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_record_that_cannot_be_read_may_be_a_claim() {
+#[test]
+fn a_record_that_cannot_be_read_may_be_a_claim() {
     let mut stage = led(1);
     stage.append(0, Said::Nothing);
     stage.pass(ms(100));
@@ -411,8 +395,8 @@ pub(crate) fn a_record_that_cannot_be_read_may_be_a_claim() {
 
 /// A producer wrote the own claim twice, and another process claimed in between: all three are read
 /// at once.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_copy_of_the_own_claim_hides_no_other() {
+#[test]
+fn a_copy_of_the_own_claim_hides_no_other() {
     let mut stage = led(1);
     let begin = tenure_core::Time::ZERO;
     let published = stage.published(0, begin);
@@ -425,8 +409,8 @@ pub(crate) fn a_copy_of_the_own_claim_hides_no_other() {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Reassigned)));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claim_of_another_group_voids_nothing() {
+#[test]
+fn a_claim_of_another_group_voids_nothing() {
     let mut stage = led(1);
     let mut claim = stage.stranger(Kind::Claim);
     claim.group = "h".parse().unwrap();
@@ -437,8 +421,8 @@ pub(crate) fn a_claim_of_another_group_voids_nothing() {
 
 /// Two elections may have groups of one name, and count partitions each in its way: they share
 /// only the topic.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_another_election_says_ends_nothing() {
+#[test]
+fn what_another_election_says_ends_nothing() {
     for partitions in [2, 4] {
         let mut stage = led(1);
         let mut claim = stage.stranger(Kind::Claim);
@@ -450,8 +434,8 @@ pub(crate) fn what_another_election_says_ends_nothing() {
 }
 
 /// It is known that it was appended, and that it will not be read.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claim_of_a_reading_that_broke_is_made_again_soon() {
+#[test]
+fn a_claim_of_a_reading_that_broke_is_made_again_soon() {
     let broken = |stage: &mut Stage| {
         let (reading, _) = stage.reading(0, 0);
         let why = "cut off".into();
@@ -479,8 +463,8 @@ pub(crate) fn a_claim_of_a_reading_that_broke_is_made_again_soon() {
 }
 
 /// It would only take the partition from its owner.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_has_lost_its_partition_claims_nothing() {
+#[test]
+fn one_that_has_lost_its_partition_claims_nothing() {
     for change in [Stage::lose, Stage::revoke] {
         let mut stage = led(2);
         stage.nodes[0].again = true;
@@ -494,8 +478,8 @@ pub(crate) fn one_that_has_lost_its_partition_claims_nothing() {
 }
 
 /// It would never be read back.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claim_is_made_after_the_end_was_found() {
+#[test]
+fn a_claim_is_made_after_the_end_was_found() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.nodes[0].no_end = vec![0, 1];
     stage.campaign(0, X);
@@ -513,8 +497,8 @@ pub(crate) fn a_claim_is_made_after_the_end_was_found() {
 }
 
 /// Reading broke off while the claim was on its way, and went on behind it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claim_that_is_not_read_back_is_made_again() {
+#[test]
+fn a_claim_that_is_not_read_back_is_made_again() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.campaign(0, X);
     stage.assign(0, &[0]);
@@ -540,7 +524,7 @@ pub(crate) fn a_claim_that_is_not_read_back_is_made_again() {
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 2);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_claim_that_fails_is_made_again_after_a_pause() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.nodes[0].cannot_write = true;
@@ -558,8 +542,8 @@ fn a_claim_that_fails_is_made_again_after_a_pause() {
 }
 
 /// Two that both hold themselves for the owner would take it from each other at every step.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claim_is_repeated_after_a_pause() {
+#[test]
+fn a_claim_is_repeated_after_a_pause() {
     let mut stage = led(1);
     stage.nodes[0].again = true;
     let claim = stage.stranger(Kind::Claim);
@@ -574,7 +558,7 @@ pub(crate) fn a_claim_is_repeated_after_a_pause() {
 }
 
 /// What comes late, or of an earlier life of this process, is foreign or nothing.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn an_earlier_run_of_the_same_process_is_somebody_else() {
     let mut stage = led(1);
     let mut earlier = stage.stranger(Kind::Beat);
@@ -594,7 +578,7 @@ fn an_earlier_run_of_the_same_process_is_somebody_else() {
     assert_eq!(stage.leaders(X), [0_usize; 0], "its claim is another one's");
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn what_is_read_twice_counts_once() {
     let mut stage = led(1);
     let (reading, next) = stage.reading(0, 0);
@@ -607,7 +591,7 @@ fn what_is_read_twice_counts_once() {
     assert_eq!(stage.standing(0, X), before);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_campaign_says_what_it_waits_for() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
     let waits = |stage: &Stage, node: usize| {

@@ -12,7 +12,7 @@ fn golden(name: &str, mut stage: Stage) {
     recorded(FOLDER, name, &stage.told_so_far());
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_claim_and_its_grace_period() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.tell();
@@ -27,7 +27,7 @@ fn a_claim_and_its_grace_period() {
 }
 
 /// The owner is told nothing of it.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_foreign_claim() {
     let mut stage = Stage::led(2, Mode::AtMostOne);
     stage.tell();
@@ -38,7 +38,7 @@ fn a_foreign_claim() {
     golden("a_foreign_claim", stage);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn revoked_and_led_on() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);
     stage.tell();
@@ -50,7 +50,7 @@ fn revoked_and_led_on() {
     golden("revoked_and_led_on", stage);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn lost_and_given_back() {
     let mut stage = Stage::led(2, Mode::AtMostOne);
     stage.campaign(0, "x/1");
@@ -64,7 +64,7 @@ fn lost_and_given_back() {
     golden("lost_and_given_back", stage);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn resignation() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
     stage.tell();

@@ -20,7 +20,7 @@ fn claimed_at(stage: &Stage, partition: usize) -> u64 {
     claim.unwrap().offset
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_fence_is_the_epoch_and_the_offset_of_the_claim() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.logs[0].epoch = Some(5);
@@ -34,8 +34,8 @@ fn a_fence_is_the_epoch_and_the_offset_of_the_claim() {
 }
 
 /// A log that lost its end: the claim after it has a lower offset, and a later epoch.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn fences_grow_across_a_truncation() {
+#[test]
+fn fences_grow_across_a_truncation() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.nodes[0].again = true;
     for _ in 0..50 {
@@ -60,7 +60,7 @@ pub(crate) fn fences_grow_across_a_truncation() {
 /// One has claimed and is stopped, another one claims and leads, and that claim is lost with the
 /// end of the log. The first one has read nothing that was lost, and its grace period is long over:
 /// by its claim it would have a fence below that of the other.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn nobody_takes_office_by_a_claim_from_before_a_truncation() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
     (0..2).for_each(|node| stage.campaign(node, X));
@@ -82,8 +82,8 @@ fn nobody_takes_office_by_a_claim_from_before_a_truncation() {
 
 /// It had claimed the partition before, given the role up, and read on for another one; somebody
 /// else has led by a later claim that was lost.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_role_that_is_stood_for_after_a_truncation_is_claimed_anew() {
+#[test]
+fn a_role_that_is_stood_for_after_a_truncation_is_claimed_anew() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
     (0..2).for_each(|node| stage.campaign(node, X));
     stage.campaign(0, "x/2");
@@ -105,8 +105,8 @@ pub(crate) fn a_role_that_is_stood_for_after_a_truncation_is_claimed_anew() {
 
 /// Both hold it for theirs. The first has not read the claim of the second when that is lost with
 /// its epoch; the second is stopped, and takes office by it within T of its last record.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claim_of_a_later_epoch_waits_anew() {
+#[test]
+fn a_claim_of_a_later_epoch_waits_anew() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
     (0..2).for_each(|node| stage.campaign(node, X));
     stage.assign(0, &[0]);
@@ -136,8 +136,8 @@ pub(crate) fn a_claim_of_a_later_epoch_waits_anew() {
 
 /// The same, and the second has a longer T, which the first has heard. That led long before; it
 /// gives the role up and stands for it again, so that it must claim anew, later than the second.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claim_of_a_later_epoch_waits_anew_for_those_with_a_longer_t() {
+#[test]
+fn a_claim_of_a_later_epoch_waits_anew_for_those_with_a_longer_t() {
     let longer = Config { takeover: ms(16_000), ..config(1, Mode::AtMostOne) };
     let mut stage = Stage::with(vec![config(0, Mode::AtMostOne), longer]);
     (0..2).for_each(|node| stage.campaign(node, X));
@@ -171,8 +171,8 @@ pub(crate) fn a_claim_of_a_later_epoch_waits_anew_for_those_with_a_longer_t() {
 }
 
 /// The group counts its generations, and this process its rebalances; both begin again.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn fences_grow_from_process_to_process() {
+#[test]
+fn fences_grow_from_process_to_process() {
     let mut stage = led(2);
     for _ in 0..3 {
         stage.assign(0, &[]);
@@ -194,8 +194,8 @@ pub(crate) fn fences_grow_from_process_to_process() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn without_a_fence_nobody_leads() {
+#[test]
+fn without_a_fence_nobody_leads() {
     for epoch in [None, Some(1 << 24), Some(u32::MAX)] {
         let mut stage = Stage::new(1, Mode::AtMostOne);
         stage.logs[0].epoch = epoch;
@@ -218,8 +218,8 @@ pub(crate) fn without_a_fence_nobody_leads() {
 }
 
 /// Its partition stays, as there is another role of it; its fence does not come back.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_role_that_is_resigned_and_stood_for_again_has_another_fence() {
+#[test]
+fn a_role_that_is_resigned_and_stood_for_again_has_another_fence() {
     let mut stage = led(1);
     stage.campaign(0, "x/2");
     stage.pass(ms(100));
@@ -236,8 +236,8 @@ pub(crate) fn a_role_that_is_resigned_and_stood_for_again_has_another_fence() {
 }
 
 /// For longer than T nothing that it wrote was read back; then it is again.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_leadership_that_ran_out_comes_back_with_another_fence() {
+#[test]
+fn a_leadership_that_ran_out_comes_back_with_another_fence() {
     let mut stage = led(1);
     stage.nodes[0].again = true;
     let first = stage.fence(0, X);

@@ -24,8 +24,8 @@ fn released(stage: &Stage, node: usize) -> usize {
     stage.told(node, |event| *event == Event::Released)
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_clean_close_leaves_the_group_first_and_leads_on() {
+#[test]
+fn a_clean_close_leaves_the_group_first_and_leads_on() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);
     stage.leave(0, true, false);
     stage.leave(0, true, false);
@@ -45,7 +45,7 @@ pub(crate) fn a_clean_close_leaves_the_group_first_and_leads_on() {
     assert_eq!(stage.published(0, after), []);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_close_that_is_told_not_to_lead_on_ends_at_once() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);
     stage.campaign(0, "x/1");
@@ -57,8 +57,8 @@ fn a_close_that_is_told_not_to_lead_on_ends_at_once() {
 }
 
 /// The work stops, then the group is left: nobody else leads before.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn in_at_most_one_everything_ends_before_the_group_is_left() {
+#[test]
+fn in_at_most_one_everything_ends_before_the_group_is_left() {
     for lead_on in [true, false] {
         let mut stage = Stage::led(1, Mode::AtMostOne);
         stage.leave(0, lead_on, false);
@@ -79,7 +79,7 @@ pub(crate) fn in_at_most_one_everything_ends_before_the_group_is_left() {
 }
 
 /// `resign --all`: what it leads is given up, and it stands again for what the application wants.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_resigns_all_leaves_and_joins_again() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::led(1, mode);
@@ -97,7 +97,7 @@ fn one_that_resigns_all_leaves_and_joins_again() {
 }
 
 /// It will stand for the role that it has lost as soon as its work has ended.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_has_resigned_one_role_stays_a_while_when_it_loses_the_last() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
     stage.campaign(0, "x/1");
@@ -114,8 +114,8 @@ fn one_that_has_resigned_one_role_stays_a_while_when_it_loses_the_last() {
 }
 
 /// Late news of the membership that it has left.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_has_left_is_assigned_nothing() {
+#[test]
+fn one_that_has_left_is_assigned_nothing() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
     stage.campaign(0, "x/1");
     stage.nodes[0].leaves_alone = true;
@@ -136,8 +136,8 @@ pub(crate) fn one_that_has_left_is_assigned_nothing() {
     assert_eq!(stage.asked(0, |asked| *asked == Request::GiveBack(RebalanceId(11))), 1);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn to_leave_takes_no_longer_than_r() {
+#[test]
+fn to_leave_takes_no_longer_than_r() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
     stage.nodes[0].leaves_alone = true;
     stage.command(0, X, Command::Resign);
@@ -153,7 +153,7 @@ pub(crate) fn to_leave_takes_no_longer_than_r() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn the_first_campaign_joins_and_the_last_one_leaves() {
     let mut stage = Stage::new(1, Mode::AtLeastOne);
     stage.pass(ms(10_000));
@@ -184,7 +184,7 @@ fn the_first_campaign_joins_and_the_last_one_leaves() {
 }
 
 /// Its work takes a while to end; then it stands again, or it does not.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_has_lost_what_it_led_stays_for_a_while() {
     for again in [true, false] {
         let mut stage = Stage::led(1, Mode::AtMostOne);
@@ -199,8 +199,8 @@ fn one_that_has_lost_what_it_led_stays_for_a_while() {
 }
 
 /// Others stand for roles of a partition that this process owns, and it does not.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_owner_says_which_roles_it_leaves_without_a_leader() {
+#[test]
+fn an_owner_says_which_roles_it_leaves_without_a_leader() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);
     let unfilled = |stage: &Stage| {
         let told = stage.nodes[0].told.iter().rev();

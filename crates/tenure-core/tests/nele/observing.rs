@@ -39,7 +39,7 @@ fn looked_at_with(configs: Vec<Config>) -> Stage {
     stage
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_only_looks_is_no_member_and_writes_nothing() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.observe(2, X);
@@ -59,7 +59,7 @@ fn one_that_only_looks_is_no_member_and_writes_nothing() {
 }
 
 /// A client that begins to read before the end that it found hands on what was said long ago.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn what_was_said_before_the_end_was_found_shows_nobody() {
     let mut stage = looked_at(Mode::AtLeastOne);
     let old = stage.logs[0].records.clone();
@@ -77,8 +77,8 @@ fn what_was_said_before_the_end_was_found_shows_nobody() {
 }
 
 /// It may ask where a partition ends, and not read it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_whose_reading_breaks_does_not_know_a_vacancy() {
+#[test]
+fn one_whose_reading_breaks_does_not_know_a_vacancy() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.observe(2, X);
     for _ in 0..60 {
@@ -95,7 +95,7 @@ pub(crate) fn one_whose_reading_breaks_does_not_know_a_vacancy() {
 }
 
 /// A leader that it has heard may lead on, as nothing is heard of anybody.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_hears_nothing_any_more_does_not_know_a_vacancy() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.observe(2, X);
@@ -113,7 +113,7 @@ fn one_that_hears_nothing_any_more_does_not_know_a_vacancy() {
 }
 
 /// What was said while it did not look was missed.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_looks_again_does_not_know_a_vacancy() {
     let mut stage = Stage::new(3, Mode::AtMostOne);
     stage.campaign(1, "x/1");
@@ -138,7 +138,7 @@ fn one_that_looks_again_does_not_know_a_vacancy() {
 }
 
 /// No more roles are remembered of one than one may stand for here.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn of_one_that_leads_more_than_there_is_room_for_not_all_is_remembered() {
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
     configs[2].limits.roles = 2;
@@ -154,8 +154,8 @@ fn of_one_that_leads_more_than_there_is_room_for_not_all_is_remembered() {
 }
 
 /// What it leads besides may be led by it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_without_room_for_a_role_does_not_know_a_vacancy() {
+#[test]
+fn one_without_room_for_a_role_does_not_know_a_vacancy() {
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
     configs[2].limits.roles = 2;
     let mut stage = Stage::with(configs);
@@ -174,7 +174,7 @@ pub(crate) fn one_without_room_for_a_role_does_not_know_a_vacancy() {
 }
 
 /// Nobody stands for the role, and somebody for another one, who writes on and on.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_role_for_which_nobody_stands_is_vacant_while_others_are_led() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::new(3, mode);
@@ -190,7 +190,7 @@ fn a_role_for_which_nobody_stands_is_vacant_while_others_are_led() {
 }
 
 /// A leader of another group is heard, and that of the own one is silent, and leads still.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_is_silent_is_shown_whatever_another_group_says() {
     let of = |node: usize| {
         let group = if node == 1 { "h" } else { "g" }.parse().unwrap();
@@ -210,8 +210,8 @@ fn one_that_is_silent_is_shown_whatever_another_group_says() {
 }
 
 /// It reads two partitions, of one of which nothing comes any more, and the other is taken away.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_whose_other_reading_brings_nothing_missed_something() {
+#[test]
+fn one_whose_other_reading_brings_nothing_missed_something() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.campaign(0, "x/1");
     stage.assign(0, &[0, 1]);
@@ -229,7 +229,7 @@ pub(crate) fn one_whose_other_reading_brings_nothing_missed_something() {
 
 /// It has read one partition to the moment at which it had found the end of the next one, and not
 /// further: what was said between the two is missing.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_whose_next_reading_began_unheard_by_the_first_missed_something() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.campaign(0, "x/1");
@@ -247,7 +247,7 @@ fn one_whose_next_reading_began_unheard_by_the_first_missed_something() {
 }
 
 /// One of a later version has said something, perhaps who leads.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn what_cannot_be_read_is_missed() {
     for stands in [false, true] {
         let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -271,7 +271,7 @@ fn what_cannot_be_read_is_missed() {
 }
 
 /// Its leaders may lead for a minute after they were heard, and none of them is shown.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn another_group_keeps_no_role_from_being_vacant() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.observe(0, X);
@@ -288,7 +288,7 @@ fn another_group_keeps_no_role_from_being_vacant() {
 }
 
 /// Where nobody is remembered for want of room, a leader may be whom nobody remembers.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_without_room_for_a_leader_does_not_know_a_vacancy() {
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
     configs[2].limits.processes = 1;
@@ -304,7 +304,7 @@ fn one_without_room_for_a_leader_does_not_know_a_vacancy() {
 }
 
 /// One that is silent since another one was is shown as silent in time, too.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn each_that_is_silent_is_shown_so_in_its_time() {
     let mut stage = looked_at(Mode::AtLeastOne);
     stage.observe(2, X);
@@ -321,8 +321,8 @@ fn each_that_is_silent_is_shown_so_in_its_time() {
 
 /// The partition that decides on a role cannot be read, and every member writes to the others, too.
 /// One whose reading broke is tried again itself.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_cannot_read_a_partition_reads_the_next() {
+#[test]
+fn one_that_cannot_read_a_partition_reads_the_next() {
     let config = |node| Config { partitions: 4, ..config(node, Mode::AtMostOne) };
     let mut stage = looked_at_with((0..3).map(config).collect());
     stage.nodes[2].no_end = vec![0, 1, 2];
@@ -339,8 +339,8 @@ pub(crate) fn one_that_cannot_read_a_partition_reads_the_next() {
 }
 
 /// It need not be silent first, for as long as one that is stopped may lead.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_leaves_is_shown_no_more() {
+#[test]
+fn one_that_leaves_is_shown_no_more() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.observe(2, X);
     stage.pass(ms(7_000));
@@ -351,7 +351,7 @@ pub(crate) fn one_that_leaves_is_shown_no_more() {
 }
 
 /// Who looks again is shown who was heard lately, and no longer than that one may lead.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_looks_again_is_not_shown_for_longer_who_was_heard_before() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.observe(2, X);
@@ -366,8 +366,8 @@ fn one_that_looks_again_is_not_shown_for_longer_who_was_heard_before() {
 }
 
 /// It leads for as long as it says, and may be silent meanwhile.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_with_a_longer_t_is_shown_for_as_long_as_it_may_lead() {
+#[test]
+fn one_with_a_longer_t_is_shown_for_as_long_as_it_may_lead() {
     let with = |node, takeover| Config { takeover, ..config(node, Mode::AtMostOne) };
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
     configs[0] = with(0, ms(20_000));
@@ -389,8 +389,8 @@ pub(crate) fn one_with_a_longer_t_is_shown_for_as_long_as_it_may_lead() {
 }
 
 /// A leader's time is over just when it is asked for once more: it is not shown on.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_asks_again_is_told_that_nothing_is_known() {
+#[test]
+fn one_that_asks_again_is_told_that_nothing_is_known() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.observe(2, X);
     stage.pass(ms(1_000));
@@ -407,7 +407,7 @@ pub(crate) fn one_that_asks_again_is_told_that_nothing_is_known() {
 }
 
 /// Who looks again, and hears nothing at all, is not shown for longer who was heard before.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_looks_again_and_hears_nothing_knows_nothing() {
     let mut stage = looked_at(Mode::AtLeastOne);
     stage.observe(2, X);
@@ -422,7 +422,7 @@ fn one_that_looks_again_and_hears_nothing_knows_nothing() {
 }
 
 /// Whichever partition one reads: all write to all.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn members_see_the_leaders_of_partitions_that_they_do_not_read() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.campaign(1, "x/1");
@@ -436,8 +436,8 @@ fn members_see_the_leaders_of_partitions_that_they_do_not_read() {
 }
 
 /// The leader is stopped when somebody begins to look: nothing is heard of it, and it leads.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn vacant_is_said_when_nobody_can_lead_who_was_not_heard() {
+#[test]
+fn vacant_is_said_when_nobody_can_lead_who_was_not_heard() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.nodes[0].stopped = true;
     stage.observe(2, X);
@@ -450,8 +450,8 @@ pub(crate) fn vacant_is_said_when_nobody_can_lead_who_was_not_heard() {
     assert!(vacant(&stage, 2));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_is_heard_no_more_is_shown_no_more() {
+#[test]
+fn one_that_is_heard_no_more_is_shown_no_more() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.observe(2, X);
     stage.pass(ms(7_000));
@@ -469,7 +469,7 @@ pub(crate) fn one_that_is_heard_no_more_is_shown_no_more() {
 }
 
 /// The old leader's word is as good as that of the new one, until it is silent.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn two_leaders_are_shown_as_two() {
     let mut stage = looked_at(Mode::AtLeastOne);
     stage.observe(2, X);
@@ -484,8 +484,8 @@ fn two_leaders_are_shown_as_two() {
 }
 
 /// A group of other processes, with other roles, on the same topic.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn of_groups_that_share_only_the_topic_nothing_is_shown() {
+#[test]
+fn of_groups_that_share_only_the_topic_nothing_is_shown() {
     let mut stage = looked_at(Mode::AtLeastOne);
     stage.observe(2, X);
     stage.pass(ms(1_000));
@@ -505,8 +505,8 @@ pub(crate) fn of_groups_that_share_only_the_topic_nothing_is_shown() {
     }
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_hears_nothing_knows_nothing() {
+#[test]
+fn one_that_hears_nothing_knows_nothing() {
     let mut stage = looked_at(Mode::AtLeastOne);
     stage.observe(2, X);
     stage.pass(ms(10_000));
@@ -522,7 +522,7 @@ pub(crate) fn one_that_hears_nothing_knows_nothing() {
 }
 
 /// Nobody is there at all, and the ledger answers.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_ledger_that_answers_and_on_which_nobody_writes_is_vacant() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.observe(0, X);
@@ -536,8 +536,8 @@ fn a_ledger_that_answers_and_on_which_nobody_writes_is_vacant() {
     assert!(vacant(&stage, 0));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn two_groups_on_one_host_are_told() {
+#[test]
+fn two_groups_on_one_host_are_told() {
     let of = |node: usize| {
         let group = if node == 0 { "g" } else { "h" }.parse().unwrap();
         let host = "metal".parse().unwrap();
@@ -554,7 +554,7 @@ pub(crate) fn two_groups_on_one_host_are_told() {
 }
 
 /// One that was started again is none.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn another_process_of_the_same_name_is_told() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);
     let same = |stage: &Stage| {

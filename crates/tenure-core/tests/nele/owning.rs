@@ -22,8 +22,8 @@ fn takeover() -> Duration {
 }
 
 /// However long the group takes, up to the sum.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_partition_that_changes_hands_is_led_throughout() {
+#[test]
+fn a_partition_that_changes_hands_is_led_throughout() {
     for takes in [0, 6_000, 20_000] {
         let mut stage = led(2);
         stage.revoke(0, &[0]);
@@ -37,8 +37,8 @@ pub(crate) fn a_partition_that_changes_hands_is_led_throughout() {
 }
 
 /// Whoever writes, and whatever its client still hands on.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_is_not_assigned_is_not_refreshed() {
+#[test]
+fn what_is_not_assigned_is_not_refreshed() {
     let mut stage = led(2);
     let (reading, mut next) = stage.reading(0, 0);
     let partition = Partition(0);
@@ -53,8 +53,8 @@ pub(crate) fn what_is_not_assigned_is_not_refreshed() {
     assert_eq!(stage.ignored(0, Ignored::OldReading), 25);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_record_of_any_group_refreshes() {
+#[test]
+fn a_record_of_any_group_refreshes() {
     let mut stage = led(1);
     stage.nodes[0].holds_back = true;
     let mut beat = stage.stranger(Kind::Beat);
@@ -71,8 +71,8 @@ pub(crate) fn a_record_of_any_group_refreshes() {
 }
 
 /// It is won with what is left of T, which may be too little to begin anything.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_role_that_comes_back_is_settled_once_something_is_read() {
+#[test]
+fn a_role_that_comes_back_is_settled_once_something_is_read() {
     let mut stage = led(1);
     let settled = |stage: &Stage| stage.told(0, |event| matches!(event, Event::Settled));
     // Its partition stays with it for the sake of the other one.
@@ -88,8 +88,8 @@ pub(crate) fn a_role_that_comes_back_is_settled_once_something_is_read() {
     assert_eq!((settled(&stage), stage.elected()), (2, 2));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_was_written_before_the_end_refreshes_nothing() {
+#[test]
+fn what_was_written_before_the_end_refreshes_nothing() {
     let mut stage = Stage::new(1, Mode::AtLeastOne);
     for _ in 0..10 {
         stage.append(0, Said::Nothing);
@@ -109,8 +109,8 @@ pub(crate) fn what_was_written_before_the_end_refreshes_nothing() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_was_read_under_an_earlier_assignment_is_dropped() {
+#[test]
+fn what_was_read_under_an_earlier_assignment_is_dropped() {
     let mut stage = Stage::new(1, Mode::AtLeastOne);
     stage.campaign(0, X);
     stage.nodes[0].holds_back = true;
@@ -127,8 +127,8 @@ pub(crate) fn what_was_read_under_an_earlier_assignment_is_dropped() {
     assert_eq!(stage.ignored(0, Ignored::OldReading), 1);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_reading_that_is_broken_begins_anew() {
+#[test]
+fn a_reading_that_is_broken_begins_anew() {
     let mut stage = led(1);
     let (reading, _) = stage.reading(0, 0);
     let (partition, why) = (Partition(0), "out of range".into());
@@ -140,7 +140,7 @@ pub(crate) fn a_reading_that_is_broken_begins_anew() {
 
 /// A record that its client cannot unpack stands where it would read next.
 /// It has read its claim back, and then nothing more: it leads in the end.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_claimant_that_is_told_nothing_reads_anew() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.campaign(0, X);
@@ -160,8 +160,8 @@ fn a_claimant_that_is_told_nothing_reads_anew() {
     assert!(took <= soon, "{took:?}");
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_reader_that_is_told_nothing_begins_anew() {
+#[test]
+fn a_reader_that_is_told_nothing_begins_anew() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::led(2, mode);
         stage.nodes[0].again = true;
@@ -177,8 +177,8 @@ pub(crate) fn a_reader_that_is_told_nothing_begins_anew() {
 }
 
 /// A member that stands for no role of the partition that it was given.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_brings_nothing_is_read_anew_where_nobody_stands() {
+#[test]
+fn what_brings_nothing_is_read_anew_where_nobody_stands() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::new(1, mode);
         stage.campaign(0, X);
@@ -192,8 +192,8 @@ pub(crate) fn what_brings_nothing_is_read_anew_where_nobody_stands() {
 }
 
 /// What is revoked is given back, in the same step; what is lost is nobody's to give.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_is_revoked_is_given_back_and_what_is_lost_is_not() {
+#[test]
+fn what_is_revoked_is_given_back_and_what_is_lost_is_not() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::led(1, mode);
         stage.nodes[0].again = true;
@@ -212,8 +212,8 @@ pub(crate) fn what_is_revoked_is_given_back_and_what_is_lost_is_not() {
     }
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn in_at_most_one_it_is_given_back_when_it_is_led_no_more() {
+#[test]
+fn in_at_most_one_it_is_given_back_when_it_is_led_no_more() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
     stage.revoke(0, &[0]);
     let effects = &stage.nodes[0].effects;
@@ -226,8 +226,8 @@ pub(crate) fn in_at_most_one_it_is_given_back_when_it_is_led_no_more() {
 }
 
 /// A process that is stopped answers nothing; its handle asks the clock.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn whether_it_leads_is_a_question_to_the_clock() {
+#[test]
+fn whether_it_leads_is_a_question_to_the_clock() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let stage = Stage::led(1, mode);
         let Standing::Leading { until, .. } = stage.standing(0, X) else { panic!("it leads") };
@@ -240,8 +240,8 @@ pub(crate) fn whether_it_leads_is_a_question_to_the_clock() {
 }
 
 /// Another process joins, and is given what nobody had.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn who_keeps_a_partition_is_not_disturbed() {
+#[test]
+fn who_keeps_a_partition_is_not_disturbed() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::led(1, mode);
         let (reading, _) = stage.reading(0, 0);
@@ -259,7 +259,7 @@ pub(crate) fn who_keeps_a_partition_is_not_disturbed() {
     }
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_rebalance_that_was_heard_before_changes_nothing() {
     let mut stage = led(1);
     stage.revoke(0, &[0]);
@@ -280,7 +280,7 @@ fn a_rebalance_that_was_heard_before_changes_nothing() {
 }
 
 /// It comes back before T is over: the leadership was never lost.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_partition_that_comes_back_in_time_is_led_on() {
     let mut stage = led(1);
     stage.lose(0, &[0]);
@@ -291,7 +291,7 @@ fn a_partition_that_comes_back_in_time_is_led_on() {
     assert_eq!(stage.ended(0, X), None);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_second_campaign_and_a_transfer_are_ignored() {
     let mut stage = led(1);
     stage.campaign(0, X);
@@ -302,7 +302,7 @@ fn a_second_campaign_and_a_transfer_are_ignored() {
 }
 
 /// And one beyond the limit; the others are not disturbed.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_campaign_for_what_is_no_role_is_refused() {
     let mut stage = led(1);
     for election in ["x", "x/01", "y/0", "x/4294967296"] {

@@ -27,7 +27,7 @@ fn led_roles(stage: &Stage, node: usize, roles: u32) -> Vec<u32> {
     (0..roles).filter(|role| stage.leads(node, &format!("x/{role}"))).collect()
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s1_each_role_has_at_least_one_leader_also_after_a_crash() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);
     stage.kill(0);
@@ -39,7 +39,7 @@ fn s1_each_role_has_at_least_one_leader_also_after_a_crash() {
     assert!(stage.gap < config(0, Mode::AtLeastOne).handover(), "{:?}", stage.gap);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s2_processes_share_the_roles_and_do_not_overlap() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = dealt(3, 6, 6, mode);
@@ -53,7 +53,7 @@ fn s2_processes_share_the_roles_and_do_not_overlap() {
 }
 
 /// No other process is told of it, and nothing is configured.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s3_roles_and_processes_come_and_go() {
     let mut stage = dealt(2, 2, 2, Mode::AtLeastOne);
     stage.campaign(0, "x/7");
@@ -66,8 +66,8 @@ fn s3_roles_and_processes_come_and_go() {
     assert_eq!(led_roles(&stage, 0, 8), [0, 1, 7]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn s4_each_process_writes_to_all_partitions_again_and_again() {
+#[test]
+fn s4_each_process_writes_to_all_partitions_again_and_again() {
     let mut stage = dealt(2, 3, 1, Mode::AtLeastOne);
     let begin = stage.now;
     stage.pass(ms(10_000));
@@ -86,7 +86,7 @@ pub(crate) fn s4_each_process_writes_to_all_partitions_again_and_again() {
 }
 
 /// Whatever the coordinator does: two are assigned one partition, for good, and none is told.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s5_two_owners_of_a_partition_are_no_two_leaders() {
     let mut stage = Stage::led(3, Mode::AtMostOne);
     for node in 0..3 {
@@ -97,7 +97,7 @@ fn s5_two_owners_of_a_partition_are_no_two_leaders() {
     assert_eq!(stage.overlap, NOTHING);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s6_a_record_sets_v_to_the_time_now() {
     let mut stage = Stage::new(2, Mode::AtLeastOne);
     stage.campaign(0, X);
@@ -112,7 +112,7 @@ fn s6_a_record_sets_v_to_the_time_now() {
     assert_eq!(stage.standing(0, X), tenure_core::Standing::Leading { until, fence: None });
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s7_and_s8_a_process_leads_as_long_as_v_is_younger_than_t() {
     let mut stage = Stage::led(1, Mode::AtLeastOne);
     let takeover = config(0, Mode::AtLeastOne).takeover;
@@ -124,15 +124,15 @@ fn s7_and_s8_a_process_leads_as_long_as_v_is_younger_than_t() {
     assert!(led + ms(600) > takeover && led <= takeover, "{led:?}");
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn s9_role_j_is_led_through_partition_j_mod_m() {
+#[test]
+fn s9_role_j_is_led_through_partition_j_mod_m() {
     let stage = dealt(3, 3, 8, Mode::AtMostOne);
     assert_eq!(led_roles(&stage, 0, 8), [0, 3, 6]);
     assert_eq!(led_roles(&stage, 1, 8), [1, 4, 7]);
     assert_eq!(led_roles(&stage, 2, 8), [2, 5]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s10_with_more_partitions_than_roles_some_lead_nothing() {
     let stage = dealt(3, 3, 2, Mode::AtLeastOne);
     let led: Vec<_> = (0..3).map(|node| led_roles(&stage, node, 2).len()).collect();
@@ -140,7 +140,7 @@ fn s10_with_more_partitions_than_roles_some_lead_nothing() {
 }
 
 /// Who is told of another M ends what it leads, for good.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s11_m_does_not_change_while_a_group_is_in_operation() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::led(1, mode);
@@ -154,7 +154,7 @@ fn s11_m_does_not_change_while_a_group_is_in_operation() {
 }
 
 /// And by how much it has to be greater is told.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s12_t_is_greater_than_the_session_timeout_for_at_least_one() {
     let least = config(0, Mode::AtLeastOne);
     let handover = least.handover();
@@ -166,7 +166,7 @@ fn s12_t_is_greater_than_the_session_timeout_for_at_least_one() {
 
 /// A smaller T is not what makes one leader at most: its owner is stopped beyond the session and
 /// T, another one leads, and the first reads on when it resumes, with records of just now.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s13_with_a_smaller_t_one_that_resumes_does_not_lead_beside_the_next() {
     let mut stage = Stage::led(2, Mode::AtMostOne);
     assert!(config(0, Mode::AtMostOne).takeover < config(0, Mode::AtMostOne).session_timeout);
@@ -181,7 +181,7 @@ fn s13_with_a_smaller_t_one_that_resumes_does_not_lead_beside_the_next() {
 }
 
 /// Two groups with the same processes' roles: one whole group is taken down, and comes back.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s14_and_s15_two_groups_are_led_each_by_itself() {
     let of = |node: usize| {
         let group = ["g", "g", "h", "h"][node].parse().unwrap();
@@ -207,7 +207,7 @@ fn s14_and_s15_two_groups_are_led_each_by_itself() {
 }
 
 /// One has heard of what another one has not; in the end all show the same.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s16_views_may_differ_and_converge() {
     let mut stage = Stage::led(4, Mode::AtLeastOne);
     (1..4).for_each(|node| stage.observe(node, X));

@@ -28,8 +28,8 @@ fn is_over(stage: &mut Stage, why: &str) {
     assert_eq!(stage.told(0, |event| matches!(event, Event::NotObserved { .. })), 1);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn another_number_of_partitions_ends_everything() {
+#[test]
+fn another_number_of_partitions_ends_everything() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::led(1, mode);
         stage.report(0, Report::Topic { id: topic(), partitions: 2 });
@@ -45,7 +45,7 @@ pub(crate) fn another_number_of_partitions_ends_everything() {
 }
 
 /// A client that begins to read before the end that it found hands on what was written then.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn what_was_read_under_a_reading_that_is_over_ends_nothing() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
     let (reading, next) = stage.reading(0, 0);
@@ -60,8 +60,8 @@ fn what_was_read_under_a_reading_that_is_over_ends_nothing() {
 
 /// A process that has seen the new number is in another group by the coordinator, and in the same
 /// one by its name: both may own what decides on a role.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_process_that_counts_other_partitions_ends_everything() {
+#[test]
+fn a_process_that_counts_other_partitions_ends_everything() {
     for kind in [Kind::Beat, Kind::Claim] {
         let mut stage = Stage::led(1, Mode::AtMostOne);
         let mut other = stage.stranger(kind);
@@ -77,8 +77,8 @@ pub(crate) fn a_process_that_counts_other_partitions_ends_everything() {
     }
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn another_topic_of_the_same_name_ends_everything() {
+#[test]
+fn another_topic_of_the_same_name_ends_everything() {
     let others =
         [TopicId { topic: 8 << 96, ..topic() }, TopicId { cluster: "d".into(), ..topic() }];
     for id in others {
@@ -89,7 +89,7 @@ pub(crate) fn another_topic_of_the_same_name_ends_everything() {
 }
 
 /// Fences must not go back there.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn with_which_fence_base_to_begin_on_another_topic_is_said() {
     let led = || {
         let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -132,7 +132,7 @@ fn with_which_fence_base_to_begin_on_another_topic_is_said() {
     is_over(&mut stage, "a fence base of 13 or more");
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_client_that_cannot_go_on_ends_everything() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
     stage.observe(0, X);

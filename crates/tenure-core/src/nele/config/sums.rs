@@ -7,7 +7,6 @@ use core::time::Duration;
 use super::{Config, Mode, Terms};
 use crate::fence::Fence;
 use crate::name::ClusterName;
-use crate::nele::rule::{Rule, ruling};
 
 /// One part of a sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,12 +80,7 @@ impl Config {
     pub fn grace_period(&self) -> Duration {
         // Those whose T is as long in records are not told from this process.
         let takeover = Terms::in_ms(self.takeover);
-        match () {
-            () if !ruling(Rule::Grace) => Duration::ZERO,
-            () if !ruling(Rule::GraceIsWhole) => takeover / 2,
-            () if !ruling(Rule::GraceByAnyClock) => takeover,
-            () => self.by_any_clock(takeover),
-        }
+        self.by_any_clock(takeover)
     }
 
     /// The longest that `span` of one clock can be on another: `⌈(1 + ρ)·⌈span/(1 − ρ)⌉⌉`. It is a
@@ -133,17 +127,11 @@ impl Config {
     }
 
     /// The fence of a claim at this offset, in a batch of this leader epoch, unless there is no
-    /// room for one of them (ruling 10).
+    /// room for one of them, or no epoch (ruling 10).
     pub(crate) fn fence(&self, epoch: Option<u32>, offset: u64) -> Option<Fence> {
-        if !ruling(Rule::FenceHasEpoch) {
-            return Some(Fence::new(offset));
-        }
-        let bounded = ruling(Rule::FenceBounded);
-        let epoch = if bounded { epoch? } else { epoch.unwrap_or_default() };
-        let epoch = u64::from(self.fence_base) + u64::from(epoch);
+        let epoch = u64::from(self.fence_base) + u64::from(epoch?);
         let fits = epoch < FENCE_EPOCHS && offset < FENCE_OFFSETS;
-        (fits || !bounded)
-            .then(|| Fence::new(epoch.wrapping_mul(FENCE_OFFSETS).wrapping_add(offset)))
+        fits.then(|| Fence::new(epoch * FENCE_OFFSETS + offset))
     }
 
     /// Whether observers are shown what is led in this group: of others only where several lead

@@ -5,7 +5,6 @@ use core::time::Duration;
 
 use super::{Config, Mode};
 use crate::drift::Drift;
-use crate::nele::rule::{Rule, ruling};
 
 /// The settings on which the promises of a group rest, as one of its processes has them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -38,7 +37,7 @@ impl Terms {
     /// `config`. How long its records are on their way it does not say: no longer than its T.
     pub(crate) fn heard_leads(&self, config: &Config) -> Duration {
         let ours = config.heard_leads();
-        if *self == config.terms() || !ruling(Rule::HeardByItsTerms) {
+        if *self == config.terms() {
             return ours;
         }
         let told = self.takeover.min(Config::TAKEOVER_MAX).saturating_mul(2);

@@ -4,7 +4,6 @@ use alloc::vec::Vec;
 
 use super::Nele;
 use crate::nele::message::{Kind, LEADS_MAX, Lead, RANGES_MAX, RoleRange, Target};
-use crate::nele::rule::{Rule, ruling};
 use crate::nele::slot::Phase;
 use crate::nele::words::Out;
 
@@ -24,18 +23,7 @@ impl Nele {
         let late = next <= self.now;
         self.beat = Some(if late { self.now.after(self.config.publish_interval) } else { next });
         let (stands, leads) = self.says();
-        match ruling(Rule::NoneDriesUp) {
-            true => {
-                self.context(out).1.publish(Target::Every, Kind::Beat, stands, leads);
-            }
-            false => {
-                for partition in self.partitions().collect::<Vec<_>>() {
-                    let (stands, leads) = (stands.clone(), leads.clone());
-                    let to = Target::One(partition);
-                    self.context(out).1.publish(to, Kind::Beat, stands, leads);
-                }
-            }
-        }
+        self.context(out).1.publish(Target::Every, Kind::Beat, stands, leads);
     }
 
     /// What it stands for, and what it leads.

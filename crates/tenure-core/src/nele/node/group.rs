@@ -4,11 +4,11 @@ use alloc::vec::Vec;
 
 use super::Nele;
 use crate::event::{End, Loss};
+use crate::nele::config::Mode;
 use crate::nele::context::Context;
 use crate::nele::event::{Event, Ignored, OwnEvent};
 use crate::nele::identity::{Membership, Partition, RebalanceId};
 use crate::nele::message::{Change, Rebalance, Request};
-use crate::nele::rule::{Rule, ruling};
 use crate::nele::slot::Slot;
 use crate::nele::words::{Out, emit};
 use crate::time::Time;
@@ -71,7 +71,6 @@ impl Nele {
     pub(super) fn group_work(&mut self, out: &mut Out) {
         if let Phase::Leaving { until } = self.group.phase
             && until <= self.now
-            && ruling(Rule::LeavesInTime)
         {
             self.has_left(out);
         }
@@ -106,33 +105,22 @@ impl Nele {
     fn go(&mut self, out: &mut Out) {
         let leave = Request::Leave(self.group.membership);
         self.group.leaves = true;
-        if !ruling(Rule::StopsThenLeaves) {
-            self.context(out).1.request(leave.clone());
-        }
-        if ruling(Rule::LeftIsLeft) {
-            self.each_slot(out, |slot, context| slot.unassign(false, context));
-        }
-        if ruling(Rule::LeaverSaysSo) {
-            self.beat = Some(self.now);
-        }
+        self.each_slot(out, |slot, context| slot.unassign(false, context));
+        // Others are told at once what it leads no more.
+        self.beat = Some(self.now);
         let until = self.now.after(self.config.max_poll_interval);
         self.group.phase = Phase::Leaving { until };
-        if ruling(Rule::StopsThenLeaves) {
-            self.context(out).1.request(leave);
-        }
+        self.context(out).1.request(leave);
     }
 
     /// The application leaves (ruling 11).
     pub(super) fn leave(&mut self, lead_on: bool, again: bool, out: &mut Out) {
-        let joined = self.group.has_joined();
-        if joined && !ruling(Rule::StopsThenLeaves) {
-            self.go(out);
-        }
+        let ends_first = !lead_on || self.config.mode == Mode::AtMostOne;
         let roles: Vec<_> =
             self.campaigns().map(|(role, campaign)| (role, campaign.leads())).collect();
         for (role, leads) in roles {
             match leads {
-                true if self.ends_first(lead_on) => {
+                true if ends_first => {
                     self.finish(role, Some(End::Lost(Loss::Resigned)), out);
                 }
                 false if !again => self.finish(role, None, out),
@@ -177,8 +165,7 @@ impl Nele {
     pub(super) fn on_rebalance(&mut self, rebalance: Rebalance, out: &mut Out) {
         let Rebalance { membership, id, change, partitions } = rebalance;
         let ours = membership == self.group.membership && self.group.has_joined();
-        let left = !ours && ruling(Rule::LeftIsLeft);
-        if id <= self.group.rebalance || left {
+        if id <= self.group.rebalance || !ours {
             // What is to be given back is given back, whoever asks: nothing is held by it.
             if change == Change::Revoked && id > self.group.rebalance {
                 self.context(out).1.request(Request::GiveBack(id));
@@ -190,18 +177,11 @@ impl Nele {
             *heard = true;
         }
         self.changed = true;
-        if change == Change::Assigned && !ruling(Rule::KeptStays) {
-            self.each_slot(out, |slot, context| slot.unassign(false, context));
-        }
-        let lowers = change != Change::Revoked || ruling(Rule::LowersFirst);
-        if !lowers {
-            self.context(out).1.request(Request::GiveBack(id));
-        }
         for partition in partitions {
             self.change(partition, change, id, out);
         }
-        // By now nothing is led by them that must not be.
-        if change == Change::Revoked && lowers && ruling(Rule::GivenBack) {
+        // By now nothing is led by them that must not be (rulings 2 and 11).
+        if change == Change::Revoked {
             self.context(out).1.request(Request::GiveBack(id));
         }
     }

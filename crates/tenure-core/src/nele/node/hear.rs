@@ -12,7 +12,6 @@ use crate::nele::event::{Ignored, OwnEvent};
 use crate::nele::identity::{EntryNumber, Partition, Reading, RebalanceId};
 use crate::nele::message::{Entry, Kind, Record, Report, Said, TopicId};
 use crate::nele::reads::Reads;
-use crate::nele::rule::{Rule, ruling};
 use crate::nele::words::{Out, emit};
 
 impl Nele {
@@ -64,7 +63,7 @@ impl Nele {
     /// The topic must stay what it was (rulings 5 and 10).
     fn on_topic(&mut self, id: &TopicId, partitions: u32, out: &mut Out) {
         let ours = self.config.partitions;
-        if *id != self.topic && ruling(Rule::TopicSame) {
+        if *id != self.topic {
             let why = match self.config.mode {
                 Mode::AtLeastOne => {
                     format!("the topic is {id}, and was {}: start again", self.topic)
@@ -78,7 +77,7 @@ impl Nele {
                 ),
             };
             self.halt(why.into(), Loss::Reset, out);
-        } else if partitions != ours && ruling(Rule::PartitionsFixed) {
+        } else if partitions != ours {
             let fences = match self.config.mode {
                 Mode::AtLeastOne => String::new(),
                 Mode::AtMostOne => format!(
@@ -112,8 +111,7 @@ impl Nele {
             true => self.sight.reads(),
             false => self.slots.get(&partition).and_then(super::Slot::reads),
         };
-        let current = |reads: &&Reads| reads.reading == reading && reads.is_open();
-        let current = reads.filter(|reads| current(reads) || !ruling(Rule::OldReadingsDropped));
+        let current = reads.filter(|reads| reads.reading == reading && reads.is_open());
         let start = current.map_or(u64::MAX, Reads::start);
         let fresh = || records.iter().filter(|record| record.offset >= start);
         let fences = fresh().filter_map(|record| self.config.fence(record.epoch, record.offset));
@@ -166,10 +164,8 @@ impl Nele {
 
     fn hear_partitions(&mut self, entry: &Entry, out: &mut Out) {
         let (ours, theirs) = (self.config.partitions, entry.partitions);
-        let same_election =
-            entry.election == self.config.election || !ruling(Rule::ClaimsByElection);
-        let same_group = entry.group == self.config.group && same_election;
-        if ours == theirs || !same_group || !ruling(Rule::PartitionsAlike) {
+        let same_group = entry.election == self.config.election && entry.group == self.config.group;
+        if ours == theirs || !same_group {
             return;
         }
         let why = format!(
@@ -184,7 +180,7 @@ impl Nele {
     fn hear_terms(&mut self, entry: &Entry, out: &mut Out) {
         let Entry { election, group, sender, terms, .. } = entry;
         let same = *group == self.config.group && *election == self.config.election;
-        if !same || *sender == self.me || !ruling(Rule::GraceOfAll) {
+        if !same || *sender == self.me {
             return;
         }
         if self.heard.hear_terms(entry, self.now, &self.config) {

@@ -16,13 +16,12 @@ use see::Sight;
 use tell::Told;
 
 use super::command::{Command, Extra};
-use super::config::{Checked, Config, Mode};
+use super::config::{Checked, Config};
 use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent};
 use super::heard::{Heard, Seen};
 use super::identity::{Partition, Process, Role};
 use super::message::{Message, TopicId};
-use super::rule::{Rule, ruling};
 use super::sent::Sent;
 use super::slot::{Campaign, Slot};
 use super::words::{Effect, Out, Start, Words, emit};
@@ -160,18 +159,11 @@ impl Nele {
             return emit(Some(&name), Event::Released, out);
         };
         (self.group.quits, self.changed) = (false, true);
-        let partition = self.partition_of(role);
+        let partition = self.config.partition_of(role);
         self.slots.entry(partition).or_insert_with(|| Slot::new(partition));
         self.with_slot(partition, out, |slot, _| {
             slot.campaigns.insert(role, Campaign::new(value));
         });
-    }
-
-    fn partition_of(&self, role: Role) -> Partition {
-        match ruling(Rule::RolesWrap) {
-            true => self.config.partition_of(role),
-            false => Partition(role.0),
-        }
     }
 
     fn campaigns(&self) -> impl Iterator<Item = (Role, &Campaign)> {
@@ -189,7 +181,7 @@ impl Nele {
     /// A campaign or a leadership ends. Of one that led others know once the group is left, if it
     /// was the last, and at once otherwise: its partition stays.
     fn finish(&mut self, role: Role, end: Option<End>, out: &mut Out) {
-        let partition = self.partition_of(role);
+        let partition = self.config.partition_of(role);
         let mut led = false;
         self.with_slot(partition, out, |slot, context| {
             let Some(campaign) = slot.campaigns.get(&role) else { return };
@@ -362,16 +354,9 @@ impl Protocol for Nele {
 
     fn standing(&self, election: &ElectionName, now: Time) -> Standing {
         let Some(role) = self.config.role(election) else { return Standing::NotLeading };
-        match self.slots.get(&self.partition_of(role)) {
+        match self.slots.get(&self.config.partition_of(role)) {
             Some(slot) => slot.standing(role, now),
             None => Standing::NotLeading,
         }
-    }
-}
-
-impl Nele {
-    /// Whether leaderships end before the group is left.
-    fn ends_first(&self, lead_on: bool) -> bool {
-        !lead_on || self.config.mode == Mode::AtMostOne || !ruling(Rule::LeadsOn)
     }
 }

@@ -13,7 +13,6 @@ use crate::nele::heard::Seen;
 use crate::nele::identity::{Partition, Reading, RebalanceId, Role};
 use crate::nele::message::{Record, Request};
 use crate::nele::reads::Reads;
-use crate::nele::rule::{Rule, ruling};
 use crate::nele::slot::Phase;
 use crate::nele::words::{Out, emit};
 use crate::time::Time;
@@ -110,8 +109,7 @@ impl Nele {
             // What is read from now on is all that is known.
             (self.sight.alive, self.sight.since, self.sight.looks) = (self.now, None, true);
         }
-        let asked = self.sight.roles.get(&role);
-        let told = asked.is_some_and(|asked| asked.told) && ruling(Rule::AskedAgainTold);
+        let told = self.sight.roles.get(&role).is_some_and(|asked| asked.told);
         let since = self.now;
         self.sight.roles.insert(role, Observed { since, shown: None, told });
         self.changed = true;
@@ -192,7 +190,7 @@ impl Nele {
             }
             Some(mut plain) => {
                 // Every member writes to the next one, too.
-                if plain.is_missed(self.now) && ruling(Rule::SeekElsewhere) {
+                if plain.is_missed(self.now) {
                     plain.partition = self.next_to_read(plain.partition);
                     self.sight.silent = None;
                 }
@@ -279,7 +277,7 @@ impl Nele {
     /// Somebody may have said something that was not read, or not kept: what is not known of is not
     /// known to be vacant, until it has been listened for once more.
     pub(super) fn misses(&mut self) {
-        if ruling(Rule::MissedUnknown) && self.sight.since.take().is_some() {
+        if self.sight.since.take().is_some() {
             // What was heard before may be shown still.
             (self.changed, self.sight.looks) = (true, true);
         }
@@ -329,7 +327,7 @@ impl Nele {
         let (now, config, sight) = (self.now, &self.config, &self.sight);
         let observed = sight.roles.get(&role)?;
         let own = self.own(role);
-        let deaf = sight.is_deaf(now, config) && ruling(Rule::DeafUnknown);
+        let deaf = sight.is_deaf(now, config);
         let heard = if deaf && own.is_none() { Vec::new() } else { self.others(role) };
         let mut leaders = own.into_iter().chain(heard.into_iter().map(shown));
         if let Some(followed) = leaders.next() {
@@ -339,17 +337,17 @@ impl Nele {
                 false => View::Leaders { followed, others },
             });
         }
-        match self.has_listened() || !ruling(Rule::VacantKnown) {
-            true if !deaf && sight.since.is_some() => Some(View::Vacant),
+        match self.has_listened() {
             _ if deaf => Some(View::Unknown { since: sight.alive }),
+            true => Some(View::Vacant),
             // Nothing is said at first, unless a leader was shown who may have ended.
-            _ if now.since(observed.since) < config.silence() && !observed.told => None,
-            _ => Some(View::Unknown { since: observed.since }),
+            false if now.since(observed.since) < config.silence() && !observed.told => None,
+            false => Some(View::Unknown { since: observed.since }),
         }
     }
 
     fn own(&self, role: Role) -> Option<LeaderView> {
-        let campaign = self.slots.get(&self.partition_of(role))?.campaigns.get(&role)?;
+        let campaign = self.slots.get(&self.config.partition_of(role))?.campaigns.get(&role)?;
         let Phase::Leading { until, fence, .. } = campaign.phase else { return None };
         let id: Arc<str> = self.config.id.clone().into();
         let view = LeaderView::new(id, campaign.value.clone().into());

@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use super::Nele;
 use crate::nele::event::OwnEvent;
 use crate::nele::identity::{Partition, Process, Role};
-use crate::nele::rule::{Rule, ruling};
 use crate::nele::words::{Out, emit};
 
 /// What was told last.
@@ -59,10 +58,7 @@ impl Nele {
             // It owns them for a moment more.
             return;
         }
-        let unfilled = match ruling(Rule::UnfilledTold) {
-            true => self.unfilled(),
-            false => None,
-        };
+        let unfilled = self.unfilled();
         if unfilled != self.told.unfilled {
             self.told.unfilled = unfilled;
             let (first, last) = unfilled.map(|(first, last, _)| (first, last)).unzip();
@@ -101,7 +97,7 @@ impl Nele {
         let leads = self.campaigns().filter(|(_, campaign)| campaign.leads());
         let roles: Vec<_> = leads.map(|(role, _)| role).collect();
         let (host, group) = (&self.config.host, &self.config.group);
-        for role in roles.into_iter().filter(|_| ruling(Rule::SameHostTold)) {
+        for role in roles {
             for seen in self.heard.leaders(role, |other| other != group) {
                 if seen.host != *host {
                     continue;

@@ -5,12 +5,10 @@ use core::time::Duration;
 use super::Slot;
 use crate::event::Loss;
 use crate::fence::Fence;
-use crate::nele::config::Mode;
 use crate::nele::context::Context;
 use crate::nele::event::{OwnEvent, Void};
 use crate::nele::identity::{EntryNumber, Reading};
 use crate::nele::message::{Entry, Kind, Record};
-use crate::nele::rule::{Rule, ruling};
 use crate::nele::words::emit;
 use crate::time::Time;
 
@@ -25,7 +23,7 @@ pub(super) enum Bid {
     Asked {
         number: EntryNumber,
         /// What was read then: it counts only if it is read back by that.
-        reading: Option<Reading>,
+        reading: Reading,
         /// Then it is given up.
         until: Time,
         /// It was appended where it is to be read.
@@ -73,9 +71,8 @@ impl Held {
 
     /// Who takes office has waited for all of whom it has heard by then.
     pub(super) fn wait_for_all(&mut self, context: &Context<'_>) {
-        let since = if ruling(Rule::GraceOfEpoch) { self.renewed } else { self.since };
-        let grace = context.heard.grace(since, context.config);
-        self.begins = self.begins.max(since.after(grace));
+        let grace = context.heard.grace(self.renewed, context.config);
+        self.begins = self.begins.max(self.renewed.after(grace));
     }
 
     /// Until when it leads by what was read back, from when its grace period is over.
@@ -93,7 +90,7 @@ impl Held {
     /// Nobody can take office by it as it is: nothing of its own was read back lately.
     fn is_barren(&self, context: &Context<'_>) -> bool {
         let over = self.until(context).is_none_or(|until| until <= context.now);
-        over && self.begins() <= context.now && ruling(Rule::SilentReadAnew)
+        over && self.begins() <= context.now
     }
 
     pub(super) const fn fence(&self) -> Fence {
@@ -134,7 +131,7 @@ impl Slot {
 
     /// A claim that was appended, and will not be read any more, is waited for no longer.
     pub(super) fn drop_kept(&mut self) {
-        if matches!(self.bid, Bid::Asked { kept: true, .. }) && ruling(Rule::KeptIsKnown) {
+        if matches!(self.bid, Bid::Asked { kept: true, .. }) {
             self.bid = Bid::Idle;
         }
     }
@@ -142,14 +139,13 @@ impl Slot {
     /// The next claim is made after a pause, unless one is under way.
     pub(super) fn pause(&mut self, context: &Context<'_>) {
         if !matches!(self.bid, Bid::Asked { .. }) {
-            self.bid = Bid::Due(match ruling(Rule::ClaimsSpaced) {
-                true => context.spaced(context.config.publish_interval, "claim"),
-                false => context.now,
-            });
+            // Two that hold themselves for the owner do not claim in one step (ruling 1).
+            self.bid = Bid::Due(context.spaced(context.config.publish_interval, "claim"));
         }
     }
 
-    /// An own record was read back.
+    /// An own record was read back. Only what this run of the process wrote shows that nobody has
+    /// claimed since, and it counts from when it was sent (ruling 1).
     pub(super) fn weigh_own(
         &mut self,
         record: &Record,
@@ -159,23 +155,19 @@ impl Slot {
     ) {
         let sent = context.sent.at(entry.number);
         self.own = self.own.max(sent);
+        // A copy of a claim that was read back before is none.
         if entry.kind == Kind::Claim && self.is_asked(entry.number, reading) {
             return self.read_back(record, context);
         }
-        if let Some(sent) = sent {
-            self.evidence(match ruling(Rule::EvidenceFromSent) {
-                true => sent,
-                false => context.now,
-            });
+        if let Some(held) = &mut self.held {
+            held.evidence = held.evidence.max(sent);
         }
     }
 
     /// Whether this is the claim that is waited for.
     fn is_asked(&self, claim: EntryNumber, read: Reading) -> bool {
         match self.bid {
-            Bid::Asked { number, reading, .. } => {
-                number == claim && (reading == Some(read) || !ruling(Rule::ClaimedAnew))
-            }
+            Bid::Asked { number, reading, .. } => number == claim && reading == read,
             Bid::Idle | Bid::Due(_) => false,
         }
     }
@@ -184,11 +176,7 @@ impl Slot {
     fn read_back(&mut self, record: &Record, context: &mut Context<'_>) {
         self.bid = Bid::Idle;
         let Record { offset, epoch, .. } = *record;
-        let number = match ruling(Rule::FenceFromLedger) {
-            true => epoch,
-            false => self.assigned.and_then(|assigned| u32::try_from(assigned.by.0).ok()),
-        };
-        let Some(fence) = context.config.fence(number, offset) else {
+        let Some(fence) = context.config.fence(epoch, offset) else {
             self.pause(context);
             if self.fenceless.replace((epoch, offset)).is_none() {
                 let partition = self.partition;
@@ -199,9 +187,7 @@ impl Slot {
         self.fenceless = None;
         self.held = Some(match self.held {
             // Nobody else has claimed it since the first one: only the fence is new.
-            Some(held) if held.epoch == epoch || !ruling(Rule::GraceOfEpoch) => {
-                Held { fence, epoch, spent: false, ..held }
-            }
+            Some(held) if held.epoch == epoch => Held { fence, epoch, spent: false, ..held },
             // One whose claim was lost with the epoch before may take office by it for T still.
             Some(held) => {
                 let (renewed, begins) = (context.now, context.now.after(held.grace));
@@ -209,25 +195,15 @@ impl Slot {
                 Held { fence, epoch, renewed, begins, spent: false, ..held }
             }
             None => {
-                let assigned = self.assigned.map_or(context.now, |assigned| assigned.at);
-                let read = ruling(Rule::GraceFromReadBack);
-                let since = if read { context.now } else { assigned };
+                let (since, renewed) = (context.now, context.now);
                 let grace = context.config.grace_period();
-                let begins = since.after(grace);
-                let (renewed, evidence) = (since, None);
+                let (begins, evidence) = (since.after(grace), None);
                 Held { since, grace, renewed, begins, fence, epoch, evidence, spent: false }
             }
         });
         if self.held.is_some_and(|held| held.is_barren(context)) {
             // It is to have what it lacks first.
             self.pause(context);
-        }
-    }
-
-    /// An own record that was sent then came after the claim.
-    pub(super) fn evidence(&mut self, sent: Time) {
-        if let Some(held) = &mut self.held {
-            held.evidence = held.evidence.max(Some(sent));
         }
     }
 
@@ -242,38 +218,36 @@ impl Slot {
         if number != claim {
             return;
         }
-        let open = self.reads.as_ref().filter(|reads| reads.is_open());
-        let next = open.filter(|reads| reading == Some(reads.reading)).and_then(super::Reads::next);
-        // It is read back if it comes where reading goes on.
+        let reads = self.reads.as_ref().filter(|reads| reads.reading == reading);
+        let next = reads.and_then(super::Reads::next);
+        // It is read back if it comes where reading goes on (ruling 3).
         let comes = offset.is_some_and(|offset| next.is_some_and(|next| offset >= next));
         if let Bid::Asked { kept, .. } = &mut self.bid {
             *kept = comes;
         }
-        if comes || !ruling(Rule::ClaimMissed) {
+        if comes {
             return;
         }
         self.bid = Bid::Idle;
         // One that was under way when the partition was assigned anew need not be waited for.
-        if reading == open.map(|reads| reads.reading) {
+        if next.is_some() {
             self.pause(context);
         }
     }
 
     /// Makes a claim, if there is reason and time for one.
     pub(super) fn bid(&mut self, context: &mut Context<'_>) {
-        if context.config.mode != Mode::AtMostOne {
+        if !context.by_claims() {
             return;
         }
         if let Bid::Asked { until, kept, reading, .. } = self.bid
             && until <= context.now
-            && ruling(Rule::ClaimMissed)
         {
             self.bid = Bid::Idle;
             // What it was to replace may have become void just now.
             self.pause(context);
-            let open = self.reads.as_ref().filter(|reads| reads.is_open());
-            let same = open.is_some_and(|reads| Some(reads.reading) == reading);
-            if kept && same && ruling(Rule::SilentReadAnew) {
+            let reads = self.reads.as_ref();
+            if kept && reads.is_some_and(|reads| reads.is_open() && reads.reading == reading) {
                 self.is_stuck("its claim was written, and was not read back", context);
             }
         }
@@ -282,11 +256,11 @@ impl Slot {
         {
             self.bid = Bid::Idle;
         }
-        if self.bid != Bid::Idle || !self.wants(context) || self.has_slept(context) {
+        if self.bid != Bid::Idle || self.has_slept(context) {
             return;
         }
+        let Some(reading) = self.wants(context) else { return };
         let number = context.claim(self.partition);
-        let reading = self.reads.as_ref().map(|reads| reads.reading);
         let until = context.now.after(context.config.takeover);
         self.bid = Bid::Asked { number, reading, until, kept: false };
     }
@@ -294,24 +268,19 @@ impl Slot {
     /// Whether this process was stopped when the partition was its own, and has read nothing since
     /// that it wrote after that: somebody else's claim may lie before it.
     pub(super) fn has_slept(&self, context: &Context<'_>) -> bool {
-        let since = context.woke.filter(|_| ruling(Rule::AwakeHearsFirst));
-        self.assigned.zip(since).is_some_and(|(assigned, woke)| {
-            assigned.at < woke && self.own.is_none_or(|sent| sent < woke)
+        self.assigned.zip(context.woke).is_some_and(|(assigned, woke)| {
+            assigned < woke && self.own.is_none_or(|sent| sent < woke)
         })
     }
 
-    /// Whether there is reason for a claim: the partition is this process's, is read from a known
-    /// end, and decides on a role that somebody waits for (N5).
-    fn wants(&self, context: &Context<'_>) -> bool {
-        let assigned = self.assigned.is_some()
-            || (!ruling(Rule::ClaimsAssigned) && self.loss == Loss::Reassigned);
-        let read = self.reads.as_ref().is_some_and(|reads| reads.is_open())
-            || !ruling(Rule::ClaimsAfterPosition)
-            || !ruling(Rule::ClaimsAssigned);
+    /// By which reading a claim is to be read back, if there is reason for one: the partition is
+    /// this process's, is read from a known end, and decides on a role that somebody waits for
+    /// (N5).
+    fn wants(&self, context: &Context<'_>) -> Option<Reading> {
+        self.assigned?;
+        let reads = self.reads.as_ref().filter(|reads| reads.is_open())?;
         let waiting = self.campaigns.values().any(|campaign| !campaign.leads());
-        let spent = |held: &Held| held.spent && ruling(Rule::FenceOnce);
-        let needed = self.held.is_none_or(|held| spent(&held) || held.is_barren(context));
-        let by_claims = ruling(Rule::TheText) && ruling(Rule::TheLaterNeli);
-        assigned && read && waiting && needed && by_claims && context.now < Time::MAX
+        let needed = self.held.is_none_or(|held| held.spent || held.is_barren(context));
+        (waiting && needed && context.now < Time::MAX).then_some(reads.reading)
     }
 }

@@ -7,11 +7,9 @@ use super::{Hold, Slot};
 use crate::event::{End, Loss};
 use crate::fence::Fence;
 use crate::name::Value;
-use crate::nele::config::Mode;
 use crate::nele::context::Context;
 use crate::nele::event::Event;
 use crate::nele::identity::Role;
-use crate::nele::rule::{Rule, ruling};
 use crate::nele::words::Effect;
 use crate::time::Time;
 use crate::waiting::Waiting;
@@ -52,30 +50,21 @@ impl Campaign {
 impl Slot {
     /// Until when the partition is led by what is known now, whether or not it may be yet.
     pub(super) fn until(&self, context: &Context<'_>) -> Option<Time> {
-        match self.by_claims(context) {
+        match context.by_claims() {
             true => self.held.and_then(|held| held.until(context)),
             false => Some(self.news?.after(context.config.takeover)),
         }
     }
 
-    pub(super) fn by_claims(&self, context: &Context<'_>) -> bool {
-        let ruled = ruling(Rule::TheText) && ruling(Rule::TheLaterNeli);
-        context.config.mode == Mode::AtMostOne && ruled
-    }
-
     /// Whether the partition is led now.
     fn hold(&self, context: &Context<'_>) -> Option<Hold> {
-        if self.by_claims(context) {
+        if context.by_claims() {
             self.assigned?;
             let held = self.held?;
             return Some(Hold { until: held.leads(context)?, fence: Some(held.fence()) });
         }
         let until = self.until(context).filter(|until| context.now < *until)?;
-        // An exclusive mode without claims is none: what it says for a fence is where it reads.
-        let exclusive = context.config.mode == Mode::AtMostOne;
-        let next = || self.reads.as_ref().and_then(|reads| reads.next()).unwrap_or(0);
-        let fence = exclusive.then(next).and_then(|next| context.config.fence(Some(0), next));
-        Some(Hold { until, fence })
+        Some(Hold { until, fence: None })
     }
 
     /// Roles are won, go on, and are lost, as the partition is.
@@ -86,14 +75,13 @@ impl Slot {
         }
         let hold = self.hold(context);
         let waits = self.held.is_some_and(|held| held.begins() > context.now);
-        let waits = waits && self.by_claims(context);
         let roles: Vec<Role> = self.campaigns.keys().copied().collect();
         for role in roles {
             let spent = self.held.is_some_and(|held| held.spent);
             let Some(campaign) = self.campaigns.get_mut(&role) else { continue };
             match (&mut campaign.phase, hold) {
                 (Phase::Waiting, Some(_)) if waits => {}
-                (Phase::Waiting, Some(hold)) if !spent || !ruling(Rule::FenceOnce) => {
+                (Phase::Waiting, Some(hold)) if !spent => {
                     // What is led on after a loss ends, and nothing begins by it.
                     if self.assigned.is_some() {
                         self.win(role, hold, context);
@@ -127,7 +115,7 @@ impl Slot {
             };
         }
         let ends = self.campaigns.values().any(Campaign::leads);
-        if self.by_claims(context) && ends {
+        if context.by_claims() && ends {
             // One that was stopped should hear first what has happened meanwhile.
             self.pause(context);
             self.loss = Loss::Expired;

@@ -12,13 +12,11 @@ use alloc::vec::Vec;
 use claim::{Bid, Held};
 pub(super) use lead::{Campaign, Phase};
 
-use super::config::Mode;
 use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent, Void};
 use super::identity::{Partition, Reading, RebalanceId, Role};
 use super::message::{Entry, Kind, Record, Said};
 use super::reads::Reads;
-use super::rule::{Rule, ruling};
 use super::words::emit;
 use crate::event::Loss;
 use crate::fence::Fence;
@@ -30,7 +28,8 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Slot {
     partition: Partition,
-    assigned: Option<Assigned>,
+    /// Since when it belongs to this process, if it does.
+    assigned: Option<Time>,
     reads: Option<Reads>,
     /// V: when something was read of it last (`at_least_one`).
     news: Option<Time>,
@@ -47,13 +46,6 @@ pub(super) struct Slot {
     pub(super) campaigns: BTreeMap<Role, Campaign>,
     /// When something is due here, as it was put down.
     pub(super) booked: Option<Time>,
-}
-
-/// That a partition belongs to this process.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Assigned {
-    by: RebalanceId,
-    at: Time,
 }
 
 /// Until when a partition is led.
@@ -104,17 +96,14 @@ impl Slot {
     pub(super) fn is_idle(&self) -> bool {
         let free = self.assigned.is_none() && self.reads.is_none() && self.news.is_none();
         let bare = self.held.is_none() && !matches!(self.bid, Bid::Asked { .. });
-        free && bare && self.campaigns.is_empty() && ruling(Rule::ClaimsAssigned)
+        free && bare && self.campaigns.is_empty()
     }
 
     /// It belongs to this process from now on (rulings 1 to 3).
     pub(super) fn assign(&mut self, by: RebalanceId, context: &mut Context<'_>) {
-        self.assigned = Some(Assigned { by, at: context.now });
+        self.assigned = Some(context.now);
         self.reads = Some(Reads::begin(self.partition, by, context));
-        match &mut self.held {
-            Some(held) if !ruling(Rule::ClaimedAnew) => held.spent = false,
-            _ => self.release(),
-        }
+        self.release();
         emit(None, OwnEvent::Assigned { partition: self.partition }, context.out);
     }
 
@@ -123,17 +112,12 @@ impl Slot {
         if self.assigned.take().is_none() {
             return;
         }
-        if ruling(Rule::RefreshAssigned) {
-            self.reads = None;
-        }
-        let led = self.campaigns.values().any(Campaign::leads);
-        let ends = !ruling(Rule::StandingNotGated) || !ruling(Rule::TheLaterNeli);
-        if !led || ends {
+        self.reads = None;
+        // What is led is led on until V + T (ruling 1).
+        if !self.campaigns.values().any(Campaign::leads) {
             self.news = None;
         }
-        if ruling(Rule::ClaimedAnew) {
-            self.release();
-        }
+        self.release();
         self.loss = if context.leaves { Loss::Resigned } else { Loss::Reassigned };
         emit(None, OwnEvent::Unassigned { partition: self.partition, lost }, context.out);
     }
@@ -162,15 +146,11 @@ impl Slot {
         let Some(reads) = self.reads.as_mut().filter(|reads| reads.reading == reading) else {
             return old_reading(context);
         };
-        if ruling(Rule::ReadAnew) {
-            reads.seek(context);
-        }
+        reads.seek(context);
         self.trouble(why.clone(), context);
-        if ruling(Rule::Contiguous) {
-            self.void(Void::Broken { why }, context);
-        }
+        self.void(Void::Broken { why }, context);
         self.drop_kept();
-        if self.bid == Bid::Idle && context.config.mode == Mode::AtMostOne {
+        if self.bid == Bid::Idle && context.by_claims() {
             self.pause(context);
         }
     }
@@ -199,9 +179,8 @@ impl Slot {
         records: &Vec<Record>,
         context: &mut Context<'_>,
     ) -> bool {
-        let current = |reads: &&mut Reads| {
-            reads.is_open() && (reads.reading == reading || !ruling(Rule::OldReadingsDropped))
-        };
+        // What was read under an earlier assignment is dropped (ruling 2).
+        let current = |reads: &&mut Reads| reads.is_open() && reads.reading == reading;
         let Some(reads) = self.reads.as_mut().filter(current) else {
             old_reading(context);
             return false;
@@ -212,48 +191,26 @@ impl Slot {
             return false;
         }
         self.trouble = None;
-        let claimed = self.claimed_after(records, context);
         for record in records {
             let next = self.reads.as_mut().map_or(0, |reads| reads.pass(record.offset));
-            if record.offset >= next || !ruling(Rule::BacklogIsOld) {
-                self.refresh(record, context);
-            }
-            let hidden = claimed.is_some_and(|own| own > record.offset);
-            if context.config.mode == Mode::AtMostOne && !hidden {
+            if context.by_claims() {
                 self.weigh(record, next, reading, context);
+            } else if record.offset >= next {
+                // Somebody writes, of whichever group: V is now (rulings 1, 3 and 9).
+                self.news = Some(context.now);
             }
         }
         true
     }
 
-    /// What comes before a later claim of this process, where that made it good again. It does not:
-    /// the claim that is read first is the one that others know of.
-    fn claimed_after(&self, records: &[Record], context: &Context<'_>) -> Option<u64> {
-        let own = |record: &&Record| {
-            matches!(&record.said, Said::Entry(entry)
-                if entry.kind == Kind::Claim && entry.sender == *context.me)
-        };
-        let last = records.iter().rfind(own).map(|record| record.offset);
-        last.filter(|_| !ruling(Rule::ClaimReadOnce))
-    }
-
-    /// Somebody writes: V is now.
-    fn refresh(&mut self, record: &Record, context: &Context<'_>) {
-        let own_group = |entry: &Entry| entry.group == context.config.group;
-        let counts = ruling(Rule::AnyGroupRefreshes)
-            || matches!(&record.said, Said::Entry(entry) if own_group(entry));
-        if !counts || self.by_claims(context) {
-            return;
-        }
-        self.news = Some(context.now);
-    }
-
     /// What a record means for a claim (ruling 1).
     fn weigh(&mut self, record: &Record, next: u64, reading: Reading, context: &mut Context<'_>) {
-        if record.offset != next && ruling(Rule::Contiguous) {
+        if record.offset != next {
+            // What is missing may be a claim.
             self.void(Void::Jump { next, came: record.offset }, context);
         }
-        if let Some(held) = self.held.as_mut().filter(|_| ruling(Rule::FenceOfEpoch)) {
+        if let Some(held) = &mut self.held {
+            // Where the log was truncated, who has led meanwhile is not in it any more (ruling 10).
             held.spent |= held.epoch != record.epoch;
         }
         match &record.said {
@@ -261,30 +218,16 @@ impl Slot {
             Said::Entry(entry) if entry.sender == *context.me => {
                 self.weigh_own(record, entry, reading, context);
             }
-            Said::Entry(entry) if !entry.is_formed() => self.unreadable(context),
-            Said::Entry(entry) => {
-                let ours = Self::is_rival(entry, context);
-                if entry.kind == Kind::Claim && ours && ruling(Rule::ForeignClaimVoids) {
+            Said::Entry(entry) if entry.is_formed() => {
+                let Entry { election, group, .. } = entry;
+                // Of another group, or election, it shares only the topic (rulings 5 and 9).
+                let ours = *election == context.config.election && *group == context.config.group;
+                if entry.kind == Kind::Claim && ours {
                     self.void(Void::Claimed { by: Some(entry.sender.clone()) }, context);
                 }
             }
-            Said::Unreadable => self.unreadable(context),
-        }
-        if !ruling(Rule::EvidenceIsOwn) {
-            self.evidence(context.now);
-        }
-    }
-
-    /// Whether its sender is of the group of this process: those of others share only the topic.
-    fn is_rival(entry: &Entry, context: &Context<'_>) -> bool {
-        let group = entry.group == context.config.group || !ruling(Rule::ClaimsByGroup);
-        let election = entry.election == context.config.election;
-        group && (election || !ruling(Rule::ClaimsByElection))
-    }
-
-    fn unreadable(&mut self, context: &mut Context<'_>) {
-        if ruling(Rule::UnreadableVoids) {
-            self.void(Void::Claimed { by: None }, context);
+            // It may be a claim.
+            Said::Entry(_) | Said::Unreadable => self.void(Void::Claimed { by: None }, context),
         }
     }
 
@@ -307,9 +250,9 @@ impl Slot {
     /// With campaigns a claim, or what it leads by, is not read back, and shows that sooner
     /// (`at_most_one`), but where a claim is not made before something is read.
     fn silent(&self, context: &Context<'_>) -> Option<Time> {
-        let claims = self.by_claims(context) && !self.campaigns.is_empty();
+        let claims = context.by_claims() && !self.campaigns.is_empty();
         let claims = claims && !self.has_slept(context);
-        let heard = self.reads.as_ref().filter(|_| !claims && ruling(Rule::SilentReadAnew))?;
+        let heard = self.reads.as_ref().filter(|_| !claims)?;
         // Who was stopped has not been told nothing: it did not listen.
         let listens = context.woke.map_or(Time::ZERO, |woke| woke.after(context.config.silence()));
         Some(heard.heard()?.after(context.config.takeover).max(listens))
@@ -328,9 +271,7 @@ impl Slot {
     /// Whether this process leads a role.
     pub(super) fn standing(&self, role: Role, now: Time) -> Standing {
         match self.campaigns.get(&role).map(|campaign| &campaign.phase) {
-            Some(Phase::Leading { until, fence, .. })
-                if now < *until || !ruling(Rule::AsksTheClock) =>
-            {
+            Some(Phase::Leading { until, fence, .. }) if now < *until => {
                 Standing::Leading { until: *until, fence: *fence }
             }
             _ => Standing::NotLeading,
