@@ -1,7 +1,6 @@
 //! The regional voter under the suite: three voters, and exchanges that are lost now and then.
 
 #![allow(clippy::unwrap_used, reason = "what cannot be set up ends a test")]
-#![cfg(not(tenure_planted))]
 
 use std::time::Duration;
 

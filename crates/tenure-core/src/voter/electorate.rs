@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::identity::{Identity, Participant};
-use super::rule::{Rule, ruling};
 use crate::name::NodeName;
 
 /// Which version of the electorate it is: the counter of the leader that wrote it, and its changes
@@ -70,8 +69,7 @@ impl Electorate {
     /// Whether this member is in it, with its memory.
     #[must_use]
     pub fn has(&self, who: &Participant) -> bool {
-        let same = |member: &Member| member.identity == who.identity || !ruling(Rule::SameIdentity);
-        self.member(&who.id).is_some_and(same)
+        self.member(&who.id).is_some_and(|member| member.identity == who.identity)
     }
 
     /// The member of this id.
@@ -83,11 +81,7 @@ impl Electorate {
     /// q = ⌊N/2⌋ + 1.
     #[must_use]
     pub fn quorum(&self) -> usize {
-        let counted = match ruling(Rule::CountsItself) {
-            true => self.members.len(),
-            false => self.members.len().saturating_sub(1),
-        };
-        counted / 2 + 1
+        self.members.len() / 2 + 1
     }
 
     /// Whether it can be one at all: each id once, in order, neither too few nor too many.

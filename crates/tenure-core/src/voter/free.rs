@@ -3,7 +3,6 @@
 use core::time::Duration;
 
 use super::config::Config;
-use super::rule::{Rule, ruling};
 use crate::drift::Drift;
 use crate::time::Time;
 
@@ -27,9 +26,6 @@ impl Free {
 /// Whether at one instant at least so many were free: only then nobody could lead. One may be bound
 /// again when the next one says that it is free.
 pub(super) fn at_once(free: &[Free], quorum: usize) -> bool {
-    if !ruling(Rule::VacantAtOnce) {
-        return free.len() >= quorum;
-    }
     let at = |at: Time| free.iter().filter(|free| free.since <= at && at <= free.until).count();
     free.iter().any(|free| at(free.until) >= quorum)
 }

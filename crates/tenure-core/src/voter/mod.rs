@@ -6,8 +6,8 @@
 //!
 //! Source: *Leader Election for Regionally Distributed Message Processing* (an unpublished page of
 //! a home library; its published code never elects anybody). "The text" is this one throughout.
-//! Where it is wrong or silent a *ruling* decides, V1 to V12 [below](#rulings); each is a rule that
-//! can be broken on purpose.
+//! Where it is wrong or silent a *ruling* decides, V1 to V12 [below](#rulings). `mutants/voter`
+//! breaks them, each in a few lines that a test must notice.
 //!
 //! # What is not guaranteed
 //!
@@ -212,7 +212,6 @@ mod message;
 mod node;
 mod promise;
 mod round;
-pub(crate) mod rule;
 mod words;
 
 pub use asker::{Asker, AskerConfig};
@@ -226,9 +225,3 @@ pub use memory::Memory;
 pub use message::*;
 pub use node::Voter;
 pub use words::{Command, Effect, Peer, Start, Words};
-
-/// Its rules, in builds in which they can be broken.
-#[cfg(tenure_planted)]
-pub mod planted {
-    pub use super::rule::{RULES, Rule};
-}

@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 
 use super::identity::Leadership;
-use super::rule::{Rule, ruling};
 use crate::time::Time;
 
 /// How many leaderships are remembered as released. An answer that is later than that many
@@ -30,7 +29,7 @@ impl Promise {
 
     /// Whether the silence after a restart goes on.
     pub(super) fn is_quarantined(&self, now: Time) -> bool {
-        now < self.quarantine && ruling(Rule::Quarantine)
+        now < self.quarantine
     }
 
     /// Whether somebody could be promised something.
@@ -57,11 +56,8 @@ impl Promise {
             self.released.truncate(RELEASED_MAX - 1);
             self.released.insert(0, leadership.clone());
         }
-        let is = |given: &Leadership| match ruling(Rule::ReleaseExact) {
-            true => given == leadership,
-            false => given.leader.id == leadership.leader.id,
-        };
-        let Some((_, until)) = self.given.take_if(|(given, _)| is(given)) else { return false };
+        let released = self.given.take_if(|(given, _)| given == leadership);
+        let Some((_, until)) = released else { return false };
         self.cleared = until.min(now);
         true
     }

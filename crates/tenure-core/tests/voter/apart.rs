@@ -16,8 +16,8 @@ fn find(stage: &mut Stage, node: usize) {
 }
 
 /// Two lists of three agree, and the third one has accepted the two that it lists.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn founders_that_have_accepted_other_sets_are_told() {
+#[test]
+fn founders_that_have_accepted_other_sets_are_told() {
     let mut stage = founding(vec![list(&[0, 1]), list(&[0, 1, 2]), list(&[0, 1, 2])]);
     stage.pass(ms(20_000));
     assert!(stage.leaders().is_empty());
@@ -37,7 +37,7 @@ pub(crate) fn founders_that_have_accepted_other_sets_are_told() {
 }
 
 /// Of four pods that expect three each has found two others first.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn more_voters_than_are_expected_are_told() {
     let expected = |node| Config { founding: Founding::Expected(3), ..config(node, 4) };
     let mut stage = Stage::with((0..4).map(expected).collect());
@@ -60,7 +60,7 @@ fn more_voters_than_are_expected_are_told() {
 }
 
 /// One of the first voters cannot write that it accepts the others.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_founder_that_cannot_write_is_told_of() {
     let mut stage = Stage::new(3);
     stage.nodes[1].full = true;
@@ -76,8 +76,8 @@ fn a_founder_that_cannot_write_is_told_of() {
 }
 
 /// A voter that is not on the list begins anew with another identity every three seconds.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_voter_outside_of_the_set_blocks_no_founding() {
+#[test]
+fn a_voter_outside_of_the_set_blocks_no_founding() {
     let outsider = Config { founding: Founding::Expected(9), ..config(3, 3) };
     let configs = (0..3).map(|node| config(node, 3)).chain([outsider]);
     let mut stage = Stage::with(configs.collect());
@@ -102,8 +102,8 @@ pub(crate) fn a_voter_outside_of_the_set_blocks_no_founding() {
 
 /// Two begin without the third one, which has accepted all three by then: no other set can be
 /// founded any more, so it waits to be added, and is.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_two_have_begun_without_can_be_added() {
+#[test]
+fn one_that_two_have_begun_without_can_be_added() {
     let mut stage = founding(vec![list(&[0, 1]), list(&[0, 1]), list(&[0, 1, 2])]);
     stage.until(ms(10_000), |stage| stage.leaders().len() == 1);
     stage.pass(ms(5_000));

@@ -117,7 +117,7 @@ impl Scene {
 }
 
 /// It counts from before the question was sent, less what clocks may differ by.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_counts_as_long_as_its_lease_surely_runs() {
     let mut scene = Scene::begin(Mode::Majority);
     let asked = scene.now;
@@ -136,7 +136,7 @@ fn a_leader_counts_as_long_as_its_lease_surely_runs() {
 
 /// A follower that does not know for how long does not make a leader, and one that is free does
 /// not make the seat vacant.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn it_is_vacant_when_a_majority_is_free() {
     let mut scene = Scene::begin(Mode::Majority);
     let uncertain = Some(led_by("c", 5, None));
@@ -155,7 +155,7 @@ fn it_is_vacant_when_a_majority_is_free() {
 }
 
 /// a was free when it was asked, and b is so since a little later: a may be bound by then.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn it_is_not_vacant_when_they_were_free_one_after_the_other() {
     for (span, vacant) in [(SECOND / 100, false), (SECOND, true)] {
         let mut scene = Scene::begin(Mode::Majority);
@@ -168,7 +168,7 @@ fn it_is_not_vacant_when_they_were_free_one_after_the_other() {
 }
 
 /// Of another electorate, or with another identity, nobody counts.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_has_no_vote_makes_no_majority() {
     let mut scene = Scene::begin(Mode::Majority);
     scene.answers("a", StatusDto { free: Some(60 * SECOND), ..status("a") });
@@ -191,7 +191,7 @@ fn one_that_has_no_vote_makes_no_majority() {
 }
 
 /// There are as many as voters name, and none has an end or a fence.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn in_available_several_may_lead() {
     let mut scene = Scene::begin(Mode::Available);
     let says = |id, by| StatusDto { leader: Some(led_by(by, 5, None)), ..status(id) };
@@ -211,7 +211,7 @@ fn in_available_several_may_lead() {
 }
 
 /// However many a stranger names, what is asked is bounded, and an answer to nothing is none.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_stranger_makes_it_ask_no_more_than_there_may_be() {
     let mut scene = Scene::begin(Mode::Majority);
     for round in 0..3 {
@@ -228,7 +228,7 @@ fn a_stranger_makes_it_ask_no_more_than_there_may_be() {
 }
 
 /// As many as there is room for have moved away.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn where_nobody_answers_is_forgotten_and_others_are_asked() {
     let mut scene = Scene::begin(Mode::Majority);
     let gone = (0..1_000).map(|n| dto(&format!("x{n}"))).collect();

@@ -37,7 +37,7 @@ fn led(nodes: usize) -> (Stage, usize) {
     (stage, leader)
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_has_neither_end_nor_fence() {
     let (mut stage, leader) = led(3);
     assert_eq!(stage.standing(leader), Standing::Leading { until: Time::MAX, fence: None });
@@ -48,14 +48,14 @@ fn a_leader_has_neither_end_nor_fence() {
     assert!(!stage.overlap);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_is_alone_leads_its_region() {
     let mut stage = regions(2);
     stage.partition(&[0]);
     stage.until(ms(10_000), |stage| stage.leaders() == [0, 1]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_that_is_gone_is_followed() {
     let (mut stage, leader) = led(3);
     stage.kill(leader);
@@ -65,7 +65,7 @@ fn a_leader_that_is_gone_is_followed() {
 }
 
 /// It says so, and lets others lead that only it kept waiting, though it goes on as a voter.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_that_gives_up_is_followed_at_once() {
     let (mut stage, leader) = led(3);
     stage.nodes[leader].again = false;
@@ -87,7 +87,7 @@ fn a_leader_that_gives_up_is_followed_at_once() {
 }
 
 /// Neither does one that alone misses its heartbeats replace it.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_that_others_reach_is_not_replaced() {
     let (mut stage, leader) = led(3);
     let one = (leader + 1) % 3;
@@ -96,7 +96,7 @@ fn a_leader_that_others_reach_is_not_replaced() {
     assert_eq!(stage.leaders(), [leader]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn two_leaders_become_one_after_a_heal() {
     for seed in 0..10 {
         let mut stage = regions(4);
@@ -113,7 +113,7 @@ fn two_leaders_become_one_after_a_heal() {
     }
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn the_lesser_of_two_leaders_stops_when_it_hears_the_greater() {
     let mut stage = regions(2);
     stage.partition(&[0]);
@@ -126,8 +126,8 @@ fn the_lesser_of_two_leaders_stops_when_it_hears_the_greater() {
 }
 
 /// The greater one cannot call it, and the lesser one is told of it when it calls.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_lesser_of_two_leaders_stops_when_it_is_told_of_the_greater() {
+#[test]
+fn the_lesser_of_two_leaders_stops_when_it_is_told_of_the_greater() {
     let mut stage = regions(2);
     stage.partition(&[0]);
     stage.until(ms(10_000), |stage| stage.leaders() == [0, 1]);
@@ -150,8 +150,8 @@ fn drawing() -> (Stage, VoteDto) {
 
 /// n1 refuses the number of n0, as it takes part in a greater ballot of the same counter. It would
 /// win that alone, if n0 went on without it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn who_draws_in_another_ballot_is_not_taken_for_gone() {
+#[test]
+fn who_draws_in_another_ballot_is_not_taken_for_gone() {
     let (mut stage, own) = drawing();
     let counted = |stage: &Stage| stage.asked(0, |ask| matches!(ask, Ask::Result(_))).len();
     for (_, by, call, ask) in stage.asked(0, |ask| matches!(ask, Ask::Cast(_))) {
@@ -169,8 +169,8 @@ pub(crate) fn who_draws_in_another_ballot_is_not_taken_for_gone() {
 }
 
 /// While n0 draws, n1 has won with a lower ballot of the same counter.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn who_hears_a_leader_leaves_its_ballot() {
+#[test]
+fn who_hears_a_leader_leaves_its_ballot() {
     let (mut stage, own) = drawing();
     let won = ballot(own.ballot.counter, 1);
     let (caller, heartbeat) = (stage.voter(1), leads(&stage, 1, 9, &won, own.electorate));
@@ -181,8 +181,8 @@ pub(crate) fn who_hears_a_leader_leaves_its_ballot() {
 }
 
 /// Long heartbeats, and a cut after which each looks for the other only.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn two_leaders_that_had_dropped_each_other_become_one_within_the_bound() {
+#[test]
+fn two_leaders_that_had_dropped_each_other_become_one_within_the_bound() {
     for phase in 0..10 {
         let mut stage = regions_with(4, |config| Config { heartbeat: ms(10_000), ..config });
         stage.pass(ms(60_000));
@@ -196,7 +196,7 @@ pub(crate) fn two_leaders_that_had_dropped_each_other_become_one_within_the_boun
     }
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn there_is_no_electorate_to_change() {
     use tenure_core::voter::{Ask, Caller, Change};
     let (mut stage, leader) = led(2);
@@ -207,7 +207,7 @@ fn there_is_no_electorate_to_change() {
     assert!(stage.memory(leader).electorate.is_none());
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn an_observer_sees_the_leader_without_an_end() {
     use tenure_core::voter::Command;
     let (mut stage, leader) = led(3);

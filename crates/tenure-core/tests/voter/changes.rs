@@ -37,8 +37,8 @@ fn change(stage: &mut Stage, change: Change) -> Option<Answer> {
     stage.ask(0, Caller::Operator, Ask::Change(change))
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_electorate_changes_by_one_voter() {
+#[test]
+fn the_electorate_changes_by_one_voter() {
     let mut stage = with_two_more();
     assert_eq!(change(&mut stage, Change::Add(id(3))), Some(Answer::Done));
     assert_eq!(stage.electorate(0).members.len(), 4);
@@ -46,8 +46,8 @@ pub(crate) fn the_electorate_changes_by_one_voter() {
     assert!((0..4).all(|node| stage.nodes[node].disk.electorate == Some(stage.electorate(0))));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_next_change_waits_until_a_quorum_has_stored_the_one_before() {
+#[test]
+fn the_next_change_waits_until_a_quorum_has_stored_the_one_before() {
     let mut stage = with_two_more();
     stage.cut = vec![(1, 0), (2, 0), (3, 0)];
     assert_eq!(change(&mut stage, Change::Add(id(3))), Some(Answer::Done));
@@ -58,8 +58,8 @@ pub(crate) fn the_next_change_waits_until_a_quorum_has_stored_the_one_before() {
     assert_eq!(change(&mut stage, Change::Add(id(4))), Some(Answer::Done));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_lower_electorate_than_the_own_one_is_refused() {
+#[test]
+fn a_lower_electorate_than_the_own_one_is_refused() {
     let mut stage = with_two_more();
     let founded = tenure_core::voter::Electorate {
         id: ElectorateId { counter: 0, change: 0 },
@@ -73,8 +73,8 @@ pub(crate) fn a_lower_electorate_than_the_own_one_is_refused() {
     assert_eq!(refusal(stage.ask(1, caller, beat)), Refusal::OldElectorate(own));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_winner_writes_the_electorate_anew() {
+#[test]
+fn a_winner_writes_the_electorate_anew() {
     let stage = Stage::led(3);
     let counter = stage.memory(0).counter();
     assert!(counter > 0);
@@ -82,7 +82,7 @@ pub(crate) fn a_winner_writes_the_electorate_anew() {
     assert_eq!(stage.electorate(1), stage.electorate(0));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn only_a_leader_changes_it_and_never_takes_itself_out() {
     let mut stage = with_two_more();
     assert_eq!(
@@ -104,7 +104,7 @@ fn only_a_leader_changes_it_and_never_takes_itself_out() {
 }
 
 /// Of three two are taken out, one after the other; the last one leads alone.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn voters_leave_one_by_one() {
     let mut stage = Stage::led(3);
     for node in [2, 1] {
@@ -117,8 +117,8 @@ fn voters_leave_one_by_one() {
 }
 
 /// One of three is down: without the healthy one the leader would be half.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_healthy_voter_stays_while_another_one_is_down() {
+#[test]
+fn a_healthy_voter_stays_while_another_one_is_down() {
     let mut stage = Stage::led(3);
     stage.kill(1);
     stage.pass(ms(10_000));
@@ -152,19 +152,19 @@ fn nothing_changes_while_it_is_full(node: usize, refused: &Refusal) {
 }
 
 /// A write that fails would take the heartbeats of the leader along.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_leader_that_cannot_write_changes_nothing() {
+#[test]
+fn a_leader_that_cannot_write_changes_nothing() {
     nothing_changes_while_it_is_full(0, &Refusal::NotWritten);
 }
 
 /// One that follows acknowledges what it has stored, and could not store another document.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_change_ends_no_leadership_that_one_that_fails_carries() {
+#[test]
+fn a_change_ends_no_leadership_that_one_that_fails_carries() {
     nothing_changes_while_it_is_full(1, &Refusal::TooFewAble { able: 1, needed: 2 });
 }
 
 /// With one of three failing a newcomer that came and went would leave two of four.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn nobody_is_admitted_that_takes_a_quorum_away() {
     let mut stage = with_two_more();
     for node in 0..3 {
@@ -194,7 +194,7 @@ fn nobody_is_admitted_that_takes_a_quorum_away() {
 
 /// One that was taken out and knows it is given its vote again, does not hear of it, and the leader
 /// ends: neither is a quorum without the other.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_was_taken_out_and_added_again_takes_part() {
     let mut stage = with_two_more();
     for node in [2, 1] {
@@ -218,7 +218,7 @@ fn one_that_was_taken_out_and_added_again_takes_part() {
     assert_eq!(stage.electorate(3), stage.electorate(0));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn with_admission_auto_each_that_registers_gets_a_vote() {
     let mut stage = with_two_more();
     (0..3).for_each(|node| stage.nodes[node].config.admission = Admission::Auto);

@@ -20,8 +20,8 @@ pub(crate) fn waits(stage: &Stage, node: usize) -> String {
 
 /// One of three is gone, and the disk of another is full: the third one starts no ballots that come
 /// to nothing, says why it waits, and is elected once there is room.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_cannot_write_is_not_free_and_says_so() {
+#[test]
+fn one_that_cannot_write_is_not_free_and_says_so() {
     let mut stage = Stage::founded(3);
     stage.kill(2);
     stage.nodes[1].full = true;
@@ -43,7 +43,7 @@ pub(crate) fn one_that_cannot_write_is_not_free_and_says_so() {
 }
 
 /// It draws no number, as it could not begin to lead.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_cannot_write_does_not_win() {
     let mut stage = Stage::founded(3);
     stage.nodes[0].full = true;
@@ -67,7 +67,7 @@ fn writes(
 
 /// A directory that is lost is written again every second, and at once when it is back; all that
 /// was said of it before is done first.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_lost_directory_is_tried_again() {
     let mut stage = Stage::founded(1);
     let (mut core, now) = (stage.nodes[0].core.clone(), stage.clock(0));
@@ -89,7 +89,7 @@ fn a_lost_directory_is_tried_again() {
 }
 
 /// A leader whose directory is lost goes on: it renews what is written.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_that_cannot_write_stays() {
     let mut stage = Stage::led(3);
     (0..2).for_each(|node| stage.nodes[node].full = true);
@@ -118,7 +118,7 @@ fn twice(same_directory: bool) -> Stage {
 }
 
 /// A copy of a directory that is used beside it is noticed by the others, and by both.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_copied_directory_is_noticed_by_all() {
     let stage = twice(true);
     let twin = OwnEvent::Breach(Breach::OtherIdentity { id: id(1) });
@@ -128,7 +128,7 @@ fn a_copied_directory_is_noticed_by_all() {
 }
 
 /// A second process of an id is told where the first one is, and not to remove that.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_second_process_of_an_id_is_told_of_the_first() {
     let mut stage = twice(false);
     stage.campaign(3);
@@ -148,8 +148,8 @@ fn a_second_process_of_an_id_is_told_of_the_first() {
 
 /// Of four voters one has lost its directory, one is down, and a mistyped process has the id of a
 /// third one, which is well: nobody is told to begin the network anew.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_second_process_of_an_id_is_no_lost_directory() {
+#[test]
+fn a_second_process_of_an_id_is_no_lost_directory() {
     let twin = Config { url: url(4), ..config(1, 4) };
     let configs = (0..4).map(|node| config(node, 4)).chain([twin]);
     let mut stage = Stage::with(configs.collect());
@@ -173,7 +173,7 @@ pub(crate) fn a_second_process_of_an_id_is_no_lost_directory() {
 }
 
 /// A leader whose id a mistyped process has goes on, and that is what the others wait for.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_candidate_is_behind_a_leader_of_whose_id_there_are_two() {
     let twin = Config { url: url(2), ..config(1, 2) };
     let mut stage = Stage::with(vec![config(0, 2), config(1, 2), twin]);
@@ -216,7 +216,7 @@ pub(crate) fn list(nodes: &[usize]) -> Founding {
     Founding::List(nodes.iter().map(listed).collect())
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn voters_that_begin_with_others_say_whose_list_differs() {
     let mut stage = founding(vec![list(&[0, 1, 2]), list(&[0, 1, 2, 3]), list(&[0, 1, 2])]);
     assert!(stage.leaders().is_empty());
@@ -245,7 +245,7 @@ fn voters_that_begin_with_others_say_whose_list_differs() {
     assert_eq!(stage.status(0).condition.first, None);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_begins_alone_is_told_of_by_those_without_a_vote() {
     let stage = founding(vec![list(&[0]), list(&[0, 1])]);
     assert_eq!(stage.leaders(), [0]);
@@ -260,7 +260,7 @@ fn one_that_begins_alone_is_told_of_by_those_without_a_vote() {
     );
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn when_half_have_lost_their_directories_nobody_is_sent_in_a_circle() {
     let mut stage = Stage::founded(4);
     for node in [2, 3] {
@@ -281,7 +281,7 @@ fn when_half_have_lost_their_directories_nobody_is_sent_in_a_circle() {
 }
 
 /// The last word about a leader that has resigned is not that it leads.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_candidate_is_not_behind_one_that_has_resigned() {
     let mut stage = Stage::led(3);
     assert_eq!(waits(&stage, 1), "behind n0, which leads");
@@ -298,7 +298,7 @@ fn a_candidate_is_not_behind_one_that_has_resigned() {
     assert!(!matches!(after, Some(Waiting::Behind { .. })), "{after:?}");
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_of_other_times_is_told_once() {
     let slow = |node| Config { tolerance: if node == 0 { 7 } else { 3 }, ..config(node, 3) };
     let mut stage = Stage::with((0..3).map(slow).collect());

@@ -12,7 +12,7 @@ fn golden(name: &str, mut stage: Stage) {
     recorded(FOLDER, name, &stage.told_so_far());
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn founding_and_first_election() {
     let mut stage = Stage::new(2);
     stage.delay = ms(20);
@@ -24,7 +24,7 @@ fn founding_and_first_election() {
     golden("founding_and_first_election", stage);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_is_lost() {
     let mut stage = Stage::led(3);
     stage.pass(ms(400));
@@ -37,7 +37,7 @@ fn a_leader_is_lost() {
     golden("a_leader_is_lost", stage);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn resignation() {
     let mut stage = Stage::led(3);
     stage.delay = ms(20);

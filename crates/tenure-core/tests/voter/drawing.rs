@@ -7,8 +7,8 @@ use tenure_core::voter::{
 use crate::condition::waits;
 use crate::stage::{Stage, ballot, cast, ms, refusal, result};
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_ballot_that_was_left_is_not_joined_again() {
+#[test]
+fn a_ballot_that_was_left_is_not_joined_again() {
     let mut stage = Stage::founded(3);
     let (lower, higher) = (ballot(9, 1), ballot(9, 2));
     let from = |stage: &Stage, by, ballot| (stage.voter(by), cast(stage, by, ballot, 5));
@@ -19,8 +19,8 @@ pub(crate) fn a_ballot_that_was_left_is_not_joined_again() {
     assert_eq!(refusal(stage.ask(0, caller, vote)), Refusal::Left);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_number_stays_as_it_was_cast() {
+#[test]
+fn a_number_stays_as_it_was_cast() {
     let mut stage = Stage::founded(3);
     let ballot = ballot(9, 1);
     let caller = stage.voter(1);
@@ -32,8 +32,8 @@ pub(crate) fn a_number_stays_as_it_was_cast() {
     assert_eq!(stage.told_own(0, equivocation), 1);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn nobody_is_endorsed_while_a_promise_runs() {
+#[test]
+fn nobody_is_endorsed_while_a_promise_runs() {
     let mut stage = Stage::led(3);
     let before = stage.memory(1).counter();
     let vote = cast(&stage, 2, &ballot(99, 2), i64::MAX);
@@ -48,8 +48,8 @@ pub(crate) fn nobody_is_endorsed_while_a_promise_runs() {
 }
 
 /// (9, n1) and (9, n2), of one counter.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_counter_is_endorsed_once() {
+#[test]
+fn one_counter_is_endorsed_once() {
     let mut stage = Stage::founded(3);
     endorse(&mut stage, 9);
     let (caller, vote) = (stage.voter(2), cast(&stage, 2, &ballot(9, 2), 8));
@@ -66,15 +66,15 @@ fn endorse(stage: &mut Stage, counter: u64) {
     assert_eq!(stage.memory(0).counter(), counter);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_is_endorsed_is_durable() {
+#[test]
+fn what_is_endorsed_is_durable() {
     let mut stage = Stage::founded(3);
     endorse(&mut stage, 9);
     assert_eq!(stage.nodes[0].disk.counter(), 9);
     assert_eq!(stage.asked(0, |ask| matches!(ask, Ask::Result(_))).len(), 2);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn what_cannot_be_written_is_not_said() {
     let mut stage = Stage::founded(3);
     stage.nodes[0].full = true;
@@ -87,8 +87,8 @@ fn what_cannot_be_written_is_not_said() {
     assert!(stage.asked(0, |ask| matches!(ask, Ask::Result(_))).is_empty());
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_tie_is_drawn_again_and_endorses_nobody() {
+#[test]
+fn a_tie_is_drawn_again_and_endorses_nobody() {
     let mut stage = Stage::founded(3);
     let ballot = ballot(9, 1);
     for by in [1, 2] {
@@ -103,7 +103,7 @@ pub(crate) fn a_tie_is_drawn_again_and_endorses_nobody() {
 }
 
 /// n0 hears of a later electorate while it draws, and then there is a tie.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_tie_does_not_bring_back_a_lower_electorate() {
     let mut stage = Stage::founded(5);
     let ballot = ballot(9, 1);
@@ -127,8 +127,8 @@ fn a_tie_does_not_bring_back_a_lower_electorate() {
     assert_eq!(stage.told_own(0, again), 0);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_winner_that_has_joined_a_higher_ballot_takes_no_late_results() {
+#[test]
+fn a_winner_that_has_joined_a_higher_ballot_takes_no_late_results() {
     let mut stage = Stage::founded(3);
     stage.partition(&[0]);
     stage.campaign(0);
@@ -145,7 +145,7 @@ pub(crate) fn a_winner_that_has_joined_a_higher_ballot_takes_no_late_results() {
 }
 
 /// The lowest number wins against none, and one above it wins.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn numbers_are_signed() {
     let mut stage = Stage::founded(3);
     let ballot = ballot(9, 1);
@@ -160,7 +160,7 @@ fn numbers_are_signed() {
 }
 
 /// One crashed voter does not block a certificate, and a second one does.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_quorum_that_agrees_is_enough() {
     let mut stage = Stage::founded(5);
     [3, 4].into_iter().for_each(|node| stage.kill(node));
@@ -174,7 +174,7 @@ fn a_quorum_that_agrees_is_enough() {
 }
 
 /// A ballot that comes to nothing does not cost a lease: its winner says that it has given up.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_is_endorsed_in_vain_says_so() {
     let mut stage = Stage::founded(3);
     endorse(&mut stage, 9);
@@ -185,7 +185,7 @@ fn one_that_is_endorsed_in_vain_says_so() {
 }
 
 /// Of five voters, with four degrees of freedom: a fair draw exceeds 18.47 once in a thousand.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn the_draw_is_fair() {
     let long = std::env::var_os("TESTS_LONG").is_some();
     let elections = if long { 10_000 } else { 1_000 };
@@ -211,8 +211,8 @@ fn the_draw_is_fair() {
 
 /// n0 answers, and calls nobody: whoever wins there would lead for one lease without an
 /// acknowledgement. The other two lead in turn.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn who_calls_nobody_draws_no_number() {
+#[test]
+fn who_calls_nobody_draws_no_number() {
     let mut stage = Stage::founded(3);
     stage.uncalled = vec![(0, 1), (0, 2)];
     (0..3).for_each(|node| stage.campaign(node));
@@ -232,7 +232,7 @@ pub(crate) fn who_calls_nobody_draws_no_number() {
 }
 
 /// n1 and n2 cannot call the only one that campaigns: it says what to look at.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn who_is_called_by_nobody_says_so() {
     let mut stage = Stage::founded(3);
     stage.uncalled = vec![(1, 0), (2, 0)];

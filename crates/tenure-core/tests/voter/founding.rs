@@ -6,6 +6,7 @@ use tenure_core::voter::{
 };
 use tenure_core::{Input, NodeName};
 
+use crate::condition::waits;
 use crate::stage::{Stage, ballot, cast, config, id, ms, refusal, url};
 
 /// Voters that expect so many, and look for each other at seeds.
@@ -20,7 +21,7 @@ fn seeds(stage: &mut Stage, node: usize, at: &[usize]) {
     stage.hand(node, Input::Message { from, message });
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn all_accept_one_set_before_anyone_casts() {
     let mut stage = Stage::new(3);
     [0, 1].into_iter().for_each(|node| stage.start(node));
@@ -33,7 +34,7 @@ fn all_accept_one_set_before_anyone_casts() {
     assert!((0..3).all(|node| stage.electorate(node).members.len() == 3));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn seeds_that_overlap_are_enough() {
     let mut stage = expecting(4, 4);
     (0..4).for_each(|node| stage.start(node));
@@ -45,8 +46,8 @@ fn seeds_that_overlap_are_enough() {
     stage.until(ms(10_000), |stage| stage.leaders() == [3]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_set_is_accepted_ever() {
+#[test]
+fn one_set_is_accepted_ever() {
     let mut stage = expecting(3, 2);
     // The others accept nothing.
     stage.nodes[1].config.founding = Founding::Expected(64);
@@ -68,8 +69,8 @@ pub(crate) fn one_set_is_accepted_ever() {
     assert!(!stage.memory(0).founded);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn two_networks_that_meet_never_mix_and_say_so() {
+#[test]
+fn two_networks_that_meet_never_mix_and_say_so() {
     let mut stage = expecting(4, 2);
     (0..4).for_each(|node| stage.start(node));
     seeds(&mut stage, 0, &[1]);
@@ -95,8 +96,8 @@ fn pod(stage: &Stage) -> Caller {
     Caller::Voter(header)
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn another_identity_of_a_members_id_has_no_vote() {
+#[test]
+fn another_identity_of_a_members_id_has_no_vote() {
     let mut stage = Stage::founded(3);
     let (caller, vote) = (pod(&stage), cast(&stage, 1, &ballot(9, 1), 5));
     assert_eq!(refusal(stage.ask(0, caller, vote)), Refusal::NotAMember { who: id(1) });
@@ -105,7 +106,7 @@ pub(crate) fn another_identity_of_a_members_id_has_no_vote() {
     assert_eq!(stage.told_own(0, breach), 1);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_run_that_was_over_does_not_count() {
     let mut stage = Stage::founded(3);
     let old = stage.voter(1);
@@ -118,7 +119,7 @@ fn a_run_that_was_over_does_not_count() {
 }
 
 /// It says so, and does not vote; an operator takes it out, and in again.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_lost_its_directory_returns_by_remove_and_add() {
     use tenure_core::voter::Change;
     let mut stage = Stage::led(3);
@@ -143,7 +144,7 @@ fn one_that_lost_its_directory_returns_by_remove_and_add() {
     assert_eq!(stage.leaders(), [0], "n2 acknowledges");
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn another_election_or_mode_is_refused() {
     let mut stage = Stage::founded(2);
     for change in [
@@ -157,7 +158,7 @@ fn another_election_or_mode_is_refused() {
     }
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_network_elects_one_leader() {
     use tenure_core::voter::Command;
     let mut stage = Stage::founded(1);
@@ -170,17 +171,8 @@ fn one_network_elects_one_leader() {
     let _: NodeName = id(0);
 }
 
-/// The last thing that a candidate was told that it waits for.
-fn waits(stage: &Stage, node: usize) -> String {
-    let waits = stage.nodes[node].told.iter().rev().find_map(|event| match event {
-        Event::Waiting(waiting) => Some(waiting.to_string()),
-        _ => None,
-    });
-    waits.unwrap_or_default()
-}
-
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_candidate_is_told_who_is_missing_at_the_founding() {
+#[test]
+fn a_candidate_is_told_who_is_missing_at_the_founding() {
     let mut stage = Stage::new(4);
     [0, 1].into_iter().for_each(|node| stage.start(node));
     stage.campaign(0);
@@ -196,8 +188,8 @@ pub(crate) fn a_candidate_is_told_who_is_missing_at_the_founding() {
 }
 
 /// For a while another pod has n1's id, and starts again and again; n0 hears both.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn no_set_is_accepted_while_an_id_has_two_identities() {
+#[test]
+fn no_set_is_accepted_while_an_id_has_two_identities() {
     let mut stage = Stage::new(3);
     (0..3).for_each(|node| stage.start(node));
     let pod = |stage: &Stage, run: u128| {
@@ -218,7 +210,7 @@ pub(crate) fn no_set_is_accepted_while_an_id_has_two_identities() {
 
 /// n2 is accepted, and loses its directory before it has accepted the others: nobody can lead and
 /// take it out.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_directory_that_is_lost_before_the_founding_is_told_with_what_helps() {
     let mut stage = Stage::new(3);
     (0..2).for_each(|node| stage.start(node));

@@ -20,8 +20,8 @@ fn observe(stage: &mut Stage, node: usize) {
 }
 
 /// n4 has promised for long, loses its directory, and is taken out and in again.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_a_lost_directory_promised_is_not_counted_for_the_next_one() {
+#[test]
+fn what_a_lost_directory_promised_is_not_counted_for_the_next_one() {
     let settings = |node: usize| {
         let short = (1..4).contains(&node).then_some(ms(2_000));
         Config { tolerance: 9, lease_max: short, ..config(node, 5) }
@@ -53,8 +53,8 @@ pub(crate) fn what_a_lost_directory_promised_is_not_counted_for_the_next_one() {
 }
 
 /// Both have restarted, and a request of n1's earlier run arrives late.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_late_request_of_an_earlier_run_shuts_nobody_out() {
+#[test]
+fn a_late_request_of_an_earlier_run_shuts_nobody_out() {
     let mut stage = Stage::led(3);
     let late = stage.voter(1);
     for node in [1, 0] {
@@ -70,7 +70,7 @@ pub(crate) fn a_late_request_of_an_earlier_run_shuts_nobody_out() {
 
 /// n0 has not reached n1 for a while, and takes it for over when a request of its earlier run
 /// arrives late. Then n1 answers.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_run_that_answers_is_not_dropped() {
     let mut stage = Stage::founded(3);
     let late = stage.voter(1);
@@ -92,8 +92,8 @@ fn a_run_that_answers_is_not_dropped() {
 }
 
 /// n0 casts, is killed before anybody has endorsed, and starts again.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_number_stays_as_it_was_cast_over_a_restart() {
+#[test]
+fn a_number_stays_as_it_was_cast_over_a_restart() {
     let mut stage = Stage::founded(3);
     stage.campaign(0);
     let is_cast = |ask: &Ask| matches!(ask, Ask::Cast(_));
@@ -111,8 +111,8 @@ pub(crate) fn a_number_stays_as_it_was_cast_over_a_restart() {
 }
 
 /// n2 observes; its write fails when it first hears of the leader.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_observer_is_told_what_a_failed_write_withheld() {
+#[test]
+fn an_observer_is_told_what_a_failed_write_withheld() {
     let mut stage = Stage::founded(3);
     stage.delay = ms(20);
     observe(&mut stage, 2);
@@ -127,8 +127,8 @@ pub(crate) fn an_observer_is_told_what_a_failed_write_withheld() {
 }
 
 /// n0 resigns at the instant of a heartbeat that changes the electorate, and cannot write.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_end_is_told_although_a_write_before_it_failed() {
+#[test]
+fn an_end_is_told_although_a_write_before_it_failed() {
     let mut stage = with_two_more(Admission::Auto);
     let members = |stage: &Stage| stage.electorate(0).members.len();
     stage.until(ms(3_000), |stage| members(stage) == 4);
@@ -168,8 +168,8 @@ fn with_two_more(admission: Admission) -> Stage {
 }
 
 /// One candidate of three, which hears nobody for a minute.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn after_a_long_cut_a_leader_comes_within_the_bound() {
+#[test]
+fn after_a_long_cut_a_leader_comes_within_the_bound() {
     let mut longest = ms(0);
     for more in 0..120 {
         let mut stage = Stage::founded(3);
@@ -185,8 +185,8 @@ pub(crate) fn after_a_long_cut_a_leader_comes_within_the_bound() {
 }
 
 /// n2 is cut off; then the others elect.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_was_heard_a_while_ago_is_no_vacancy() {
+#[test]
+fn what_was_heard_a_while_ago_is_no_vacancy() {
     let mut stage = Stage::founded(3);
     observe(&mut stage, 2);
     stage.pass(ms(2_000));
@@ -201,8 +201,8 @@ pub(crate) fn what_was_heard_a_while_ago_is_no_vacancy() {
 }
 
 /// A voter floods another one with lists of voters that are not there.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn after_a_flood_of_lists_somebody_is_elected() {
+#[test]
+fn after_a_flood_of_lists_somebody_is_elected() {
     let mut stage = Stage::founded(3);
     // What is sent back to it is not answered.
     stage.cut = vec![(0, 1)];
@@ -226,8 +226,8 @@ pub(crate) fn after_a_flood_of_lists_somebody_is_elected() {
 }
 
 /// One of three is dead; a newcomer registers, gets a vote, and is dead as well.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_newcomer_that_is_gone_takes_no_quorum_away() {
+#[test]
+fn a_newcomer_that_is_gone_takes_no_quorum_away() {
     let mut stage = with_two_more(Admission::Auto);
     [2, 3, 4].into_iter().for_each(|node| stage.kill(node));
     (0..2).for_each(|node| stage.nodes[node].again = true);
@@ -236,8 +236,8 @@ pub(crate) fn a_newcomer_that_is_gone_takes_no_quorum_away() {
 }
 
 /// A voter without a vote names the highest counter that there is.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_stranger_uses_up_no_counters() {
+#[test]
+fn a_stranger_uses_up_no_counters() {
     let mut stage = Stage::founded(3);
     let Caller::Voter(header) = stage.voter(1) else { unreachable!() };
     let mut sender = header.sender.clone();
@@ -254,8 +254,8 @@ pub(crate) fn a_stranger_uses_up_no_counters() {
 }
 
 /// n0 hears the numbers of all but n4, and the results of all but n4, before it has counted.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_winner_that_has_not_counted_counts_itself() {
+#[test]
+fn a_winner_that_has_not_counted_counts_itself() {
     let mut stage = Stage::founded(5);
     stage.cut = vec![(4, 0)];
     stage.campaign(0);
@@ -268,8 +268,8 @@ pub(crate) fn a_winner_that_has_not_counted_counts_itself() {
 
 /// n1 wins while it is bound to n0, whose release it has not heard. When that promise is over it
 /// endorses itself, and cannot write: it claims no more than what others promise.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claim_does_not_grow_by_what_is_not_written() {
+#[test]
+fn a_claim_does_not_grow_by_what_is_not_written() {
     let mut stage = Stage::founded(5);
     stage.campaign(0);
     stage.until(ms(4_000), |stage| stage.leaders() == [0]);
@@ -293,8 +293,8 @@ pub(crate) fn a_claim_does_not_grow_by_what_is_not_written() {
 }
 
 /// A voter is added, and hears of it from nobody; then the leader dies.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_was_added_and_not_told_takes_part() {
+#[test]
+fn one_that_was_added_and_not_told_takes_part() {
     let settings = |node: usize| {
         let founding = match node < 2 {
             true => config(node, 2).founding,
@@ -320,8 +320,8 @@ pub(crate) fn one_that_was_added_and_not_told_takes_part() {
 }
 
 /// An operator takes out a voter that is there, where the leader gives votes by itself.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_an_operator_takes_out_stays_out() {
+#[test]
+fn what_an_operator_takes_out_stays_out() {
     let mut stage = with_two_more(Admission::Auto);
     stage.pass(ms(10_000));
     assert_eq!(stage.electorate(0).members.len(), 5);
@@ -336,43 +336,29 @@ pub(crate) fn what_an_operator_takes_out_stays_out() {
 }
 
 /// It is taken out before its next run is heard: it is not added with the directory that it lost.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_whose_directory_was_lost_is_added_when_it_answers() {
-    let mut stage = Stage::led(3);
-    stage.kill(2);
-    stage.nodes[2].disk = Memory::begin(Identity(9 << 96));
-    stage.pass(ms(1_500));
-    assert_eq!(change(&mut stage, Change::Remove(id(2))), Some(Answer::Done));
-    stage.pass(ms(1_500));
-    let refused = Some(Answer::Refused(Refusal::UnknownVoter));
-    assert_eq!(change(&mut stage, Change::Add(id(2))), refused);
-    stage.start(2);
-    stage.pass(ms(3_000));
-    assert_eq!(change(&mut stage, Change::Add(id(2))), Some(Answer::Done));
-    let member = stage.electorate(0).member(&id(2)).cloned();
-    assert_eq!(member.map(|it| it.identity), Some(stage.memory(2).identity));
-}
-
 /// The same, where all that happens between two heartbeats of the leader.
-#[cfg_attr(not(tenure_planted), test)]
-fn one_whose_directory_was_lost_is_added_with_the_one_that_it_has() {
-    let mut stage = Stage::led(3);
-    stage.kill(2);
-    stage.nodes[2].disk = Memory::begin(Identity(9 << 96));
-    assert_eq!(change(&mut stage, Change::Remove(id(2))), Some(Answer::Done));
-    stage.pass(ms(50));
-    let refused = Some(Answer::Refused(Refusal::UnknownVoter));
-    assert_eq!(change(&mut stage, Change::Add(id(2))), refused);
-    stage.start(2);
-    stage.pass(ms(3_000));
-    assert_eq!(change(&mut stage, Change::Add(id(2))), Some(Answer::Done));
-    let member = stage.electorate(0).member(&id(2)).cloned();
-    assert_eq!(member.map(|it| it.identity), Some(stage.memory(2).identity));
+#[test]
+fn one_whose_directory_was_lost_is_added_when_it_answers() {
+    for (silent, out) in [(1_500, 1_500), (0, 50)] {
+        let mut stage = Stage::led(3);
+        stage.kill(2);
+        stage.nodes[2].disk = Memory::begin(Identity(9 << 96));
+        stage.pass(ms(silent));
+        assert_eq!(change(&mut stage, Change::Remove(id(2))), Some(Answer::Done));
+        stage.pass(ms(out));
+        let refused = Some(Answer::Refused(Refusal::UnknownVoter));
+        assert_eq!(change(&mut stage, Change::Add(id(2))), refused);
+        stage.start(2);
+        stage.pass(ms(3_000));
+        assert_eq!(change(&mut stage, Change::Add(id(2))), Some(Answer::Done));
+        let member = stage.electorate(0).member(&id(2)).cloned();
+        assert_eq!(member.map(|it| it.identity), Some(stage.memory(2).identity));
+    }
 }
 
 /// Voters come with a new id each time, and go.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn those_that_are_gone_leave_room_for_others() {
+#[test]
+fn those_that_are_gone_leave_room_for_others() {
     let settings = |node: usize| {
         let founding = match node < 3 {
             true => config(node, 3).founding,
@@ -398,8 +384,8 @@ pub(crate) fn those_that_are_gone_leave_room_for_others() {
 }
 
 /// A number of a voter that has a lower electorate comes in a ballot of the same name.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_number_counts_under_the_electorate_of_its_ballot() {
+#[test]
+fn a_number_counts_under_the_electorate_of_its_ballot() {
     let mut stage = Stage::led(3);
     let low = ElectorateId { counter: 0, change: 0 };
     [0, 2].into_iter().for_each(|node| stage.kill(node));
@@ -417,8 +403,8 @@ pub(crate) fn a_number_counts_under_the_electorate_of_its_ballot() {
 }
 
 /// n0 resigns, n2 does not hear of it; n0 contends again and thinks better of it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_withdrawal_does_not_say_that_the_leadership_before_is_released() {
+#[test]
+fn a_withdrawal_does_not_say_that_the_leadership_before_is_released() {
     let mut stage = Stage::founded(3);
     stage.campaign(0);
     stage.until(ms(3_000), |stage| stage.leaders() == [0]);
@@ -619,7 +605,7 @@ mod chaos {
         stage.fences.len()
     }
 
-    #[cfg_attr(not(tenure_planted), test)]
+    #[test]
     fn never_two_leaders_in_chaos() {
         let runs = if std::env::var_os("TESTS_LONG").is_some() { 3_000 } else { 60 };
         let seed = std::env::var_os("TESTS_SEED");
@@ -630,8 +616,8 @@ mod chaos {
 }
 
 /// n3 has registered, and n0 has restarted when a request of n3's earlier run arrives late.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_whose_later_run_was_heard_has_not_lost_its_directory() {
+#[test]
+fn one_whose_later_run_was_heard_has_not_lost_its_directory() {
     let mut stage = with_two_more(Admission::Operator);
     stage.pass(ms(1_000));
     let late = stage.voter(3);
@@ -673,13 +659,13 @@ fn hears_the_last_counter(by: usize) -> Stage {
     stage
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_without_a_vote_uses_up_no_counters_by_its_answers() {
+#[test]
+fn one_without_a_vote_uses_up_no_counters_by_its_answers() {
     let stage = hears_the_last_counter(3);
     assert_eq!(stage.leaders(), [0]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn that_no_counter_is_left_is_told_once() {
     let stage = hears_the_last_counter(1);
     let over = Breach::NoCounterLeft { highest: Ballot::COUNTER_MAX };
@@ -687,8 +673,8 @@ fn that_no_counter_is_left_is_told_once() {
 }
 
 /// n0 asks whether the others are free, and hears that it was taken out.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_was_taken_out_while_it_asks_starts_no_ballot() {
+#[test]
+fn one_that_was_taken_out_while_it_asks_starts_no_ballot() {
     let mut stage = Stage::founded(4);
     stage.delay = ms(30);
     let is_poll = |ask: &Ask| matches!(ask, Ask::Status { .. });

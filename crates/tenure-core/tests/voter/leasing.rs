@@ -21,8 +21,8 @@ fn counted(stage: &Stage) -> Duration {
     config.counted(config.lease())
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_endorsement_counts_from_the_winners_own_cast() {
+#[test]
+fn an_endorsement_counts_from_the_winners_own_cast() {
     let stage = far();
     let (sent, ..) = stage.asked(0, |ask| matches!(ask, Ask::Cast(_)))[0];
     let (raised, until) = stage.nodes[0].raises[0];
@@ -35,8 +35,8 @@ pub(crate) fn an_endorsement_counts_from_the_winners_own_cast() {
 }
 
 /// The answer takes 200 ms after its request was sent.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_acknowledgement_counts_from_its_request() {
+#[test]
+fn an_acknowledgement_counts_from_its_request() {
     let mut stage = far();
     stage.pass(ms(5_000));
     let most = counted(&stage) - ms(200);
@@ -45,8 +45,8 @@ pub(crate) fn an_acknowledgement_counts_from_its_request() {
     assert!(raises.iter().skip(1).all(|(at, until)| until.since(*at) <= most));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_promise_is_worth_less_by_what_clocks_may_drift() {
+#[test]
+fn a_promise_is_worth_less_by_what_clocks_may_drift() {
     let mut stage = far();
     stage.pass(ms(5_000));
     let lease = stage.nodes[0].config.lease();
@@ -55,8 +55,8 @@ pub(crate) fn a_promise_is_worth_less_by_what_clocks_may_drift() {
     assert!(raises.iter().skip(1).all(|(at, until)| until.since(*at) < lease - ms(200) - ms(5)));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_answer_carries_what_is_held() {
+#[test]
+fn an_answer_carries_what_is_held() {
     let mut stage = Stage::new(3);
     stage.nodes[1].config.lease_max = Some(ms(2_000));
     (0..3).for_each(|node| stage.start(node));
@@ -74,8 +74,8 @@ pub(crate) fn an_answer_carries_what_is_held() {
     assert!(stage.status(1).free.is_some());
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_leadership_that_has_lapsed_is_over_for_ever() {
+#[test]
+fn a_leadership_that_has_lapsed_is_over_for_ever() {
     let mut stage = Stage::led(3);
     stage.partition(&[0]);
     stage.pass(ms(5_000));
@@ -86,8 +86,8 @@ pub(crate) fn a_leadership_that_has_lapsed_is_over_for_ever() {
 }
 
 /// An endorsement that is given 900 ms after a heartbeat holds for its whole length.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_promise_counts_from_when_its_request_arrived() {
+#[test]
+fn a_promise_counts_from_when_its_request_arrived() {
     let mut stage = Stage::founded(3);
     stage.pass(ms(900));
     stage.partition(&[0]);
@@ -115,8 +115,8 @@ fn cut_off() -> (Stage, tenure_core::voter::Call, u64, Leadership) {
     (stage, call, beat.seq, beat.lease.unwrap().leadership)
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_answer_counts_for_the_leadership_that_it_names() {
+#[test]
+fn an_answer_counts_for_the_leadership_that_it_names() {
     let (mut stage, call, seq, leadership) = cut_off();
     let raises = stage.nodes[0].raises.len();
     let mut other = leadership.clone();
@@ -131,8 +131,8 @@ pub(crate) fn an_answer_counts_for_the_leadership_that_it_names() {
     assert_eq!(stage.nodes[0].raises.len(), raises + 1);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_answer_counts_for_the_voter_that_was_asked() {
+#[test]
+fn an_answer_counts_for_the_voter_that_was_asked() {
     let (mut stage, call, seq, leadership) = cut_off();
     let raises = stage.nodes[0].raises.len();
     let (header, ack) = (stage.header(2), acknowledged(&stage, 2, seq, &leadership));
@@ -140,7 +140,7 @@ pub(crate) fn an_answer_counts_for_the_voter_that_was_asked() {
     assert_eq!(stage.nodes[0].raises.len(), raises);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn an_answer_after_its_timeout_changes_nothing() {
     let (mut stage, call, seq, leadership) = cut_off();
     let raises = stage.nodes[0].raises.len();
@@ -150,8 +150,8 @@ fn an_answer_after_its_timeout_changes_nothing() {
     assert_eq!(stage.nodes[0].raises.len(), raises);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn another_leader_is_acknowledged_when_no_promise_runs() {
+#[test]
+fn another_leader_is_acknowledged_when_no_promise_runs() {
     let mut stage = Stage::led(3);
     let (caller, beat) =
         (stage.voter(2), leads(&stage, 2, 9_000, &ballot(99, 2), stage.electorate(2)));
@@ -169,8 +169,8 @@ pub(crate) fn another_leader_is_acknowledged_when_no_promise_runs() {
     assert!(matches!(answer, Some(Answer::Heartbeat(BeatenDto { promise: Some(_), .. }))));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_is_acknowledged_is_durable() {
+#[test]
+fn what_is_acknowledged_is_durable() {
     let mut stage = Stage::founded(3);
     let (caller, beat) =
         (stage.voter(2), leads(&stage, 2, 9_000, &ballot(9, 2), stage.electorate(2)));
@@ -179,8 +179,8 @@ pub(crate) fn what_is_acknowledged_is_durable() {
 }
 
 /// The original counts without itself: then both halves of four have a quorum.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn neither_half_of_four_leads() {
+#[test]
+fn neither_half_of_four_leads() {
     let mut stage = Stage::led(4);
     (0..4).for_each(|node| stage.nodes[node].again = true);
     stage.partition(&[0, 1]);
@@ -192,8 +192,8 @@ pub(crate) fn neither_half_of_four_leads() {
 }
 
 /// One that has restarted, and knows nobody, is no quorum of those that it knows.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_quorum_is_one_of_the_electorate() {
+#[test]
+fn a_quorum_is_one_of_the_electorate() {
     let mut stage = Stage::led(3);
     stage.partition(&[2]);
     stage.kill(2);
@@ -204,8 +204,8 @@ pub(crate) fn a_quorum_is_one_of_the_electorate() {
     assert!(!stage.overlap);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_heartbeat_that_is_not_later_is_ignored() {
+#[test]
+fn a_heartbeat_that_is_not_later_is_ignored() {
     let mut stage = Stage::founded(3);
     let (caller, beat) =
         (stage.voter(2), leads(&stage, 2, 9_000, &ballot(9, 2), stage.electorate(2)));
@@ -213,7 +213,7 @@ pub(crate) fn a_heartbeat_that_is_not_later_is_ignored() {
     assert_eq!(refusal(stage.ask(1, caller, beat)), Refusal::OldHeartbeat);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_settles_when_a_quorum_has_acknowledged_it() {
     let mut stage = Stage::founded(3);
     stage.delay = ms(50);
@@ -233,8 +233,8 @@ fn a_leader_settles_when_a_quorum_has_acknowledged_it() {
 
 /// The only candidate has promised nothing, and asks the others from time to time whether they are
 /// free.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn long_heartbeats_keep_nobody_from_leading_within_the_bound() {
+#[test]
+fn long_heartbeats_keep_nobody_from_leading_within_the_bound() {
     let (h, t) = (10_000, 300);
     let slow = |node| Config {
         heartbeat: ms(h),

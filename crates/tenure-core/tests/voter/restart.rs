@@ -5,8 +5,8 @@ use tenure_core::{End, Loss};
 
 use crate::stage::{Stage, ballot, cast, leads, ms, refusal};
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_restarts_keeps_silent_for_its_longest_promise() {
+#[test]
+fn one_that_restarts_keeps_silent_for_its_longest_promise() {
     let mut stage = Stage::led(3);
     [0, 2].into_iter().for_each(|node| stage.kill(node));
     let promised = stage.clock(1);
@@ -26,7 +26,7 @@ pub(crate) fn one_that_restarts_keeps_silent_for_its_longest_promise() {
 }
 
 /// Not even the sitting leader is acknowledged; then it is, because it is the one that was.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn the_sitting_leader_is_acknowledged_after_the_silence() {
     let mut stage = Stage::led(3);
     stage.kill(2);
@@ -44,8 +44,8 @@ fn the_sitting_leader_is_acknowledged_after_the_silence() {
     assert_eq!(stage.leaders(), [0]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_leader_that_gives_way_releases_after_its_end() {
+#[test]
+fn a_leader_that_gives_way_releases_after_its_end() {
     let mut stage = Stage::led(3);
     stage.log.clear();
     assert_eq!(stage.ask(0, Caller::Operator, Ask::Start), Some(Answer::Started(None)));
@@ -60,8 +60,8 @@ pub(crate) fn a_leader_that_gives_way_releases_after_its_end() {
 }
 
 /// n0 leads by 5, releases, leads by 9, and the release of 5 comes again.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_release_frees_from_its_leadership_alone() {
+#[test]
+fn a_release_frees_from_its_leadership_alone() {
     let mut stage = Stage::founded(3);
     stage.partition(&[1]);
     let caller = stage.voter(0);
@@ -82,7 +82,7 @@ pub(crate) fn a_release_frees_from_its_leadership_alone() {
     refusal(stage.ask(1, caller, beat));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn nobody_releases_for_another_one() {
     let mut stage = Stage::led(3);
     let leadership = stage.memory(1).endorsed.clone().unwrap();
@@ -91,16 +91,16 @@ fn nobody_releases_for_another_one() {
     assert!(stage.status(1).free.is_none());
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_leader_takes_part_in_no_other_ballot() {
+#[test]
+fn a_leader_takes_part_in_no_other_ballot() {
     let mut stage = Stage::led(3);
     let (caller, vote) = (stage.voter(2), cast(&stage, 2, &ballot(99, 2), i64::MAX));
     assert!(matches!(refusal(stage.ask(0, caller, vote)), Refusal::Leads(_)));
 }
 
 /// n2 hears nobody: what it asks arrives, and the answers do not.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_deaf_voter_raises_no_counter() {
+#[test]
+fn a_deaf_voter_raises_no_counter() {
     let mut stage = Stage::led(3);
     stage.cut = vec![(0, 2), (1, 2)];
     stage.log.clear();
@@ -109,7 +109,7 @@ pub(crate) fn a_deaf_voter_raises_no_counter() {
     assert_eq!(stage.leaders(), [0]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_resignation_is_followed_by_a_draw_at_once() {
     let mut stage = Stage::led(3);
     stage.command(0, Command::Resign);
@@ -121,7 +121,7 @@ fn a_resignation_is_followed_by_a_draw_at_once() {
     assert!(!stage.overlap);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_whose_write_fails_never_led() {
     let mut stage = Stage::founded(3);
     stage.delay = ms(20);

@@ -10,8 +10,8 @@ fn remove(node: usize) -> Ask {
     Ask::Remove { voter: id(node), reason: "no answer".parse().unwrap() }
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn nobody_is_dropped_by_hearsay() {
+#[test]
+fn nobody_is_dropped_by_hearsay() {
     let mut stage = Stage::led(3);
     let caller = stage.voter(2);
     assert_eq!(stage.ask(0, caller, remove(1)), Some(Answer::Done));
@@ -19,7 +19,7 @@ pub(crate) fn nobody_is_dropped_by_hearsay() {
     assert_eq!(stage.told_own(0, |event| matches!(event, OwnEvent::Dropped { .. })), 0);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_two_cannot_reach_is_dropped_and_looked_for() {
     let mut stage = Stage::led(3);
     stage.cut = vec![(0, 1), (1, 0)];
@@ -35,7 +35,7 @@ fn one_that_two_cannot_reach_is_dropped_and_looked_for() {
 
 /// A late request of an earlier run takes the place of the present one until that answers: what
 /// the present one said before is still old.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_run_that_comes_back_says_nothing_twice() {
     let mut stage = Stage::led(3);
     let earlier = stage.voter(2);
@@ -56,7 +56,7 @@ fn a_run_that_comes_back_says_nothing_twice() {
     assert!(matches!(answer, Some(Answer::Status(_))), "{answer:?}");
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn what_anybody_may_do_changes_nothing() {
     let mut stage = Stage::led(3);
     let before = (stage.memory(0).clone(), stage.standing(0), stage.log.len());
@@ -85,7 +85,7 @@ fn what_anybody_may_do_changes_nothing() {
     assert_eq!((stage.memory(0).clone(), stage.standing(0), stage.log.len()), before);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn what_cannot_be_meant_is_refused() {
     let mut stage = Stage::founded(3);
     let caller = stage.voter(1);
@@ -112,7 +112,7 @@ fn what_cannot_be_meant_is_refused() {
 }
 
 /// An operator registers a voter, which is called before it is believed.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn an_operator_registers_a_voter() {
     let alone = |node| Config {
         founding: Founding::Expected(if node == 0 { 1 } else { 64 }),

@@ -30,7 +30,7 @@ fn registers(stage: &Stage, node: usize) -> usize {
 }
 
 /// "`voter-url`, `voter-id`, `voter-list`, `heartbeat-interval`, `missed-heartbeat-tolerance`".
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s1_five_settings_make_a_voter() {
     let listed = Listed { id: id(1), url: url(1) };
     let five = Config {
@@ -44,7 +44,7 @@ fn s1_five_settings_make_a_voter() {
 }
 
 /// "The voter retrieves the list of seed IP addresses and creates a list of potential voter URLs."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s2_seeds_are_where_others_may_be() {
     let mut stage = strangers(3);
     stage.start(0);
@@ -57,7 +57,7 @@ fn s2_seeds_are_where_others_may_be() {
 }
 
 /// "Try to invoke the `register` API of each of the seed URLs until a valid response is received."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s3_it_registers_with_each_seed_until_one_answers() {
     let mut stage = strangers(2);
     (0..2).for_each(|node| stage.start(node));
@@ -71,7 +71,7 @@ fn s3_it_registers_with_each_seed_until_one_answers() {
 }
 
 /// "If the response if from the sender, then then try the other seed addresses."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s4_its_own_answer_is_none() {
     let mut stage = strangers(2);
     stage.start(0);
@@ -87,7 +87,7 @@ fn s4_its_own_answer_is_none() {
 }
 
 /// "The voter enters a lazy loop trying to register with another voter."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s5_it_tries_once_a_heartbeat_until_it_registers_or_is_registered_with() {
     let mut stage = strangers(2);
     stage.start(0);
@@ -109,7 +109,7 @@ fn s5_it_tries_once_a_heartbeat_until_it_registers_or_is_registered_with() {
 }
 
 /// "Because the current leader has stopped sending heartbeats and the followers decide".
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s6_a_silent_leader_is_followed_after_its_promise() {
     let mut stage = Stage::led(3);
     stage.kill(0);
@@ -121,7 +121,7 @@ fn s6_a_silent_leader_is_followed_after_its_promise() {
 }
 
 /// "Or through an external call to start an election."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s7_anybody_who_may_starts_an_election() {
     let mut stage = Stage::founded(3);
     assert_eq!(stage.ask(1, Caller::Operator, Ask::Start), Some(Answer::Started(None)));
@@ -134,7 +134,7 @@ fn s7_anybody_who_may_starts_an_election() {
 }
 
 /// "It first requests a health check from the other voters, including the leader."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s8_the_others_are_asked_about_the_suspect() {
     let mut stage = Stage::led(3);
     stage.kill(0);
@@ -152,7 +152,7 @@ fn s8_the_others_are_asked_about_the_suspect() {
 
 /// "If the other voters agree that the leader has failed its health check, then the leader is
 /// removed from the voter pool."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s9_a_suspect_that_nobody_reaches_is_dropped() {
     let mut stage = Stage::led(3);
     // It is off line before its promise is over, and a second draw follows the first.
@@ -164,7 +164,7 @@ fn s9_a_suspect_that_nobody_reaches_is_dropped() {
 
 /// "Each voter casts a vote by creating a random Long Integer and sending it to each of the
 /// voters. The voter with the highest number wins the election."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s10_each_sends_a_number_to_each_and_the_highest_wins() {
     let mut stage = Stage::founded(5);
     (0..5).for_each(|node| stage.campaign(node));
@@ -183,7 +183,7 @@ fn s10_each_sends_a_number_to_each_and_the_highest_wins() {
 }
 
 /// "Ties are recast."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s11_ties_are_recast_until_somebody_wins() {
     let mut stage = Stage::founded(3);
     for attempt in 0..3 {
@@ -197,7 +197,7 @@ fn s11_ties_are_recast_until_somebody_wins() {
 }
 
 /// The same, where all numbers come from one source: the second ones differ by their voters' names.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s11_ties_end_where_all_draw_alike() {
     let mut stage = Stage::new(3);
     stage.alike = true;
@@ -218,7 +218,7 @@ fn s11_ties_end_where_all_draw_alike() {
 
 /// "Each voter sends their version of the results to each other voter. If they all agree, then the
 /// election is certified."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s12_results_go_to_all_and_make_a_certificate() {
     let mut stage = Stage::led(3);
     for node in 0..3 {
@@ -234,7 +234,7 @@ fn s12_results_go_to_all_and_make_a_certificate() {
 
 /// "If the current leader is still running, its role is updated to `FOLLOWER`, and the new leader
 /// takes on the role of `LEADER`."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s13_the_old_leader_follows_the_new_one() {
     let mut stage = Stage::led(3);
     stage.ask(0, Caller::Operator, Ask::Start).unwrap();
@@ -248,7 +248,7 @@ fn s13_the_old_leader_follows_the_new_one() {
 }
 
 /// "Each voter periodically checks the health of every other voter."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s14_each_calls_each_once_a_heartbeat() {
     let mut stage = Stage::led(3);
     stage.pass(ms(10));
@@ -261,7 +261,7 @@ fn s14_each_calls_each_once_a_heartbeat() {
 }
 
 /// "Update VoterState.knownVoters.[voterId].Voter.lastHeartBeat with the system time."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s15_a_leader_that_is_heard_is_not_suspected() {
     let mut stage = Stage::led(3);
     stage.log.clear();
@@ -282,7 +282,7 @@ fn unknown() -> Stage {
 
 /// "The receiving voter sends its own known voter list back to the `reconcile` endpoint of the
 /// voter who sent the heartbeat message."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s16_lists_that_differ_are_reconciled() {
     let mut stage = unknown();
     seeds(&mut stage, 0, &[1, 2]);
@@ -293,7 +293,7 @@ fn s16_lists_that_differ_are_reconciled() {
 
 /// "Invokes the `status` endpoint of any unknown voters […]. If it receives a response then it
 /// adds the voter to its list."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s17_an_unknown_voter_that_answers_is_known() {
     let mut stage = unknown();
     seeds(&mut stage, 0, &[1, 2]);
@@ -306,7 +306,7 @@ fn s17_an_unknown_voter_that_answers_is_known() {
 
 /// The same of those that a seed names when one registers with it, which may be the last that it
 /// says.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s17_so_is_one_that_a_seed_knows() {
     let mut stage = strangers(3);
     (0..3).for_each(|node| stage.start(node));
@@ -323,7 +323,7 @@ fn s17_so_is_one_that_a_seed_knows() {
 
 /// "If it does not receive a response, then it invokes the `remove` endpoint of the sending
 /// voter."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s18_one_that_does_not_answer_is_told_to_the_one_that_named_it() {
     let mut stage = unknown();
     stage.cut = vec![(1, 2), (2, 1)];
@@ -335,7 +335,7 @@ fn s18_one_that_does_not_answer_is_told_to_the_one_that_named_it() {
 }
 
 /// "Get the current leader, and the list of voters."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s19_a_status_has_the_leader_and_the_voters() {
     let mut stage = Stage::led(3);
     for node in 0..3 {
@@ -350,7 +350,7 @@ fn s19_a_status_has_the_leader_and_the_voters() {
 }
 
 /// "The number of missed heartbeats allowed before marking a Voter as offline."
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn s20_a_voter_that_misses_more_heartbeats_than_tolerated_is_off_line() {
     let mut stage = Stage::led(3);
     stage.pass(ms(500));

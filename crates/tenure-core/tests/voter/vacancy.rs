@@ -19,8 +19,8 @@ fn change(stage: &mut Stage, change: Change) {
 
 /// n0 leads n3 by an electorate that n1 has not heard of, and by the one that n1 has n2, which was
 /// taken out, would be enough.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_earlier_electorate_makes_no_vacancy() {
+#[test]
+fn an_earlier_electorate_makes_no_vacancy() {
     let newcomer = Config { founding: Founding::Expected(64), ..config(3, 3) };
     let configs = (0..3).map(|node| config(node, 3)).chain([newcomer]);
     let mut stage = Stage::with(configs.collect());
@@ -47,8 +47,8 @@ pub(crate) fn an_earlier_electorate_makes_no_vacancy() {
 }
 
 /// n0 leads by n2, and then by n1 instead: n1 was free before n2 was, and not when n2 is.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn free_one_after_the_other_makes_no_vacancy() {
+#[test]
+fn free_one_after_the_other_makes_no_vacancy() {
     for phase in 0..10 {
         let mut stage = Stage::new(3);
         stage.start(2);
@@ -73,8 +73,8 @@ pub(crate) fn free_one_after_the_other_makes_no_vacancy() {
 }
 
 /// Two lead and follow; a third one starts, and observes before it has asked anybody.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_newcomer_asks_before_it_says_that_nobody_leads() {
+#[test]
+fn a_newcomer_asks_before_it_says_that_nobody_leads() {
     let region = |node| Config { mode: Mode::Available, ..config(node, 3) };
     let mut stage = Stage::with((0..3).map(region).collect());
     stage.checked = false;
@@ -102,7 +102,7 @@ pub(crate) fn a_newcomer_asks_before_it_says_that_nobody_leads() {
 }
 
 /// n2 has missed a change, and hears of it although nobody leads any more.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_has_missed_a_change_sees_that_nobody_leads() {
     let mut stage = Stage::led(4);
     (0..4).for_each(|node| stage.command(node, Command::Resign));

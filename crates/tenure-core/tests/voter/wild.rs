@@ -110,7 +110,7 @@ fn run(seed: u64) -> usize {
     stage.fences.len()
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn never_two_leaders_whatever_happens() {
     let runs = if std::env::var_os("TESTS_LONG").is_some() { 5_000 } else { 150 };
     let seed = std::env::var_os("TESTS_SEED");

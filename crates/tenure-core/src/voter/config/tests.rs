@@ -19,7 +19,6 @@ fn check(change: impl FnOnce(&mut Config)) -> Result<(), String> {
 /// L = ⌈4 s · 1.001/0.999⌉, D(L) = ⌊L · 0.999/1.001⌋: against who claims, by at most a nanosecond
 /// a rounding.
 #[test]
-#[cfg(not(tenure_planted))]
 fn the_lease_is_rounded_against_the_leader() {
     let config = config();
     assert_eq!(config.lease().as_nanos(), (4_000_000_000_u128 * 1_001).div_ceil(999));

@@ -4,7 +4,6 @@ use super::Voter;
 use super::view::Followed;
 use crate::voter::identity::Leadership;
 use crate::voter::message::{AckDto, Answer, ElectionDto, Header, LeaseDto, PromiseDto, Refusal};
-use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
 use crate::voter::{ElectorateId, OwnEvent};
 use core::time::Duration;
@@ -59,7 +58,7 @@ impl Voter {
             return Err(Refusal::Endorsed { counter });
         }
         match self.promise.running(self.now) {
-            Some((to, until)) if !same && ruling(Rule::AcknowledgeFree) => Err(Refusal::Promised {
+            Some((to, until)) if !same => Err(Refusal::Promised {
                 to: to.leader.id.clone(),
                 remaining: until.since(self.now),
             }),
@@ -78,10 +77,10 @@ impl Voter {
                 self.lose(electorate, out);
                 return Err(Refusal::NotAMember { who: self.me.id.clone() });
             }
-            Some(own) if own.founding != electorate.founding && ruling(Rule::FoundingChecked) => {
+            Some(own) if own.founding != electorate.founding => {
                 return Err(Refusal::OtherFounding { ours: own.founding });
             }
-            Some(own) if electorate.id < own.id && ruling(Rule::NoLowerDocument) => {
+            Some(own) if electorate.id < own.id => {
                 return Err(Refusal::OldElectorate(own.clone()));
             }
             None | Some(_) => {}
@@ -97,30 +96,25 @@ impl Voter {
     fn store(&mut self, lease: &LeaseDto, out: &mut Out) -> ElectorateId {
         let LeaseDto { leadership, electorate, .. } = lease;
         let own = self.memory.electorate.as_ref();
-        if own.is_none_or(|own| own.id < electorate.id) || !ruling(Rule::NoLowerDocument) {
-            if own != Some(electorate) {
-                let electorate = electorate.clone();
-                self.remember(out, |memory| {
-                    (memory.electorate, memory.founded) = (Some(electorate.clone()), true);
-                });
-                self.tell_own(OwnEvent::Electorate(electorate), out);
-            }
+        if own.is_none_or(|own| own.id < electorate.id) {
+            let electorate = electorate.clone();
+            self.remember(out, |memory| {
+                (memory.electorate, memory.founded) = (Some(electorate.clone()), true);
+            });
+            self.tell_own(OwnEvent::Electorate(electorate), out);
         } else if !self.memory.founded {
             self.remember(out, |memory| memory.founded = true);
         }
         if leadership.counter() > self.memory.counter() {
-            self.endorse_durably(leadership, Rule::AcknowledgedDurable, out);
+            self.endorse_durably(leadership, out);
         }
         electorate.id
     }
 
     /// From now on this counter is given away.
-    pub(super) fn endorse_durably(&mut self, to: &Leadership, rule: Rule, out: &mut Out) {
+    pub(super) fn endorse_durably(&mut self, to: &Leadership, out: &mut Out) {
         let endorsed = Some(to.clone());
-        match ruling(rule) {
-            true => self.remember(out, |memory| memory.endorsed = endorsed),
-            false => self.memory.endorsed = endorsed,
-        }
+        self.remember(out, |memory| memory.endorsed = endorsed);
         self.hear_counter(to.counter());
     }
 
@@ -128,13 +122,8 @@ impl Voter {
     pub(super) fn promise_to(&mut self, to: &Leadership, asked: Duration) -> PromiseDto {
         // Not beyond what a restart would wait for.
         let span = asked.min(self.config.lease_max()).min(self.memory.lease_max);
-        // C: read after the request arrived, and not at the last heartbeat.
-        let read = match ruling(Rule::FreshClock) {
-            true => self.now,
-            false => self.beat.before(self.config.heartbeat),
-        };
-        self.promise.give(to.clone(), read.after(span));
-        let span = if ruling(Rule::PromiseAsHeld) { span } else { asked };
+        // C: a clock that was read after the request arrived (V6).
+        self.promise.give(to.clone(), self.now.after(span));
         PromiseDto { span, drift: self.config.drift }
     }
 

@@ -5,7 +5,6 @@ use crate::voter::calls::{Open, Purpose};
 use crate::voter::event::{Breach, Ignored};
 use crate::voter::known::Met;
 use crate::voter::message::{Answer, Ask, Call, Header, Refusal};
-use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::{Out, Peer};
 
 impl Voter {
@@ -21,7 +20,7 @@ impl Voter {
     ) {
         let Some(open) = self.calls.get(call) else { return self.ignore(Ignored::Late, out) };
         let asked = open.who.as_ref().is_none_or(|who| *who == header.sender.id);
-        if (!asked || *from != Peer::At(open.to.clone())) && ruling(Rule::AnswerOfTheAsked) {
+        if !asked || *from != Peer::At(open.to.clone()) {
             return self.ignore(Ignored::NotAsked, out);
         }
         let Some(open) = self.calls.close(call) else { return };
@@ -36,9 +35,7 @@ impl Voter {
             Met::Known | Met::New => {}
             Met::Full => return self.on_no_answer(&open, out),
             Met::Twice => {
-                if ruling(Rule::RunThatAnswers) {
-                    self.known.take_back(header, self.now);
-                }
+                self.known.take_back(header, self.now);
                 return self.on_no_answer(&open, out);
             }
         }

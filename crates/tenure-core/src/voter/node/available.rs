@@ -7,7 +7,6 @@ use crate::event::Loss;
 use crate::name::NodeName;
 use crate::voter::identity::Leadership;
 use crate::voter::message::{Header, LeaseDto, Refusal};
-use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
 
 /// Of two leaderships the greater goes on.
@@ -54,7 +53,7 @@ impl Voter {
         let own = self.own_leader_dto().filter(|_| !self.is_majority());
         let lesser = own.is_some_and(|own| greatness(&own.leadership) < greatness(leadership));
         let released = self.promise.is_released(leadership);
-        if lesser && !released && ruling(Rule::ToldOfGreater) {
+        if lesser && !released {
             self.hear_counter(leadership.counter());
             self.end(Loss::Superseded, out);
         }
@@ -64,7 +63,7 @@ impl Voter {
     pub(super) fn leave_lesser_round(&mut self, leadership: &Leadership, out: &mut Out) {
         let counter = leadership.counter();
         let lesser = self.round.as_ref().is_some_and(|round| round.ballot.counter <= counter);
-        if lesser && !self.is_majority() && ruling(Rule::FollowedEndsBallots) {
+        if lesser && !self.is_majority() {
             self.leave_round(out);
         }
     }
@@ -72,9 +71,7 @@ impl Voter {
     /// Whether this is said by one that is there, and takes part in another ballot: it may ask for
     /// a number in its own.
     pub(super) fn draws_elsewhere(&self, refusal: &Refusal) -> bool {
-        !self.is_majority()
-            && matches!(refusal, Refusal::Left | Refusal::Endorsed { .. })
-            && ruling(Rule::OtherBallotsAwaited)
+        !self.is_majority() && matches!(refusal, Refusal::Left | Refusal::Endorsed { .. })
     }
 
     fn let_all_draw(&mut self) {

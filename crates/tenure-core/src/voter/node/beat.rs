@@ -13,7 +13,6 @@ use crate::voter::identity::Leadership;
 use crate::voter::message::{
     Answer, Ask, BeatenDto, Header, HeartbeatDto, LeaseDto, Refusal, VoterDto,
 };
-use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
 
 impl Voter {
@@ -88,7 +87,7 @@ impl Voter {
         let Some(known) = self.known.get_mut(&header.sender.id) else {
             return Err(Refusal::Full);
         };
-        if seq <= known.seq && ruling(Rule::LaterHeartbeats) {
+        if seq <= known.seq {
             return Err(Refusal::OldHeartbeat);
         }
         (known.seq, known.role, known.condition) = (seq, sender.role, condition);
@@ -123,12 +122,12 @@ impl Voter {
         beaten: &BeatenDto,
         out: &mut Out,
     ) {
-        if beaten.seq != seq && ruling(Rule::EchoChecked) {
+        if beaten.seq != seq {
             return self.ignore(Ignored::NotAsked, out);
         }
         // One that has a later electorate may know that it binds others.
         let ours = self.memory.electorate.as_ref().map(|electorate| electorate.id);
-        let later = beaten.electorate > ours && ruling(Rule::VacantByTheLatest);
+        let later = beaten.electorate > ours;
         if let Some(known) = self.known.get_mut(&header.sender.id) {
             let told = |span| Free::told(span, (sent, self.now), self.config.drift);
             known.free = beaten.free.filter(|_| !later).map(told);

@@ -5,7 +5,6 @@ use crate::voter::electorate::{Change, Electorate, Member};
 use crate::voter::event::OwnEvent;
 use crate::voter::known::Neighbour;
 use crate::voter::message::{Answer, Refusal, Unchanged};
-use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
 use crate::voter::{Admission, MEMBERS_MAX};
 
@@ -15,7 +14,6 @@ impl Voter {
     pub(super) fn on_change(&mut self, change: &Change, out: &mut Out) -> Result<Answer, Refusal> {
         let next = self.changed(change)?;
         if let Change::Add(id) = change
-            && ruling(Rule::AddsWhoIsThere)
             && !self.known.get(id).is_some_and(Neighbour::is_there)
         {
             // What is known of it may be the run, and the directory, before.
@@ -35,13 +33,13 @@ impl Voter {
     fn changed(&self, change: &Change) -> Result<Electorate, Refusal> {
         let next = self.next_document(change)?;
         // A write that fails would take the heartbeats with it.
-        if !self.can_write() && ruling(Rule::ChangesWritten) {
+        if !self.can_write() {
             return Err(Refusal::NotWritten);
         }
         // A leader whose voters fail goes on by the document that they have stored: they could not
         // store another one.
         let (able, needed) = (self.able(&next), next.quorum());
-        match able < needed && ruling(Rule::ChangesCarried) {
+        match able < needed {
             true => Err(Refusal::TooFewAble { able, needed }),
             false => Ok(next),
         }
@@ -54,7 +52,8 @@ impl Voter {
         else {
             return Err(Refusal::NotLeading(self.leader_dto().map(Into::into)));
         };
-        if !self.is_stored(electorate) && ruling(Rule::StoredBeforeNext) {
+        // Its quorums meet those of the next document; those after it they may miss (V9).
+        if !self.is_stored(electorate) {
             return Err(Refusal::ChangeRuns { electorate: electorate.id });
         }
         match change {
@@ -73,7 +72,7 @@ impl Voter {
                     return Err(Refusal::OtherFounding { ours });
                 }
                 let member = Member { id: id.clone(), identity: who.identity };
-                Ok(self.with_others(electorate.with(member)))
+                Ok(electorate.with(member))
             }
             Change::Remove(id) if *id == self.me.id => Err(Refusal::NoChange(Unchanged::Leads)),
             Change::Remove(id) => match electorate.member(id) {
@@ -83,20 +82,6 @@ impl Voter {
                 Some(_) => Ok(electorate.without(id)),
             },
         }
-    }
-
-    /// One at a time: nobody else.
-    fn with_others(&self, mut next: Electorate) -> Electorate {
-        if !ruling(Rule::OneAtATime) {
-            for known in self.known.shown() {
-                let who = known.who();
-                if next.member(&who.id).is_none() {
-                    next.members.push(Member { id: who.id.clone(), identity: who.identity });
-                }
-            }
-            next.members.sort();
-        }
-        next
     }
 
     /// Whether a quorum of the current document has stored it under this counter, and has promised
@@ -129,9 +114,7 @@ impl Voter {
 
     /// How many members are there, and could store another document.
     fn able(&self, electorate: &Electorate) -> usize {
-        let is_able = |known: &Neighbour| {
-            known.is_there() && !(known.condition.failing && ruling(Rule::FailingCarriesNone))
-        };
+        let is_able = |known: &Neighbour| known.is_there() && !known.condition.failing;
         let able = |member: &&Member| {
             let known = self.known.get(&member.id);
             member.id == self.me.id || known.is_some_and(is_able)
@@ -143,7 +126,7 @@ impl Voter {
     fn returns(&self, member: &Member) -> bool {
         let known = self.known.get(&member.id);
         let same = known.is_some_and(|it| it.is_there() && it.who().identity == member.identity);
-        same && self.config.admission == Admission::Auto && ruling(Rule::AutoKeeps)
+        same && self.config.admission == Admission::Auto
     }
 
     /// Gives a vote to one of those that have registered, where the leader may.
@@ -152,14 +135,12 @@ impl Voter {
             return;
         }
         let Some(electorate) = &self.memory.electorate else { return };
-        let tolerance = self.config.tolerance;
-        let careful = ruling(Rule::NewcomerSpared);
-        if careful && !self.can_spare(electorate) {
+        if !self.can_spare(electorate) {
             return;
         }
         let healthy = self.known.shown().filter(|known| {
-            let there = if careful { known.is_there() } else { known.is_on_line(tolerance) };
-            there && known.header.founding.is_none_or(|(of, _)| of == electorate.founding)
+            let ours = known.header.founding.is_none_or(|(of, _)| of == electorate.founding);
+            known.is_there() && ours
         });
         let mut ids = healthy.map(|known| known.who().id.clone());
         let next = ids.find(|id| electorate.member(id).is_none());

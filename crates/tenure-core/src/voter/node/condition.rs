@@ -11,7 +11,6 @@ use crate::voter::calls::Purpose;
 use crate::voter::event::Breach;
 use crate::voter::identity::VoterUrl;
 use crate::voter::message::{Ask, Condition, FirstVoters, Header, VoterDto};
-use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::{Effect, Out};
 
 /// How often it is tried whether the directory can be written again.
@@ -46,7 +45,7 @@ impl Voter {
 
     /// Whether it can endorse somebody, as far as its directory goes.
     pub(super) fn can_write(&self) -> bool {
-        self.failing.is_none() || !ruling(Rule::FailingIsNotFree)
+        self.failing.is_none()
     }
 
     /// When it looks again whether it can write, where it cannot.

@@ -7,7 +7,6 @@ use crate::name::NodeName;
 use crate::voter::calls::{Purpose, WAITERS_MAX};
 use crate::voter::identity::VoterUrl;
 use crate::voter::message::{Answer, Ask, Header, Refusal, SEEDS_MAX, VoterDto};
-use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
 use crate::voter::{Founding, OwnEvent};
 
@@ -79,9 +78,7 @@ impl Voter {
         let (voter_id, voter_url) = (header.sender.id.clone(), header.url.clone());
         let role = crate::voter::Role::None;
         let voter = VoterDto { voter_id, voter_url, role, on_line: true };
-        if ruling(Rule::RunThatAnswers) {
-            self.probe(&voter, None, out);
-        }
+        self.probe(&voter, None, out);
     }
 
     /// Asks a voter that may be there for its status; once at a time.
@@ -134,16 +131,13 @@ impl Voter {
         }
         let Some(known) = self.known.get_mut(id) else { return Err(Refusal::UnknownVoter) };
         known.doubted = Some(self.now);
-        if !ruling(Rule::NotByHearsay) {
-            self.drop_voter(id, out);
-        }
         self.drop_if_lost(id, out);
         Ok(Answer::Done)
     }
 
     /// Another one does not reach these either.
     pub(super) fn hear_doubts(&mut self, theirs: &[VoterDto], out: &mut Out) {
-        let doubted = theirs.iter().filter(|voter| !voter.on_line && ruling(Rule::OffLineIsDoubt));
+        let doubted = theirs.iter().filter(|voter| !voter.on_line);
         for VoterDto { voter_id, .. } in doubted {
             if let Some(known) = self.known.get_mut(voter_id) {
                 known.doubted = Some(self.now);
@@ -185,7 +179,7 @@ impl Voter {
             let who = known.who().clone();
             self.tell_own(OwnEvent::Known { who }, out);
             // Two leaders that had dropped each other meet with this, and not a heartbeat later.
-            if self.leads() && !self.is_majority() && ruling(Rule::RevivedAreTold) {
+            if self.leads() && !self.is_majority() {
                 self.send_heartbeats(core::slice::from_ref(id), out);
             }
         }

@@ -11,7 +11,6 @@ use crate::voter::event::{Breach, OwnEvent};
 use crate::voter::identity::{Ballot, Leadership};
 use crate::voter::message::{Answer, Ask, ElectionDto, Header, PromiseDto, Refusal, VoteDto};
 use crate::voter::round::{Cast, Outcome, Round};
-use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
 use core::time::Duration;
 
@@ -38,12 +37,8 @@ impl Voter {
     /// Whether a ballot that another one takes part in may be joined.
     fn may_join(&mut self, header: &Header, vote: &VoteDto, out: &mut Out) -> Result<(), Refusal> {
         let VoteDto { ballot, electorate, .. } = vote;
-        if !ruling(Rule::CountersOfMembers) {
-            self.hear_counter(ballot.counter);
-        }
         if let Some(leader) = self.own_leader_dto()
             && self.is_majority()
-            && ruling(Rule::LeaderEndorsesNobody)
         {
             return Err(Refusal::Leads(leader.into()));
         }
@@ -61,12 +56,11 @@ impl Voter {
         }
         // Whoever has no vote uses up no counters.
         self.hear_counter(ballot.counter);
-        if self.joined.as_ref().is_some_and(|joined| joined >= ballot) && ruling(Rule::NeverRejoin)
-        {
+        if self.joined.as_ref().is_some_and(|joined| joined >= ballot) {
             return Err(Refusal::Left);
         }
         let counter = self.memory.counter();
-        if ballot.counter <= counter && ruling(Rule::OnePerCounter) && ruling(Rule::NeverRejoin) {
+        if ballot.counter <= counter {
             return Err(Refusal::Endorsed { counter });
         }
         Ok(())
@@ -126,9 +120,7 @@ impl Voter {
             *id == self.me.id || self.known.get(id).is_some_and(|known| known.is_on_line(most))
         };
         let reached = electorate.members.iter().filter(|member| reached(&member.id)).count();
-        !self.is_majority()
-            || reached >= self.quorum(electorate)
-            || !ruling(Rule::StandsWhereItReaches)
+        !self.is_majority() || reached >= electorate.quorum()
     }
 
     /// The other members of the ballot.
@@ -163,20 +155,20 @@ impl Voter {
             return Err(Refusal::NotAMember { who: who.id.clone() });
         }
         // One ballot has one electorate; of two runs of its initiator it may have had two.
-        if round.electorate != vote.electorate && ruling(Rule::OneElectorateABallot) {
+        if round.electorate != vote.electorate {
             return Err(Refusal::Malformed("another electorate than that of this ballot"));
         }
         let cast = Cast { who: who.clone(), vote: vote.vote, lease: vote.lease };
         match round.votes.get(&who.id) {
             Some(known) if *known == cast => return Ok(()),
-            Some(_) if ruling(Rule::VoteStays) => {
+            Some(_) => {
                 let (id, ballot) = (who.id.clone(), vote.ballot);
                 self.breach(Breach::Equivocation { id, ballot }, out);
                 return Err(Refusal::Malformed("another number was cast in this ballot before"));
             }
             // What was counted stays as it was.
-            _ if round.counted => return Ok(()),
-            _ => drop(round.votes.insert(who.id.clone(), cast)),
+            None if round.counted => return Ok(()),
+            None => drop(round.votes.insert(who.id.clone(), cast)),
         }
         self.count_if_complete(out);
         Ok(())
@@ -192,7 +184,7 @@ impl Voter {
 
     fn count_if_complete(&mut self, out: &mut Out) {
         let Some(round) = self.round.as_ref().filter(|round| !round.counted) else { return };
-        let enough = !self.is_majority() || round.votes.len() >= self.quorum(&round.electorate);
+        let enough = !self.is_majority() || round.votes.len() >= round.electorate.quorum();
         if round.is_complete() && enough {
             self.count(out);
         }
@@ -206,14 +198,13 @@ impl Voter {
     /// The time for casting is over, or that of the ballot.
     pub(super) fn on_round_due(&mut self, out: &mut Out) {
         let Some(round) = &mut self.round else { return };
-        let enough = round.votes.len();
+        let enough = round.votes.len() >= round.electorate.quorum();
         if round.counted || self.now >= round.ends {
             self.leave_round(out);
             self.starter.failures = self.starter.failures.saturating_add(1);
             return self.start_again(Duration::ZERO);
         }
-        let electorate = round.electorate.clone();
-        match enough >= self.quorum(&electorate) || !self.is_majority() {
+        match enough || !self.is_majority() {
             true => self.count(out),
             false => {
                 if let Some(round) = &mut self.round {
@@ -233,13 +224,8 @@ impl Voter {
             Outcome::Winner(winner) => self.endorse(&winner, out),
             Outcome::Tie => {
                 self.tell_own(OwnEvent::Tie { ballot: ballot.clone() }, out);
-                if !ruling(Rule::TieRecast) {
-                    let highest = round_highest(self.round.as_ref());
-                    return highest.map_or((), |winner| self.endorse(&winner, out));
-                }
                 // Who has heard of a later electorate since lets the ballot run out.
-                let lower = self.is_lower(&electorate) && ruling(Rule::NoLowerDocument);
-                if ballot.attempt < Ballot::ATTEMPTS_MAX && !lower {
+                if ballot.attempt < Ballot::ATTEMPTS_MAX && !self.is_lower(&electorate) {
                     self.join(ballot.recast(), electorate, out);
                 }
             }
@@ -257,14 +243,15 @@ impl Voter {
         let (counter, leadership) = (round.ballot.counter, round.leadership(&winner.who));
         let votes = round.counted_votes();
         let lower = self.is_lower(&round.electorate);
-        if counter <= self.memory.counter() && ruling(Rule::OnePerCounter) {
+        // Once for each counter, over all attempts and initiators (V4).
+        if counter <= self.memory.counter() {
             return;
         }
         let promise = if self.is_majority() {
-            if lower || !self.may_promise() {
+            if lower || !self.promise.is_free(self.now) {
                 return;
             }
-            self.endorse_durably(&leadership, Rule::EndorsedDurable, out);
+            self.endorse_durably(&leadership, out);
             self.promise_to(&leadership, winner.lease)
         } else {
             self.memory.endorsed = Some(leadership.clone());
@@ -289,14 +276,6 @@ impl Voter {
         self.try_to_win(out);
     }
 
-    /// Whether no promise stands against another one.
-    pub(super) fn may_promise(&self) -> bool {
-        let runs = self.promise.running(self.now);
-        let bound = runs
-            .is_some_and(|(to, _)| !self.is_me(&to.leader) || ruling(Rule::LeaderEndorsesNobody));
-        !self.promise.is_quarantined(self.now) && (!bound || !ruling(Rule::EndorseFree))
-    }
-
     /// The result of another voter. The answer says whether the ballot goes on: a winner that has
     /// given it up frees those that endorsed it late.
     pub(super) fn on_result(
@@ -309,9 +288,7 @@ impl Voter {
         let led = self.lease().is_some_and(|lease| lease.leadership.ballot == *ballot);
         // Only this run of this voter knows what it will never lead by.
         let given_up = !led && self.is_me(&result.new_leader);
-        let left = self.left.as_mut().filter(|_| !ruling(Rule::LateResults));
-        let rounds = self.round.as_mut().into_iter().chain(left);
-        let Some(round) = rounds.into_iter().find(|round| round.ballot == *ballot) else {
+        let Some(round) = self.round.as_mut().filter(|round| round.ballot == *ballot) else {
             return Ok(Answer::Counted { open: !given_up });
         };
         if !round.electorate.has(who) {
@@ -338,22 +315,20 @@ impl Voter {
 
     /// Whether it holds what makes it leader.
     fn try_to_win(&mut self, out: &mut Out) {
-        let late = self.left.as_ref().filter(|_| !ruling(Rule::LateResults));
-        for round in self.round.iter().chain(late).cloned().collect::<alloc::vec::Vec<_>>() {
-            let Some((promises, ends)) = self.certificate(&round) else { continue };
-            let by = round.endorsed(&self.me).map(|(by, _)| by.clone());
-            let certificate = ElectionDto {
-                ballot: round.ballot.clone(),
-                certified: true,
-                votes: round.counted_votes(),
-                new_leader: self.me.clone(),
-                promise: None,
-                endorsed_by: by.collect(),
-            };
-            let leadership = round.leadership(&self.me);
-            (self.round, self.left) = (None, None);
-            return self.win((leadership, round.electorate), (promises, ends), certificate, out);
-        }
+        let Some(round) = &self.round else { return };
+        let Some((promises, ends)) = self.certificate(round) else { return };
+        let by = round.endorsed(&self.me).map(|(by, _)| by.clone());
+        let certificate = ElectionDto {
+            ballot: round.ballot.clone(),
+            certified: true,
+            votes: round.counted_votes(),
+            new_leader: self.me.clone(),
+            promise: None,
+            endorsed_by: by.collect(),
+        };
+        let (leadership, electorate) = (round.leadership(&self.me), round.electorate.clone());
+        self.round = None;
+        self.win((leadership, electorate), (promises, ends), certificate, out);
     }
 
     /// What the results of a ballot promise this voter, and until when a quorum of them does.
@@ -369,12 +344,11 @@ impl Voter {
         if self.leads() || own.id != round.electorate.id {
             return None;
         }
-        let sent = if ruling(Rule::FromTheCast) { round.cast } else { self.now };
-        let endorsed = round.endorsed(&self.me);
-        let members =
-            endorsed.filter(|(by, _)| round.electorate.has(by) || !ruling(Rule::ElectorateCounts));
+        let members = round.endorsed(&self.me).filter(|(by, _)| round.electorate.has(by));
+        // Others have endorsed after they had the own cast (V6).
+        let worth = |promise| self.counted(round.cast, promise);
         let promises: BTreeMap<_, _> =
-            members.map(|(by, promise)| (by.id.clone(), self.counted(sent, promise))).collect();
+            members.map(|(by, promise)| (by.id.clone(), worth(promise))).collect();
         let ends = self.qth_largest(&promises, &round.electorate)?;
         (self.now < ends).then_some((promises, ends))
     }
@@ -383,10 +357,6 @@ impl Voter {
     /// it are told so.
     pub(super) fn leave_round(&mut self, out: &mut Out) {
         let Some(round) = self.round.take() else { return };
-        if !ruling(Rule::LateResults) {
-            self.left = Some(round);
-            return;
-        }
         let leadership: Leadership = round.leadership(&self.me);
         let endorsed: alloc::vec::Vec<_> =
             round.endorsed(&self.me).map(|(by, _)| by.id.clone()).collect();
@@ -400,10 +370,4 @@ impl Voter {
             self.ask_voter(&id, Purpose::Tell, ask, out);
         }
     }
-}
-
-/// Of those with the highest number the one of the highest id.
-fn round_highest(round: Option<&Round>) -> Option<Cast> {
-    let casts = round?.votes.values().filter(|cast| cast.vote.is_some());
-    casts.max_by_key(|cast| (cast.vote, cast.who.id.clone())).cloned()
 }

@@ -8,7 +8,6 @@ use crate::voter::electorate::{Electorate, Member};
 use crate::voter::event::{Breach, OwnEvent};
 use crate::voter::known::Neighbour;
 use crate::voter::message::Header;
-use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
 use crate::voter::{Ballot, Founding, Participant};
 
@@ -19,7 +18,8 @@ impl Voter {
         if !self.is_majority() || !self.can_write() {
             return;
         }
-        if self.memory.electorate.is_none() || !ruling(Rule::AcceptOnce) && !self.memory.founded {
+        // One set, ever: another one may rest on the first (V2).
+        if self.memory.electorate.is_none() {
             self.accept(out);
         }
         let Some(electorate) = &self.memory.electorate else { return };
@@ -69,9 +69,7 @@ impl Voter {
     pub(super) fn look_whether_superseded(&mut self, header: &Header) {
         let Some((theirs, true)) = header.founding else { return };
         let ours = self.accepted().filter(|_| self.is_unfounded());
-        if ours.is_some_and(|ours| ours.founding != theirs && ours.has(&header.sender))
-            && ruling(Rule::FoundedOtherwise)
-        {
+        if ours.is_some_and(|ours| ours.founding != theirs && ours.has(&header.sender)) {
             self.superseded = true;
             self.apart.clear();
             self.strangers.clear();
@@ -88,11 +86,9 @@ impl Voter {
     /// stay is not known yet, and what is accepted stays accepted.
     fn is_mixed(&self, set: &Electorate) -> bool {
         let lately = |at: Time| self.now.since(at) <= self.config.silence();
-        let of_set = |known: &&Neighbour| {
-            set.member(&known.who().id).is_some() || !ruling(Rule::OthersMayBeMixed)
-        };
+        let of_set = |known: &&Neighbour| set.member(&known.who().id).is_some();
         let others = self.known.all().filter(of_set).filter_map(|known| known.mixed);
-        others.chain(self.mixed).any(lately) && ruling(Rule::AcceptUnmixed)
+        others.chain(self.mixed).any(lately)
     }
 
     /// Those of the list, or all that are known, if there are as many as there should be.
@@ -116,7 +112,7 @@ impl Voter {
 
     /// Takes a document out of an answer, of one that votes by it.
     pub(super) fn adopt_of(&mut self, by: &Header, electorate: &Electorate, out: &mut Out) {
-        if electorate.has(&by.sender) || !ruling(Rule::AnswersOfMembers) {
+        if electorate.has(&by.sender) {
             self.adopt(electorate, out);
         }
     }

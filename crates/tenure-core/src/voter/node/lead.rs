@@ -14,7 +14,6 @@ use crate::voter::event::{Event, Ignored};
 use crate::voter::identity::{Leadership, Participant};
 use crate::voter::message::{AckDto, Ask, ElectionDto, Header, LeaderDto, PromiseDto};
 use crate::voter::promise::Promise;
-use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::{Effect, Out};
 use crate::waiting::Waiting;
 
@@ -101,10 +100,8 @@ impl Voter {
     ) {
         let again = self.leads();
         if self.is_majority() {
-            let document = match ruling(Rule::RewriteOnWinning) {
-                true => electorate.rewritten(leadership.counter()),
-                false => electorate.clone(),
-            };
+            // So that no change of an earlier leader is taken for a later one (V9).
+            let document = electorate.rewritten(leadership.counter());
             self.remember(out, |memory| memory.electorate = Some(document));
         }
         let Some(campaign) = &mut self.campaign else { return };
@@ -171,9 +168,8 @@ impl Voter {
             return;
         }
         // One that has won before it had counted has not endorsed itself yet.
-        let late = leadership.counter() > self.memory.counter() && self.may_promise();
-        if late && ruling(Rule::WinnerEndorsesItself) {
-            self.endorse_durably(&leadership, Rule::EndorsedDurable, out);
+        if leadership.counter() > self.memory.counter() && self.promise.is_free(self.now) {
+            self.endorse_durably(&leadership, out);
         }
         if !self.memory.endorsed.as_ref().is_some_and(|own| own.is_as(&leadership)) {
             return;
@@ -190,10 +186,7 @@ impl Voter {
     /// What an answer's promise is worth: from before its request was sent, by the worst clocks.
     pub(super) fn counted(&self, sent: Time, promise: PromiseDto) -> Time {
         let span = promise.span.min(self.config.lease());
-        sent.after(match ruling(Rule::DriftMargin) {
-            true => self.config.counted_of(span, promise.drift),
-            false => span,
-        })
+        sent.after(self.config.counted_of(span, promise.drift))
     }
 
     /// Another one has promised.
@@ -204,28 +197,24 @@ impl Voter {
         ack: &AckDto,
         out: &mut Out,
     ) {
-        let (current, me) = (self.lease().map(|lease| lease.leadership.clone()), &self.me);
-        let of_this = asked.as_ref() == current.as_ref() && ack.leadership.leader == *me;
-        let echoes = current.as_ref() == Some(&ack.leadership) && of_this;
-        if current.is_none() || !echoes && ruling(Rule::EchoChecked) {
+        let current = self.lease().map(|lease| &lease.leadership);
+        if asked.as_ref() != current || current != Some(&ack.leadership) {
             return self.ignore(Ignored::NotAsked, out);
         }
-        if self.lease().is_some_and(|lease| self.now >= lease.ends) && ruling(Rule::LapseForEver) {
+        // What has lapsed does not return (V6).
+        if !self.leads() {
             return;
         }
-        let document = self.memory.electorate.as_ref();
-        if !document.is_some_and(|it| it.has(&header.sender)) && ruling(Rule::PromiseOfMember) {
-            return;
-        }
+        // Of another memory of a member's id nothing counts (V9).
+        let document = self.memory.electorate.as_ref().filter(|it| it.has(&header.sender));
+        let Some(document) = document.map(|electorate| electorate.id) else { return };
         let id = header.sender.id.clone();
-        let from = if ruling(Rule::FromTheSend) { sent } else { self.now };
-        let until = self.counted(from, ack.promise);
-        let document = self.memory.electorate.as_ref().map(|electorate| electorate.id);
+        let until = self.counted(sent, ack.promise);
         let Some(lease) = self.lease_mut() else { return };
         let promised = lease.promises.entry(id.clone()).or_insert(Time::ZERO);
         *promised = until.max(*promised);
         lease.informed.insert(id.clone());
-        if Some(ack.stored) == document {
+        if ack.stored == document {
             lease.stored.insert(id);
         }
         self.grow(out);
@@ -247,8 +236,7 @@ impl Voter {
         let (now, fence) = (self.now, self.fence());
         let election = self.config.election.clone();
         let Some(lease) = self.lease_mut() else { return };
-        let over = now >= lease.ends && ruling(Rule::LapseForEver);
-        if ends <= lease.ends || over || lease.gives_way {
+        if ends <= lease.ends || now >= lease.ends || lease.gives_way {
             return;
         }
         lease.ends = ends;
@@ -267,21 +255,11 @@ impl Voter {
         promises: &BTreeMap<NodeName, Time>,
         electorate: &Electorate,
     ) -> Option<Time> {
-        let known = || self.known.shown().map(|known| known.who().id.clone());
-        let (ids, quorum): (Vec<_>, _) = match ruling(Rule::ElectorateCounts) {
-            true => {
-                let members = electorate.members.iter().map(|member| member.id.clone());
-                (members.collect(), electorate.quorum())
-            }
-            false => {
-                let all: Vec<_> = known().chain([self.me.id.clone()]).collect();
-                let quorum = all.len() / 2 + 1;
-                (all, quorum)
-            }
-        };
-        let mut ends: Vec<_> = ids.iter().filter_map(|id| promises.get(id)).copied().collect();
+        let members = electorate.members.iter();
+        let ends = members.filter_map(|member| promises.get(&member.id)).copied();
+        let mut ends: Vec<_> = ends.collect();
         ends.sort_unstable();
-        let place = ends.len().checked_sub(quorum)?;
+        let place = ends.len().checked_sub(electorate.quorum())?;
         ends.get(place).copied()
     }
 
@@ -305,19 +283,12 @@ impl Voter {
         let (me, members) = (self.me.id.clone(), self.others());
         if let Some(lease) = self.lease_mut() {
             lease.stored = [me.clone()].into();
-            if ruling(Rule::PromiseOfMember) {
-                lease.promises.retain(|id, _| *id == me || members.contains(id));
-                lease.informed.retain(|id| members.contains(id));
-            }
+            lease.promises.retain(|id, _| *id == me || members.contains(id));
+            lease.informed.retain(|id| members.contains(id));
         }
     }
 
-    /// When it is over, for ever.
-    pub(super) fn lapse_due(&self) -> Option<Time> {
-        self.leads_until().filter(|_| ruling(Rule::LapseForEver))
-    }
-
-    /// E has passed.
+    /// E has passed: it is over for ever.
     pub(super) fn lapse(&mut self, out: &mut Out) {
         self.end(Loss::Expired, out);
     }
@@ -326,13 +297,8 @@ impl Voter {
     /// work has ended when the others are free.
     pub(super) fn give_way(&mut self, out: &mut Out) {
         let Some(lease) = self.lease_mut() else { return };
-        if core::mem::replace(&mut lease.gives_way, true) {
-            return;
-        }
-        let leadership = lease.leadership.clone();
-        self.tell_own(crate::voter::OwnEvent::GivesWay, out);
-        if !ruling(Rule::ReleaseAfterEnd) {
-            self.release(leadership, self.now, out);
+        if !core::mem::replace(&mut lease.gives_way, true) {
+            self.tell_own(crate::voter::OwnEvent::GivesWay, out);
         }
     }
 
@@ -345,7 +311,7 @@ impl Voter {
             self.leave_round(out);
             self.tell(Event::Ended(End::Withdrawn), out);
             // What it led before may bind others still.
-            if self.releasing.is_none() || !ruling(Rule::ReleasedOnce) {
+            if self.releasing.is_none() {
                 self.tell(Event::Released, out);
             }
         }

@@ -33,7 +33,6 @@ use super::memory::Memory;
 use super::message::{Answer, Ask, Call, Caller, ElectionDto, FirstVoters, Header, Message};
 use super::promise::Promise;
 use super::round::Round;
-use super::rule::{Rule, ruling};
 use super::words::{Command, Effect, Out, Peer, Start, Words, emit};
 use crate::contract::{Input, Protocol};
 use crate::draw::Draw;
@@ -96,8 +95,6 @@ pub struct Voter {
     /// The set of voters that could have been accepted at the last heartbeat.
     considered: Option<Fingerprint>,
     round: Option<Round>,
-    /// A ballot that was left, where its results are taken all the same.
-    left: Option<Round>,
     /// The highest ballot that was joined.
     joined: Option<Ballot>,
     /// The highest counter that was heard of.
@@ -148,7 +145,6 @@ impl Voter {
             seq: 0,
             considered: None,
             round: None,
-            left: None,
             joined: None,
             highest: 0,
             starter: Starter::default(),
@@ -186,8 +182,7 @@ impl Voter {
         }
         if self.is_majority() {
             // One that is not founded has never cast.
-            let cast = self.memory.founded && ruling(Rule::QuarantineOfCasts);
-            if cast || self.memory.endorsed.is_some() {
+            if self.memory.founded || self.memory.endorsed.is_some() {
                 self.promise.quarantine = self.now.after(self.memory.lease_max);
             }
             self.remember_longest(out);
@@ -229,13 +224,11 @@ impl Voter {
             return self.ignore(Ignored::NotWritten, out);
         };
         self.memory = memory;
-        if let Some(lease) = lease.filter(|_| ruling(Rule::UnwrittenIsUndone)) {
+        if let Some(lease) = lease {
             self.lead_as_before(lease, promise);
         }
         out.append(&mut self.ended);
-        if ruling(Rule::WithheldIsTold) {
-            self.forget_told();
-        }
+        self.forget_told();
         self.leave_round(out);
         if core::mem::take(&mut self.winning) {
             self.unwin(out);
@@ -254,7 +247,7 @@ impl Voter {
             let now = self.now.min(Time::MAX.before(Duration::from_nanos(1)));
             if let Some(open) = self.calls.overdue(now) {
                 self.on_no_answer(&open, out);
-            } else if self.lapse_due().is_some_and(|ends| ends <= now) {
+            } else if self.leads_until().is_some_and(|ends| ends <= now) {
                 self.lapse(out);
             } else if self.round_due().is_some_and(|due| due <= now) {
                 self.on_round_due(out);
@@ -275,7 +268,7 @@ impl Voter {
     /// When something is due, and why.
     fn dues(&self) -> [(Option<Time>, &'static str); 8] {
         [
-            (self.lapse_due(), "the lease ends"),
+            (self.leads_until(), "the lease ends"),
             (self.calls.due(), "an answer is overdue"),
             (self.round_due(), "a ballot is counted, or over"),
             (Some(self.beat), "a heartbeat is due"),
@@ -441,8 +434,8 @@ impl Protocol for Voter {
         self.ended.clear();
         if let Some(write) = self.write.take() {
             out[write] = Effect::Persist(self.memory.clone());
-            let ends = |effect: &&Effect| is_end(effect) && ruling(Rule::EndsAreTold);
-            self.ended = out[write..].iter().filter(ends).cloned().collect();
+            let ends = out[write..].iter().filter(|effect| is_end(effect));
+            self.ended = ends.cloned().collect();
         }
     }
 

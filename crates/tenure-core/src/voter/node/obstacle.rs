@@ -11,7 +11,6 @@ use crate::voter::Founding;
 use crate::voter::electorate::{Electorate, Member};
 use crate::voter::known::Neighbour;
 use crate::voter::message::FirstVoters;
-use crate::voter::rule::{Rule, ruling};
 use crate::waiting::{Obstacle, Waiting};
 
 impl Voter {
@@ -42,7 +41,7 @@ impl Voter {
             let who = followed.leadership.leader.id.clone().into();
             return Some(Waiting::Behind { who, leading: true });
         }
-        if self.is_unfounded() && ruling(Rule::FoundingIsTold) {
+        if self.is_unfounded() {
             return Some(self.waits_for_founding());
         }
         Some(match self.memory.electorate.as_ref().filter(|_| self.is_majority()) {
@@ -110,7 +109,7 @@ impl Voter {
     fn is_stranger(&self, id: &NodeName) -> bool {
         let at = self.strangers.get(id);
         let heard = at.is_some_and(|at| self.now.since(*at) <= self.config.silence());
-        heard && !(self.answers_as_accepted(id) && ruling(Rule::TwinIsNoLoss))
+        heard && !self.answers_as_accepted(id)
     }
 
     fn answers_as_accepted(&self, id: &NodeName) -> bool {
@@ -182,7 +181,7 @@ impl Voter {
     fn accepted_others(&self, ours: &FirstVoters) -> Vec<Obstacle> {
         let lately = |at: Time| self.now.since(at) <= self.config.silence();
         let apart = self.apart.iter().filter(|(_, (at, _))| lately(*at));
-        let apart = apart.filter(|_| !self.memory.founded && ruling(Rule::ApartIsTold));
+        let apart = apart.filter(|_| !self.memory.founded);
         let begin_anew = "then end all of them, remove their state directories, and start them \
                           again: what a voter has accepted stays";
         let why = |theirs: &Option<FirstVoters>| match theirs {

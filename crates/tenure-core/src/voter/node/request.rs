@@ -9,7 +9,6 @@ use crate::voter::message::{
     Answer, Ask, Call, Caller, ElectionDto, Header, KNOWN_MAX, Message, Refusal, Role, SEEDS_MAX,
     StatusDto, VoterDto,
 };
-use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::{Out, Peer};
 use crate::voter::{Electorate, MEMBERS_MAX};
 
@@ -91,7 +90,6 @@ impl Voter {
         let ours = self.accepted().filter(|_| majority);
         if let (Some(ours), Some((theirs, _))) = (ours, founding)
             && ours.founding != *theirs
-            && ruling(Rule::FoundingChecked)
         {
             let (ours, by, theirs) = (ours.founding, sender.id.clone(), *theirs);
             self.note_apart(&by, None);
@@ -121,11 +119,7 @@ impl Voter {
             Met::Full => Some(Refusal::Full),
             Met::Twice => {
                 self.look_again(header, out);
-                let who = header.sender.id.clone();
-                Some(match ruling(Rule::RunsAreNoMembers) {
-                    true => Refusal::EarlierRun { who },
-                    false => Refusal::NotAMember { who },
-                })
+                Some(Refusal::EarlierRun { who: header.sender.id.clone() })
             }
         }
     }

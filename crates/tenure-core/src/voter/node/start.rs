@@ -11,7 +11,6 @@ use crate::voter::electorate::{Electorate, ElectorateId, Fingerprint, Member};
 use crate::voter::event::Breach;
 use crate::voter::identity::Ballot;
 use crate::voter::message::{Answer, Ask, Header, Refusal, StatusDto};
-use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
 
 /// Whether, and when, this voter starts a ballot.
@@ -104,9 +103,6 @@ impl Voter {
             false => self.known.shown().map(|known| known.who().id.clone()).collect(),
         };
         self.starter.poll = Some(Poll::default());
-        if !ruling(Rule::StarterPolls) {
-            return self.start_ballot(out);
-        }
         for id in others {
             let suspect = self.starter.suspect.clone().filter(|suspect| *suspect != id);
             // Whoever cannot be asked is not waited for.
@@ -157,10 +153,9 @@ impl Voter {
         let over = poll.asked.is_empty();
         let starts = match (self.is_majority(), &self.memory.electorate) {
             (true, Some(electorate)) => {
-                let own = self.is_member() && self.is_free();
                 let free = poll.free.iter().filter(|id| electorate.member(id).is_some()).count();
-                let may = self.is_member() || !ruling(Rule::PollsOfMembers);
-                may && free + usize::from(own) >= self.quorum(electorate)
+                // It may have lost its vote since it asked (V3).
+                self.is_member() && free + usize::from(self.is_free()) >= electorate.quorum()
             }
             (true, None) => false,
             (false, _) => over && (!poll.led || self.starter.forced),
@@ -172,15 +167,9 @@ impl Voter {
         if over {
             self.starter.poll = None;
             // That others are not free is no reason to come later than before.
-            self.starter.failures = match ruling(Rule::PollsAreNoFailures) {
-                true => 0,
-                false => self.starter.failures.saturating_add(1),
-            };
+            self.starter.failures = 0;
             self.starter.forced &= !self.is_majority();
-            self.start_again(match ruling(Rule::PollsAgainSoon) {
-                true => self.config.poll_pause(),
-                false => self.config.heartbeat / 2,
-            });
+            self.start_again(self.config.poll_pause());
         }
     }
 
@@ -275,7 +264,7 @@ impl Voter {
         // One that has no vote by its own electorate takes part in a ballot under a later one.
         let electorate = self.memory.electorate.as_ref();
         let has_none = electorate.is_none_or(|electorate| !electorate.has(&self.me));
-        let votes = has_none && ruling(Rule::NewcomerIsFree) || self.is_member();
+        let votes = has_none || self.is_member();
         free && (!self.is_majority() || votes && self.can_write())
     }
 
@@ -285,19 +274,12 @@ impl Voter {
         self.is_free().then(|| self.now.since(since))
     }
 
-    pub(super) fn quorum(&self, electorate: &Electorate) -> usize {
-        match ruling(Rule::ElectorateCounts) {
-            true => electorate.quorum(),
-            false => self.known.shown().count().div_ceil(2) + 1,
-        }
-    }
-
     /// What somebody has endorsed who has answered: of a stranger it means nothing, and the
     /// highest counter that it can name would be the last one.
     pub(super) fn hear_endorsed(&mut self, by: &Header, counter: u64) {
         let electorate = self.memory.electorate.as_ref().filter(|_| self.is_majority());
         let votes = electorate.is_none_or(|electorate| electorate.has(&by.sender));
-        if votes || !ruling(Rule::AnswersOfMembers) {
+        if votes {
             self.hear_counter(counter);
         }
     }

@@ -10,7 +10,6 @@ use crate::voter::event::Event;
 use crate::voter::free::{self, Free};
 use crate::voter::identity::{Leadership, VoterUrl};
 use crate::voter::message::{LeaderDto, LeaseDto};
-use crate::voter::rule::{Rule, ruling};
 use crate::voter::words::Out;
 use crate::waiting::Waiting;
 
@@ -157,14 +156,10 @@ impl Voter {
     fn is_vacant(&self) -> bool {
         let Some(electorate) = self.memory.electorate.as_ref().filter(|_| self.is_majority())
         else {
-            let informed = self.now >= self.informed_at || !ruling(Rule::VacantWhenAsked);
-            return !self.is_majority() && informed;
+            return !self.is_majority() && self.now >= self.informed_at;
         };
         // Those that were free a while ago may have elected since.
-        let lately = match ruling(Rule::VacantLately) {
-            true => self.config.heartbeat.saturating_add(self.config.request_timeout),
-            false => self.config.silence(),
-        };
+        let lately = self.config.heartbeat.saturating_add(self.config.request_timeout);
         let own = Free { since: self.promise.free_since(self.now), until: self.now };
         let free = |id: &NodeName| match *id == self.me.id {
             true => Some(own).filter(|_| self.is_free()),
