@@ -1,7 +1,6 @@
 //! Elections on etcd under the suite: three processes, and a small store that answers as it likes.
 
 #![allow(clippy::unwrap_used, reason = "what cannot be set up ends a test")]
-#![cfg(not(tenure_planted))]
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -4,7 +4,6 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;
 
 use super::message::{CallId, Header, Message, Op, Request, Revision};
-use super::rule::{Rule, ruling};
 use super::words::{Effect, Out, Store};
 use crate::name::ElectionName;
 use crate::time::Time;
@@ -82,7 +81,7 @@ impl Calls {
     /// after the read.
     pub(super) fn learn(&mut self, call: &Call, header: Header, linearizable: bool) {
         let told = Some((header.member, header.term));
-        if linearizable && (call.told == told || !ruling(Rule::TermEstablished)) {
+        if linearizable && call.told == told {
             self.term = self.term.max(Some(header.term));
         }
         self.told = told;

@@ -6,7 +6,6 @@ use core::ops::Deref;
 use core::time::Duration;
 
 use super::message::Revision;
-use super::rule::{Rule, ruling};
 use crate::backoff::Backoff;
 use crate::drift::Drift;
 use crate::fence::Fence;
@@ -100,9 +99,6 @@ impl Config {
 
 /// `⌊lease·(1 − ρ)/(1 + ρ)⌋`.
 fn proven(drift: Drift, lease: Duration) -> Duration {
-    if !ruling(Rule::DeadlineMargin) {
-        return lease;
-    }
     drift.shrink(drift.real_at_least(lease))
 }
 
@@ -157,8 +153,7 @@ impl Checked {
     /// The fence of a leader that created its key at `revision`, unless there is no room for it.
     pub(super) fn fence(&self, revision: Revision) -> Option<Fence> {
         let epoch = u64::from(self.fence_epoch) * REVISION_END;
-        (revision < REVISION_END || !ruling(Rule::RevisionBounded))
-            .then(|| Fence::new(epoch.wrapping_add(revision)))
+        (revision < REVISION_END).then(|| Fence::new(epoch + revision))
     }
 }
 

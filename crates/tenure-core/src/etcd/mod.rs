@@ -7,8 +7,7 @@
 //! Sources: the JayBeams notes on etcd's election recipe, and the behaviour of `etcdctl elect`
 //! and of Go's `clientv3/concurrency`, with which this shares its keys: candidates of all three
 //! contend in one election and agree on who leads. Where these are wrong or silent a *ruling*
-//! decides; they are numbered below, and each is a [rule](#rulings) that can be broken on
-//! purpose.
+//! decides; they are numbered [below](#rulings).
 //!
 //! # Model
 //!
@@ -180,7 +179,6 @@ mod key;
 mod message;
 mod node;
 mod observer;
-pub(crate) mod rule;
 mod session;
 mod timer;
 mod words;
@@ -196,9 +194,3 @@ pub use message::{
 pub use node::Etcd;
 pub use timer::Timer;
 pub use words::{Effect, NoRecord, Start, Store, Words};
-
-/// Its rules, in builds in which they can be broken.
-#[cfg(tenure_planted)]
-pub mod planted {
-    pub use super::rule::{RULES, Rule};
-}

@@ -9,7 +9,6 @@ use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent};
 use super::key::{self, Bytes, Foreign, Keys};
 use super::message::{Act, CallId, Change, Header, KeyValue, Op, Pick, Read, Reply, Revision, Txn};
-use super::rule::{Rule, ruling};
 use super::words::{Out, emit};
 use crate::deadlines::Booking;
 use crate::name::ElectionName;
@@ -111,17 +110,14 @@ impl Observer {
                 if self.watch.is_some() {
                     self.failures = 0;
                 }
-                self.again = match ruling(Rule::LookAgain) {
-                    true => context.now.after(self.every(context)),
-                    false => Time::MAX,
-                };
+                self.again = context.now.after(self.every(context));
                 self.leader = self.newer(found.pop().flatten(), header.revision);
                 self.read = header.revision;
                 if self.watch.is_none() {
                     self.watch(header, context);
                 }
                 self.tell_leader(context);
-                if header.revision < self.unexplained && ruling(Rule::LookExplains) {
+                if header.revision < self.unexplained {
                     self.look(context);
                 }
             }
@@ -166,9 +162,6 @@ impl Observer {
 
     /// All events of one revision come together: a revoked lease takes all its keys at once.
     fn on_changes(&mut self, changes: &[Change], context: &mut Context<'_>) {
-        if !ruling(Rule::WholeRevision) {
-            return self.on_each(changes, context);
-        }
         // The answer to a look that is under way may be older, whomever it names.
         if self.look.is_some()
             && let Some(newest) = changes.iter().map(Change::revision).max()
@@ -180,8 +173,7 @@ impl Observer {
             Some(leader) => *change.key() == leader.key,
             None => !matches!(change, Change::Deleted { .. }),
         };
-        let is_news =
-            |change: &Change| change.revision() > self.read || !ruling(Rule::LateEventsOld);
+        let is_news = |change: &Change| change.revision() > self.read;
         let news = changes.iter().filter(|change| is_news(change) && concerns(change));
         for change in news {
             match (change, &mut self.leader) {
@@ -202,38 +194,17 @@ impl Observer {
         }
     }
 
-    /// What an observer does that takes each event for a state.
-    fn on_each(&mut self, changes: &[Change], context: &mut Context<'_>) {
-        for change in changes {
-            match change {
-                Change::Put(kv) if self.leader.is_none() => self.leader = Some(kv.clone()),
-                Change::Deleted { key, .. }
-                    if self.leader.as_ref().is_some_and(|leader| leader.key == *key) =>
-                {
-                    self.leader = None;
-                }
-                _ => {}
-            }
-            self.tell_leader(context);
-        }
-        self.look(context);
-    }
-
-    /// Nothing is known any more: the history went back.
+    /// Nothing is known any more: the history went back, and explains nothing that was told before.
     pub(super) fn on_reset(&mut self, context: &mut Context<'_>) {
         self.stop(context.calls, context.out);
-        if ruling(Rule::ResetExplains) {
-            self.unexplained = 0;
-        }
+        self.unexplained = 0;
         self.reset(context);
     }
 
     /// Something was missed; what is now is told even if it is as before.
     fn reset(&mut self, context: &mut Context<'_>) {
-        if ruling(Rule::GapTold) {
-            self.told = None;
-            emit(Some(&self.election), Event::Gap, context.out);
-        }
+        self.told = None;
+        emit(Some(&self.election), Event::Gap, context.out);
         self.look(context);
     }
 
@@ -294,9 +265,6 @@ impl Observer {
             _ => OwnEvent::Ignored(Ignored::Misfit),
         };
         emit(Some(&self.election), event, context.out);
-        if !ruling(Rule::UnknownNotVacant) {
-            return self.tell(View::Vacant, context.out);
-        }
         self.tell(self.unknown(context), context.out);
     }
 

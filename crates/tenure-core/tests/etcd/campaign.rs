@@ -10,8 +10,8 @@ use tenure_core::etcd::{
 use crate::stage::*;
 
 /// A campaign that begins once the last one has left takes the value that was said last.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_next_campaign_takes_a_new_value() {
+#[test]
+fn the_next_campaign_takes_a_new_value() {
     let mut s = Stage::new();
     s.elect("db");
     s.command("db", Command::Resign);
@@ -24,8 +24,8 @@ pub(crate) fn the_next_campaign_takes_a_new_value() {
 
 /// A proclamation whose answer was lost may be carried out after a newer one, and hides it: the
 /// newer value is written again, whoever notices first, the watch or the next confirmation.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_value_that_comes_late_does_not_stay() {
+#[test]
+fn a_value_that_comes_late_does_not_stay() {
     for watched in [true, false] {
         let mut s = Stage::new();
         let created = s.elect("db");
@@ -49,8 +49,8 @@ pub(crate) fn a_value_that_comes_late_does_not_stay() {
 
 /// Somebody else writes the key as often as its value is mended: both pause, and the own value is
 /// there in the end.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn two_who_write_one_value_pause() {
+#[test]
+fn two_who_write_one_value_pause() {
     let mut s = Stage::new();
     let created = s.elect("db");
     s.answer("watch db/", Reply::Watching);
@@ -75,7 +75,7 @@ pub(crate) fn two_who_write_one_value_pause() {
 
 /// Its watch ends meanwhile, as etcd has forgotten what it would tell: it looks, and writes no
 /// sooner.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_watch_that_ends_hurries_no_value() {
     let mut s = Stage::new();
     let created = s.elect("db");
@@ -107,8 +107,8 @@ fn a_watch_that_ends_hurries_no_value() {
 }
 
 /// Ruling 6 (E5): a create whose answer was lost has made the key that the next one finds.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_key_that_a_lost_answer_made_is_taken_over() {
+#[test]
+fn a_key_that_a_lost_answer_made_is_taken_over() {
     let mut s = Stage::new();
     s.campaign("db");
     s.answer("grant", Reply::Granted { ttl: 10 });
@@ -124,8 +124,8 @@ pub(crate) fn a_key_that_a_lost_answer_made_is_taken_over() {
 /// Ruling 6 (E5): on a lease that was handed in, the key that is found may be one of an earlier
 /// process, whose fence is used up, even if a create of this process had no certain outcome, and
 /// even if the value is the same. It is deleted, and made anew.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_key_of_an_earlier_process_is_made_anew() {
+#[test]
+fn a_key_of_an_earlier_process_is_made_anew() {
     for unsure in [false, true] {
         let mut s = Stage::with(config(), Some(LeaseId(0x42)));
         s.campaign("db");
@@ -147,8 +147,8 @@ pub(crate) fn a_key_of_an_earlier_process_is_made_anew() {
 /// Rulings 6 and 8 (E5, E7): a store that was restored and has counted as far again has a key that
 /// this process led with, and has deleted. A create of the next campaign whose answer was lost did
 /// not make it: its fence is used up.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_key_from_before_the_campaign_is_made_anew() {
+#[test]
+fn a_key_from_before_the_campaign_is_made_anew() {
     let mut s = Stage::new();
     s.elect("a");
     let created = s.elect("b");
@@ -168,8 +168,8 @@ pub(crate) fn a_key_from_before_the_campaign_is_made_anew() {
 
 /// Rulings 1 and 7 (E6): a watch from a revision that a restored store has not reached is silent,
 /// and what happened before is lost. Who waits looks again by itself.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_watch_that_is_silent_is_not_waited_for_for_ever() {
+#[test]
+fn a_watch_that_is_silent_is_not_waited_for_for_ever() {
     let mut s = Stage::new();
     let (created, _) = s.queue("db");
     s.answer("watch db/77", Reply::Watching);
@@ -197,8 +197,8 @@ fn until_it_looks(s: &mut Stage, created: Revision) -> String {
 
 /// etcd sorts the whole queue for each who looks at it. As long as the one before is there, that is
 /// all who waits has to know, also when the watch has ended.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn who_waits_looks_at_the_one_before() {
+#[test]
+fn who_waits_looks_at_the_one_before() {
     let mut s = Stage::new();
     let (created, _) = s.queue("db");
     s.answer("watch db/77", Reply::Watching);
@@ -223,8 +223,8 @@ pub(crate) fn who_waits_looks_at_the_one_before() {
 }
 
 /// That its watch broke is told as what it waits for; so is, then, whom it waits for again.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn who_waits_says_so_again_after_its_watch_broke() {
+#[test]
+fn who_waits_says_so_again_after_its_watch_broke() {
     let mut s = Stage::new();
     let (created, _) = s.queue("db");
     s.answer("watch db/77", Reply::Watching);
@@ -242,8 +242,8 @@ pub(crate) fn who_waits_says_so_again_after_its_watch_broke() {
 /// A value of somebody else's may be too large to be taken, and nobody but an observer needs one:
 /// of others only keys are read. They come without a lease (3.7), so that of the own key is
 /// compared.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn of_others_only_keys_are_read() {
+#[test]
+fn of_others_only_keys_are_read() {
     for taken in [false, true] {
         let mut s = Stage::new();
         let created = s.create("db");
@@ -267,8 +267,8 @@ pub(crate) fn of_others_only_keys_are_read() {
 }
 
 /// Nor is more told of the key before than that it goes; of the own key everything is.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn of_the_one_before_only_its_deletion_is_told() {
+#[test]
+fn of_the_one_before_only_its_deletion_is_told() {
     let mut s = Stage::new();
     let (created, other) = s.queue("db");
     let watch = s.asked("watch db/77");
@@ -288,7 +288,7 @@ pub(crate) fn of_the_one_before_only_its_deletion_is_told() {
 
 /// The one before has left, and perhaps come again, while nothing was told: then the whole is
 /// looked at.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_has_left_is_not_waited_for() {
     let mut s = Stage::new();
     let (created, _) = s.queue("db");
@@ -303,8 +303,8 @@ fn one_that_has_left_is_not_waited_for() {
 }
 
 /// Ruling 1: of a long queue each watches the one just before it, and not the leader.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn who_waits_watches_the_one_just_before() {
+#[test]
+fn who_waits_watches_the_one_just_before() {
     let mut s = Stage::new();
     let created = s.create("db");
     let middle = s.other("db", created - 1);
@@ -314,8 +314,8 @@ pub(crate) fn who_waits_watches_the_one_just_before() {
 }
 
 /// Ruling 1: a candidate in the middle quits, and the one behind it does not lead for that.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn who_was_in_the_middle_leaves_nobody_the_office() {
+#[test]
+fn who_was_in_the_middle_leaves_nobody_the_office() {
     let mut s = Stage::new();
     let (_, middle) = s.queue("db");
     s.answer("watch db/77", Reply::Watching);
@@ -328,8 +328,8 @@ pub(crate) fn who_was_in_the_middle_leaves_nobody_the_office() {
 
 /// Ruling 2 (E1): Go's Campaign reported a win with a key that was gone. Here somebody else's is
 /// first, and nobody was before ours.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_win_without_the_own_key_is_none() {
+#[test]
+fn a_win_without_the_own_key_is_none() {
     let mut s = Stage::new();
     s.create("db");
     let look = s.asked("if create(db/").op.to_string();
@@ -339,11 +339,24 @@ pub(crate) fn a_win_without_the_own_key_is_none() {
     assert!(!s.leads("db"));
 }
 
+/// Ruling 2 (E1): without an operation a transaction is not linearizable. A look reads something,
+/// whatever it finds, and an answer that has read nothing is no win.
+#[test]
+fn a_win_is_read() {
+    let mut s = Stage::new();
+    s.create("db");
+    let look = s.asked("if create(db/");
+    let Op::Txn(Txn { then, otherwise, .. }) = &look.op else { panic!("{}", look.op) };
+    assert!(!then.is_empty() && !otherwise.is_empty(), "{}", look.op);
+    s.say(look.call, so(vec![]));
+    assert!(!s.leads("db"), "{:#?}", s.told());
+}
+
 /// Ruling 2 (E1): a lease that a repeated grant found is proven after the keys on it are made.
 /// Whoever is first by then leads with the proof, and not an hour later; also if it was not its
 /// key that was read. Who waits behind another is left alone.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn who_lacks_only_the_proof_leads_with_it() {
+#[test]
+fn who_lacks_only_the_proof_leads_with_it() {
     let ttl = 86_400;
     let lease = Duration::from_secs(ttl.into());
     let mut s = Stage::with(Config { lease, ..config() }, None);
@@ -377,8 +390,8 @@ pub(crate) fn who_lacks_only_the_proof_leads_with_it() {
 
 /// Ruling 2 (E1): the key was there when it was looked for, and nobody was before it when that was
 /// looked for; but in between the key was deleted. Only one transaction for both sees that.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_own_key_and_the_queue_are_looked_at_together() {
+#[test]
+fn the_own_key_and_the_queue_are_looked_at_together() {
     for looks in 0..3 {
         let mut s = Stage::new();
         let created = s.create("db");
@@ -407,8 +420,8 @@ pub(crate) fn the_own_key_and_the_queue_are_looked_at_together() {
 
 /// Ruling 10 (E9): two puts in one transaction get the same create revision. Somebody did that:
 /// one of the two may lead, and it is not the one that is not first, even on the same lease.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn of_two_keys_with_one_create_revision_one_leads() {
+#[test]
+fn of_two_keys_with_one_create_revision_one_leads() {
     let mut s = Stage::new();
     let created = s.create("db");
     let twin = KeyValue { key: "db/0".into(), ..s.own("db", created) };
@@ -417,8 +430,8 @@ pub(crate) fn of_two_keys_with_one_create_revision_one_leads() {
 }
 
 /// Ruling 6 (E5): Go would print another id with a sign, and nobody would find the key.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_id_of_a_lease_is_positive() {
+#[test]
+fn the_id_of_a_lease_is_positive() {
     for seed in 0..64 {
         let mut s = Stage::seeded(seed);
         s.campaign("db");
@@ -428,8 +441,8 @@ pub(crate) fn the_id_of_a_lease_is_positive() {
 }
 
 /// Ruling 8 (E7): a revision that a fence has no room for is refused, and its key deleted.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_revision_beyond_the_fences_is_refused() {
+#[test]
+fn a_revision_beyond_the_fences_is_refused() {
     let mut s = Stage::with(Config { fence_epoch: 3, ..config() }, None);
     s.header.revision = (1 << 48) - 2;
     let last = s.elect("a");
@@ -442,8 +455,8 @@ pub(crate) fn a_revision_beyond_the_fences_is_refused() {
 }
 
 /// Ruling 10 (E9): names nest, and election `a` would take `a/b/77` for its leader.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn names_that_see_each_others_keys_are_refused() {
+#[test]
+fn names_that_see_each_others_keys_are_refused() {
     for (first, second, refused) in [
         ("a", "a/b", true),
         ("a/b", "a", true),
@@ -461,8 +474,8 @@ pub(crate) fn names_that_see_each_others_keys_are_refused() {
 }
 
 /// Ruling 10 (E9): the key is named by the lease, so that a process is one candidate.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_second_campaign_changes_nothing() {
+#[test]
+fn a_second_campaign_changes_nothing() {
     let mut s = Stage::new();
     s.elect("db");
     s.campaign("db");
@@ -470,8 +483,8 @@ pub(crate) fn a_second_campaign_changes_nothing() {
 }
 
 /// Ruling 11 (E10): a keep-alive that is refused renews nothing, and E stands.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn rights_that_are_taken_away_leave_the_lease_as_it_is() {
+#[test]
+fn rights_that_are_taken_away_leave_the_lease_as_it_is() {
     let mut s = Stage::new();
     s.elect("db");
     let until = s.until("db");

@@ -10,7 +10,7 @@ fn note(s: &Stage, name: &str) -> KeyValue {
 }
 
 /// Go's candidates wait behind every key of the prefix, so ours do, and say behind which.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn candidates_say_that_keys_are_foreign() {
     for (name, why) in [
         ("db/note", "its name does not end in the id of a lease: etcdctl get db/note"),
@@ -34,7 +34,7 @@ fn candidates_say_that_keys_are_foreign() {
 }
 
 /// Nobody leads while a foreign key is the first, also not the candidate behind it.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn observers_report_no_foreign_key() {
     for name in ["db/note", "db/eu/77"] {
         let mut s = Stage::new();
@@ -51,7 +51,7 @@ fn observers_report_no_foreign_key() {
 }
 
 /// A leader of Go's does not notice that its key was written without its lease, and leads on.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn keys_without_leases_leave_leaders_unknown() {
     let mut s = Stage::new();
     let leader = s.other("db", 9);
@@ -79,7 +79,7 @@ fn keys_of_other_names_with_leases_leave_leaders_unknown() {
 }
 
 /// The name of a key stays when it moves to the lease of another term.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn keys_on_other_leases_are_candidates() {
     let mut s = Stage::new();
     let moved = KeyValue { key: "db/99".into(), ..s.other("db", 9) };

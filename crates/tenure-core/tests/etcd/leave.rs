@@ -5,8 +5,8 @@ use tenure_core::etcd::{Change, Command, Config, KeyValue, Reply};
 use crate::stage::*;
 
 /// Ruling 5 (E4): resigning is repeated until the key is gone, and never forgets it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_resignation_is_repeated_until_the_key_is_gone() {
+#[test]
+fn a_resignation_is_repeated_until_the_key_is_gone() {
     let mut s = Stage::new();
     s.elect("a");
     s.elect("b");
@@ -23,8 +23,8 @@ pub(crate) fn a_resignation_is_repeated_until_the_key_is_gone() {
 
 /// Ruling 5 (E4): a create that timed out may be carried out after the candidate has left. Its
 /// key would live for ever on the lease that another election keeps alive, and hang this one.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_key_that_comes_after_its_candidate_has_left_is_deleted() {
+#[test]
+fn a_key_that_comes_after_its_candidate_has_left_is_deleted() {
     for watched in [true, false] {
         let mut s = Stage::new();
         let kept = s.elect("a");
@@ -52,8 +52,8 @@ pub(crate) fn a_key_that_comes_after_its_candidate_has_left_is_deleted() {
 }
 
 /// When the last election is over the lease goes, and nothing is left to be done.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn who_has_left_all_elections_revokes_the_lease() {
+#[test]
+fn who_has_left_all_elections_revokes_the_lease() {
     let mut s = Stage::new();
     s.elect("a");
     s.command("a", Command::Resign);
@@ -67,8 +67,8 @@ pub(crate) fn who_has_left_all_elections_revokes_the_lease() {
 
 /// It is looked for as long as its lease is there. When that is given back, as that of an earlier
 /// term, a key that appears goes with it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn who_has_left_is_forgotten_with_the_lease() {
+#[test]
+fn who_has_left_is_forgotten_with_the_lease() {
     let mut s = Stage::new();
     let kept = s.elect("other");
     s.leave_in_doubt("db");
@@ -93,7 +93,7 @@ pub(crate) fn who_has_left_is_forgotten_with_the_lease() {
 
 /// Somebody else's key under our key's name is not ours to delete, and no reason to stop looking:
 /// a create of ours may still be carried out.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_sweep_goes_on_past_a_foreign_key() {
     let mut s = Stage::new();
     let kept = s.elect("other");
@@ -115,7 +115,7 @@ fn a_sweep_goes_on_past_a_foreign_key() {
 
 /// A candidate that loses its place while it looks who is first, and does not contend again, looks
 /// at once for a key that may come late: it waits for no answer to what it has given up.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn who_loses_its_place_while_it_looks_looks_for_a_late_key_at_once() {
     let mut s = Stage::with(Config { contend_again: false, ..config() }, None);
     let kept = s.elect("a");
@@ -137,8 +137,8 @@ fn who_loses_its_place_while_it_looks_looks_for_a_late_key_at_once() {
 
 /// A candidate that has lost its place and does not contend again ends its watch: its process may
 /// contend again and again, and each would leave one open.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn who_loses_its_place_watches_nobody() {
+#[test]
+fn who_loses_its_place_watches_nobody() {
     let mut s = Stage::with(Config { contend_again: false, ..config() }, None);
     s.queue("db");
     s.answer("watch db/77", Reply::Watching);

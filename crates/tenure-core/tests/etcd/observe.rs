@@ -6,8 +6,8 @@ use crate::stage::*;
 
 /// Ruling 9 (E8): never from memory. The leader's key went, nobody could say who is next; then
 /// something happens that has nothing to do with it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn after_a_doubt_only_a_new_look_tells_who_leads() {
+#[test]
+fn after_a_doubt_only_a_new_look_tells_who_leads() {
     let mut s = Stage::new();
     let leader = s.other("db", 9);
     s.observe("db", Some(&leader));
@@ -26,8 +26,8 @@ pub(crate) fn after_a_doubt_only_a_new_look_tells_who_leads() {
 }
 
 /// An answer may be older than what a watch has told since it was asked for.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_older_answer_does_not_hide_a_newer_value() {
+#[test]
+fn an_older_answer_does_not_hide_a_newer_value() {
     let mut s = Stage::new();
     let leader = s.other("db", 9);
     s.observe("db", Some(&leader));
@@ -41,7 +41,7 @@ pub(crate) fn an_older_answer_does_not_hide_a_newer_value() {
 
 /// A restore that makes revisions higher brings back an older state, and the watch goes on: a key
 /// that is read now is as it is read, although an event had a higher revision than its own.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn what_was_told_before_a_restore_does_not_outlive_it() {
     let mut s = Stage::new();
     let leader = s.other("db", 9);
@@ -59,8 +59,8 @@ fn what_was_told_before_a_restore_does_not_outlive_it() {
 
 /// Another answer has shown a later revision meanwhile: what happened in between is watched all the
 /// same.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_watch_begins_after_its_own_answer() {
+#[test]
+fn a_watch_begins_after_its_own_answer() {
     let mut s = Stage::new();
     let created = s.create("db");
     let other = s.other("db", created - 1);
@@ -75,8 +75,8 @@ pub(crate) fn a_watch_begins_after_its_own_answer() {
 }
 
 /// What was told before a restore is explained by no answer after it: revisions are lower.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn after_a_restore_nobody_looks_without_pause() {
+#[test]
+fn after_a_restore_nobody_looks_without_pause() {
     let mut s = Stage::new();
     let leader = s.other("db", 9);
     s.header.revision = 90;
@@ -89,7 +89,7 @@ pub(crate) fn after_a_restore_nobody_looks_without_pause() {
 }
 
 /// An observer that is no longer wanted leaves no watch open.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn who_observes_no_more_watches_nothing() {
     let mut s = Stage::new();
     let leader = s.other("db", 9);
@@ -100,8 +100,8 @@ fn who_observes_no_more_watches_nothing() {
 }
 
 /// And what a watch tells may be older than the last answer.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_late_event_does_not_hide_a_newer_answer() {
+#[test]
+fn a_late_event_does_not_hide_a_newer_answer() {
     let mut s = Stage::new();
     let older = s.other("db", 9);
     s.observe("db", Some(&older));
@@ -118,7 +118,7 @@ pub(crate) fn a_late_event_does_not_hide_a_newer_answer() {
 }
 
 /// Whoever comes later is not told from memory either, nor by an answer to an earlier question.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_newcomer_is_told_what_is_read_after_it_came() {
     let mut s = Stage::new();
     let leader = s.other("db", 9);
@@ -142,7 +142,7 @@ fn a_newcomer_is_told_what_is_read_after_it_came() {
 
 /// Ruling 10 (E9): keys of the one would be taken for keys of the other; and what cannot be
 /// observed is told.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn what_cannot_be_observed_is_told() {
     let mut s = Stage::with(Config { elections: 2, ..config() }, None);
     s.campaign("a/b");
@@ -161,8 +161,8 @@ fn what_cannot_be_observed_is_told() {
 
 /// A leader came and went while it was asked who leads, and the watch told that before the answer
 /// came: what is older than that does not stand for it, although nobody had known that leader.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_event_that_overtakes_an_answer_is_not_forgotten() {
+#[test]
+fn an_event_that_overtakes_an_answer_is_not_forgotten() {
     let mut s = Stage::new();
     let first = s.other("db", 9);
     s.observe("db", Some(&first));
@@ -180,7 +180,7 @@ pub(crate) fn an_event_that_overtakes_an_answer_is_not_forgotten() {
 
 /// A value that is too large to be told is the leader's, or is no matter. The leader's is asked
 /// for, and that it cannot be taken is said.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_value_that_is_too_large_is_no_news_of_others() {
     let mut s = Stage::new();
     let leader = s.other("db", 8);

@@ -1,13 +1,13 @@
 //! The lease: when it counts, and when it is over.
 
-use tenure_core::etcd::{Command, Refusal, Reply};
+use tenure_core::etcd::{Command, KeyValue, LeaseId, Refusal, Reply};
 
 use crate::stage::*;
 
 /// Contract, duty 6: a claim is lowered before anybody is told. A lease that may still be alive is
 /// revoked only after that, or the next one leads while this one does.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_lost_lease_is_revoked_after_its_claims_are_lowered() {
+#[test]
+fn a_lost_lease_is_revoked_after_its_claims_are_lowered() {
     let mut s = Stage::new();
     s.elect("db");
     s.pass(ms(3_400));
@@ -20,8 +20,8 @@ pub(crate) fn a_lost_lease_is_revoked_after_its_claims_are_lowered() {
 /// Ruling 6 (E5): a grant whose answer was lost is found again. How old it is, nobody knows but
 /// for this: it was not asked for before we did. One that may have ended is not used: a renewal
 /// that races its revocation is answered all the same, and its keys are still there (ruling 4).
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_lease_that_may_have_ended_is_not_joined() {
+#[test]
+fn a_lease_that_may_have_ended_is_not_joined() {
     for (late, joins) in [(ms(1_000), true), (ms(10_000), false)] {
         let mut s = Stage::new();
         s.campaign("db");
@@ -38,8 +38,8 @@ pub(crate) fn a_lease_that_may_have_ended_is_not_joined() {
 /// Rulings 6 and 14 (E5, E3b): the first grant was carried out, its lease has ended, and the
 /// repeated one makes a second lease of the same id. The revocation of the first may come late, and
 /// names the id.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_lease_of_an_id_that_may_have_ended_is_not_used() {
+#[test]
+fn a_lease_of_an_id_that_may_have_ended_is_not_used() {
     for (late, used) in [(ms(1_000), true), (ms(10_000), false)] {
         let mut s = Stage::new();
         s.campaign("db");
@@ -54,8 +54,8 @@ pub(crate) fn a_lease_of_an_id_that_may_have_ended_is_not_used() {
 
 /// Rulings 4 and 6 (E3, E5): any of the grants without an answer may be the one that was carried
 /// out, so the lease is as old as the first.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_lease_without_an_answer_is_as_old_as_its_first_grant() {
+#[test]
+fn a_lease_without_an_answer_is_as_old_as_its_first_grant() {
     for (late, joins) in [(ms(2_000), true), (ms(4_500), false)] {
         let mut s = Stage::new();
         s.campaign("db");
@@ -75,8 +75,8 @@ pub(crate) fn a_lease_without_an_answer_is_as_old_as_its_first_grant() {
 
 /// Ruling 4 (E3): when the answer of a renewal comes is what counts: the lease may have ended since
 /// it was asked for, and its revocation be under way.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_lease_that_ended_while_it_was_asked_about_is_not_joined() {
+#[test]
+fn a_lease_that_ended_while_it_was_asked_about_is_not_joined() {
     for (late, joins) in [(ms(1_000), true), (ms(10_000), false)] {
         let mut s = Stage::new();
         s.campaign("db");
@@ -91,8 +91,8 @@ pub(crate) fn a_lease_that_ended_while_it_was_asked_about_is_not_joined() {
 
 /// A candidate whose key cannot be made for longer than a lease: keep-alives are answered, and no
 /// key is there to confirm any of them. Nobody claims anything by the lease, and it is not lost.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_lease_without_keys_lasts_as_long_as_it_is_renewed() {
+#[test]
+fn a_lease_without_keys_lasts_as_long_as_it_is_renewed() {
     let mut s = Stage::new();
     s.elect("db");
     s.command("db", Command::Resign);
@@ -132,8 +132,8 @@ pub(crate) fn a_lease_without_keys_lasts_as_long_as_it_is_renewed() {
 
 /// One key that is as it should be shows that the lease is (ruling 4); the leadership whose key is
 /// not there ends, and is not claimed again with the rest.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_confirmation_renews_only_what_it_did_not_find_lost() {
+#[test]
+fn a_confirmation_renews_only_what_it_did_not_find_lost() {
     let mut s = Stage::new();
     s.elect("a");
     let kept = s.elect("b");
@@ -149,8 +149,8 @@ pub(crate) fn a_confirmation_renews_only_what_it_did_not_find_lost() {
 }
 
 /// A renewal whose key is given up before the confirmation comes is one all the same.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_key_that_is_given_up_still_confirms_what_it_was_asked_for() {
+#[test]
+fn a_key_that_is_given_up_still_confirms_what_it_was_asked_for() {
     let mut s = Stage::new();
     s.elect("a");
     let before = s.until("a");
@@ -164,8 +164,8 @@ pub(crate) fn a_key_that_is_given_up_still_confirms_what_it_was_asked_for() {
 }
 
 /// A renewal for which there was no key is confirmed by the first key that is made after it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_key_that_is_made_later_confirms_a_renewal() {
+#[test]
+fn a_key_that_is_made_later_confirms_a_renewal() {
     let mut s = Stage::new();
     s.campaign("a");
     s.answer("grant", Reply::Granted { ttl: 10 });
@@ -179,8 +179,8 @@ pub(crate) fn a_key_that_is_made_later_confirms_a_renewal() {
 }
 
 /// Ruling 3 (E2): E counts from the send of the keep-alive, with the margin of both clocks.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_lease_counts_from_the_question() {
+#[test]
+fn a_lease_counts_from_the_question() {
     let mut s = Stage::new();
     let created = s.elect("db");
     s.pass(ms(3_334));
@@ -194,7 +194,7 @@ pub(crate) fn a_lease_counts_from_the_question() {
 
 /// Who is elected while a renewal is late has little time left: long work begins with half of the
 /// lease ahead, and that is said once.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_settles_with_half_of_its_lease_ahead() {
     for late in [false, true] {
         let mut s = Stage::new();
@@ -214,8 +214,8 @@ fn a_leader_settles_with_half_of_its_lease_ahead() {
 }
 
 /// Ruling 3 (E2): after E the session is dead, and late answers never revive it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_comes_after_the_end_revives_nothing() {
+#[test]
+fn what_comes_after_the_end_revives_nothing() {
     let mut s = Stage::new();
     let created = s.elect("db");
     let until = s.until("db");
@@ -231,8 +231,8 @@ pub(crate) fn what_comes_after_the_end_revives_nothing() {
 /// Ruling 4 (E3): a leader that is stuck on its disk answers keep-alives, and another one has
 /// been elected, which has not heard of them. Neither an answer alone counts, nor one with a read
 /// in another term.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_keep_alive_alone_is_no_proof() {
+#[test]
+fn a_keep_alive_alone_is_no_proof() {
     let mut s = Stage::new();
     let created = s.elect("db");
     let until = s.until("db");
@@ -243,8 +243,8 @@ pub(crate) fn a_keep_alive_alone_is_no_proof() {
 }
 
 /// The same: the read was served in a later term than the keep-alive was answered in.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_keep_alive_of_another_term_does_not_count() {
+#[test]
+fn a_keep_alive_of_another_term_does_not_count() {
     let mut s = Stage::new();
     let created = s.elect("db");
     let until = s.until("db");
@@ -257,8 +257,8 @@ pub(crate) fn a_keep_alive_of_another_term_does_not_count() {
 /// The same: a leader that is stuck on its disk renews, another one does not hear of it, and the
 /// first comes back and revokes (etcd#15247). What it answered has not moved E, and the deletion
 /// of the key ends the leadership at once, long before E.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_stuck_leader_renews_and_revokes() {
+#[test]
+fn a_stuck_leader_renews_and_revokes() {
     let mut s = Stage::new();
     s.elect("db");
     let until = s.until("db");
@@ -275,8 +275,8 @@ pub(crate) fn a_stuck_leader_renews_and_revokes() {
 }
 
 /// Ruling 7 (E6): a linearizable answer below what was known ends all leaderships.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_store_that_went_back_ends_all() {
+#[test]
+fn a_store_that_went_back_ends_all() {
     let mut s = Stage::new();
     let created = s.elect("db");
     s.keep_alive();
@@ -289,7 +289,7 @@ pub(crate) fn a_store_that_went_back_ends_all() {
 
 /// Its terms are those of the older state. Without a lease there is nothing to lose by it: a lease
 /// that is asked for later counts in the term of then, and is renewed.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_store_that_went_back_is_used_in_an_earlier_term() {
     let mut s = Stage::new();
     let leader = s.other("other", 9);
@@ -310,8 +310,8 @@ fn a_store_that_went_back_is_used_in_an_earlier_term() {
 
 /// Ruling 8 (E7): a store that was restored and has counted as far again looks the same but for
 /// the key.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_restored_store_that_has_caught_up_lacks_the_key() {
+#[test]
+fn a_restored_store_that_has_caught_up_lacks_the_key() {
     let mut s = Stage::new();
     s.elect("db");
     s.keep_alive();
@@ -320,9 +320,20 @@ pub(crate) fn a_restored_store_that_has_caught_up_lacks_the_key() {
     assert!(s.has_told("lost: its key was deleted by somebody else"), "{:#?}", s.told());
 }
 
+/// Ruling 4 (E3): a key proves the lease that it is on, and no other.
+#[test]
+fn a_key_on_the_lease_of_somebody_else_confirms_nothing() {
+    let mut s = Stage::new();
+    let created = s.elect("db");
+    s.keep_alive();
+    let taken = KeyValue { lease: Some(LeaseId(0x77)), ..s.own("db", created) };
+    s.answer("read db/", so(vec![Some(taken)]));
+    assert!(!s.leads("db"), "{:#?}", s.told());
+}
+
 /// Ruling 10 (E9): losing one election leaves the lease and all others alone.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn losing_one_election_leaves_the_other() {
+#[test]
+fn losing_one_election_leaves_the_other() {
     let mut s = Stage::new();
     s.elect("a");
     s.elect("b");
@@ -338,8 +349,8 @@ pub(crate) fn losing_one_election_leaves_the_other() {
 /// A revocation that overtakes its grant finds nothing, and then there is a lease that nobody
 /// revokes: whoever starts and ends at once would leave it behind for its full length. It is sent
 /// once the grant is answered, and at the latest when its time is over.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_revocation_does_not_overtake_its_grant() {
+#[test]
+fn a_revocation_does_not_overtake_its_grant() {
     for lost in [false, true] {
         let mut s = Stage::new();
         s.campaign("db");
@@ -366,7 +377,7 @@ pub(crate) fn a_revocation_does_not_overtake_its_grant() {
 
 /// What was certainly not granted is not revoked: where nothing can be reached, or nothing is
 /// allowed, a process ends at once. A grant before it of which nothing is known leaves a doubt.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn what_was_not_granted_is_not_revoked() {
     let not_sent = || {
         let said = "no endpoint was found".into();
@@ -404,8 +415,8 @@ fn what_was_not_granted_is_not_revoked() {
 
 /// A grant may be answered long after its lease was given up, before its revocation or after that:
 /// nobody renews it, and nothing hangs on it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_late_grant_opens_nothing() {
+#[test]
+fn a_late_grant_opens_nothing() {
     for overdue in [true, false] {
         let mut s = Stage::new();
         s.campaign("db");
@@ -428,8 +439,8 @@ pub(crate) fn a_late_grant_opens_nothing() {
 
 /// Ruling 8 (E7): another cluster than the first seen is refused. It is asked again, but not as
 /// fast as it answers.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn another_cluster_is_not_heard() {
+#[test]
+fn another_cluster_is_not_heard() {
     let mut s = Stage::new();
     let created = s.elect("db");
     s.pass(ms(3_400));

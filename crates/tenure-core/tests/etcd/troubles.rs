@@ -12,8 +12,8 @@ fn old_auth() -> Reply {
 
 /// A key that may not be deleted is not told as gone, and not asked for without pauses; it goes
 /// with the lease, or when the right comes back.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_key_that_may_not_be_deleted() {
+#[test]
+fn a_key_that_may_not_be_deleted() {
     let mut s = Stage::new();
     let kept = s.elect("a");
     s.elect("b");
@@ -43,7 +43,7 @@ pub(crate) fn a_key_that_may_not_be_deleted() {
 }
 
 /// Nobody else needs the lease: it is given up, and with it the key.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_key_that_may_not_be_deleted_goes_with_the_lease() {
     let mut s = Stage::new();
     s.elect("b");
@@ -63,7 +63,7 @@ fn a_key_that_may_not_be_deleted_goes_with_the_lease() {
 }
 
 /// A watch whose answer comes from another cluster is ended, not only forgotten.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_watch_of_another_cluster_is_ended() {
     let mut s = Stage::new();
     s.observe("a", None);
@@ -81,8 +81,8 @@ fn a_watch_of_another_cluster_is_ended() {
 }
 
 /// etcd says that there is no room also of the write with which the quota was reached.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_is_refused_for_space_may_have_been_carried_out() {
+#[test]
+fn what_is_refused_for_space_may_have_been_carried_out() {
     let full = || {
         let said = "etcdserver: mvcc: database space exceeded".into();
         Reply::Refused(Refusal::NoSpace { said })
@@ -103,7 +103,7 @@ pub(crate) fn what_is_refused_for_space_may_have_been_carried_out() {
 }
 
 /// Ruling 5: the key of whoever left in doubt is watched until the lease ends.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_key_that_may_come_late_is_watched_again() {
     let mut s = Stage::new();
     let kept = s.elect("a");
@@ -122,8 +122,8 @@ fn a_key_that_may_come_late_is_watched_again() {
 }
 
 /// Ruling 2: a leader whose watch broke asks what it has missed.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_leader_whose_watch_broke_looks_at_its_key() {
+#[test]
+fn a_leader_whose_watch_broke_looks_at_its_key() {
     let mut s = Stage::new();
     s.elect("b");
     s.answer("watch b/", Reply::Watching);
@@ -138,7 +138,7 @@ pub(crate) fn a_leader_whose_watch_broke_looks_at_its_key() {
 }
 
 /// A watch that is refused while looks are answered is asked for less and less often, and told.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_watch_that_is_refused_is_not_asked_for_at_once() {
     let mut s = Stage::new();
     let (created, other) = s.queue("db");
@@ -160,8 +160,8 @@ fn a_watch_that_is_refused_is_not_asked_for_at_once() {
 }
 
 /// Ruling 9: after a gap the state is told again, or whoever looks never hears of the gap.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn after_a_gap_the_state_is_told_again() {
+#[test]
+fn after_a_gap_the_state_is_told_again() {
     let mut s = Stage::new();
     let leader = s.other("a", 5);
     s.observe("a", Some(&leader));
@@ -172,7 +172,7 @@ pub(crate) fn after_a_gap_the_state_is_told_again() {
 }
 
 /// Many events while one look is under way cost one look more.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn looks_are_not_begun_again_for_each_event() {
     let mut s = Stage::new();
     s.observe("a", None);
@@ -194,7 +194,7 @@ fn looks_are_not_begun_again_for_each_event() {
 /// the older token that the revision of its auth store is old. The driver logs in again, which
 /// takes time; what its time is not enough for is unknown here, and streams that were open end.
 /// Should it give up sooner and say that the login is refused, that is borne, too.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn the_auth_revision_changes_during_a_campaign() {
     let mut s = Stage::new();
     s.campaign("db");

@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 use super::super::event::{Event, Ignored, Objection, OwnEvent};
 use super::super::key::{self, Bytes, LeaseId};
 use super::super::message::{CallId, Change, Header, KeyValue, Refusal, Reply, Revision};
-use super::super::rule::{Rule, ruling};
 use super::super::words::Effect;
 use super::{Candidate, Context, Doing, LOOK_AGAIN, MEND_AGAIN, Phase};
 use crate::time::Time;
@@ -49,9 +48,6 @@ impl Candidate {
                 if doing == Doing::Create {
                     self.create_unsure();
                 }
-                if doing == Doing::Leave && !ruling(Rule::LeaveRepeated) {
-                    return self.left(context);
-                }
                 self.stale_value |= doing == Doing::Proclaim;
                 self.pause(context);
             }
@@ -87,10 +83,6 @@ impl Candidate {
                 self.pause(context);
             }
             (Doing::Look, true) => {
-                if !ruling(Rule::ConfirmReads) {
-                    self.win(header, context);
-                    return Some(());
-                }
                 let (first, before) = (found.next()?, found.next()?);
                 self.on_first(first, before, header, context);
             }
@@ -102,10 +94,6 @@ impl Candidate {
                 if self.watch.is_none() {
                     self.look(context);
                 }
-            }
-            (Doing::Check, true) if !ruling(Rule::ConfirmInOne) && self.fence().is_none() => {
-                let revision = self.revision()?;
-                self.ask(Doing::Look, self.first(revision, context), context);
             }
             (Doing::Check, true) => {
                 let own = found.next()??;
@@ -140,7 +128,7 @@ impl Candidate {
 
     /// Its own key is there; on a lease of somebody else it is not its own.
     fn on_checked(&mut self, own: &KeyValue, header: Header, context: &mut Context<'_>) {
-        if !context.session.owns(own.lease) && ruling(Rule::KeyAsItWas) {
+        if !context.session.owns(own.lease) {
             return self.on_key_lost(context);
         }
         self.watch(own.key.clone(), header.revision + 1, context);
@@ -148,16 +136,16 @@ impl Candidate {
     }
 
     /// A key is in the way. It is ours if a create of this campaign made it; one of an earlier
-    /// process or campaign has a fence that is used up (ruling 6, E5). On a lease that was handed
-    /// in nobody can tell, whatever the value.
+    /// process or campaign has a fence that is used up (ruling 6, E5), and may be there again in a
+    /// restored store (E7). On a lease that was handed in nobody can tell, whatever the value.
     fn on_found(&mut self, found: &KeyValue, context: &mut Context<'_>) {
         let made_here = !context.session.is_given();
         let ours = self.phase == (Phase::Creating { unsure: true })
             && made_here
             && found.lease == context.lease()
-            && (found.created > self.since || !ruling(Rule::AdoptNewer))
+            && found.created > self.since
             && found.value == self.value.as_str().into();
-        if ours || !ruling(Rule::AdoptOwn) {
+        if ours {
             self.home = found.lease;
             return self.queue(found.created, context);
         }
@@ -184,11 +172,6 @@ impl Candidate {
         if context.config.fence(revision).is_none() {
             return self.leave(Objection::RevisionTooHigh { revision }.into(), context);
         }
-        if !ruling(Rule::WinConfirmed) {
-            // As if nobody else could have been there.
-            let header = Header { cluster: 0, member: 0, revision, term: 0 };
-            return self.win(header, context);
-        }
         self.look(context);
     }
 
@@ -208,19 +191,13 @@ impl Candidate {
         let Some(before) = before else {
             self.before = None;
             let key = self.key(context);
-            let is_own = |first: &KeyValue| {
-                Some(first.created) == self.revision()
-                    && (first.key == key || !ruling(Rule::WinByName))
-            };
-            let known = !ruling(Rule::ConfirmOwnKey) || !ruling(Rule::ConfirmInOne);
-            if first.as_ref().is_some_and(is_own) || known {
+            // By its name, too: two puts of one transaction share a create revision (E9).
+            let is_own =
+                |first: &KeyValue| Some(first.created) == self.revision() && first.key == key;
+            if first.as_ref().is_some_and(is_own) {
                 return self.win(header, context);
             }
             return self.on_key_lost(context);
-        };
-        let before = match first {
-            Some(first) if !ruling(Rule::WatchPredecessor) => first,
-            _ => before,
         };
         self.before = Some((before.key.clone(), before.created));
         if self.watch.as_ref().is_none_or(|watch| watch.key != before.key) {
@@ -267,9 +244,7 @@ impl Candidate {
     fn wait_on(&mut self, header: Header, context: &mut Context<'_>) {
         if let Some((before, _)) = self.before.clone().filter(|_| self.watch.is_none()) {
             // Whatever ended the watch was told as what it waits for.
-            if ruling(Rule::WaitingToldAgain) {
-                self.say_behind(&before, context);
-            }
+            self.say_behind(&before, context);
             self.watch(before, header.revision + 1, context);
         }
         self.look_later(context);
@@ -286,11 +261,9 @@ impl Candidate {
 
     /// Ruling 1: a candidate that waits looks again, whatever its watch says.
     fn look_later(&mut self, context: &Context<'_>) {
-        if ruling(Rule::LookAgain) {
-            let least = context.length().max(LOOK_AGAIN);
-            let jitter = self.draw(least / 8, "look", context);
-            self.again = Some(context.now.after(least + jitter));
-        }
+        let least = context.length().max(LOOK_AGAIN);
+        let jitter = self.draw(least / 8, "look", context);
+        self.again = Some(context.now.after(least + jitter));
     }
 
     /// Nobody is before us.
@@ -313,7 +286,7 @@ impl Candidate {
         let id = key::id(&context.config.namespace, &self.election, &key);
         self.tell(Event::Elected { id, fence: Some(fence) }, context.out);
         self.settle(until, (context.now, context.length()), context.out);
-        if self.home != context.lease() && ruling(Rule::FoundMovedFirst) {
+        if self.home != context.lease() {
             context.session.moves_first(&self.election);
         }
         self.work(context);
@@ -322,7 +295,7 @@ impl Candidate {
     /// There is an E, which there was not when this candidate saw that it is first.
     pub(in crate::etcd) fn on_proven(&mut self, context: &mut Context<'_>) {
         let lacked_it = matches!(self.phase, Phase::Queued { first: true, .. });
-        if lacked_it && self.call.is_none() && ruling(Rule::ProofWakes) {
+        if lacked_it && self.call.is_none() {
             self.look(context);
         }
     }
@@ -358,12 +331,8 @@ impl Candidate {
             Phase::Queued { .. } if gone => {
                 self.before = None;
                 self.unwatch(context);
-                if !ruling(Rule::LookAfterDeparture) {
-                    let revision = context.calls.seen;
-                    let header = Header { cluster: 0, member: 0, revision, term: 0 };
-                    return self.win(header, context);
-                }
                 self.drop_call(context);
+                // Who has left may have been in the middle (ruling 1).
                 self.look(context);
             }
             Phase::Leading { revision, .. } => {
@@ -413,11 +382,10 @@ impl Candidate {
     /// A proclamation of unknown outcome may be carried out late, over a newer one.
     fn check_value(&mut self, own: &KeyValue, context: &mut Context<'_>) {
         let is_other = own.value != self.value.as_str().into();
-        if self.fence().is_none() || !is_other || !ruling(Rule::LateValueMended) {
+        if self.fence().is_none() || !is_other {
             return;
         }
-        let last = self.mended.filter(|_| ruling(Rule::MendsApart));
-        let at = last.map_or(context.now, |last| context.now.max(last.after(MEND_AGAIN)));
+        let at = self.mended.map_or(context.now, |last| context.now.max(last.after(MEND_AGAIN)));
         match self.stale_value {
             false => (self.stale_value, self.mended, self.again) = (true, Some(at), Some(at)),
             // It is written when it was to be.
@@ -467,7 +435,7 @@ impl Candidate {
         }
         // etcd may say of a write that there is no room for it after it was carried out, when the
         // quota was crossed in between.
-        let full = matches!(refusal, Refusal::NoSpace { .. }) && ruling(Rule::NoSpaceUnsure);
+        let full = matches!(refusal, Refusal::NoSpace { .. });
         if doing == Doing::Create && full {
             self.create_unsure();
         }
@@ -475,9 +443,6 @@ impl Candidate {
         self.stale_value |= doing == Doing::Proclaim;
         self.pause(context);
         if is_permanent && doing == Doing::Leave {
-            if !ruling(Rule::DeniedNotGone) {
-                return self.left(context);
-            }
             // The key goes with the lease, as soon as nobody else needs that; or the right to
             // delete it is given back before.
             self.denied = true;

@@ -4,7 +4,6 @@ mod answer;
 mod doing;
 
 use alloc::vec;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use self::doing::Doing;
@@ -13,7 +12,6 @@ use super::config::{BACKOFF, Checked};
 use super::event::{Event, Ignored, Lost, Objection, OwnEvent};
 use super::key::{self, Bytes, Keys, LeaseId};
 use super::message::{Act, CallId, Compare, Op, Pick, Read, Refusal, Revision, Txn};
-use super::rule::{Rule, ruling};
 use super::session::Session;
 use super::timer::Timer;
 use super::words::{Effect, Out, emit};
@@ -206,9 +204,9 @@ impl Candidate {
         }
     }
 
-    /// A campaign begins.
+    /// A campaign begins, unless there is one: each election has one (ruling 10, E9).
     pub(super) fn contend(&mut self, value: Value, context: &mut Context<'_>) {
-        if self.is_active() && ruling(Rule::OneCampaign) {
+        if self.is_active() {
             return self.tell(OwnEvent::Ignored(Ignored::Command), context.out);
         }
         if matches!(self.phase, Phase::Leaving { .. }) {
@@ -295,7 +293,6 @@ impl Candidate {
         self.phase = Phase::Over;
         self.denied = false;
         self.again = None;
-        self.late_on = self.late_on.filter(|_| ruling(Rule::LateKeySwept));
         if let Some(next) = self.next.take() {
             return self.begin(next, context);
         }
@@ -363,9 +360,7 @@ impl Candidate {
     fn contend_again(&mut self, lost: Lost, context: &mut Context<'_>) {
         if !context.config.contend_again {
             self.drop_call(context);
-            if ruling(Rule::WatchEnds) {
-                self.unwatch(context);
-            }
+            self.unwatch(context);
             return self.lose(lost, context);
         }
         self.tell(OwnEvent::Again(lost), context.out);
@@ -380,9 +375,6 @@ impl Candidate {
             Phase::Leading { .. } => {
                 self.tell(OwnEvent::Lost(Lost::KeyGone), context.out);
                 self.leave(Lost::KeyGone.into(), context);
-                if !ruling(Rule::LossKeepsLease) {
-                    context.session.give_up(context.now);
-                }
             }
             Phase::Queued { .. } => self.contend_again(Lost::KeyGone, context),
             _ => {}
@@ -406,15 +398,10 @@ impl Candidate {
             then: vec![then],
             otherwise: vec![read()],
         };
-        let put = || {
-            let value = self.value.as_str().into();
-            Act::Put { key: key.clone(), value, lease }
-        };
-        // It may come late, when the key is on another lease: there it stays.
-        let proclaim = || match ruling(Rule::ProclaimStays) {
-            true => Act::Proclaim { key: key.clone(), value: self.value.as_str().into() },
-            false => put(),
-        };
+        let value = || self.value.as_str().into();
+        let put = || Act::Put { key: key.clone(), value: value(), lease };
+        // It may come late, when the key is on another lease: there it stays (E3b).
+        let proclaim = || Act::Proclaim { key: key.clone(), value: value() };
         let delete = || Act::Delete { key: key.clone() };
         let (doing, txn) = match self.phase {
             Phase::Creating { .. } => {
@@ -422,19 +409,12 @@ impl Candidate {
                 (Doing::Create, only(0, put()))
             }
             Phase::Clearing { revision } => (Doing::Clear, only(revision, delete())),
-            Phase::Queued { revision, .. } if !ruling(Rule::ConfirmInOne) => {
-                (Doing::Check, only(revision, read()))
-            }
             Phase::Queued { revision, .. } => self.look_for(revision, context),
             Phase::Leading { revision, .. } if self.may_write(context.now) => {
                 self.stale_value = false;
                 (Doing::Proclaim, only(revision, proclaim()))
             }
             // The watch has ended: what it would have told meanwhile must be asked.
-            Phase::Leading { .. } if self.watch.is_none() && !ruling(Rule::MissedAsked) => {
-                self.again = None;
-                return self.watch(key, context.calls.seen + 1, context);
-            }
             Phase::Leading { revision, .. } if self.watch.is_none() => {
                 (Doing::Check, only(revision, read()))
             }
@@ -455,39 +435,30 @@ impl Candidate {
     /// does.
     fn look_for(&self, revision: Revision, context: &Context<'_>) -> (Doing, Txn) {
         match self.before.clone() {
-            Some((before, created)) if ruling(Rule::LookNarrow) => {
+            Some((before, created)) => {
                 let key = self.key(context);
                 let is_there = |key, revision| Compare::Created { key, revision };
                 let when = vec![is_there(key.clone(), revision), is_there(before, created)];
                 let own = Act::read(key);
                 (Doing::Wait, Txn { when, then: vec![own.clone()], otherwise: vec![own] })
             }
-            _ => (Doing::Look, self.first(revision, context)),
+            None => (Doing::Look, self.first(revision, context)),
         }
     }
 
     /// Ruling 2, E1: that the key is there, that it is the first, and that nobody is before it,
     /// in one linearizable transaction. Of others only the keys are read: a value may be too large
-    /// to be taken. A key comes without its lease (3.7), so that of the own one is compared.
+    /// to be taken. A key comes without its lease (3.7), so that of the own one is compared. Either
+    /// branch reads something: without an operation it would not be linearizable.
     fn first(&self, revision: Revision, context: &Context<'_>) -> Txn {
         let key = self.key(context);
         let keys = Keys::Prefix(key::prefix(&context.config.namespace, &self.election));
-        let keys_only = ruling(Rule::KeysOnly);
-        let of_all = |pick| Act::Read(Read { keys: keys.clone(), pick, keys_only });
+        let of_all = |pick| Act::Read(Read { keys: keys.clone(), pick, keys_only: true });
         let before = Pick::LastUpTo(revision.saturating_sub(1));
-        let mut then = vec![of_all(Pick::First), of_all(before)];
-        let mut otherwise = vec![Act::read(key.clone())];
-        if !ruling(Rule::ConfirmReads) {
-            then.clear();
-            otherwise.clear();
-        }
-        let mut when = Vec::new();
-        if ruling(Rule::ConfirmOwnKey) && ruling(Rule::ConfirmInOne) {
-            when.push(Compare::Created { key: key.clone(), revision });
-            if let Some(lease) = self.home.filter(|_| ruling(Rule::KeyAsItWas)) {
-                when.push(Compare::Lease { key, lease });
-            }
-        }
+        let then = vec![of_all(Pick::First), of_all(before)];
+        let otherwise = vec![Act::read(key.clone())];
+        let mut when = vec![Compare::Created { key: key.clone(), revision }];
+        when.extend(self.home.map(|lease| Compare::Lease { key, lease }));
         Txn { when, then, otherwise }
     }
 
@@ -557,13 +528,10 @@ impl Candidate {
         context.draw.span(bound, self.election.as_str(), purpose, self.draws)
     }
 
+    /// Watches from after the answer that it continues, whatever came meanwhile (ruling 9, E8).
     fn watch(&mut self, key: Bytes, from: Revision, context: &mut Context<'_>) {
         // Of another one's key only that it goes is of interest, whatever its value.
-        let deletions = key != self.key(context) && ruling(Rule::DeletionsOnly);
-        let from = match ruling(Rule::WatchFromAnswer) {
-            true => from,
-            false => from.max(context.calls.seen + 1),
-        };
+        let deletions = key != self.key(context);
         let op = Op::Watch { keys: Keys::One(key.clone()), from, deletions };
         let within = context.config.patience(context.ttl());
         let asker = Asker::Candidate(self.election.clone());

@@ -9,13 +9,13 @@ use super::super::candidate::Candidate;
 use super::super::context::Context;
 use super::super::key::{self, LeaseId};
 use super::super::message::{KeyValue, Revision};
-use super::super::rule::{Rule, ruling};
 use super::super::session::{Found, Own, Placed, Shifted};
 use super::{Etcd, Out};
 use crate::name::ElectionName;
 
 impl Etcd {
-    /// The next keys that can confirm a renewal, in rotation, so that each comes up.
+    /// The next keys that can confirm a renewal, being on its lease; in rotation, so that each comes
+    /// up.
     pub(super) fn own_keys(&self) -> Vec<Own> {
         let (Some(lease), Some(name)) = (self.lease(), self.session.name()) else {
             return Vec::new();
@@ -25,9 +25,8 @@ impl Etcd {
         let rest = self.candidates.range::<ElectionName, _>((from, Bound::Unbounded));
         let wrapped = cursor.map(|cursor| self.candidates.range::<ElectionName, _>(..=cursor));
         let all = rest.chain(wrapped.into_iter().flatten());
-        let own = all.filter_map(|(election, candidate)| {
-            let is_here = candidate.home() == Some(lease) || !ruling(Rule::TermOwnsLease);
-            let candidate = Some(candidate).filter(|_| is_here)?;
+        let own = all.filter(|(_, candidate)| candidate.home() == Some(lease));
+        let own = own.filter_map(|(election, candidate)| {
             let key = key::key(&self.config.namespace, election, name);
             Some((election.clone(), key, candidate.revision()?))
         });
@@ -41,10 +40,7 @@ impl Etcd {
         if !self.session.is_unconfirmed() || home.is_none() || home != self.lease() {
             return;
         }
-        let mut own = self.own_keys();
-        if !ruling(Rule::AllConfirmLate) {
-            own.retain(|(name, ..)| name == election);
-        }
+        let own = self.own_keys();
         let (session, mut context) = self.context(out);
         session.confirm_late(own, &mut context);
     }
@@ -53,12 +49,11 @@ impl Etcd {
     /// candidate leaves now.
     pub(super) fn on_found(&mut self, found: Vec<Found>, out: &mut Out) {
         let Some(lease) = self.lease() else { return };
+        // As it was made: a restored store may be at the same revision (E7). A key proves the lease
+        // that it is on, and no other (E3).
         let is_right = |found: &Found| {
             let kv = found.kv.as_ref();
-            kv.is_some_and(|kv| {
-                kv.created == found.asked
-                    && (kv.lease == Some(lease) || !ruling(Rule::ProofOnOwnLease))
-            }) || !ruling(Rule::KeyAsItWas)
+            kv.is_some_and(|kv| kv.created == found.asked && kv.lease == Some(lease))
         };
         let (right, wrong): (Vec<_>, Vec<_>) = found.into_iter().partition(is_right);
         // What is lost is not claimed again with the rest.
@@ -75,9 +70,8 @@ impl Etcd {
         {
             let ttl = self.session.lease().map_or(self.config.ttl(), |lease| lease.ttl);
             let length = Duration::from_secs(ttl.into());
-            let here = self.candidates.values_mut().filter(|candidate| {
-                candidate.home() == Some(lease) || !ruling(Rule::OwnLeaseCounts)
-            });
+            let all = self.candidates.values_mut();
+            let here = all.filter(|candidate| candidate.home() == Some(lease));
             here.for_each(|candidate| candidate.renew(until, (now, length), out));
             if is_first_proof {
                 self.each_candidate(out, Candidate::on_proven);
@@ -97,9 +91,6 @@ impl Etcd {
     pub(super) fn shift(&mut self, out: &mut Out) {
         if self.lease().is_none() || !self.session.can_shift(self.now) {
             return;
-        }
-        if !ruling(Rule::OldLeftEmpty) {
-            self.leave_old(out);
         }
         let mut keys = self.next_to_move();
         if keys.is_empty() {
@@ -142,9 +133,9 @@ impl Etcd {
         of(true).chain(of(false)).collect()
     }
 
+    /// Whether it leads or waits: who waits keeps its place.
     fn is_to_move(&self, candidate: &Candidate) -> bool {
-        let is_elsewhere = candidate.home().is_some_and(|home| Some(home) != self.lease());
-        is_elsewhere && (candidate.fence().is_some() || ruling(Rule::WaitingMove))
+        candidate.home().is_some_and(|home| Some(home) != self.lease())
     }
 
     fn to_move(&self, election: &ElectionName) -> Option<Placed> {
@@ -163,7 +154,7 @@ impl Etcd {
         let mut context = Context { now: *now, config, draw: *draw, calls, out };
         let carries = |lease| candidates.values().any(|candidate| candidate.stands_on(lease));
         let left = session.leave_old(carries, &mut context);
-        if !left.is_empty() && ruling(Rule::LateKeyUntilLeft) {
+        if !left.is_empty() {
             let is_freed = |candidate: &Candidate| {
                 candidate.late_key_on().is_some_and(|lease| left.contains(&lease))
             };

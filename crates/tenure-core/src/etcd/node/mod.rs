@@ -17,7 +17,6 @@ use super::event::{Event, Ignored, Lost, Objection, OwnEvent};
 use super::key::{self, LeaseId};
 use super::message::{Answer, CallId, Header, Message, Reply};
 use super::observer::Observer;
-use super::rule::{Rule, ruling};
 use super::session::{Session, SessionEvent};
 use super::timer::Timer;
 use super::words::{Out, Words, emit};
@@ -158,7 +157,7 @@ impl Etcd {
         if elections >= self.config.elections {
             return Some(Objection::Full { elections });
         }
-        nested.filter(|_| ruling(Rule::NamesApart)).map(|other| Objection::Nested { other })
+        nested.map(|other| Objection::Nested { other })
     }
 
     fn observe(&mut self, election: ElectionName, out: &mut Out) {
@@ -188,7 +187,7 @@ impl Etcd {
             }
             // Only a transaction is linearizable: another answer may be older than it looks.
             let linearizable = matches!(reply, Reply::Txn { .. });
-            if linearizable && header.revision < asked.floor && ruling(Rule::HistoryGrows) {
+            if linearizable && header.revision < asked.floor {
                 return self.on_history(header, out);
             }
             self.calls.seen = self.calls.seen.max(header.revision);
@@ -260,9 +259,6 @@ impl Etcd {
     fn on_lease_lost(&mut self, lost: Lost, out: &mut Out) {
         let (session, mut context) = self.context(out);
         let retired = session.retire(&mut context);
-        if !ruling(Rule::LoweredFirst) {
-            session.work(&mut context);
-        }
         self.each_candidate(out, |candidate, context| candidate.on_lease_lost(lost, context));
         self.close(retired, Some(lost), out);
         if self.candidates.values().any(Candidate::needs_lease) {

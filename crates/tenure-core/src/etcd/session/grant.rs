@@ -4,7 +4,6 @@ use super::super::context::Context;
 use super::super::event::{Lost, OwnEvent};
 use super::super::key::LeaseId;
 use super::super::message::{Act, CallId, Op, Refusal, Reply, Txn};
-use super::super::rule::{Rule, ruling};
 use super::super::words::emit;
 use super::{Lease, Old, Phase, Renewal, Session, SessionEvent, third};
 use crate::draw::Draw;
@@ -100,7 +99,7 @@ impl Grant {
         let over = self.first.is_some_and(|first| end(first) <= context.now);
         match (reply, self.first) {
             // An earlier one of this id may have ended, and its revocation be on its way.
-            (Reply::Granted { .. }, _) if over && ruling(Rule::IdUsedOnce) => {
+            (Reply::Granted { .. }, _) if over => {
                 return (Step::Anew { is_ours: true }, event);
             }
             // A grant goes through Raft.
@@ -116,13 +115,12 @@ impl Grant {
                 return (Step::Wait, event);
             }
             (Reply::LeaseExists, None) => return (Step::Anew { is_ours: false }, event),
+            // Any of those without an answer may be the one that was carried out: the first counts.
             (Reply::Refused(refusal), first) => {
-                let first = first.filter(|_| ruling(Rule::CountsFromFirst));
                 self.first = first.or((!is_certain(&refusal)).then_some(sent));
                 event = context.refused(doing, refusal);
             }
             (reply, first) => {
-                let first = first.filter(|_| ruling(Rule::CountsFromFirst));
                 self.first = first.or(Some(sent));
                 context.unsure(doing, reply);
             }
@@ -142,16 +140,14 @@ impl Grant {
         let mut event = SessionEvent::Nothing;
         // It may have ended, and its revocation be under way: then a renewal counts for nothing,
         // though it is answered, and its keys are still there (ruling 4).
-        let joined = if ruling(Rule::JoinedNow) { context.now } else { sent };
-        if end <= joined && ruling(Rule::JoinInTime) {
+        if end <= context.now {
             return (Step::Anew { is_ours: true }, event);
         }
         match reply {
             // No key is there to confirm it.
             Reply::Alive { ttl: Some(ttl) } if ttl > 0 => {
                 let promised = sent.after(context.config.proven(ttl));
-                let proven = (!ruling(Rule::AliveConfirmed)).then_some(promised);
-                return (Step::Open { ttl, proven, promised, renewed: None }, event);
+                return (Step::Open { ttl, proven: None, promised, renewed: None }, event);
             }
             Reply::Alive { .. } | Reply::LeaseGone => {
                 return (Step::Anew { is_ours: false }, event);
@@ -218,23 +214,20 @@ impl Session {
                 call.iter().for_each(|call| context.calls.forget(*call));
                 self.ask_for_first(term, context);
             }
-            Phase::Granting(grant) if grant.term != term && ruling(Rule::EarlierGrantLeft) => {
+            Phase::Granting(grant) if grant.term != term => {
                 if let Phase::Granting(grant) = core::mem::take(&mut self.phase) {
                     self.retire_grant(grant, context);
                 }
                 self.ask_for_first(term, context);
             }
-            Phase::Open(lease) if lease.term != term && ruling(Rule::TermOwnsLease) => {
-                match &mut self.next {
-                    Some(next) if next.term == term => return,
-                    Some(next) if !ruling(Rule::EarlierGrantLeft) => next.term = term,
-                    next => {
-                        let earlier = next.take();
-                        earlier.into_iter().for_each(|next| self.retire_grant(next, context));
-                        let lease = self.draw_id(context.draw);
-                        self.next = Some(Grant::new(lease, term, context.now));
-                    }
+            Phase::Open(lease) if lease.term != term => {
+                if self.next.as_ref().is_some_and(|next| next.term == term) {
+                    return;
                 }
+                let earlier = self.next.take();
+                earlier.into_iter().for_each(|next| self.retire_grant(next, context));
+                let lease = self.draw_id(context.draw);
+                self.next = Some(Grant::new(lease, term, context.now));
             }
             _ => return,
         }
@@ -250,9 +243,6 @@ impl Session {
     fn draw_id(&mut self, draw: Draw) -> LeaseId {
         self.drawn += 1;
         let number = draw.number("session", "lease", self.drawn);
-        if !ruling(Rule::LeasePositive) {
-            return LeaseId((number | 1 << 63).cast_signed());
-        }
         LeaseId((number >> 1).max(1).cast_signed())
     }
 
@@ -319,20 +309,6 @@ impl Session {
         SessionEvent::Opened
     }
 
-    /// A grant that is answered after its lease was given up: what a careless core does with it.
-    pub(super) fn open_late(
-        &mut self,
-        id: LeaseId,
-        ttl: u32,
-        context: &mut Context<'_>,
-    ) -> SessionEvent {
-        let end = context.now.after(context.config.proven(ttl));
-        let renewal = Renewal::Idle { until: context.now.after(third(ttl)), bare: None };
-        let term = context.calls.term.unwrap_or(0);
-        let (proven, promised) = (Some(end), end);
-        self.open(Lease { id, ttl, term, proven, promised, renewal }, context)
-    }
-
     /// The lease of the new term is there: keys are made on it, and moved to it. The one before
     /// keeps its E.
     fn open_next(&mut self, lease: Lease, context: &mut Context<'_>) -> SessionEvent {
@@ -340,7 +316,7 @@ impl Session {
         let of_old = self.old.iter().filter_map(|old| old.proven);
         let latest = of_old.chain(current.proven).max();
         // A key may be on it before that is known: it must not end before the claims.
-        if lease.proven < latest && ruling(Rule::NextLastsLonger) {
+        if lease.proven < latest {
             self.give_back(lease.id, lease.ttl, context);
             let id = self.draw_id(context.draw);
             let mut next = Grant::new(id, lease.term, context.now);
@@ -374,5 +350,5 @@ impl Session {
 /// Whether a grant that is refused like this was certainly not carried out: that there is no room
 /// may be said after it was.
 pub(super) fn is_certain(refusal: &Refusal) -> bool {
-    !matches!(refusal, Refusal::NoSpace { .. }) || !ruling(Rule::NoSpaceUnsure)
+    !matches!(refusal, Refusal::NoSpace { .. })
 }

@@ -18,7 +18,6 @@ use super::context::Context;
 use super::event::{Ignored, Lost, OwnEvent};
 use super::key::{Bytes, LeaseId};
 use super::message::{CallId, Header, KeyValue, Op, Refusal, Reply, Revision};
-use super::rule::{Rule, ruling};
 use super::timer::Timer;
 use super::words::emit;
 use crate::backoff::Backoff;
@@ -128,7 +127,8 @@ enum Renewal {
     },
 }
 
-/// A keep-alive sent at `sent` was answered in this term for `ttl` seconds.
+/// A keep-alive sent at `sent` was answered in this term for `ttl` seconds: E counts from `sent`
+/// (ruling 3, E2).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Alive {
     sent: Time,
@@ -244,8 +244,7 @@ impl Session {
     /// E of the lease that carries a key, if it is proven and not over at `now`.
     pub(super) fn until(&self, home: Option<LeaseId>, now: Time) -> Option<Time> {
         let current = self.lease()?;
-        let is_current = home == Some(current.id) || !ruling(Rule::OwnLeaseCounts);
-        let proven = match is_current {
+        let proven = match home == Some(current.id) {
             true => current.proven,
             false => self.old.iter().find(|old| home == Some(old.id))?.proven,
         };
@@ -260,7 +259,7 @@ impl Session {
     /// etcd refuses a transaction. Whether it has too many operations, and may have fewer.
     fn takes_fewer(&mut self, refusal: &Refusal, asked: usize) -> bool {
         let too_many = matches!(refusal, Refusal::TooManyOperations { .. });
-        let fewer = too_many && asked > 1 && ruling(Rule::FewerOperations);
+        let fewer = too_many && asked > 1;
         if fewer {
             self.operations = Some(asked / 2);
         }
@@ -286,17 +285,9 @@ impl Session {
         }
     }
 
-    /// Takes the lease for over: what a careless core does when one election is lost.
-    pub(super) fn give_up(&mut self, now: Time) {
-        if let Phase::Open(lease) = &mut self.phase {
-            lease.proven = Some(now);
-        }
-    }
-
     /// When the lease must be taken for over.
     fn end(&self) -> Option<Time> {
-        let end = self.lease().map(|lease| lease.proven.unwrap_or(lease.promised));
-        end.filter(|_| ruling(Rule::NoRevival))
+        self.lease().map(|lease| lease.proven.unwrap_or(lease.promised))
     }
 
     /// Whether the lease has run out at `now`. Asked before anything else that comes then: late
@@ -443,8 +434,8 @@ impl Session {
         (call, header, reply): (CallId, Option<Header>, Reply),
         context: &mut Context<'_>,
     ) -> SessionEvent {
-        if let Some(event) = self.on_retired_answer(call, &reply, context) {
-            return event;
+        if self.on_retired_answer(call, &reply, context) {
+            return SessionEvent::Nothing;
         }
         if self.shift.is(call) {
             return self.on_shifted(reply, context);
@@ -502,10 +493,7 @@ impl Session {
             }
             Reply::Alive { .. } | Reply::LeaseGone => {
                 self.side = None;
-                if ruling(Rule::GivenEndsAll) {
-                    return SessionEvent::Lost(Lost::LeaseGone);
-                }
-                SessionEvent::Nothing
+                SessionEvent::Lost(Lost::LeaseGone)
             }
             reply => {
                 side.again = context.again(&mut self.failures, "lease");
@@ -537,5 +525,5 @@ impl Session {
 
 /// When a lease of `ttl` seconds is renewed.
 fn third(ttl: u32) -> Duration {
-    Duration::from_secs(u64::from(ttl)) / if ruling(Rule::RenewedEarly) { 3 } else { 1 }
+    Duration::from_secs(u64::from(ttl)) / 3
 }

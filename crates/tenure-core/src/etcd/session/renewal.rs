@@ -6,7 +6,6 @@ use super::super::config::BACKOFF;
 use super::super::context::Context;
 use super::super::event::{Lost, OwnEvent};
 use super::super::message::{Act, CallId, Compare, Header, Op, Reply, Txn};
-use super::super::rule::{Rule, ruling};
 use super::super::words::emit;
 use super::{Alive, Found, Lease, Own, Phase, Renewal, Session, SessionEvent, third};
 use crate::backoff::Backoff;
@@ -26,23 +25,17 @@ impl Session {
             (Reply::Alive { ttl: Some(ttl) }, Some(Header { term, .. })) if ttl > 0 => {
                 let Phase::Open(lease) = &mut self.phase else { return SessionEvent::Nothing };
                 lease.ttl = ttl;
-                let sent = if ruling(Rule::DeadlineFromSend) { sent } else { context.now };
                 let (alive, asked) = (Alive { sent, ttl, term }, Vec::new());
                 let (call, witness) = (CallId::default(), 0);
                 lease.renewal = Renewal::Confirming { call, alive, asked, witness };
                 return SessionEvent::Answered;
             }
             // Not an error of etcd's: it answers without a TTL (ruling 3, E2).
-            (Reply::Alive { ttl: None } | Reply::LeaseGone, _) if ruling(Rule::MissingTtlIsEnd) => {
+            (Reply::Alive { ttl: None } | Reply::LeaseGone, _) => {
                 return SessionEvent::Lost(Lost::LeaseGone);
             }
             // It renews nothing, and E stands (ruling 11, E10).
             (Reply::Refused(refusal), _) => {
-                if !ruling(Rule::RefusedRenewsNothing)
-                    && let Phase::Open(lease) = &mut self.phase
-                {
-                    lease.proven = Some(sent.after(context.config.proven(lease.ttl)));
-                }
                 emit(None, OwnEvent::Obstacle { doing, refusal }, context.out);
             }
             (reply, _) => context.unsure(doing, reply),
@@ -58,9 +51,6 @@ impl Session {
         let Phase::Open(Lease { proven, promised, renewal, .. }) = phase else { return };
         let Renewal::Confirming { alive, .. } = *renewal else { return };
         let end = alive.sent.after(context.config.proven(alive.ttl));
-        if !ruling(Rule::AliveConfirmed) {
-            *proven = (*proven).max(Some(end));
-        }
         if !own.is_empty() {
             return self.read(alive, own, context);
         }
@@ -68,7 +58,7 @@ impl Session {
         // more, unless a leader comes from the lease before: the first key proves the lease anew.
         *promised = end.max(*promised);
         let leads_elsewhere = old.iter().any(|old| old.proven.is_some());
-        if !leads_elsewhere && ruling(Rule::ProofEndsWithKeys) {
+        if !leads_elsewhere {
             *proven = None;
         }
         self.rest(false, context);
@@ -102,9 +92,7 @@ impl Session {
         let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);
         let reads: Vec<Act> = own.iter().map(read).collect();
         let mut txn = Txn { when: Vec::new(), then: reads, otherwise: Vec::new() };
-        if ruling(Rule::ConfirmInLog)
-            && let Some((_, key, _)) = own.get(witness)
-        {
+        if let Some((_, key, _)) = own.get(witness) {
             txn.when.push(Compare::Created { key: key.clone(), revision: 0 });
             txn.otherwise.clone_from(&txn.then);
             txn.then.remove(witness);
@@ -140,8 +128,8 @@ impl Session {
         let reply = with_the_witness(reply, *witness);
         match (reply, header) {
             (Reply::Txn { found, .. }, Some(header)) if found.len() == asked.len() => {
-                // Another leader may not know of the renewal.
-                if header.term != alive.term && ruling(Rule::SameTerm) {
+                // Another leader may not know of the renewal (E3).
+                if header.term != alive.term {
                     self.rest(true, context);
                     return SessionEvent::Nothing;
                 }
@@ -172,7 +160,7 @@ impl Session {
             return false;
         };
         // Leaders of earlier terms know the lease, and may revoke it late (ruling 14, E3b).
-        let counts = renewed == term || !ruling(Rule::TermOwnsLease);
+        let counts = renewed == term;
         let end = sent.after(context.config.proven(*ttl));
         let moved =
             alive && counts && context.now < end && proven.is_none_or(|proven| proven < end);
@@ -210,7 +198,7 @@ impl Session {
 /// A key that was to be deleted if it is not there was not read: it is not there.
 fn with_the_witness(reply: Reply, witness: usize) -> Reply {
     match reply {
-        Reply::Txn { succeeded: true, mut found } if ruling(Rule::ConfirmInLog) => {
+        Reply::Txn { succeeded: true, mut found } => {
             found.insert(witness.min(found.len()), None);
             Reply::Txn { succeeded: true, found }
         }

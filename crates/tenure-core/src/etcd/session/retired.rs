@@ -7,10 +7,9 @@ use super::super::context::Context;
 use super::super::event::OwnEvent;
 use super::super::key::LeaseId;
 use super::super::message::{CallId, Op, Reply};
-use super::super::rule::{Rule, ruling};
 use super::super::words::emit;
 use super::grant::{Grant, is_certain};
-use super::{Old, Session, SessionEvent};
+use super::{Old, Session};
 use crate::time::Time;
 
 /// The most that are remembered until etcd has revoked them.
@@ -51,12 +50,7 @@ impl Session {
             asked.call().into_iter().for_each(|call| context.calls.forget(call));
             return self.give_back(asked.lease, ttl, context);
         }
-        let waits = ruling(Rule::RevokeAfterGrant);
-        let grant = asked.call().filter(|_| waits);
-        if grant.is_none() {
-            asked.call().into_iter().for_each(|call| context.calls.forget(call));
-        }
-        let made = asked.may_exist() || !waits;
+        let (grant, made) = (asked.call(), asked.may_exist());
         if made || grant.is_some() {
             self.remember((asked.lease, ttl), grant, made, context);
         }
@@ -86,7 +80,7 @@ impl Session {
         carries: impl Fn(LeaseId) -> bool,
         context: &mut Context<'_>,
     ) -> Vec<LeaseId> {
-        let is_left = |old: &mut Old| !carries(old.id) || !ruling(Rule::OldLeftEmpty);
+        let is_left = |old: &mut Old| !carries(old.id);
         let left: Vec<Old> = self.old.extract_if(.., is_left).collect();
         for Old { id, ttl, .. } in &left {
             self.give_back(*id, *ttl, context);
@@ -112,35 +106,29 @@ impl Session {
         }
     }
 
-    /// An answer, if it is about one of these.
+    /// An answer. Whether it is about one of these.
     pub(super) fn on_retired_answer(
         &mut self,
         call: CallId,
         reply: &Reply,
         context: &mut Context<'_>,
-    ) -> Option<SessionEvent> {
+    ) -> bool {
         if let Some(nth) = self.retired.iter().position(|old| old.call == Some(call)) {
             self.on_revoked(nth, reply, context);
-            return Some(SessionEvent::Nothing);
+        } else if let Some(nth) = self.retired.iter().position(|old| old.grant == Some(call)) {
+            self.on_late_grant(nth, reply, context);
+        } else {
+            return false;
         }
-        let nth = self.retired.iter().position(|old| old.grant == Some(call))?;
-        Some(self.on_late_grant(nth, reply, context))
+        true
     }
 
     /// What has become of the grant of a lease that was given up meanwhile.
-    fn on_late_grant(
-        &mut self,
-        nth: usize,
-        reply: &Reply,
-        context: &mut Context<'_>,
-    ) -> SessionEvent {
+    fn on_late_grant(&mut self, nth: usize, reply: &Reply, context: &mut Context<'_>) {
         let old = &mut self.retired[nth];
         (old.grant, old.again) = (None, context.now);
-        let (lease, made) = (old.lease, old.made);
+        let made = old.made;
         match reply {
-            Reply::Granted { ttl } if !ruling(Rule::LateGrantLeft) => {
-                return self.open_late(lease, *ttl, context);
-            }
             Reply::Refused(refusal) if !made && is_certain(refusal) => {
                 self.retired.remove(nth);
             }
@@ -150,7 +138,6 @@ impl Session {
             }
             _ => self.work_off(context),
         }
-        SessionEvent::Nothing
     }
 
     fn on_revoked(&mut self, nth: usize, reply: &Reply, context: &mut Context<'_>) {

@@ -6,8 +6,7 @@ use alloc::vec::Vec;
 use super::super::context::Context;
 use super::super::event::OwnEvent;
 use super::super::key::LeaseId;
-use super::super::message::{Act, CallId, Compare, KeyValue, Op, Reply, Revision, Txn};
-use super::super::rule::{Rule, ruling};
+use super::super::message::{Act, CallId, Compare, Op, Reply, Revision, Txn};
 use super::super::words::emit;
 use super::{Found, Own, Phase, Session};
 use crate::name::ElectionName;
@@ -144,9 +143,7 @@ impl Session {
         for ((.., key, revision), home) in &keys {
             let (key, revision, lease) = (key.clone(), *revision, *home);
             txn.when.push(Compare::Created { key: key.clone(), revision });
-            if ruling(Rule::MoveFromThere) {
-                txn.when.push(Compare::Lease { key: key.clone(), lease });
-            }
+            txn.when.push(Compare::Lease { key: key.clone(), lease });
             txn.then.push(Act::Move { key: key.clone(), lease: to });
             txn.otherwise.push(Act::read(key));
         }
@@ -173,20 +170,12 @@ impl Session {
                 return SessionEvent::Shifted(Shifted::All(to, asked));
             }
             Reply::Txn { succeeded: false, found } if found.len() == asked.len() => {
-                if ruling(Rule::FailedMoveRead) {
-                    self.shift.moved = true;
-                    // Where one was not, the others still are: they come before the rest.
-                    if ruling(Rule::FoundMovedFirst) {
-                        self.shift.put_back(asked.clone());
-                    }
-                    let found = asked.into_iter().zip(found);
-                    let found = found.map(|((election, asked), kv): (_, Option<KeyValue>)| Found {
-                        election,
-                        asked,
-                        kv,
-                    });
-                    return SessionEvent::Shifted(Shifted::Found(found.collect()));
-                }
+                self.shift.moved = true;
+                // Where one was not, the others still are: they come before the rest.
+                self.shift.put_back(asked.clone());
+                let found = asked.into_iter().zip(found);
+                let found = found.map(|((election, asked), kv)| Found { election, asked, kv });
+                return SessionEvent::Shifted(Shifted::Found(found.collect()));
             }
             // The rest is asked for in the end of the step.
             Reply::Refused(refusal)
@@ -195,20 +184,19 @@ impl Session {
                 self.shift.put_back(asked);
                 return SessionEvent::Nothing;
             }
+            // Which key it is shows when it is asked for alone. Neither its parts nor the others
+            // wait for a key that may not be written.
+            Reply::Refused(_) if asked.len() > 1 => {
+                self.shift.most = asked.len() / 2;
+                self.shift.put_back(asked);
+                return SessionEvent::Nothing;
+            }
             Reply::Refused(refusal) => {
-                // Which key it is shows when it is asked for alone.
-                let splits = asked.len() > 1 && ruling(Rule::RefusedMoveSplit);
-                if let Some((election, _)) = asked.first().filter(|_| !splits) {
+                if let Some((election, _)) = asked.first() {
                     emit(Some(election), OwnEvent::Obstacle { doing, refusal }, context.out);
                 }
-                // Neither its parts nor the others wait for a key that may not be written.
-                if splits {
-                    self.shift.most = asked.len() / 2;
-                    self.shift.put_back(asked);
-                    return SessionEvent::Nothing;
-                }
                 self.shift.refused += 1;
-                if self.shift.refused < REFUSED_MAX && ruling(Rule::RefusedMovePassed) {
+                if self.shift.refused < REFUSED_MAX {
                     return SessionEvent::Nothing;
                 }
                 self.shift.refused = 0;
