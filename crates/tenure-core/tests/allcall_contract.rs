@@ -1,7 +1,6 @@
 //! Leased leaders on a bus under the suite: three participants, and a bus that loses some.
 
 #![allow(clippy::unwrap_used, reason = "what cannot be set up ends a test")]
-#![cfg(not(tenure_planted))]
 
 use std::time::Duration;
 

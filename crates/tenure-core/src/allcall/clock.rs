@@ -1,7 +1,6 @@
 //! Whose wall clock is wrong (ruling 4).
 
 use super::config::Checked;
-use super::rule::{Rule, ruling};
 use crate::clocks::BothClocks;
 use crate::time::{Time, WallTime};
 
@@ -11,25 +10,24 @@ pub(super) struct Reading {
     pub(super) wall: WallTime,
     /// When the round was opened: the answer was not sent before.
     pub(super) opened: Time,
-    /// This process's clocks when it heard the answer.
-    pub(super) heard: BothClocks,
+    /// When this process heard the answer.
+    pub(super) heard: Time,
 }
 
 impl Reading {
     /// Whether the other clock is further from `own` than two right ones can be, wherever between
     /// the call and its answer it was read. Two that are right are never said to be wrong.
     fn contradicts(&self, own: BothClocks, config: &Checked) -> bool {
-        let own = if ruling(Rule::ClocksAsTheyAre) { own } else { self.heard };
         let most = config.max_clock_skew.saturating_mul(2).saturating_add(own.apart);
         let since = |then: Time| own.boot.since(then);
-        let earliest = self.wall.after(config.drift.shrink(since(self.heard.boot)));
+        let earliest = self.wall.after(config.drift.shrink(since(self.heard)));
         let latest = self.wall.after(config.drift.stretch(since(self.opened)));
         own.wall.since(latest) > most || earliest.since(own.wall) > most
     }
 
     /// What the other clock shows by now, but for how long its answer took.
     fn at(&self, now: BothClocks) -> BothClocks {
-        BothClocks { wall: self.wall.after(now.boot.since(self.heard.boot)), ..now }
+        BothClocks { wall: self.wall.after(now.boot.since(self.heard)), ..now }
     }
 }
 
@@ -76,14 +74,14 @@ impl Clock {
         self.silent = Some(0);
         let has_moved = self.agreed.is_some_and(|agreed| {
             let wall = agreed.wall.after(now.boot.since(agreed.boot));
-            let stays = self.off && ruling(Rule::OffUntilRight) && has_stepped(agreed, now, config);
+            let stays = self.off && has_stepped(agreed, now, config);
             differ(BothClocks { wall, ..now }) == 0 || stays
         });
-        self.off = from * 2 > of && (of >= 2 || (has_moved && ruling(Rule::MovedOfTwo)));
+        self.off = from * 2 > of && (of >= 2 || has_moved);
         self.differs = self.off || (of == 1 && from == 1);
         if from == 0 {
             self.agreed = Some(now);
-        } else if self.off && ruling(Rule::OffUntilRight) {
+        } else if self.off {
             // In the long run CLOCK_BOOTTIME drifts away from both.
             let other = readings.iter().find(|reading| reading.contradicts(now, config));
             self.agreed = other.map(|reading| reading.at(now));
@@ -95,7 +93,7 @@ impl Clock {
     /// would not notice later that it has moved (ruling 4).
     pub(super) fn is_due(&self, now: Time, config: &Checked) -> bool {
         let lately = |last: Time| now.since(last) < config.lease;
-        !self.compared.is_some_and(lately) && ruling(Rule::ComparedOnceALease)
+        !self.compared.is_some_and(lately)
     }
 
     /// Answers can be lost, and show nothing then: a clock that has stepped is not taken for right.
@@ -106,7 +104,7 @@ impl Clock {
         let asked = |rounds: u32| config.heartbeat.saturating_mul(rounds);
         let alone = self.silent.is_none_or(|rounds| asked(rounds) > config.lease);
         let stepped = self.agreed.is_some_and(|agreed| has_stepped(agreed, now, config));
-        self.off = (self.off || stepped) && !alone && ruling(Rule::SilenceProvesNothing);
+        self.off = (self.off || stepped) && !alone;
         self.differs = self.off;
         if !stepped {
             self.agreed = Some(now);

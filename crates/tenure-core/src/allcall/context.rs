@@ -1,12 +1,10 @@
 //! What every part of the machine needs of its surroundings.
 
 use alloc::vec::Vec;
-use core::time::Duration;
 
 use super::config::Checked;
 use super::identity::{Participant, Rank};
 use super::message::Tombstone;
-use super::rule::{Rule, ruling};
 use super::words::Out;
 use crate::clocks::BothClocks;
 use crate::deadlines::Deadlines;
@@ -23,8 +21,7 @@ pub(super) struct Me {
 impl Me {
     /// Whether that is this process. An earlier one of its name is not (ruling 5).
     pub(super) fn is(&self, who: &Participant) -> bool {
-        self.who.id == who.id
-            && (self.who.incarnation == who.incarnation || !ruling(Rule::Incarnation))
+        self.who == *who
     }
 
     /// In what order two participants go. The tie-break makes ranks distinct; should two be equal
@@ -45,8 +42,6 @@ pub(super) struct Context<'a> {
     pub(super) clock_off: bool,
     /// Whether it was not compared with those of others for a lease.
     pub(super) clock_due: bool,
-    /// When the first initial wait of this process is over, if it has begun.
-    pub(super) joined: Option<Time>,
     /// The terms of this process, in all elections: none is given twice.
     pub(super) terms: &'a mut u64,
     /// When something is due in which election.
@@ -65,28 +60,13 @@ impl Context<'_> {
     /// When the holder of a claim to `until` stops: K + H before that by its wall clock as it is
     /// now, at the earliest that this can be, by a clock that may run slow (rulings 2 and 3).
     pub(super) fn holder_ends(&self, until: WallTime) -> Time {
-        let skew = if ruling(Rule::HolderStopsEarly) && ruling(Rule::TheText) {
-            self.config.max_clock_skew
-        } else {
-            Duration::ZERO
-        };
-        let margin = if ruling(Rule::HandOverMargin) && ruling(Rule::TheText) {
-            self.config.heartbeat
-        } else {
-            Duration::ZERO
-        };
-        self.sooner(until.before(skew).before(margin))
+        self.sooner(until.before(self.config.max_clock_skew).before(self.config.heartbeat))
     }
 
     /// Until when another's claim to `until` is believed: K after that by this process's wall clock
     /// as it is now, at the latest that this can be, by a clock that may run fast (ruling 3).
     pub(super) fn others_wait(&self, until: WallTime) -> Time {
-        let skew = if ruling(Rule::OthersWaitLonger) && ruling(Rule::TheText) {
-            self.config.max_clock_skew
-        } else {
-            Duration::ZERO
-        };
-        self.later(until.after(skew))
+        self.later(until.after(self.config.max_clock_skew))
     }
 
     /// Until when at least the leader of a claim to `until` leads, unless it gives up: its clock
@@ -114,6 +94,8 @@ impl Context<'_> {
 
 #[cfg(test)]
 mod tests {
+    use core::time::Duration;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -140,7 +122,6 @@ mod tests {
             connected: true,
             clock_off: false,
             clock_due: false,
-            joined: None,
             terms: &mut terms,
             deadlines: &mut deadlines,
             out: &mut out,

@@ -7,7 +7,7 @@
 //!
 //! Source: Jason E. Aten, *The ALLCALL leased-leader election algorithm* (2017). "The text" is
 //! this one throughout. Where it is wrong or silent a *ruling* decides; they are numbered
-//! [below](#rulings), and each is a rule that can be broken on purpose.
+//! [below](#rulings). `mutants/allcall` breaks those without which two lead, or nobody ever does.
 //!
 //! # What is not guaranteed
 //!
@@ -259,7 +259,6 @@ mod node;
 mod peers;
 mod replies;
 mod round;
-pub(crate) mod rule;
 mod words;
 
 pub use config::{
@@ -270,9 +269,3 @@ pub use identity::{Participant, Rank};
 pub use message::*;
 pub use node::Allcall;
 pub use words::{Bus, Command, Effect, Start, Words};
-
-/// Its rules, in builds in which they can be broken.
-#[cfg(tenure_planted)]
-pub mod planted {
-    pub use super::rule::{RULES, Rule};
-}

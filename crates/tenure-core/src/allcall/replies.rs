@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::message::{ANSWERS_MAX, Answered};
-use super::rule::{Rule, ruling};
 use crate::name::ElectionName;
 use crate::time::Time;
 
@@ -36,7 +35,7 @@ impl Replies {
         if self.is_empty() {
             self.not_before = not_before;
         }
-        let (answers, room) = match calls && ruling(Rule::CallsAnsweredFirst) {
+        let (answers, room) = match calls {
             true => (&mut self.calls, room),
             false => (&mut self.questions, ANSWERS_MAX),
         };

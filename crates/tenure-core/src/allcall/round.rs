@@ -7,8 +7,6 @@ use core::time::Duration;
 use super::clock::Reading;
 use super::identity::Participant;
 use super::message::{Part, Round};
-use super::rule::{Rule, ruling};
-use crate::clocks::BothClocks;
 use crate::name::ElectionName;
 use crate::time::{Time, WallTime};
 
@@ -71,28 +69,20 @@ impl Rounds {
         self.open.is_some()
     }
 
-    /// An own packet was heard. The elections that it was about, if that is news and in time.
+    /// An own packet was heard. The elections that it was about, if that is news and in time: it
+    /// says nothing of an earlier round (ruling 6), or of another part (ruling 9).
     pub(super) fn back(
         &mut self,
         (asks, round, part): (bool, Round, Part),
         now: Time,
         half: Duration,
     ) -> Option<Vec<ElectionName>> {
-        let current = round == self.last || !ruling(Rule::RoundInMessage);
+        let current = round == self.last;
         let open = self.open.as_mut().filter(|open| current && now < open.sent.after(half))?;
         let same = |sent: &&mut Sent| (sent.asks, sent.part) == (asks, part);
         let sent = open.parts.iter_mut().find(same)?;
-        let mut names = Vec::new();
-        if !core::mem::replace(&mut sent.back, true) {
-            names.clone_from(&sent.names);
-        }
-        if !ruling(Rule::PartUnknown) {
-            for sent in open.parts.iter_mut().filter(|sent| !sent.back) {
-                sent.back = true;
-                names.extend(sent.names.iter().cloned());
-            }
-        }
-        Some(names)
+        let known = core::mem::replace(&mut sent.back, true);
+        Some(if known { Vec::new() } else { sent.names.clone() })
     }
 
     /// Another one has answered this round, if it is open, when its clock showed `wall`.
@@ -100,10 +90,10 @@ impl Rounds {
         &mut self,
         round: Round,
         (who, wall): (&Participant, WallTime),
-        heard: BothClocks,
+        heard: Time,
         room: usize,
     ) -> bool {
-        let current = round == self.last || !ruling(Rule::LateReply);
+        let current = round == self.last;
         let Some(open) = self.open.as_mut().filter(|_| current) else { return false };
         if open.answered.len() < room || open.answered.contains_key(who) {
             let reading = Reading { wall, opened: open.opened, heard };
@@ -141,7 +131,7 @@ impl Rounds {
     pub(super) fn close(&mut self, now: Time, heartbeat: Duration) -> Option<Closed> {
         let mut open = self.open.take()?;
         let late = now >= open.opened.after(heartbeat.saturating_mul(2));
-        if late && ruling(Rule::LateRoundVoid) {
+        if late {
             open.parts.iter_mut().for_each(|sent| sent.back = false);
         }
         let readings = open.answered.into_values().collect();

@@ -19,8 +19,8 @@ fn forged(stage: &Stage, as_who: usize, round: u64) -> Packet {
 }
 
 /// Somebody who may publish questions, and nothing else, names the rounds of others.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_may_only_ask_makes_no_call_late() {
+#[test]
+fn one_that_may_only_ask_makes_no_call_late() {
     let mut stage = Stage::led(2);
     for beat in 0..120 {
         for (to, as_who) in [(0, 1), (1, 0)] {
@@ -33,8 +33,8 @@ pub(crate) fn one_that_may_only_ask_makes_no_call_late() {
 }
 
 /// Questions of many strangers, and the leader's clock steps.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_may_only_ask_takes_no_answers_from_calls() {
+#[test]
+fn one_that_may_only_ask_takes_no_answers_from_calls() {
     let mut stage = Stage::led(3);
     for slot in 0..600 {
         if slot == 150 {
@@ -55,7 +55,7 @@ pub(crate) fn one_that_may_only_ask_takes_no_answers_from_calls() {
 }
 
 /// Nobody lies: one that only observes, and goes by another heartbeat, was there first.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn an_observer_with_other_times_keeps_nobody_from_starting() {
     let other = Config { heartbeat: ms(500), ..config(2) };
     let mut stage = Stage::with(vec![config(0), config(1), other]);

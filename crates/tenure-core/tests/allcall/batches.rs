@@ -10,8 +10,8 @@ fn elections() -> Vec<String> {
     (0..100).map(|n| format!("e{n:02}")).collect()
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_part_of_a_batch_that_is_lost_says_nothing() {
+#[test]
+fn a_part_of_a_batch_that_is_lost_says_nothing() {
     let mut stage = Stage::new(1);
     stage.payload = 16_384;
     stage.loses =
@@ -23,7 +23,7 @@ pub(crate) fn a_part_of_a_batch_that_is_lost_says_nothing() {
     assert!(stage.leaders("e99").is_empty(), "its part did not come back");
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_hundred_elections_are_one_call_and_one_reply() {
     let mut stage = Stage::new(2);
     for node in 0..2 {
@@ -45,7 +45,7 @@ fn a_hundred_elections_are_one_call_and_one_reply() {
     assert!(stage.log.iter().all(|(_, _, packet)| packet.bytes() <= PACKET_BYTES_MAX));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_server_that_takes_too_little_is_not_used() {
     let mut stage = Stage::new(1);
     stage.payload = 16_383;
@@ -61,7 +61,7 @@ fn few(node: usize, few: &str) -> Config {
     Config { callers: few.parse().unwrap(), ..config(node) }
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn of_few_callers_the_best_call() {
     let mut stage = Stage::with((0..10).map(|node| few(node, "few:2")).collect());
     (0..10).for_each(|node| stage.join(node));
@@ -80,8 +80,8 @@ fn of_few_callers_the_best_call() {
 }
 
 /// However many there are: every packet reaches all of them.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn of_many_few_speak() {
+#[test]
+fn of_many_few_speak() {
     let mut stage = Stage::with((0..60).map(|node| few(node, "few:3")).collect());
     for node in (0..60).rev() {
         stage.join(node);
@@ -104,8 +104,8 @@ pub(crate) fn of_many_few_speak() {
 }
 
 /// The better one that calls dies before it leads: the next one calls, and is handed over to.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn callers_that_are_dead_do_not_count() {
+#[test]
+fn callers_that_are_dead_do_not_count() {
     let mut stage = Stage::with((0..3).map(|node| few(node, "few:1")).collect());
     stage.join(2);
     stage.campaign(2, X);
@@ -124,8 +124,8 @@ pub(crate) fn callers_that_are_dead_do_not_count() {
 
 /// The one that calls has a clock that is wrong, so it never leads; its calls keep nobody from
 /// calling for ever.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn callers_that_cannot_lead_do_not_count() {
+#[test]
+fn callers_that_cannot_lead_do_not_count() {
     let mut stage = Stage::with((0..6).map(|node| few(node, "few:1")).collect());
     // Beyond 2K, and not so far that it is not taken for present.
     stage.nodes[0].ahead = 2_500;

@@ -10,8 +10,8 @@ use tenure_core::{Event as Common, Waiting};
 use crate::stage::{Says, Stage, X, call, config, ms, name, rival};
 
 /// A message takes longer than a round.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_own_call_of_an_earlier_round_proves_nothing() {
+#[test]
+fn an_own_call_of_an_earlier_round_proves_nothing() {
     let mut stage = Stage::new(1);
     stage.delay = ms(1_200);
     stage.join(0);
@@ -22,8 +22,8 @@ pub(crate) fn an_own_call_of_an_earlier_round_proves_nothing() {
     assert!(stage.ignored(0, Ignored::NotOurs) > 10);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_void_round_elects_nobody() {
+#[test]
+fn a_void_round_elects_nobody() {
     let mut stage = Stage::with(vec![Config { rejoin_wait: false, ..config(0) }]);
     stage.cut = vec![(0, 0)];
     stage.join(0);
@@ -33,8 +33,8 @@ pub(crate) fn a_void_round_elects_nobody() {
     assert!(stage.said(0).iter().all(|packet| packet.body.claim().is_none()));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_does_not_hear_its_claim_does_not_lead() {
+#[test]
+fn one_that_does_not_hear_its_claim_does_not_lead() {
     let mut stage = Stage::new(1);
     stage.loses = |_, _, packet| packet.body.claim().is_some();
     stage.join(0);
@@ -47,8 +47,8 @@ pub(crate) fn one_that_does_not_hear_its_claim_does_not_lead() {
 }
 
 /// A reply to a round that is over says nothing of who is there.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_late_reply_shows_nobody() {
+#[test]
+fn a_late_reply_shows_nobody() {
     let mut stage = Stage::with(vec![config(1)]);
     stage.join(0);
     stage.campaign(0, X);
@@ -78,7 +78,7 @@ pub(crate) fn a_late_reply_shows_nobody() {
 }
 
 /// A client that queues what it cannot send, and sends it after a reconnection.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_thousand_messages_that_were_held_back_are_not_believed() {
     let mut stage = Stage::led(2);
     (stage.nodes[0].holds_back, stage.nodes[0].again) = (true, true);
@@ -95,7 +95,7 @@ fn a_thousand_messages_that_were_held_back_are_not_believed() {
     assert_eq!(stage.leaders(X).len(), 1);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn everything_twice_and_in_another_order_changes_nothing() {
     let mut stage = Stage::led(3);
     let said: Vec<Packet> = stage.log.iter().map(|(_, _, packet)| packet.clone()).collect();
@@ -107,7 +107,7 @@ fn everything_twice_and_in_another_order_changes_nothing() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn what_is_malformed_or_foreign_is_counted_and_changes_nothing() {
     let mut stage = Stage::led(2);
     let stranger = stage.stranger("stranger", 0);
@@ -142,7 +142,7 @@ fn what_is_malformed_or_foreign_is_counted_and_changes_nothing() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_connection_that_is_gone_ends_the_leadership_at_its_deadline() {
     let mut stage = Stage::led(2);
     stage.link_down(0);
@@ -159,7 +159,7 @@ fn a_connection_that_is_gone_ends_the_leadership_at_its_deadline() {
 }
 
 /// Messages of more participants than are remembered: counted, and forgotten.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_flood_of_strangers_is_bounded() {
     let mut stage = Stage::led(1);
     for n in 0..20_000 {
@@ -177,8 +177,8 @@ fn a_flood_of_strangers_is_bounded() {
 
 /// It was stopped for longer than a lease after its call had come back, and what came meanwhile
 /// never reached it, as its server does not keep so much for one that does not read.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_round_from_before_a_pause_elects_nobody() {
+#[test]
+fn a_round_from_before_a_pause_elects_nobody() {
     let mut stage = Stage::led(2);
     stage.log.clear();
     stage.until(ms(1_500), |stage| stage.calls(1) > 0);

@@ -9,8 +9,8 @@ use tenure_core::{End, Loss, Waiting};
 use crate::stage::{Stage, X, config, ms};
 
 /// All clocks agree, so that none is off: somebody has set them all back.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_clock_that_is_set_back_lengthens_no_lease() {
+#[test]
+fn a_clock_that_is_set_back_lengthens_no_lease() {
     let mut stage = Stage::led(2);
     stage.nodes.iter_mut().for_each(|node| node.ahead = -8_000);
     stage.pass(ms(30_000));
@@ -22,7 +22,7 @@ pub(crate) fn a_clock_that_is_set_back_lengthens_no_lease() {
 }
 
 /// Neither end moves: not the handle's, and not what others wait for.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_step_in_the_middle_of_a_term_moves_nothing_that_was_fixed() {
     for step in [-900, 900] {
         for stepped in [0, 1] {
@@ -38,8 +38,8 @@ fn a_step_in_the_middle_of_a_term_moves_nothing_that_was_fixed() {
 }
 
 /// The others drop its claims, and it would lead beside them for ever.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_whose_clock_is_off_does_not_go_on() {
+#[test]
+fn one_whose_clock_is_off_does_not_go_on() {
     for off in [-5_000, 5_000] {
         let mut stage = Stage::led(3);
         stage.nodes[0].ahead = off;
@@ -61,7 +61,7 @@ pub(crate) fn one_whose_clock_is_off_does_not_go_on() {
 }
 
 /// Of two clocks that have differed from the beginning nobody knows which is off.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn two_whose_clocks_differ_say_so_and_go_on() {
     let mut stage = Stage::new(2);
     stage.nodes[1].ahead = 4_000;
@@ -106,24 +106,24 @@ fn steps(nodes: usize, stepped: usize) -> Duration {
 }
 
 /// The others drop its claim, and it would lead beside them for the rest of its lease.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_clock_that_steps_after_the_answers_renews_nothing() {
+#[test]
+fn a_clock_that_steps_after_the_answers_renews_nothing() {
     for stepped in [0, 1] {
         assert_eq!(steps(3, stepped), Duration::ZERO, "{stepped}");
     }
 }
 
 /// Of two clocks that differ it is the one that has moved.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn of_two_the_one_whose_clock_has_stepped_does_not_go_on() {
+#[test]
+fn of_two_the_one_whose_clock_has_stepped_does_not_go_on() {
     for stepped in [0, 1] {
         assert_eq!(steps(2, stepped), Duration::ZERO, "{stepped}");
     }
 }
 
 /// Wall clocks run by a thousandth faster than CLOCK_BOOTTIME, and one of them is a minute ahead.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn of_two_the_one_that_is_off_stays_so_while_boot_time_drifts() {
+#[test]
+fn of_two_the_one_that_is_off_stays_so_while_boot_time_drifts() {
     for stepped in [0, 1] {
         let mut stage = Stage::led(2);
         stage.nodes.iter_mut().for_each(|node| node.again = true);
@@ -138,8 +138,8 @@ pub(crate) fn of_two_the_one_that_is_off_stays_so_while_boot_time_drifts() {
 }
 
 /// A round that nobody answered shows nothing while others are there.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_clock_that_has_stepped_is_not_right_because_answers_are_lost() {
+#[test]
+fn a_clock_that_has_stepped_is_not_right_because_answers_are_lost() {
     let mut stage = Stage::led(3);
     stage.pass(ms(900));
     stage.nodes[0].ahead = 60_000;
@@ -150,8 +150,8 @@ pub(crate) fn a_clock_that_has_stepped_is_not_right_because_answers_are_lost() {
 }
 
 /// What a wrong clock took for over is waited for once it is right.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claim_that_a_wrong_clock_heard_is_believed_as_long_as_the_right_one_says() {
+#[test]
+fn a_claim_that_a_wrong_clock_heard_is_believed_as_long_as_the_right_one_says() {
     for at in [400, 1_400, 2_400, 3_400] {
         let mut stage = Stage::led(2);
         stage.nodes.iter_mut().for_each(|node| node.again = true);
@@ -168,7 +168,7 @@ pub(crate) fn a_claim_that_a_wrong_clock_heard_is_believed_as_long_as_the_right_
 }
 
 /// One that is alone leads, whatever its clock shows, and gives way when it has met others.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_is_alone_leads_whatever_its_clock_shows() {
     for step in STEPS {
         let mut stage = Stage::led(2);
@@ -187,7 +187,7 @@ fn one_that_is_alone_leads_whatever_its_clock_shows() {
 }
 
 /// Clocks within K of true time, and a holder that is suspended in the middle.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn clocks_within_the_skew_are_never_too_far_apart() {
     for (holder, other) in [(-1_000, 1_000), (1_000, -1_000), (1_000, 1_000)] {
         let mut stage = Stage::new(2);
@@ -227,7 +227,7 @@ fn stopped_and_stepped(step: i64, delay: Duration) -> Duration {
     stage.overlap()
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_clock_that_steps_during_a_pause_is_not_taken_for_right() {
     for step in [60_000, -60_000] {
         assert_eq!(stopped_and_stepped(0, ms(100)), Duration::ZERO, "without a step");
@@ -236,8 +236,8 @@ fn a_clock_that_steps_during_a_pause_is_not_taken_for_right() {
 }
 
 /// Few callers. Of two whose clocks have been right all the time the one that does not call steps.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_need_not_call_notices_that_its_clock_has_stepped() {
+#[test]
+fn one_that_need_not_call_notices_that_its_clock_has_stepped() {
     let callers = Callers::Few(NonZeroU16::MIN);
     let configs = (0..2).map(|node| Config { callers, ..config(node) }).collect();
     let mut stage = Stage::with(configs);

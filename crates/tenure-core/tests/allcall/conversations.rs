@@ -12,7 +12,7 @@ fn golden(name: &str, mut stage: Stage) {
     recorded(FOLDER, name, &stage.told_so_far());
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn first_election() {
     let mut stage = Stage::new(2);
     stage.tell();
@@ -23,7 +23,7 @@ fn first_election() {
     golden("first_election", stage);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_better_one_joins() {
     let mut stage = Stage::new(2);
     stage.join(1);
@@ -40,7 +40,7 @@ fn a_better_one_joins() {
     golden("a_better_one_joins", stage);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn heal() {
     let mut stage = Stage::new(2);
     stage.isolate_all();
@@ -57,7 +57,7 @@ fn heal() {
     golden("heal", stage);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn resignation() {
     let mut stage = Stage::led(2);
     stage.tell();
@@ -67,7 +67,7 @@ fn resignation() {
     golden("resignation", stage);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn cut_off() {
     let mut stage = Stage::led(2);
     stage.cut_off(0);

@@ -11,8 +11,8 @@ use crate::stage::{Says, Stage, X, config, ms};
 /// Within a heartbeat and two delays of the stop.
 const SOON: Duration = Duration::from_millis(1_003);
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_clean_stop_is_followed_within_a_heartbeat() {
+#[test]
+fn a_clean_stop_is_followed_within_a_heartbeat() {
     for phase in [0, 250, 500, 999] {
         let mut stage = Stage::led(2);
         stage.pass(ms(phase));
@@ -25,8 +25,8 @@ pub(crate) fn a_clean_stop_is_followed_within_a_heartbeat() {
     }
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claim_that_comes_after_its_tombstone_revives_nothing() {
+#[test]
+fn a_claim_that_comes_after_its_tombstone_revives_nothing() {
     let mut stage = Stage::led(2);
     let mut stale = stage.last(0, |body| matches!(body, Body::Call(_)));
     if let Body::Call(call) = &mut stale.body {
@@ -40,8 +40,8 @@ pub(crate) fn a_claim_that_comes_after_its_tombstone_revives_nothing() {
     assert_eq!(stage.leaders(X), [1]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_resignation_that_the_best_one_missed_reaches_it_through_others() {
+#[test]
+fn a_resignation_that_the_best_one_missed_reaches_it_through_others() {
     let mut stage = Stage::led(3);
     stage.loses = |_, to, packet| to == 1 && matches!(packet.body, Body::Resign(_));
     stage.command(0, X, Command::Resign);
@@ -50,8 +50,8 @@ pub(crate) fn a_resignation_that_the_best_one_missed_reaches_it_through_others()
     assert_eq!(stage.leaders(X), [1]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_hand_over_that_is_repeated_ends_no_later_term() {
+#[test]
+fn a_hand_over_that_is_repeated_ends_no_later_term() {
     let mut stage = Stage::led(2);
     stage.kill(1);
     stage.command(0, X, Command::Resign);
@@ -67,7 +67,7 @@ pub(crate) fn a_hand_over_that_is_repeated_ends_no_later_term() {
     assert_eq!(&*stage.view(1).unwrap().leader().unwrap().id, "n0");
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_contends_again_leads_again() {
     let mut stage = Stage::led(1);
     stage.command(0, X, Command::Resign);
@@ -80,7 +80,7 @@ fn one_that_contends_again_leads_again() {
     assert_eq!(claim.term, 2);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_campaign_that_is_withdrawn_ends_quietly() {
     let mut stage = Stage::led(2);
     stage.log.clear();
@@ -93,7 +93,7 @@ fn a_campaign_that_is_withdrawn_ends_quietly() {
 }
 
 /// Nothing is left of an election that is over for long.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn an_election_is_forgotten() {
     let mut stage = Stage::led(1);
     stage.command(0, X, Command::Resign);
@@ -111,8 +111,8 @@ fn an_election_is_forgotten() {
 /// Two servers, nothing is lost, everything takes 51 ms at most, clocks are right. A leader gives
 /// up and campaigns again at once. With the announcement of the term that it has ended it would
 /// stand at its next beat, and the other one at its own, and each would hear its own claim first.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_campaigns_again_is_announced_again_first() {
+#[test]
+fn one_that_campaigns_again_is_announced_again_first() {
     let mut stage = Stage::new(2);
     stage.route = ms(50);
     (0..2).for_each(|node| stage.join(node));
@@ -128,8 +128,8 @@ pub(crate) fn one_that_campaigns_again_is_announced_again_first() {
 
 /// The better one gives up again and again before it leads, and campaigns anew, as one does that
 /// asks for the lead with a deadline.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_gives_up_and_campaigns_again_keeps_nobody_from_leading() {
+#[test]
+fn one_that_gives_up_and_campaigns_again_keeps_nobody_from_leading() {
     for (every, pause) in [(500, 0), (300, 0), (500, 100), (700, 300), (1_000, 0), (900, 450)] {
         let mut stage = Stage::new(2);
         (0..2).for_each(|node| stage.join(node));
@@ -168,8 +168,8 @@ pub(crate) fn one_that_gives_up_and_campaigns_again_keeps_nobody_from_leading() 
 
 /// Twenty, of which each leader stops cleanly as soon as it leads, as when a deployment is rolled.
 /// A lease of 30 s: all tombstones are carried at the same time, and there is room for 16.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn every_clean_stop_is_heard_however_many_there_are() {
+#[test]
+fn every_clean_stop_is_heard_however_many_there_are() {
     let lease = ms(30_000);
     let configs = (0..20).map(|node| Config { lease, ..config(node) }).collect();
     let mut stage = Stage::with(configs);
@@ -187,7 +187,7 @@ pub(crate) fn every_clean_stop_is_heard_however_many_there_are() {
 }
 
 /// The next in line has ended before, and nobody was told: it counts for 2.5 H.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_has_left_is_waited_for_while_it_counts_as_present() {
     let mut stage = Stage::led(3);
     stage.command(1, X, Command::Resign);
@@ -201,7 +201,7 @@ fn one_that_has_left_is_waited_for_while_it_counts_as_present() {
 
 /// With few callers, of which none is left: one beat until the next one calls, a round in which it
 /// becomes eligible, and one in which it is announced.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn after_the_only_caller_the_next_one_calls_for_two_rounds_first() {
     let callers = Callers::Few(NonZeroU16::MIN);
     let configs = (0..3).map(|node| Config { callers, ..config(node) }).collect();
@@ -215,8 +215,8 @@ fn after_the_only_caller_the_next_one_calls_for_two_rounds_first() {
     assert!(took > ms(2_000) && took <= ms(3_010), "{took:?}");
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn released_is_told_when_others_know() {
+#[test]
+fn released_is_told_when_others_know() {
     let mut stage = Stage::led(2);
     stage.observe(1, X);
     stage.pass(ms(500));
@@ -234,7 +234,7 @@ pub(crate) fn released_is_told_when_others_know() {
 }
 
 /// One that cannot tell others is released when its lease has run out.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn released_is_told_when_the_lease_has_run_out() {
     let mut stage = Stage::led(2);
     stage.cut_off(0);

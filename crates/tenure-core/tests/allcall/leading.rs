@@ -26,8 +26,8 @@ fn two_sides(on_conflict: OnConflict) -> Stage {
     stage
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_one_way_link_leaves_one_leader() {
+#[test]
+fn a_one_way_link_leaves_one_leader() {
     for on_conflict in [OnConflict::Yield, OnConflict::ServeOut] {
         for cut in [(0, 1), (1, 0)] {
             let mut stage = two_sides(on_conflict);
@@ -41,8 +41,8 @@ pub(crate) fn a_one_way_link_leaves_one_leader() {
 
 /// After the heal one hears the other's call while its own renewal is on its way: that is
 /// forgotten, and others may have heard it all the same.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn of_two_one_goes_on_although_it_could_not_renew() {
+#[test]
+fn of_two_one_goes_on_although_it_could_not_renew() {
     for on_conflict in [OnConflict::Yield, OnConflict::ServeOut] {
         for (renews, heard) in [(0, true), (0, false), (1, true), (1, false)] {
             let mut stage = two_sides(on_conflict);
@@ -78,7 +78,7 @@ pub(crate) fn of_two_one_goes_on_although_it_could_not_renew() {
     }
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_that_serves_out_does_not_stop_at_once() {
     let mut stage = two_sides(OnConflict::ServeOut);
     stage.heal();
@@ -89,8 +89,8 @@ fn a_leader_that_serves_out_does_not_stop_at_once() {
 }
 
 /// It would end as superseded when nobody else leads any more.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_was_beaten_goes_on_when_the_other_resigns() {
+#[test]
+fn one_that_was_beaten_goes_on_when_the_other_resigns() {
     let mut stage = two_sides(OnConflict::ServeOut);
     stage.heal();
     stage.pass(ms(2_000));
@@ -119,8 +119,8 @@ fn margin(stage: &mut Stage, node: usize) -> Duration {
 }
 
 /// E − K − H: no later, and not so early that a renewal would come too late.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_leader_that_does_not_renew_stops_before_the_end_of_its_lease() {
+#[test]
+fn a_leader_that_does_not_renew_stops_before_the_end_of_its_lease() {
     let mut stage = Stage::new(2);
     stage.join(1);
     stage.campaign(1, X);
@@ -137,26 +137,8 @@ pub(crate) fn a_leader_that_does_not_renew_stops_before_the_end_of_its_lease() {
     assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Expired)));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_others_wait_until_the_skew_is_over() {
-    let heartbeat = ms(200);
-    let configs = (0..2).map(|node| Config { heartbeat, ..config(node) }).collect();
-    let mut stage = Stage::with(configs);
-    (0..2).for_each(|node| stage.join(node));
-    (0..2).for_each(|node| stage.campaign(node, X));
-    stage.pass(ms(15_000));
-    let said = stage.said(0);
-    let claim = said.into_iter().rev().find_map(|packet| packet.body.claim()).unwrap();
-    let left = claim.until.since(stage.wall(0));
-    stage.kill(0);
-    stage.pass(left + ms(999));
-    assert!(stage.leaders(X).is_empty());
-    stage.pass(ms(500));
-    assert_eq!(stage.leaders(X), [1]);
-}
-
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_one_that_a_leader_hands_over_to_goes_first() {
+#[test]
+fn the_one_that_a_leader_hands_over_to_goes_first() {
     let mut stage = Stage::new(3);
     stage.join(2);
     stage.campaign(2, X);
@@ -173,8 +155,8 @@ pub(crate) fn the_one_that_a_leader_hands_over_to_goes_first() {
     assert_eq!(stage.overlap(), NOTHING);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_others_relay_beats_nobody() {
+#[test]
+fn what_others_relay_beats_nobody() {
     let mut stage = Stage::led(2);
     let stranger = stage.stranger("elsewhere", 0);
     let gossip = stage.stranger("gossip", 9);
@@ -193,8 +175,8 @@ pub(crate) fn what_others_relay_beats_nobody() {
 }
 
 /// A renewal that its leader forgot, and that somebody else has heard.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_others_relay_moves_no_end_that_was_heard_first_hand() {
+#[test]
+fn what_others_relay_moves_no_end_that_was_heard_first_hand() {
     let mut stage = Stage::led(2);
     let gossip = stage.stranger("gossip", 9);
     let said = stage.said(0);
@@ -208,8 +190,8 @@ pub(crate) fn what_others_relay_moves_no_end_that_was_heard_first_hand() {
     assert_eq!(stage.leaders(X), [1]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn of_two_claims_the_one_that_is_heard_first_wins() {
+#[test]
+fn of_two_claims_the_one_that_is_heard_first_wins() {
     let mut stage = Stage::new(1);
     stage.delay = ms(100);
     stage.join(0);
@@ -225,7 +207,7 @@ pub(crate) fn of_two_claims_the_one_that_is_heard_first_wins() {
     assert_eq!(stage.ended(0), None, "the campaign goes on");
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_renewal_before_which_another_claim_is_heard_is_forgotten() {
     let mut stage = Stage::led(1);
     stage.delay = ms(100);
@@ -246,8 +228,8 @@ fn a_renewal_before_which_another_claim_is_heard_is_forgotten() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claim_that_no_right_clock_can_have_granted_is_dropped() {
+#[test]
+fn a_claim_that_no_right_clock_can_have_granted_is_dropped() {
     let mut stage = Stage::led(1);
     let stranger = stage.stranger("fast", 0);
     let claim = rival(&stage, &stranger, ms(12_001));
@@ -260,7 +242,7 @@ pub(crate) fn a_claim_that_no_right_clock_can_have_granted_is_dropped() {
     assert!(stage.leaders(X).is_empty());
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_process_believes_nobody_about_itself() {
     let mut stage = Stage::led(2);
     let gossip = stage.stranger("gossip", 9);
@@ -275,8 +257,8 @@ fn a_process_believes_nobody_about_itself() {
 
 /// Both claim before either has heard the other. The later one resigns; if the earlier one yielded
 /// to what is being resigned, there would be no leader, and the same again a heartbeat later.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn of_two_that_stand_at_once_one_leads() {
+#[test]
+fn of_two_that_stand_at_once_one_leads() {
     let mut stage = Stage::led(1);
     let stranger = stage.stranger("later", 5);
     let mut claim = rival(&stage, &stranger, ms(10_500));
@@ -296,8 +278,8 @@ pub(crate) fn of_two_that_stand_at_once_one_leads() {
 
 /// Another leads whose claim is greater. It has once tried to renew, and did not hear that;
 /// somebody who did tells it on.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_others_relay_hides_nothing_that_its_leader_says_itself() {
+#[test]
+fn what_others_relay_hides_nothing_that_its_leader_says_itself() {
     let mut stage = Stage::led(1);
     let (relay, other) = (stage.stranger("relay", 60), stage.stranger("other", 50));
     let own = |stage: &Stage| {

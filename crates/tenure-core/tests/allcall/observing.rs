@@ -15,8 +15,8 @@ fn observed() -> Stage {
     stage
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_observer_is_told_within_a_round_trip_who_leads() {
+#[test]
+fn an_observer_is_told_within_a_round_trip_who_leads() {
     let mut stage = observed();
     stage.observe(2, X);
     stage.pass(ms(5));
@@ -26,7 +26,7 @@ pub(crate) fn an_observer_is_told_within_a_round_trip_who_leads() {
     assert!(leader.heard.is_some() && leader.until.unwrap() > stage.now);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn an_asker_calls_nobody_and_answers_nobody() {
     let mut stage = observed();
     stage.observe(2, X);
@@ -36,7 +36,7 @@ fn an_asker_calls_nobody_and_answers_nobody() {
     assert!(said.len() >= 30 && said.iter().all(|packet| matches!(packet.body, Body::Ask(_))));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn vacant_is_what_a_whole_round_did_not_find() {
     let mut stage = Stage::new(1);
     stage.join(0);
@@ -53,7 +53,7 @@ fn vacant_is_what_a_whole_round_did_not_find() {
 }
 
 /// Candidates that have listened know that nobody leads, and a newcomer takes it from them.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn vacant_is_what_a_candidate_says_that_could_lead() {
     let mut stage = Stage::new(3);
     for node in [0, 1] {
@@ -72,7 +72,7 @@ fn vacant_is_what_a_candidate_says_that_could_lead() {
 }
 
 /// The leader is stopped, its lease runs, and somebody asks who leads.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_that_is_stopped_is_not_vacant() {
     for others in [false, true] {
         let asker = if others { 2 } else { 1 };
@@ -94,7 +94,7 @@ fn a_leader_that_is_stopped_is_not_vacant() {
     }
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn unknown_is_what_one_says_that_does_not_hear_itself() {
     let mut stage = observed();
     stage.cut_off(2);
@@ -116,8 +116,8 @@ fn unknown_is_what_one_says_that_does_not_hear_itself() {
 }
 
 /// Its own clock says that every claim is over, or that no clock can have granted it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn unknown_is_what_one_says_whose_clock_is_off() {
+#[test]
+fn unknown_is_what_one_says_whose_clock_is_off() {
     for off in [-60_000, 12_000, 60_000] {
         let mut stage = observed();
         stage.nodes[2].ahead = off;
@@ -146,8 +146,8 @@ fn vacancies(stage: &Stage, node: usize) -> usize {
 
 /// One that may take part says that it follows somebody, and no more: the leader is stopped, and
 /// its claim was lost on the way to the observer.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn unknown_is_what_one_says_that_hears_who_is_followed() {
+#[test]
+fn unknown_is_what_one_says_that_hears_who_is_followed() {
     let mut observer = Stage::new(1);
     observer.join(0);
     observer.observe(0, X);
@@ -169,8 +169,8 @@ pub(crate) fn unknown_is_what_one_says_that_hears_who_is_followed() {
 }
 
 /// Its clock is off, and it believes no claim: the leader has led before, and that was resigned.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_end_of_an_earlier_term_makes_nothing_vacant_whose_clock_is_off() {
+#[test]
+fn the_end_of_an_earlier_term_makes_nothing_vacant_whose_clock_is_off() {
     let mut stage = Stage::new(3);
     stage.join(0);
     stage.campaign(0, X);
@@ -189,8 +189,8 @@ pub(crate) fn the_end_of_an_earlier_term_makes_nothing_vacant_whose_clock_is_off
 }
 
 /// Those that lead go by other times, and it hears of nobody else.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn unknown_is_what_one_says_beside_others_of_other_times() {
+#[test]
+fn unknown_is_what_one_says_beside_others_of_other_times() {
     let heartbeat = ms(1_500);
     let lease = ms(20_000);
     let mut stage = Stage::with(vec![Config { heartbeat, lease, ..config(0) }, config(1)]);
@@ -215,8 +215,8 @@ pub(crate) fn unknown_is_what_one_says_beside_others_of_other_times() {
 }
 
 /// It has heard its own claim, leads, and is stopped before anybody else knows that it does.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_stops_when_it_has_stood_is_not_vacant() {
+#[test]
+fn one_that_stops_when_it_has_stood_is_not_vacant() {
     let mut stage = Stage::new(2);
     for node in [0, 1] {
         stage.join(node);
@@ -235,8 +235,8 @@ pub(crate) fn one_that_stops_when_it_has_stood_is_not_vacant() {
 }
 
 /// By its clock each lease of the leader is over before it is renewed, between two words of it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_lease_that_is_over_by_a_wrong_clock_is_no_vacancy() {
+#[test]
+fn a_lease_that_is_over_by_a_wrong_clock_is_no_vacancy() {
     let mut stage = observed();
     stage.nodes[2].ahead = 7_000;
     stage.observe(2, X);
@@ -250,8 +250,8 @@ pub(crate) fn a_lease_that_is_over_by_a_wrong_clock_is_no_vacancy() {
 
 /// The leader is not heard any more, and by a wrong clock its lease ends between two words of a
 /// candidate that follows it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_followers_word_outlives_a_lease_that_is_over_by_a_wrong_clock() {
+#[test]
+fn a_followers_word_outlives_a_lease_that_is_over_by_a_wrong_clock() {
     for cut in (0..5_000).step_by(250) {
         let mut stage = Stage::new(3);
         (0..3).for_each(|node| stage.join(node));
@@ -275,8 +275,8 @@ pub(crate) fn a_followers_word_outlives_a_lease_that_is_over_by_a_wrong_clock() 
 
 /// A leader is stopped until its lease is over and another one leads. What it reads first says
 /// nothing of that.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_was_stopped_does_not_say_what_was() {
+#[test]
+fn one_that_was_stopped_does_not_say_what_was() {
     let mut stage = Stage::new(2);
     for node in [0, 1] {
         stage.join(node);
@@ -297,7 +297,7 @@ pub(crate) fn one_that_was_stopped_does_not_say_what_was() {
 }
 
 /// What followers have said of its own leadership is not what it does not know.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn who_resigns_knows_at_once_that_the_election_is_vacant() {
     let mut stage = Stage::new(2);
     for node in [0, 1] {
@@ -313,7 +313,7 @@ fn who_resigns_knows_at_once_that_the_election_is_vacant() {
     assert_eq!(stage.view(0), Some(&View::Vacant));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn of_two_leaders_the_one_that_is_followed_comes_first() {
     let mut stage = Stage::new(3);
     stage.isolate_all();
@@ -339,7 +339,7 @@ fn of_two_leaders_the_one_that_is_followed_comes_first() {
 }
 
 /// One that stands and dies, or does not hear itself, never leads.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_claim_that_its_own_leader_has_not_heard_is_not_shown() {
     let mut stage = Stage::new(3);
     stage.loses = |from, to, packet| from == to && packet.body.claim().is_some();
@@ -359,7 +359,7 @@ fn a_claim_that_its_own_leader_has_not_heard_is_not_shown() {
     assert_eq!(stage.told(2, leader), 1);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_new_observer_is_told_what_is_known() {
     let mut stage = observed();
     stage.observe(2, X);
@@ -374,7 +374,7 @@ fn a_new_observer_is_told_what_is_known() {
     assert_eq!(stage.said(2).len(), 0);
 }
 
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn there_is_room_for_so_many_elections() {
     let limits = Limits { elections: 2, ..Limits::default() };
     let mut stage = Stage::with(vec![Config { limits, ..config(0) }]);
@@ -391,7 +391,7 @@ fn there_is_room_for_so_many_elections() {
 }
 
 /// It has not heard its own claim, and may never lead.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_campaign_is_not_told_that_one_leads_that_only_stands() {
     let mut stage = Stage::new(1);
     stage.join(0);

@@ -9,7 +9,6 @@ use crate::allcall::context::Context;
 use crate::allcall::event::Ignored;
 use crate::allcall::identity::{Participant, Rank};
 use crate::allcall::message::{Digest, LeaderClaim, Tombstone};
-use crate::allcall::rule::{Rule, ruling};
 use crate::time::{Time, WallTime};
 
 /// A claim of another participant, as it was heard.
@@ -54,7 +53,7 @@ impl Claims {
         let (now, config) = (context.boot(), context.config);
         // No clock within K of true time can have granted it: two are 2K apart at most (ruling 4).
         let longest = config.lease.saturating_add(config.max_clock_skew.saturating_mul(2));
-        if claim.until > context.now.wall.after(longest) && ruling(Rule::Cap) {
+        if claim.until > context.now.wall.after(longest) {
             return Err(Ignored::TooFar);
         }
         let heard = Heard {
@@ -100,11 +99,10 @@ impl Claims {
     pub(super) fn bury(&mut self, dead: &Tombstone, now: Time) -> bool {
         let Some(known) = self.0.get(&dead.leader) else { return false };
         let current = known.claim.term == dead.term && known.ends > now;
-        let ended = known.claim.term <= dead.term || !ruling(Rule::HandOverOnce);
-        if ended {
+        if known.claim.term <= dead.term {
             self.0.remove(&dead.leader);
         }
-        current || (ended && !ruling(Rule::HandOverOnce))
+        current
     }
 
     /// The ones that are believed at `now`.
@@ -122,11 +120,11 @@ impl Claims {
         })
     }
 
-    /// When the last of those ended that ended at or before `now`; they are forgotten.
-    pub(super) fn expire(&mut self, now: Time) -> Option<Time> {
-        let ended = self.0.values().map(|known| known.ends).filter(|ends| *ends <= now).max();
+    /// Forgets those that have ended. Says whether there were any.
+    pub(super) fn expire(&mut self, now: Time) -> bool {
+        let before = self.0.len();
         self.0.retain(|_, known| known.ends > now);
-        ended
+        self.0.len() < before
     }
 
     /// When the first of them ends.
@@ -143,14 +141,14 @@ impl Heard {
         let order = |heard: &Self| (heard.claim.term, heard.claim.until);
         let (known, new) = (order(self), order(&heard));
         let (heard_itself, heard_holds) = (heard.first_hand, heard.holds);
-        let told = heard.first_hand || !self.first_hand || !ruling(Rule::RelayExact);
+        let told = heard.first_hand || !self.first_hand;
         if new > known && told {
             let holds = heard.holds || (self.holds && self.claim.term == heard.claim.term);
             *self = Self { holds, ..heard };
             return true;
         }
         if new == known {
-            if heard.first_hand && ruling(Rule::EndsByTheClockNow) {
+            if heard.first_hand {
                 self.ends = self.ends.max(heard.ends);
             }
             self.first_hand |= heard.first_hand;
@@ -159,8 +157,8 @@ impl Heard {
                 self.last = heard.last;
             }
         }
-        // What others relay of it hides nothing that its leader says itself.
-        let itself = heard_itself && new.0 == known.0 && ruling(Rule::SaidItself);
+        // What others relay of it hides nothing that its leader says itself (ruling 4).
+        let itself = heard_itself && new.0 == known.0;
         self.holds |= itself && heard_holds;
         told && (new >= known || itself)
     }

@@ -8,7 +8,6 @@ use super::presence::present_for;
 use crate::allcall::context::Context;
 use crate::allcall::identity::Participant;
 use crate::allcall::message::{Digest, LeaderClaim, Tombstone};
-use crate::allcall::rule::{Rule, ruling};
 use crate::time::{Time, WallTime};
 
 /// What others have said last, if it was that somebody leads: of as many as claims are remembered.
@@ -41,9 +40,6 @@ impl Doubts {
             self.0.retain(|who, doubt| who != from || doubt.sent > sent);
             return;
         }
-        if claim.is_none_or(|claim| claim.leader != *from) && !ruling(Rule::FollowedIsTold) {
-            return;
-        }
         if !self.0.contains_key(from) && self.0.len() >= context.config.limits.claims {
             let first = self.0.iter().min_by_key(|(_, doubt)| doubt.until);
             if let Some(first) = first.map(|(who, _)| who.clone()) {
@@ -64,9 +60,7 @@ impl Doubts {
     pub(super) fn bury(&mut self, dead: &Tombstone) {
         let ended = digest(&dead.leader, dead.term, dead.until);
         let is_over = |doubt: &Doubt| match &doubt.leader {
-            Some((leader, term)) => {
-                *leader == dead.leader && (*term <= dead.term || !ruling(Rule::DoubtOfThatTerm))
-            }
+            Some((leader, term)) => *leader == dead.leader && *term <= dead.term,
             None => doubt.digest == ended,
         };
         self.0.retain(|_, doubt| !is_over(doubt));
@@ -74,7 +68,7 @@ impl Doubts {
 
     /// Whether somebody has said lately that somebody leads.
     pub(super) fn are_there(&self, now: Time) -> bool {
-        self.0.values().any(|doubt| now <= doubt.until) && ruling(Rule::DoubtedUnknown)
+        self.0.values().any(|doubt| now <= doubt.until)
     }
 
     /// Forgets what was not said again.

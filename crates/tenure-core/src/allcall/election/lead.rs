@@ -7,7 +7,6 @@ use crate::allcall::context::{Context, Me};
 use crate::allcall::event::{Event, OwnEvent};
 use crate::allcall::identity::Participant;
 use crate::allcall::message::{LeaderClaim, Tombstone};
-use crate::allcall::rule::{Rule, ruling};
 use crate::allcall::words::Effect;
 use crate::event::{End, Loss};
 use crate::name::Value;
@@ -102,13 +101,7 @@ impl Campaign {
         match &self.phase {
             Phase::Waiting => None,
             Phase::Granted { lease } => Some((lease.term, lease.until)),
-            Phase::Leading { lease, published, .. } if ruling(Rule::StandsByWhatItSaid) => {
-                Some((lease.term, *published))
-            }
-            Phase::Leading { lease, renewal, .. } => {
-                let lease = renewal.as_ref().unwrap_or(lease);
-                Some((lease.term, lease.until))
-            }
+            Phase::Leading { lease, published, .. } => Some((lease.term, *published)),
         }
     }
 
@@ -131,9 +124,6 @@ impl Election {
         let Some(campaign) = &mut self.campaign else { return };
         *context.terms += 1;
         campaign.phase = Phase::Granted { lease: Lease::new(*context.terms, context) };
-        if !ruling(Rule::OwnClaimHeard) {
-            self.confirm(context);
-        }
     }
 
     /// Its own call was heard in time, and with it the claim that it carried.
@@ -198,18 +188,18 @@ impl Election {
             Phase::Leading { renewal, .. } => first_hand && renewal.is_some(),
             Phase::Waiting => false,
         });
-        if before && ruling(Rule::FirstClaimWins) && ruling(Rule::TheText) {
+        // Of two claims the one that is heard first wins (ruling 8).
+        if before {
             self.unconfirmed(context);
         }
         let Some(campaign) = &mut self.campaign else { return };
         let Some((_, until)) = campaign.claimed() else { return };
         let Phase::Leading { beaten, .. } = &mut campaign.phase else { return };
-        let heard = match first_hand {
-            true => holds || !ruling(Rule::StandingBeatsNobody),
-            false => !ruling(Rule::RelayBeatsNobody),
-        };
+        // What is relayed beats nobody (ruling 4), nor does what its leader has not heard: of two
+        // that stand at once the later one resigns, and both would if the earlier one yielded.
+        let beats = first_hand && holds;
         let greater = is_greater((claim.until, claim.rank), (until, context.me.rank));
-        if *beaten || !heard || !greater || !ruling(Rule::Beaten) || !ruling(Rule::TheText) {
+        if *beaten || !beats || !greater {
             return;
         }
         *beaten = true;
@@ -228,12 +218,12 @@ impl Election {
         let own = (until, context.me.rank);
         let mut others = self.claims.live(context.boot()).map(|known| &known.claim);
         let greater = others.any(|claim| is_greater((claim.until, claim.rank), own));
-        *beaten &= greater || !ruling(Rule::BeatenByTheLiving);
+        *beaten &= greater;
     }
 
     /// A valid round has ended: whether it goes on leading.
     pub(super) fn renew(&mut self, context: &mut Context<'_>) {
-        let best = self.is_best(context) || !ruling(Rule::RenewOnlyBest);
+        let best = self.is_best(context);
         let better = self.better(context).filter(|_| !best);
         let Some(campaign) = &mut self.campaign else { return };
         let Phase::Leading { lease, renewal, beaten, gives_way, published } = &mut campaign.phase
@@ -250,14 +240,11 @@ impl Election {
         }
         let next = Lease::new(lease.term, context);
         // Others would go by the later one (ruling 3).
-        if (next.until <= *published || next.ends <= lease.ends) && ruling(Rule::RenewalLater) {
+        if next.until <= *published || next.ends <= lease.ends {
             let by = published.since(next.until);
             return self.emit(OwnEvent::ClockSetBack { by }, context);
         }
-        (*renewal, *published) = (Some(next), next.until.max(*published));
-        if !ruling(Rule::OwnClaimHeard) {
-            self.confirm(context);
-        }
+        (*renewal, *published) = (Some(next), next.until);
     }
 
     /// The lease has run out, but for the time that others need to hear of it.
@@ -294,9 +281,6 @@ impl Election {
         context: &mut Context<'_>,
     ) {
         let Some(campaign) = self.campaign.take() else { return };
-        if !ruling(Rule::WithdrawnAnnounced) {
-            self.unannounce();
-        }
         let (claimed, led) = match campaign.phase {
             Phase::Waiting => (None, false),
             Phase::Granted { lease } => (Some((lease.term, lease.until)), false),
@@ -313,7 +297,7 @@ impl Election {
             self.releases = Some(Releases { term, ends });
         }
         self.keep(context);
-        if self.releases.is_none() || !ruling(Rule::ReleasedWhenKnown) {
+        if self.releases.is_none() {
             self.release(context);
         }
     }
@@ -353,11 +337,6 @@ impl Election {
         }
     }
 
-    /// Others take this process off their lists until it is announced again.
-    fn unannounce(&mut self) {
-        self.announced &= !ruling(Rule::AnnouncedAnew);
-    }
-
     /// Tells others that a term of this process has ended, now and as long as a claim of it could
     /// be believed.
     fn resign(
@@ -367,7 +346,8 @@ impl Election {
         successor: Option<Participant>,
         context: &mut Context<'_>,
     ) {
-        self.unannounce();
+        // Others take this process off their lists until it is announced again (ruling 7).
+        self.announced = false;
         let leader = context.me.who.clone();
         let dead = Tombstone { leader, term, until, successor: successor.clone() };
         // What followers said of it is said of nobody any more.
@@ -375,11 +355,9 @@ impl Election {
         // There is room, or it is not carried.
         let _ = self.tombstones.hear(&dead, context);
         if self.claims.live(context.boot()).next().is_none() {
-            self.vacancy = Vacancy { since: Some(context.boot()), named: successor, waits: None };
+            self.vacancy = Vacancy { named: successor, waits: None };
         }
-        if ruling(Rule::TombstoneSent) {
-            context.resigned.push((self.name.clone(), dead));
-        }
+        context.resigned.push((self.name.clone(), dead));
     }
 
     /// It goes on listening as long as what it led could be believed.

@@ -23,7 +23,6 @@ use super::context::Context;
 use super::event::{Ignored, OwnEvent};
 use super::identity::{Participant, Rank};
 use super::message::{Digest, Entry, Header, LeaderClaim, Tombstone};
-use super::rule::{Rule, ruling};
 use super::words::emit;
 use crate::deadlines::Booking;
 use crate::name::{ElectionName, Value};
@@ -67,8 +66,6 @@ pub(super) struct Election {
 /// A seat that nobody is known to hold.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 struct Vacancy {
-    /// Since when, if it is vacant.
-    since: Option<Time>,
     /// Whom the last leader handed it over to.
     named: Option<Participant>,
     /// Those that go before this process, and since when it waits for just them.
@@ -134,7 +131,7 @@ impl Election {
         if !context.connected {
             return;
         }
-        let again = context.boot().after(stand::initial_wait(context));
+        let again = context.boot().after(stand::listening(context));
         match self.listens {
             Some(listens) if listens <= context.boot() => self.hold_off(context),
             _ => self.listens = Some(again),
@@ -211,20 +208,15 @@ impl Election {
     /// next word may come after that claim has ended by a wrong clock.
     pub(super) fn doubt(&mut self, header: &Header, entry: &Entry, context: &Context<'_>) {
         let (from, config) = (&header.sender, context.config);
-        let itself = entry.claim.as_ref().is_some_and(|claim| claim.leader == *from);
-        let rule = if itself { Rule::SaidItLeads } else { Rule::FollowersWordStays };
-        let followed = self.claims.followed(context.boot());
-        let known = followed.filter(|known| known.claim.digest() == entry.digest);
-        if known.is_some() && !ruling(rule) || self.tombstones.has_ended(entry) {
+        if self.tombstones.has_ended(entry) {
             return self.doubts.drop_of(from);
         }
-        let ours = header.times == config.times();
-        if ours || ruling(Rule::OtherTimesLead) {
-            // One that goes by other times may call less often.
-            let beat = header.times.heartbeat.min(config.lease).max(config.heartbeat);
-            let claim = entry.claim.as_ref().or(known.map(|known| &known.claim));
-            self.doubts.hear(from, (header.sent, beat), (entry.digest, claim), context);
-        }
+        let followed = self.claims.followed(context.boot());
+        let known = followed.filter(|known| known.claim.digest() == entry.digest);
+        // One that goes by other times may call less often.
+        let beat = header.times.heartbeat.min(config.lease).max(config.heartbeat);
+        let claim = entry.claim.as_ref().or(known.map(|known| &known.claim));
+        self.doubts.hear(from, (header.sent, beat), (entry.digest, claim), context);
     }
 
     /// Nothing breaks where two candidates are alike, but an operator hardly means it.
@@ -281,8 +273,7 @@ impl Election {
             self.presence.leave(&dead.leader);
         }
         if current && self.claims.live(context.boot()).next().is_none() {
-            let named = dead.successor.clone().filter(|_| ruling(Rule::HandOverNamed));
-            self.vacancy = Vacancy { since: Some(context.boot()), named, waits: None };
+            self.vacancy = Vacancy { named: dead.successor.clone(), waits: None };
         }
     }
 
@@ -291,10 +282,8 @@ impl Election {
         let now = context.boot();
         self.lapse(context);
         self.outlast(context);
-        if let Some(ended) = self.claims.expire(now)
-            && self.claims.live(now).next().is_none()
-        {
-            self.vacancy = Vacancy { since: Some(ended), named: None, waits: None };
+        if self.claims.expire(now) && self.claims.live(now).next().is_none() {
+            self.vacancy = Vacancy::default();
         }
     }
 
@@ -311,7 +300,7 @@ impl Election {
     /// only ask nobody knows what they follow.
     pub(super) fn has_news_for(&self, follows: Option<Digest>, context: &Context<'_>) -> bool {
         let stands = self.campaign.as_ref().is_some_and(Campaign::stands);
-        let same = follows == Some(self.digest(context)) || !ruling(Rule::NewsTold);
+        let same = follows == Some(self.digest(context));
         !self.called || !same || stands
     }
 

@@ -6,7 +6,6 @@ use core::time::Duration;
 use crate::allcall::context::Context;
 use crate::allcall::event::Ignored;
 use crate::allcall::identity::{Participant, Rank};
-use crate::allcall::rule::{Rule, ruling};
 use crate::time::Time;
 
 /// The candidates of one election, this process apart.
@@ -62,9 +61,7 @@ impl Presence {
         let seen =
             Seen { rank: sign.rank, eligible: None, called: None, calls_since: now, last: now };
         let seen = self.0.entry(who.clone()).or_insert(seen);
-        // All that answer are sorted where eligibility is not looked at.
-        let sorted = eligible || !ruling(Rule::OnlyEligible);
-        (seen.rank, seen.eligible, seen.last) = (sign.rank, sorted.then_some(now), now);
+        (seen.rank, seen.eligible, seen.last) = (sign.rank, eligible.then_some(now), now);
         if sign.calls {
             let span = speaks_for(context.config.heartbeat);
             if seen.called.is_none_or(|called| now.since(called) > span) {
@@ -101,7 +98,7 @@ impl Presence {
     /// that could lead, or have called for so short a time that nobody knows yet.
     pub(super) fn better_callers(&self, able: bool, context: &Context<'_>) -> usize {
         let (now, span) = (context.boot(), speaks_for(context.config.heartbeat));
-        let recent = |last: Time| now.since(last) <= span || !ruling(Rule::CallersRecent);
+        let recent = |last: Time| now.since(last) <= span;
         let calls = |seen: &Seen| seen.called.is_some_and(recent);
         let new = |seen: &Seen| now.since(seen.calls_since) <= span;
         let is_able = |seen: &Seen| seen.eligible.is_some() || new(seen);
@@ -122,9 +119,6 @@ impl Presence {
 
     /// Forgets those that have not been heard for longer than anything asks about.
     pub(super) fn forget(&mut self, context: &Context<'_>) {
-        if !ruling(Rule::CallersRecent) {
-            return;
-        }
         let (now, span) = (context.boot(), speaks_for(context.config.heartbeat));
         self.0.retain(|_, seen| now.since(seen.last) <= span);
     }

@@ -9,27 +9,15 @@ use super::{Election, Vacancy};
 use crate::allcall::config::Callers;
 use crate::allcall::context::Context;
 use crate::allcall::identity::{Participant, Rank};
-use crate::allcall::rule::{Rule, ruling};
 use crate::time::Time;
 
 /// At least so many answer: each of them hears the clocks of two others (ruling 4).
 const ANSWER_LEAST: usize = 3;
 
 /// L + K: every claim that was granted before is over after that, or was heard.
-fn listening(context: &Context<'_>) -> Duration {
+pub(super) fn listening(context: &Context<'_>) -> Duration {
     let config = context.config;
     config.drift.stretch(config.lease.saturating_add(config.max_clock_skew))
-}
-
-/// How much longer one that begins to listen in an election now has to.
-pub(super) fn initial_wait(context: &Context<'_>) -> Duration {
-    if !ruling(Rule::InitialWait) || !ruling(Rule::TheText) {
-        return Duration::ZERO;
-    }
-    if !ruling(Rule::WaitPerElection) {
-        return context.joined.map_or(listening(context), |joined| joined.since(context.boot()));
-    }
-    listening(context)
 }
 
 impl Election {
@@ -46,7 +34,7 @@ impl Election {
     /// After a void round, or one that never was: it may have missed a claim (ruling 8).
     pub(super) fn hold_off(&mut self, context: &Context<'_>) {
         let leads = self.campaign.as_ref().is_some_and(Campaign::leads);
-        if !leads && context.config.rejoin_wait && ruling(Rule::HeldOff) {
+        if !leads && context.config.rejoin_wait {
             self.held_off = context.boot().after(listening(context));
         }
     }
@@ -65,7 +53,7 @@ impl Election {
     pub(super) fn calls(&self, context: &Context<'_>) -> bool {
         let Callers::Few(few) = context.config.callers else { return true };
         let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);
-        let able = self.is_left_vacant(context) && ruling(Rule::CallersAble);
+        let able = self.is_left_vacant(context);
         // Of two clocks nobody knows which has moved but by what was compared before.
         let compares = context.clock_due && self.presence.others() <= 1;
         !waits || compares || self.presence.better_callers(able, context) < usize::from(few.get())
@@ -77,10 +65,7 @@ impl Election {
         let Callers::Few(few) = context.config.callers else { return true };
         let few = usize::from(few.get()).max(ANSWER_LEAST);
         let ended = self.tombstones.is_of(&context.me.who);
-        self.speaks()
-            || ended
-            || self.presence.better_ones(context) < few
-            || !ruling(Rule::FewAnswer)
+        self.speaks() || ended || self.presence.better_ones(context) < few
     }
 
     /// Whether nobody leads, or is about to lead no more, although this process could have stood:
@@ -95,8 +80,7 @@ impl Election {
     /// A round has ended, one heartbeat after its call: `valid` if the own call was heard in time,
     /// `None` if it said nothing of this election.
     pub(in crate::allcall) fn close(&mut self, valid: Option<bool>, context: &mut Context<'_>) {
-        let counts = valid.map(|valid| valid || !ruling(Rule::VoidRound));
-        (self.valid, self.closed) = (counts == Some(true), context.boot());
+        (self.valid, self.closed) = (valid == Some(true), context.boot());
         if valid == Some(false) {
             self.hold_off(context);
         }
@@ -114,27 +98,25 @@ impl Election {
         self.presence.forget(context);
     }
 
+    /// Whether it stands now: after a full valid round in which it announced that it is eligible
+    /// (ruling 1), and one of the better ones after the other (ruling 6).
     fn may_stand(&mut self, context: &Context<'_>) -> bool {
         let now = context.boot();
         let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);
-        let announced = self.announced || !ruling(Rule::AnnouncedRound);
-        if !waits || !announced || !self.is_eligible(context) {
-            if ruling(Rule::WaitsAnew) {
-                self.vacancy.waits = None;
-            }
+        if !waits || !self.announced || !self.is_eligible(context) {
+            // Whatever keeps it from standing may keep the better ones from it, too (ruling 6).
+            self.vacancy.waits = None;
             return false;
         }
-        if self.claims.live(now).next().is_some() && ruling(Rule::TheText) {
+        if self.claims.live(now).next().is_some() {
             self.vacancy = Vacancy::default();
             return false;
         }
-        let since = *self.vacancy.since.get_or_insert(now);
         let before = self.before(context);
         let places = u32::try_from(before.len()).unwrap_or(u32::MAX);
         // Each of them has had a round since this process knew of it: not since the seat became
         // vacant, when it may not have been there, or may have listened still.
         let since = match &self.vacancy.waits {
-            _ if !ruling(Rule::WaitsForEach) => since,
             Some((since, known)) if *known == before => *since,
             _ => {
                 self.vacancy.waits = Some((now, before));
@@ -148,10 +130,7 @@ impl Election {
         let apart = config.drift.stretch(listens).saturating_sub(config.drift.shrink(listens));
         let each = config.heartbeat.saturating_add(config.max_clock_skew).saturating_mul(2);
         let each = each.saturating_add(apart);
-        match ruling(Rule::KthWaits) {
-            true => now.since(since) >= each.saturating_mul(places),
-            false => true,
-        }
+        now.since(since) >= each.saturating_mul(places)
     }
 
     /// Those of the eligible that go before this process when the seat is vacant: the one that it

@@ -8,7 +8,6 @@ use crate::allcall::context::Context;
 use crate::allcall::event::Ignored;
 use crate::allcall::identity::Participant;
 use crate::allcall::message::{Entry, LeaderClaim, TOMBSTONES_MAX, Tombstone};
-use crate::allcall::rule::{Rule, ruling};
 use crate::time::Time;
 
 /// Of each leader the latest of its terms that ended, with when it can be forgotten.
@@ -32,9 +31,6 @@ impl Tombstones {
         if ends <= now {
             return Ok(false);
         }
-        if !ruling(Rule::TombstoneKept) {
-            return Ok(true);
-        }
         match self.0.get_mut(&dead.leader) {
             Some((_, known)) if known.term >= dead.term => return Ok(false),
             Some(known) => *known = (ends, dead.clone()),
@@ -43,9 +39,7 @@ impl Tombstones {
                     self.0.retain(|_, (ends, _)| *ends > now);
                 }
                 if self.0.len() >= config.limits.claims && !self.drop_soonest(ends) {
-                    let full =
-                        if ruling(Rule::BuriedWhenFull) { Ok(false) } else { Err(Ignored::Full) };
-                    return full;
+                    return Ok(false);
                 }
                 self.0.insert(dead.leader.clone(), (ends, dead.clone()));
             }
@@ -56,7 +50,7 @@ impl Tombstones {
     /// Makes room for one that is needed longer.
     fn drop_soonest(&mut self, ends: Time) -> bool {
         let soonest = self.0.iter().map(|(who, (ends, _))| (*ends, who)).min();
-        match soonest.filter(|(soonest, _)| *soonest < ends && ruling(Rule::BuriedWhenFull)) {
+        match soonest.filter(|(soonest, _)| *soonest < ends) {
             Some((_, who)) => {
                 let who = who.clone();
                 self.0.remove(&who).is_some()
@@ -86,9 +80,6 @@ impl Tombstones {
 
     /// Those that are still carried, the ones that are carried longest first.
     pub(super) fn carried(&self, now: Time) -> Vec<Tombstone> {
-        if !ruling(Rule::TombstoneCarried) {
-            return Vec::new();
-        }
         let mut carried: Vec<_> = self.0.values().filter(|(ends, _)| *ends > now).collect();
         carried.sort_by_key(|(ends, _)| core::cmp::Reverse(*ends));
         carried.into_iter().take(TOMBSTONES_MAX).map(|(_, dead)| dead.clone()).collect()

@@ -9,7 +9,6 @@ use super::lead::{Campaign, Phase};
 use super::presence::present_for;
 use crate::allcall::context::Context;
 use crate::allcall::event::Event;
-use crate::allcall::rule::{Rule, ruling};
 use crate::time::Time;
 use crate::view::{LeaderView, View};
 use crate::waiting::{Obstacle, Waiting};
@@ -89,7 +88,7 @@ impl Election {
     fn knows_all(&self, context: &Context<'_>) -> bool {
         let (now, span) = (context.boot(), present_for(context.config.heartbeat));
         let round = context.config.heartbeat.saturating_mul(3) / 2;
-        if now.since(self.closed) > round && ruling(Rule::VacantLately) {
+        if now.since(self.closed) > round {
             return false;
         }
         let told = self.vouched.is_some_and(|vouched| now.since(vouched) <= span);
@@ -99,7 +98,7 @@ impl Election {
     /// Whether somebody has stood, and may have heard its own claim, or somebody says that it is
     /// led and is not believed.
     fn may_be_led(&self, now: Time) -> bool {
-        let stood = self.claims.live(now).next().is_some() && ruling(Rule::StoodMayLead);
+        let stood = self.claims.live(now).next().is_some();
         stood || self.doubts.are_there(now)
     }
 

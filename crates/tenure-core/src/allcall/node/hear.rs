@@ -10,7 +10,6 @@ use crate::allcall::config::Callers;
 use crate::allcall::election::{Election, Sign};
 use crate::allcall::event::{Ignored, OwnEvent};
 use crate::allcall::message::{Answered, Body, Call, Digest, Entry, Header, Packet, Reply, Round};
-use crate::allcall::rule::{Rule, ruling};
 use crate::allcall::words::{Out, emit};
 use crate::name::ElectionName;
 use crate::time::WallTime;
@@ -33,12 +32,8 @@ impl Allcall {
         }
         match body {
             Body::Ask(ask) => {
-                let answer = Answered { caller: header.sender, round: ask.round };
                 // Who may only ask says nothing of rounds that a call is judged by (A6).
-                if !ruling(Rule::AskersJudgeNobody) {
-                    let (now, room) = (self.now.boot, self.config.limits.participants);
-                    let _ = self.peers.hear(&answer.caller, answer.round, now, room);
-                }
+                let answer = Answered { caller: header.sender, round: ask.round };
                 let asked = ask.elections.into_iter().map(|name| (name, None)).collect();
                 self.owe(answer, asked, false, out);
             }
@@ -151,7 +146,7 @@ impl Allcall {
             if answer.caller == self.me.who {
                 let room = config.limits.participants;
                 let read = (&header.sender, header.sent);
-                counts |= self.rounds.answered(answer.round, read, self.now, room);
+                counts |= self.rounds.answered(answer.round, read, now, room);
                 known = true;
             } else {
                 known |= self.peers.knows(&answer.caller);

@@ -21,7 +21,6 @@ use super::message::{Header, Link, MAX_PAYLOAD_MIN, Message, PACKET_BYTES_MAX, T
 use super::peers::Peers;
 use super::replies::Replies;
 use super::round::Rounds;
-use super::rule::{Rule, ruling};
 use super::words::{Command, Out, Start, Words, emit};
 use crate::clocks::BothClocks;
 use crate::contract::{Input, Protocol};
@@ -114,11 +113,9 @@ impl Allcall {
 
     fn on_link(&mut self, link: Link, out: &mut Out) {
         self.rounds.spoil();
-        // An initial wait that is interrupted begins anew: nothing was heard meanwhile.
-        if ruling(Rule::ListensConnected) {
-            self.joined = self.joined.filter(|_| self.is_established());
-            self.each_election(out, |election, context| election.on_interrupted(context));
-        }
+        // An initial wait that is interrupted begins anew: nothing was heard meanwhile (ruling 8).
+        self.joined = self.joined.filter(|_| self.is_established());
+        self.each_election(out, |election, context| election.on_interrupted(context));
         let max_payload = match link {
             Link::Up { max_payload } if max_payload >= MAX_PAYLOAD_MIN => max_payload,
             Link::Up { max_payload } => {
@@ -131,15 +128,10 @@ impl Allcall {
                 return;
             }
         };
-        // What a reconnection must not do: equal ranks would alternate (ruling 8).
-        if self.joined.is_some() && !ruling(Rule::TieKept) {
-            self.me.rank.tie = !self.me.rank.tie;
-        }
         self.link = Some(max_payload.min(PACKET_BYTES_MAX));
-        let established = self.is_established();
         let wait = self.config.lease.saturating_add(self.config.max_clock_skew);
         let joined = self.now.boot.after(self.config.drift.stretch(wait));
-        self.joined = self.joined.filter(|_| established).or(Some(joined));
+        self.joined = self.joined.or(Some(joined));
         self.each_election(out, |election, context| election.on_connected(context));
         if self.beat.is_some() {
             self.beat = Some(self.now.boot);
@@ -221,16 +213,15 @@ impl Allcall {
         &'a mut self,
         out: &'a mut Out,
     ) -> (&'a mut BTreeMap<ElectionName, Election>, Context<'a>) {
-        let Self { config, me, now, link, joined, clock, terms, resigned, deadlines, .. } = self;
+        let Self { config, me, now, link, clock, terms, resigned, deadlines, .. } = self;
         let elections = &mut self.elections;
         let context = Context {
             now: *now,
             config,
             me,
             connected: link.is_some(),
-            clock_off: clock.off && ruling(Rule::ClockChecked),
+            clock_off: clock.off,
             clock_due: clock.is_due(now.boot, config),
-            joined: *joined,
             terms,
             deadlines,
             out,

@@ -8,7 +8,6 @@ use super::hear::ignore;
 use crate::allcall::event::{Ignored, OwnEvent};
 use crate::allcall::identity::Participant;
 use crate::allcall::message::{Body, Header, Times};
-use crate::allcall::rule::{Rule, ruling};
 use crate::allcall::words::{Out, emit};
 use crate::time::Time;
 
@@ -46,14 +45,14 @@ impl Allcall {
     /// Whether this shows by which times elections are held here, now: who only asks holds none,
     /// and what is old may be from before all were set anew.
     fn shows_times(&self, header: &Header, body: &Body) -> bool {
-        let takes_part = !matches!(body, Body::Ask(_)) || !ruling(Rule::AskersJudgeNobody);
-        let fresh = self.differs(header.sent) <= self.off() || !ruling(Rule::FreshTimes);
+        let takes_part = !matches!(body, Body::Ask(_));
+        let fresh = self.differs(header.sent) <= self.off();
         header.established && takes_part && fresh
     }
 
     /// Somebody goes by the times of this process.
     pub(super) fn hear_our_times(&mut self, header: &Header, body: &Body) {
-        self.times.ours |= self.shows_times(header, body) && ruling(Rule::TimesOfOurs);
+        self.times.ours |= self.shows_times(header, body);
     }
 
     /// Somebody goes by other times. What it says of leaders is not believed, and no vacancy is
@@ -71,7 +70,7 @@ impl Allcall {
                 election.doubt(header, entry, context);
             });
         }
-        if self.times.told || !self.shows_times(header, body) || !ruling(Rule::SameTimes) {
+        if self.times.told || !self.shows_times(header, body) {
             return;
         }
         // Each that is here calls once a heartbeat, and its message takes less than half of one.
@@ -92,9 +91,8 @@ impl Allcall {
             return;
         };
         self.times.told = true;
-        // By now it may have listened long enough.
-        let joins = if ruling(Rule::NewcomerWhenHeard) { newcomer } else { !self.is_established() };
-        let refuses = joins && !self.times.ours;
+        // Whether it was one when it heard that: by now it may have listened long enough.
+        let refuses = newcomer && !self.times.ours;
         let ours = self.config.times();
         let why: Arc<str> = format!(
             "{who} takes part in this cluster with {theirs}; this process is set to {ours}: all \
