@@ -6,7 +6,6 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::rounding::{Rule, ruling};
 use crate::time::nanos;
 
 const BILLION: u32 = 1_000_000_000;
@@ -49,15 +48,13 @@ impl Drift {
     /// `⌊(1 − ρ)·span⌋`: what a claimant may count on, measured on its own clock.
     #[must_use]
     pub fn shrink(self, span: Duration) -> Duration {
-        let rounding = if ruling(Rule::ShrinkRoundsDown) { Rounding::Down } else { Rounding::Up };
-        scale(span, BILLION - self.0, BILLION, rounding)
+        scale(span, BILLION - self.0, BILLION, Rounding::Down)
     }
 
     /// `⌈(1 + ρ)·span⌉`: what a grantor must hold, measured on its own clock.
     #[must_use]
     pub fn stretch(self, span: Duration) -> Duration {
-        let rounding = if ruling(Rule::StretchRoundsUp) { Rounding::Up } else { Rounding::Down };
-        scale(span, BILLION + self.0, BILLION, rounding)
+        scale(span, BILLION + self.0, BILLION, Rounding::Up)
     }
 
     /// `⌊span / (1 + ρ)⌋`: the least real time that `span` on a clock can stand for.

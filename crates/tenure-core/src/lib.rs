@@ -32,7 +32,6 @@ mod fence;
 mod name;
 pub mod nele;
 pub mod nerio;
-mod rounding;
 mod rule;
 mod standing;
 mod time;
@@ -62,6 +61,5 @@ pub use waiting::{Obstacle, Waiting};
 /// Rules that can be broken, in builds that exist to prove the checkers.
 #[cfg(tenure_planted)]
 pub mod planted {
-    pub use crate::rounding::{RULES, Rule};
     pub use crate::rule::{Broken, Planted};
 }

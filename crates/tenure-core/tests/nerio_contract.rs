@@ -1,7 +1,6 @@
 //! Nerio under the suite: three grantors, which also contend, and two candidates.
 
 #![allow(clippy::unwrap_used, reason = "what cannot be set up ends a test")]
-#![cfg(not(tenure_planted))]
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -130,8 +130,8 @@
 //! # Invariants
 //!
 //! What one step can check of them is a `debug_assert!` that names the number; all of them are
-//! judged in true time by `tenure-sim`, and each rule behind them is broken on purpose, to see
-//! that somebody notices (`docs/simulation.md`).
+//! judged in true time by `tenure-sim`, and each patch of `mutants/nerio` breaks one rule behind
+//! them, to see that somebody notices.
 //!
 //! - **I1** A grantor gives a lease to one incarnation at a time: `A` changes only when `C ≥ F`.
 //! - **I2** `F` goes back only by a valid release: by the holder's incarnation, with a Start ≥
@@ -295,7 +295,6 @@ pub mod quorum;
 mod rank;
 mod record;
 mod roster;
-pub(crate) mod rule;
 mod timer;
 mod timestamp;
 mod trips;
@@ -323,9 +322,3 @@ pub use roster::{Entry, Roster};
 pub use timer::Timer;
 pub use timestamp::{EdictTimestamp, Incomparable, QuorumTimestamp};
 pub use words::{Effect, Start, To, Words};
-
-/// Its rules, in builds in which they can be broken.
-#[cfg(tenure_planted)]
-pub mod planted {
-    pub use super::rule::{RULES, Rule};
-}

@@ -2,7 +2,6 @@
 
 use super::identity::Who;
 use super::quorum::Quorums;
-use super::rule::{Rule, ruling};
 use crate::fence::Fence;
 use crate::time::Time;
 
@@ -23,9 +22,7 @@ impl LiveGrant<'_> {
     /// Whether it is of this leadership.
     #[must_use]
     pub fn is_of(&self, who: &Who, fence: Fence) -> bool {
-        let same =
-            self.who == who || (!ruling(Rule::ViewByIncarnation) && self.who.name == who.name);
-        same && self.fence.is_some_and(|known| known == fence || !ruling(Rule::ViewAnnounced))
+        self.who == who && self.fence == Some(fence)
     }
 }
 
@@ -40,11 +37,7 @@ pub fn leadership<'a>(
     announced.find_map(|(who, fence)| {
         let alike = grants.clone().filter(|grant| grant.is_of(who, fence));
         let ends = alike.map(|grant| (grant.until, grant.member));
-        let until = match quorums.longest(ends.clone()) {
-            Some((_, until)) if ruling(Rule::ViewLongest) => until,
-            None if ruling(Rule::ViewByQuorum) => return None,
-            Some(_) | None => ends.map(|(until, _)| until).min()?,
-        };
+        let (_, until) = quorums.longest(ends)?;
         Some((who, fence, until))
     })
 }

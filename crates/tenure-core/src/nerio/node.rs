@@ -14,7 +14,6 @@ use super::message::{
 };
 use super::observer::Observer;
 use super::order::StepDown;
-use super::rule::{Rule, ruling};
 use super::timer::Timer;
 use super::trips::RoundTrips;
 use super::words::{Effect, Out, Start, Words, emit};
@@ -107,7 +106,7 @@ impl Nerio {
             | Message::Candidates(_)
             | Message::Order(_)
             | Message::FenceRead(_) => self.hand_to_grantor(now, from, message, out),
-            Message::FenceSeen(seen) if seen.asker != self.who.inc && ruling(Rule::AnswerBound) => {
+            Message::FenceSeen(seen) if seen.asker != self.who.inc => {
                 ignore(out, None, Ignored::OtherIncarnation);
             }
             Message::FenceSeen(_) => match self.member(from) {
@@ -138,7 +137,7 @@ impl Nerio {
     /// sender that only has the name could win elections with forged oks.
     fn member(&self, from: &Sender) -> Option<usize> {
         let named = self.config.position(&from.who.name)?;
-        (from.member == Some(named) || !ruling(Rule::OkFromMember)).then_some(named)
+        (from.member == Some(named)).then_some(named)
     }
 
     fn hand_to_grantor(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
@@ -158,7 +157,7 @@ impl Nerio {
         else {
             return ignore(out, None, Ignored::Unasked);
         };
-        if *asker != self.who.inc && ruling(Rule::AnswerBound) {
+        if *asker != self.who.inc {
             return ignore(out, Some(election.clone()), Ignored::OtherIncarnation);
         }
         match message {
@@ -244,9 +243,6 @@ impl Nerio {
 
     /// Section 10.5, steps 1 and 2.
     fn verify(&mut self, now: Time, election: ElectionName, leader: SocketAddr, out: &mut Out) {
-        if !ruling(Rule::VerifyEach) {
-            self.asked.retain(|(other, _)| *other != election);
-        }
         if self.asked.len() >= ASKED_MAX {
             // The oldest is the one whose answer would be worth least.
             let oldest = self.asked.iter().min_by_key(|(_, asked)| asked.start).cloned();
@@ -284,19 +280,14 @@ impl Nerio {
     /// Section 10.5 with erratum 1: the leadership is good while `C_q < Start_q + (1 − ρ)δ`.
     fn on_remainder(&mut self, now: Time, from: &Sender, answer: &Remainder, out: &mut Out) {
         let election = answer.election.clone();
-        if answer.asker != self.who.inc && ruling(Rule::VerifyBound) {
+        if answer.asker != self.who.inc {
             return ignore(out, Some(election), Ignored::OtherIncarnation);
         }
         let question = Question { leader: from.address, start: answer.start };
-        if !self.asked.remove(&(election.clone(), question)) && ruling(Rule::VerifyBound) {
+        if !self.asked.remove(&(election.clone(), question)) {
             return ignore(out, Some(election), Ignored::Unasked);
         }
-        let asked = if ruling(Rule::VerifyFromSend) { answer.start } else { now };
-        let until = asked.after(if ruling(Rule::VerifyShrinks) {
-            self.config.drift.shrink(answer.remaining)
-        } else {
-            self.config.drift.stretch(answer.remaining)
-        });
+        let until = answer.start.after(self.config.drift.shrink(answer.remaining));
         let event = if now < until {
             OwnEvent::Verified { question, leader: from.who.clone(), until, fence: answer.fence }
         } else {

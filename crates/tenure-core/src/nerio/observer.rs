@@ -12,7 +12,6 @@ use super::message::{Holder, Message, Query, Service, State};
 use super::naming::{LiveGrant, leadership};
 use super::quorum::{MemberSet, Quorums};
 use super::roster::replaced;
-use super::rule::{Rule, ruling};
 use super::words::{Effect, Out, To};
 use crate::deadlines::{Booking, Deadlines};
 use crate::name::ElectionName;
@@ -103,7 +102,8 @@ impl Observer {
     ) {
         let newer = |known: &Heard| known.start < state.start;
         if state.start <= self.last_start && self.answers.get(member).is_none_or(newer) {
-            let start = if ruling(Rule::ViewFromSend) { state.start } else { now };
+            // What is left of a lease counts from the question (readings).
+            let start = state.start;
             let free = state.service == Service::Serving && state.holder.is_none();
             let here = |span| config.drift.shrink(config.drift.real_at_least(span));
             let free_since = free.then(|| now.before(here(state.free_for)));
@@ -200,19 +200,15 @@ impl Observer {
         // Most of the time somebody leads, and there is nothing to compare.
         free.clone().next().is_some()
             && fresh.clone().any(|(_, Heard { start: at, .. })| {
-                let was_free = |(_, since, start): &(usize, Time, Time)| {
-                    (since <= at && at <= start) || !ruling(Rule::VacantAtOnce)
-                };
-                let free: MemberSet =
-                    free.clone().filter(was_free).map(|(member, ..)| member).collect();
-                let one_will_do = !ruling(Rule::VacantByQuorum) && !free.is_empty();
-                config.quorums.is_quorum(free) || one_will_do
+                let was_free = |(_, since, start): &(usize, Time, Time)| since <= at && at <= start;
+                let free = free.clone().filter(was_free).map(|(member, ..)| member);
+                config.quorums.is_quorum(free.collect())
             })
     }
 
     /// What a quorum of grantors agrees on, if there is such a thing.
     fn look(&self, now: Time, live: &[Named<'_>], config: &Checked) -> Option<View> {
-        if self.is_vacant(now, config) && ruling(Rule::VacantSaid) {
+        if self.is_vacant(now, config) {
             return Some(View::Vacant);
         }
         let (who, fence, until) = leadership(live.iter().map(Named::grant), &config.quorums)?;

@@ -5,7 +5,6 @@ use core::hash::Hasher;
 use siphasher::sip::SipHasher13;
 
 use super::identity::Who;
-use super::rule::{Rule, ruling};
 use crate::name::ElectionName;
 
 /// Where a candidate stands among those who want the same election; the greatest goes first.
@@ -37,17 +36,11 @@ impl Rank {
         hasher.write_u8(0xff);
         hasher.write(who.name.as_str().as_bytes());
         hasher.write(&who.inc.0.to_le_bytes());
-        Self::with(hasher.finish(), priority, leading, next)
+        Self { next, leading, priority, hash: hasher.finish() }
     }
 
     /// The rank of the same incarnation, as it is told now.
     pub(crate) fn again(self, priority: u8, leading: bool, next: bool) -> Self {
-        Self::with(self.hash, priority, leading, next)
-    }
-
-    fn with(hash: u64, priority: u8, leading: bool, next: bool) -> Self {
-        let leading = leading && ruling(Rule::LeaderFirst);
-        let priority = if ruling(Rule::PriorityFirst) { priority } else { 0 };
-        Self { next, leading, priority, hash }
+        Self { next, leading, priority, ..self }
     }
 }

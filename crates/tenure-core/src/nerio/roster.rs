@@ -12,13 +12,13 @@
 //! Nothing here ever goes back: of two memories of a member the later one counts, by [`Instance`].
 
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
 use super::config::Checked;
 use super::identity::{Instance, Mark};
 use super::quorum::MemberSet;
-use super::rule::{Rule, ruling};
 use crate::name::NodeName;
 
 /// What is known of the memory of one member.
@@ -40,13 +40,11 @@ impl Entry {
     /// Both words together. The later memory counts; what is said of an earlier one is out of date.
     #[must_use]
     pub fn merged(self, other: Self) -> Self {
-        let founder = self.founder || other.founder;
-        let later = match ruling(Rule::RecordOnlyLater) {
-            true if self.instance > other.instance => self,
-            _ => other,
-        };
-        let same = self.instance == other.instance || !ruling(Rule::FounderByMemory);
-        if same { Self { founder, ..later } } else { later }
+        match self.instance.cmp(&other.instance) {
+            Ordering::Less => other,
+            Ordering::Equal => Self { founder: self.founder || other.founder, ..self },
+            Ordering::Greater => self,
+        }
     }
 }
 
@@ -147,7 +145,7 @@ pub(super) fn replaced<'a>(
     words: impl Iterator<Item = (usize, Instance, &'a [Mark])> + Clone,
     config: &Checked,
 ) -> Option<(MemberSet, (usize, usize))> {
-    if !ruling(Rule::OneMemoryEach) || words.clone().all(|(_, _, names)| names.is_empty()) {
+    if words.clone().all(|(_, _, names)| names.is_empty()) {
         return None;
     }
     let denied = |(member, instance, _): (usize, Instance, _)| {

@@ -8,7 +8,6 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::identity::{Instance, Stamp};
-use super::rule::{Rule, ruling};
 
 /// `QT` (section 7): the stamps of the quorum that completed an instance, frozen then.
 ///
@@ -66,16 +65,13 @@ impl QuorumTimestamp {
             };
             let here = stamp.cmp(their);
             match found {
-                Some(before) if before != here && ruling(Rule::ContradictionIsError) => {
+                Some(before) if before != here => {
                     return Err(Incomparable::Contradictory);
                 }
                 _ => found = Some(here),
             }
         }
-        match found {
-            None if !ruling(Rule::DisjointIsError) => Ok(Ordering::Less),
-            found => found.ok_or(Incomparable::Disjoint),
-        }
+        found.ok_or(Incomparable::Disjoint)
     }
 }
 

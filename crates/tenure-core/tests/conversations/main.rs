@@ -1,6 +1,5 @@
 //! Golden conversations of Nerio, a story to each `*.txt` beside this file.
 
-#![cfg(not(tenure_planted))]
 #![allow(clippy::unwrap_used, reason = "what cannot be set up ends a test")]
 #![allow(unreachable_pub, missing_docs)]
 

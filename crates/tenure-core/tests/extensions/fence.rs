@@ -20,7 +20,8 @@ fn a_proposal_is_accepted_above_what_was_seen() {
 }
 
 /// Rule 2: handed out only if all oks of the completing quorum accepted the same fence for the
-/// same leadership; else `max(seen) + 1`, and renewed at once. "Leader" is said only after.
+/// same leadership; else `max(seen) + 1`, and renewed at once. "Leader" is said only after, and
+/// the grantors learn the fence before the first renewal.
 #[test]
 fn a_fence_that_was_not_accepted_by_all_costs_another_round() {
     let mut s = Story::new();
@@ -39,6 +40,11 @@ fn a_fence_that_was_not_accepted_by_all_costs_another_round() {
     assert!(again.iter().all(|request| request.fence == Fence::new(8)));
     s.deliver_all();
     assert_eq!(s.fence("p"), 8);
+    s.run(ms(1));
+    for grantor in GRANTORS {
+        let told = s.state(grantor).holder.unwrap().fence;
+        assert_eq!(told, Some(Fence::new(8)), "{grantor} can say at once who leads");
+    }
 }
 
 /// A lease of full length is announced even if the fence took several rounds.
@@ -160,13 +166,13 @@ fn a_restart_begins_at_the_reserve() {
     assert!(!granted(&s.ask("p", "a", again)).unwrap().accepted);
 }
 
-/// Rule 4, restart: a start before the read is durable reads again.
+/// Rule 4, restart: the first reserve says that the read is done; a start before that reads again.
 #[test]
 fn a_restart_before_the_read_is_durable_reads_again() {
     let mut s = Story::new();
     s.lose_disk("a");
     s.deliver_all();
-    s.pass(ms(2_100));
+    s.pass(ms(2_200));
     s.restart("a");
     s.deliver_all();
     s.pass(ms(2_200));

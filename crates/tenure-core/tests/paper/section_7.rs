@@ -112,4 +112,5 @@ fn a_lost_state_directory_gives_another_instance() {
     let after = granted(&s.ask("p", "a", request(at(20)))).unwrap();
     let qt = |ok: &tenure_core::nerio::Granted| QuorumTimestamp::new([(ok.instance, ok.stamp)]);
     assert_eq!(qt(&before).order(&qt(&after)), Err(Incomparable::Disjoint));
+    assert_eq!(qt(&after).order(&qt(&before)), Err(Incomparable::Disjoint));
 }

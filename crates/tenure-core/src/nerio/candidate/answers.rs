@@ -46,7 +46,7 @@ impl Candidate {
             }
         }
         let sent = campaign.sent.iter().find(|sent| sent.start == granted.start).copied();
-        let fresh = granted.start > campaign.floors[member] || !ruling(Rule::Floor);
+        let fresh = granted.start > campaign.floors[member];
         let Some(sent) = sent.filter(|_| fresh) else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
@@ -55,17 +55,11 @@ impl Candidate {
         } else {
             context.trips.observe(now.since(sent.start));
         }
-        let known = campaign.oks.get(member);
-        if known.is_some_and(|known| known.start >= granted.start) && ruling(Rule::OneOkEach) {
+        // One grantor counts once, however often its ok arrives.
+        if campaign.oks.get(member).is_some_and(|known| known.start >= granted.start) {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
-        let answer = Answer::of(now, granted, &sent, known, context.config.drift);
-        let counts_for = if ruling(Rule::OneOkEach) {
-            member
-        } else {
-            campaign.oks.len() % context.config.members.len()
-        };
-        campaign.oks.insert(counts_for, answer);
+        campaign.oks.insert(member, Answer::of(now, granted, &sent, context.config.drift));
         if let Some((_, (member, by))) = campaign.replaced(now, context.config) {
             let name = |at: usize| context.config.members[at].name.clone();
             self.emit(OwnEvent::OldMemory { member: name(member), by: name(by) }, out);
@@ -97,8 +91,7 @@ impl Candidate {
             context.trips.observe(now.since(refused.start));
         }
         let is_too_long = matches!(refused.refusal, Refusal::TooLong { .. });
-        let is_news = campaign.reach.is_news(member, refused.start) || !ruling(Rule::TooLongNews);
-        if is_too_long && !is_news {
+        if is_too_long && !campaign.reach.is_news(member, refused.start) {
             return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
         }
         campaign.reach.heard(member, refused.start);
@@ -150,8 +143,7 @@ impl Candidate {
         let Some(campaign) = &mut self.campaign else { return };
         let first = *campaign.too_far.get_or_insert(self.last_start);
         let reach = Fence::new(seen.number().saturating_add(REACH - 1));
-        let climbs = start > first && ruling(Rule::TooFarClimbs);
-        self.best = if climbs { self.best.min(reach).max(seen) } else { seen };
+        self.best = if start > first { self.best.min(reach).max(seen) } else { seen };
         let fence = self.best.next().unwrap_or(self.best);
         if campaign.lease.as_ref().is_none_or(|lease| lease.office.is_none()) {
             campaign.fence = fence;
@@ -193,17 +185,13 @@ impl Candidate {
         let oks = &campaign.oks;
         let news = oks.values().map(|ok| ok.news).max().unwrap_or(Time::ZERO);
         let blocks = |(member, rival): &&(usize, Rival)| {
-            (rival.start >= news || !ruling(Rule::YieldNews))
-                && oks.get(*member).is_none_or(|ok| ok.start < rival.start)
+            rival.start >= news && oks.get(*member).is_none_or(|ok| ok.start < rival.start)
         };
         let blocked: MemberSet =
             campaign.refusals.iter().filter(blocks).map(|(member, _)| *member).collect();
         let held: MemberSet = oks.members().filter(|m| !blocked.contains(*m)).collect();
         let lost = campaign.reach.lost(now, context.config.parked_for());
-        let lost = if ruling(Rule::YieldWithoutLost) { lost } else { MemberSet::EMPTY };
-        let possible = context.config.quorums.is_possible(blocked.or(lost));
-        let hopeless = !possible || !ruling(Rule::YieldHopeless);
-        if held.is_empty() || !hopeless {
+        if held.is_empty() || context.config.quorums.is_possible(blocked.or(lost)) {
             return;
         }
         let own = Rank::of(&self.election, context.who, campaign.priority, false, false);
@@ -211,25 +199,20 @@ impl Candidate {
         let rivals = rivals.map(|(_, rival)| rival);
         let renews =
             |who: &Who| rivals.clone().any(|rival| rival.who == *who && rival.renewed >= news);
-        let contends = |rival: &&Rival| {
-            !rival.rank.leading || renews(&rival.who) || !ruling(Rule::YieldRenewed)
-        };
+        let contends = |rival: &&Rival| !rival.rank.leading || renews(&rival.who);
         let best = rivals.clone().filter(contends).max_by_key(|rival| rival.rank);
-        let outranks = |rival: &&Rival| rival.rank > own || !ruling(Rule::YieldOutranked);
-        let Some(best) = best.filter(outranks).cloned() else { return };
+        let Some(best) = best.filter(|rival| rival.rank > own).cloned() else { return };
         let base = if best.rank.leading { context.config.refresh } else { best.until.since(now) };
         let until = now.after(base + self.draw(context.config.refresh, "yield", context));
         let Some(campaign) = &mut self.campaign else { return };
         for member in held.iter() {
             campaign.oks.remove(member);
             campaign.floors[member] = self.last_start;
-            if ruling(Rule::YieldWaits) {
-                campaign.held_off.insert(member, (best.who.clone(), until));
-            }
+            campaign.held_off.insert(member, (best.who.clone(), until));
         }
         for member in held.iter() {
             let (election, start) = (self.election.clone(), self.last_start);
-            let next = ruling(Rule::YieldNamesNext).then(|| best.who.name.clone());
+            let next = Some(best.who.name.clone());
             let release = Release { election, start, next };
             out.push(Effect::Send { to: To::Member(member), message: Message::Release(release) });
         }
@@ -244,7 +227,7 @@ impl Campaign {
         let Some(gone) = self.refusals.remove(member) else { return };
         self.refusals.retain(|rival| rival.who != gone.who);
         let yielded = self.held_off.len();
-        self.held_off.retain(|(rival, _)| *rival != gone.who || !ruling(Rule::YieldEnds));
+        self.held_off.retain(|(rival, _)| *rival != gone.who);
         if self.held_off.len() < yielded {
             self.next_at = now;
         }
@@ -281,9 +264,7 @@ impl Campaign {
             }
             // Where somebody else is in the way now, the one before has gone: what was yielded to
             // it is asked for with the next refresh.
-            if ruling(Rule::YieldEnds) {
-                self.held_off.retain(|(rival, _)| *rival != known.who);
-            }
+            self.held_off.retain(|(rival, _)| *rival != known.who);
         }
         let (who, renewed) = (holder.who.clone(), Time::ZERO);
         self.refusals.insert(member, Rival { start, who, rank, until, granted, renewed });

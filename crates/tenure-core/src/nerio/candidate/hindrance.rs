@@ -10,7 +10,6 @@ use super::super::by_member::ByMember;
 use super::super::config::Checked;
 use super::super::message::{Refusal, Refused};
 use super::super::quorum::MemberSet;
-use super::super::rule::{Rule, ruling};
 use crate::name::NodeName;
 use crate::time::Time;
 use crate::waiting::{Obstacle, Waiting};
@@ -49,9 +48,7 @@ impl Hash for Hindrances {
 impl Hindrances {
     /// `member` granted.
     pub(super) fn granted(&mut self, member: usize) {
-        if ruling(Rule::WaitingByLastWord) {
-            self.words.remove(member);
-        }
+        self.words.remove(member);
         self.context = self.context.minus(MemberSet::EMPTY.with(member));
     }
 
@@ -118,10 +115,7 @@ impl Hindrances {
     /// The first reason without which a quorum could be won, in this order: what nobody can
     /// answer to, what time mends, what an operator must mend, who is before it.
     fn waiting(&self, silent: MemberSet, config: &Checked) -> Option<Waiting> {
-        let possible = |excluded: MemberSet| match ruling(Rule::WaitingByQuorum) {
-            true => config.quorums.is_possible(excluded),
-            false => excluded.is_empty(),
-        };
+        let possible = |excluded: MemberSet| config.quorums.is_possible(excluded);
         let missing = config.named(silent);
         if let Some(other) = self.other.filter(|_| !self.context.is_empty()) {
             return Some(Waiting::NameInUse { by: config.named(self.context), other });

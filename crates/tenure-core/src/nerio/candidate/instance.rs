@@ -35,31 +35,17 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// What an ok to `sent` counts for: all of it comes from this one, nothing from the one `known`
-    /// before.
-    pub(super) fn of(
-        now: Time,
-        granted: &Granted,
-        sent: &Sent,
-        known: Option<&Self>,
-        drift: Drift,
-    ) -> Self {
-        let from = if ruling(Rule::ClaimFromSend) { sent.start } else { now };
-        let shrinks = ruling(Rule::ClaimShrinks);
-        let good_until = from.after(if shrinks { drift.shrink(sent.delta) } else { sent.delta });
-        let (stamp, good_until) = match known {
-            Some(known) if !ruling(Rule::OneOk) => (known.stamp, good_until),
-            Some(known) if !ruling(Rule::LatestOk) => (granted.stamp, known.good_until),
-            Some(_) | None => (granted.stamp, good_until),
-        };
+    /// What an ok to `sent` counts for: all of it comes from this one, nothing from one before
+    /// (parked requests 4, 5). What it is good for counts from the send (section 3, step 8).
+    pub(super) fn of(now: Time, granted: &Granted, sent: &Sent, drift: Drift) -> Self {
         Self {
             start: sent.start,
             instance: granted.instance,
             memories: granted.memories.clone(),
-            stamp,
+            stamp: granted.stamp,
             accepted: granted.accepted.then_some(sent.fence),
             news: if granted.waited { now } else { sent.start },
-            good_until,
+            good_until: sent.start.after(drift.shrink(sent.delta)),
         }
     }
 }
@@ -68,11 +54,10 @@ impl Candidate {
     /// Steps 1 to 3: samples Start, chooses δ, asks every grantor.
     pub(super) fn request(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
-        if now <= self.last_start && ruling(Rule::StartGrows) {
+        if now <= self.last_start {
             campaign.next_at = self.last_start.next();
             return;
         }
-        let failed = self.last_start;
         self.last_start = now;
         let promised = self.pending.as_ref().is_some_and(|pending| now < pending.not_before());
         debug_assert!(!promised, "I9: no attempt between E := C and the release");
@@ -81,16 +66,13 @@ impl Candidate {
             self.say_what_it_waits_for(now, context, out);
         }
         let Some(campaign) = &mut self.campaign else { return };
-        let announced = campaign.announced();
-        let full = leading || !ruling(Rule::ShortFirstLease);
-        let delta = if full { context.config.lease } else { context.config.lease_first() };
+        // The first lease is short (who is next 3).
+        let delta = if leading { context.config.lease } else { context.config.lease_first() };
         campaign.first.get_or_insert(now);
         if !leading && self.best >= campaign.fence {
             // While it waits others lead: propose what the next leader needs.
-            let next = self.best.next().unwrap_or(self.best);
-            campaign.fence = if ruling(Rule::ProposesNext) { next } else { self.best };
+            campaign.fence = self.best.next().unwrap_or(self.best);
         }
-        let unanswered = !campaign.sent.is_empty();
         if campaign.sent.len() == SENT_MAX {
             campaign.sent.remove(0);
         }
@@ -104,7 +86,7 @@ impl Candidate {
             lease: context.config.lease,
             first: campaign.first.unwrap_or(now),
             fence: campaign.fence,
-            announced: if ruling(Rule::Announced) { announced } else { Some(campaign.fence) },
+            announced: campaign.announced(),
             priority: campaign.priority,
             leading,
             next: transfer.or_else(|| campaign.successor(now, context.config).cloned()),
@@ -130,9 +112,6 @@ impl Candidate {
             (true, Some(_)) => now.after(context.retry().min(context.config.refresh)),
             (true, None) => now.after(context.retry()),
         };
-        if leading && unanswered && !ruling(Rule::KeepWhileInUse) {
-            self.release_to(MemberSet::first(context.config.members.len()), failed, out);
-        }
     }
 
     /// Says what the campaign waits for, if that has changed: when it asks again, so that those who
@@ -157,10 +136,10 @@ impl Candidate {
             None => campaign.best_quorum(now, false, context).map(|found| (found, announced)),
         };
         let Some(((members, until), has_fence)) = completed else { return };
+        // By the memory that gave them: a lost directory is another grantor (restart: instances).
         let stamps = members.iter().filter_map(|member| {
             let ok = campaign.oks.get(member)?;
-            let grantor = Instance(member as u128);
-            Some((if ruling(Rule::StampNamesMemory) { ok.instance } else { grantor }, ok.stamp))
+            Some((ok.instance, ok.stamp))
         });
         let timestamp = QuorumTimestamp::new(stamps);
         debug_assert!(context.config.quorums.is_quorum(members), "I6: a quorum completes");
@@ -169,11 +148,6 @@ impl Candidate {
         let renewed = campaign.lease.is_some();
         let lease = campaign.lease.get_or_insert(Lease { until, office: None, settled: false });
         lease.until = lease.until.max(until);
-        let mut has_fence = has_fence || !ruling(Rule::FenceByAll);
-        if !has_fence && !ruling(Rule::StoringRound) {
-            campaign.fence = self.best.next().unwrap_or(self.best);
-            has_fence = true;
-        }
         let settles = renewed && has_fence && !lease.settled;
         lease.settled |= settles;
         if has_fence {
@@ -225,12 +199,11 @@ impl Candidate {
         let period = self.renewal_period(context);
         let Some(campaign) = &mut self.campaign else { return };
         let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
-        let announced = announced || !ruling(Rule::AnnouncedAtOnce);
         if !has_fence {
             campaign.fence = self.best.next().unwrap_or(self.best);
             campaign.next_at = now.after(campaign.fence_pause(context));
             campaign.fence_rounds = campaign.fence_rounds.saturating_add(1);
-        } else if (settled && announced) || !ruling(Rule::RenewedAtOnce) {
+        } else if settled && announced {
             campaign.next_at = align(now.after(period), context.config.renew_after() / 32);
         } else {
             campaign.next_at = now;
@@ -290,21 +263,13 @@ impl Campaign {
         accepted: bool,
         context: &Context<'_>,
     ) -> Option<(MemberSet, Time)> {
-        let same = |ok: &Answer| match ok.accepted {
-            Some(fence) => fence == self.fence || !ruling(Rule::OneFence),
-            None => false,
-        };
+        // Together they have accepted one fence (scalar fence 2).
+        let same = |ok: &Answer| ok.accepted == Some(self.fence);
         let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
         let replaced = self.replaced(now, context.config);
         let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
         let oks = self.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
-        let ends = oks.map(|(member, ok)| (ok.good_until, *member));
-        let (members, until) = context.config.quorums.longest(ends.clone())?;
-        if ruling(Rule::ClaimByMinimum) {
-            return Some((members, until));
-        }
-        let latest = ends.map(|(good_until, _)| good_until).max()?;
-        Some((members, latest))
+        context.config.quorums.longest(oks.map(|(member, ok)| (ok.good_until, *member)))
     }
 }
 

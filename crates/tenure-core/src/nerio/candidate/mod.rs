@@ -25,7 +25,6 @@ use super::identity::Who;
 use super::message::{Message, Remainder, Sender, Verify};
 use super::quorum::MemberSet;
 use super::rank::Rank;
-use super::rule::{Rule, ruling};
 use super::timer::Timer;
 use super::timestamp::QuorumTimestamp;
 use super::trips::RoundTrips;
@@ -175,9 +174,7 @@ impl Candidate {
     pub(super) fn standing(&self, now: Time) -> Standing {
         let lease = self.campaign.as_ref().and_then(|campaign| campaign.lease.as_ref());
         match lease {
-            Some(Lease { until, office: Some((fence, _)), .. })
-                if now < *until || !ruling(Rule::StandingAsked) =>
-            {
+            Some(Lease { until, office: Some((fence, _)), .. }) if now < *until => {
                 Standing::Leading { until: *until, fence: Some(*fence) }
             }
             Some(_) | None => Standing::NotLeading,
@@ -241,9 +238,7 @@ impl Candidate {
     fn due(&self) -> Option<(Time, Timer)> {
         let pending = self.pending.as_ref().map(|pending| (pending.due(), Timer::Release));
         let Some(campaign) = &self.campaign else { return pending };
-        let ends = |_: &&Lease| ruling(Rule::FenceEndsAtLapse);
-        let lease =
-            campaign.lease.as_ref().filter(ends).map(|lease| (lease.until, Timer::LeaseEnd));
+        let lease = campaign.lease.as_ref().map(|lease| (lease.until, Timer::LeaseEnd));
         let transfer = campaign.transfer.as_ref();
         let transfer = transfer.map(|transfer| (transfer.until, Timer::TransferEnd));
         let leads = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
@@ -262,7 +257,7 @@ impl Candidate {
     fn end_lapsed(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let Some(lease) = &campaign.lease else { return };
-        if now < lease.until || (lease.office.is_some() && !ruling(Rule::FenceEndsAtLapse)) {
+        if now < lease.until {
             return;
         }
         if lease.office.is_some() {
@@ -293,26 +288,20 @@ impl Candidate {
         out: &mut Out,
     ) {
         let Some(campaign) = self.campaign.take() else { return };
-        let led = campaign.lease.filter(|lease| lease.office.is_some());
-        let leads = led.is_some();
-        if leads && ruling(Rule::LowerBeforeRelease) {
+        if campaign.lease.is_some_and(|lease| lease.office.is_some()) {
             out.push(Effect::Lower { election: self.election.clone() });
         }
         let mut held = None;
         if campaign.first.is_some() {
-            let hold = if ruling(Rule::PromiseKept) { self.promise } else { now };
-            let old = led.map_or(Time::ZERO, |lease| lease.until);
+            // What was promised is kept: the release waits for it (erratum 2).
+            let hold = self.promise;
             let next = (next, end != End::Lost(Loss::Expired));
-            self.pending =
-                Some(PendingRelease::new(now, hold, old, self.last_start, next, context));
+            self.pending = Some(PendingRelease::new(now, hold, self.last_start, next, context));
             held = Some(hold).filter(|hold| now < *hold);
             self.give_up_due(now, context, out);
             if held.is_some() {
                 self.say_that_it_leaves(now, context, out);
             }
-        }
-        if leads && !ruling(Rule::LowerBeforeRelease) {
-            out.push(Effect::Lower { election: self.election.clone() });
         }
         if let Some(Transfer { to, .. }) = campaign.transfer
             && end != End::Lost(Loss::Transferred)
@@ -372,21 +361,17 @@ impl Candidate {
     ) {
         let (left, fence) = match self.standing(now) {
             Standing::Leading { until, fence } => (until.since(now), fence),
-            Standing::NotLeading => match &self.pending {
-                Some(pending) if !ruling(Rule::VerifyEnds) => {
-                    (pending.old_until().since(now), None)
-                }
-                Some(_) | None => (Duration::ZERO, None),
-            },
+            Standing::NotLeading => (Duration::ZERO, None),
         };
-        let left = if ruling(Rule::VerifyMax) { left.min(context.config.verify_max) } else { left };
+        let left = left.min(context.config.verify_max);
         self.promise = self.promise.max(now.after(left));
-        let real = context.config.drift.real_at_least(left);
+        // The least real time that is left, whatever this clock is like (erratum 1).
+        let remaining = context.config.drift.real_at_least(left);
         let remainder = Remainder {
             election: self.election.clone(),
             start: verify.start,
             asker: from.who.inc,
-            remaining: if ruling(Rule::VerifyRealTime) { real } else { left },
+            remaining,
             fence,
         };
         let message = Message::Remainder(remainder);
@@ -411,13 +396,13 @@ impl Campaign {
         let unable = self.too_long.or(self.reach.lost(now, config.parked_for()));
         let asks = self.lease.is_none() && !self.too_long.is_empty();
         let hopeless = asks && !config.quorums.is_possible(unable);
-        (hopeless && ruling(Rule::TooLongYields)).then_some(unable)
+        hopeless.then_some(unable)
     }
 
     /// The first of those who wait, if a grantor has named it lately: it may have died since.
     fn successor(&self, now: Time, config: &Checked) -> Option<&NodeName> {
         let (name, named_at) = self.waiting.as_ref()?;
-        let lately = now.since(*named_at) < config.heard_within() || !ruling(Rule::NextHeard);
+        let lately = now.since(*named_at) < config.heard_within();
         lately.then_some(name)
     }
 
@@ -434,9 +419,7 @@ impl Campaign {
     fn abort(&mut self, last_start: Time) {
         self.sent.clear();
         self.reach = Reach::default();
-        if ruling(Rule::Floor) {
-            self.oks.clear();
-            self.floors.fill(last_start);
-        }
+        self.oks.clear();
+        self.floors.fill(last_start);
     }
 }

@@ -4,7 +4,6 @@ use alloc::vec::Vec;
 
 use super::super::event::{Ignored, OwnEvent};
 use super::super::order::StepDown;
-use super::super::rule::{Rule, ruling};
 use super::super::words::Out;
 use super::{Candidate, Context};
 use crate::name::NodeName;
@@ -47,11 +46,11 @@ impl Candidate {
             return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
         };
         let is_meant = fence == Some(order.fence) && order.holder == context.who.inc;
-        if !is_meant && ruling(Rule::OrderNamesFence) {
+        if !is_meant {
             return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
         }
         let Some(campaign) = &mut self.campaign else { return };
-        if !campaign.orders.is_new(order.number) && ruling(Rule::OrderOnce) {
+        if !campaign.orders.is_new(order.number) {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
         let (fence, next, from) = (order.fence, order.next.clone(), order.from);

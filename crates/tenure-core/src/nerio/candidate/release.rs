@@ -13,8 +13,6 @@ pub(super) struct PendingRelease {
     hold: Time,
     /// When the lease would have ended at every grantor, and the release no longer matters.
     until: Time,
-    /// E before it was lowered.
-    old_until: Time,
     /// When it is sent first.
     begins: Time,
     again: Time,
@@ -29,7 +27,6 @@ impl PendingRelease {
     pub(super) fn new(
         now: Time,
         hold: Time,
-        old_until: Time,
         start: Time,
         (next, on_purpose): (Option<NodeName>, bool),
         context: &Context<'_>,
@@ -40,13 +37,12 @@ impl PendingRelease {
             next,
             hold,
             until: now.after(context.config.drift.stretch(context.config.drift.stretch(longest))),
-            old_until,
             begins: now.max(hold),
             again: now.max(hold),
             pause: context.retry(),
             arrived: MemberSet::EMPTY,
             told: false,
-            on_purpose: on_purpose && ruling(Rule::ReleaseConfirmed),
+            on_purpose,
         }
     }
 
@@ -58,27 +54,19 @@ impl PendingRelease {
     /// purpose a quorum must have it. A request that overtook it would take the grant back from
     /// those for whom it was given up.
     pub(super) fn not_before(&self) -> Time {
-        match self.on_purpose && !self.told {
-            _ if !ruling(Rule::AttemptWaits) => Time::ZERO,
-            true => self.until,
-            false => self.hold.next(),
-        }
+        if self.on_purpose && !self.told { self.until } else { self.hold.next() }
     }
 
     /// Whether this member is not to be asked before it has the release.
     pub(super) fn awaits(&self, member: usize) -> bool {
-        self.on_purpose && !self.arrived.contains(member) && ruling(Rule::AttemptWaits)
-    }
-
-    pub(super) fn old_until(&self) -> Time {
-        self.old_until
+        self.on_purpose && !self.arrived.contains(member)
     }
 
     /// That no quorum has confirmed it, as long as that keeps the next attempt from beginning: once
     /// it has lasted so long that those who do not are likely to be silent.
     fn hinders(&self, now: Time, config: &Checked) -> Option<Waiting> {
         let is_late = now >= self.begins.after(config.parked_for());
-        if now >= self.not_before() || !is_late || !ruling(Rule::WaitingForRelease) {
+        if now >= self.not_before() || !is_late {
             return None;
         }
         let missing = MemberSet::first(config.members.len()).minus(self.arrived);
@@ -120,7 +108,7 @@ impl Candidate {
         out: &mut Out,
     ) {
         let hold = self.pending.as_ref().map(|pending| pending.hold).filter(|hold| now < *hold);
-        if let Some(until) = hold.filter(|_| ruling(Rule::WaitingForRelease)) {
+        if let Some(until) = hold {
             let who = context.who.name.clone().into();
             self.say(now, Waiting::Promised { who, until }, context, out);
         }

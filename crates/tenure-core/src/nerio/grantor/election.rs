@@ -13,7 +13,6 @@ use super::super::inventory::CandidateHere;
 use super::super::message::{Holder, Leaving, Request, Sender};
 use super::super::rank::Rank;
 use super::super::record::{GrantRecord, Tenancy};
-use super::super::rule::{Rule, ruling};
 use super::super::words::Out;
 use super::{Grantor, emit};
 use crate::deadlines::{Booking, Deadlines};
@@ -58,13 +57,7 @@ impl Grant {
 
     /// Whether it is granted to `who`: to that incarnation.
     pub(super) fn is_held_by(&self, who: &Who) -> bool {
-        let holder = &self.record.holder;
-        holder == who || (!ruling(Rule::HolderByIncarnation) && holder.name == who.name)
-    }
-
-    /// Whom the holder named. That is used up by it.
-    fn take_next(&mut self) -> Option<NodeName> {
-        if ruling(Rule::NextOnce) { self.next.take() } else { self.next.clone() }
+        self.record.holder == *who
     }
 
     pub(super) fn describe(&self, at: Time) -> Holder {
@@ -111,11 +104,7 @@ impl Parked {
     }
 
     /// The same, in the place of the one before.
-    fn renew(&mut self, from: &Sender, request: Request, arrival: Time, config: &Checked) {
-        if self.who != from.who {
-            self.who = from.who.clone();
-            self.since = Told(arrival);
-        }
+    fn renew(&mut self, request: Request, arrival: Time, config: &Checked) {
         self.expires_at = Self::expiry(&request, arrival, config);
         (self.request, self.arrival) = (request, arrival);
     }
@@ -123,11 +112,7 @@ impl Parked {
     fn expiry(request: &Request, arrival: Time, config: &Checked) -> Time {
         let lease_over = arrival.after(config.drift.stretch(request.delta));
         let silent = arrival.after(config.parked_for());
-        match (ruling(Rule::ParkedLeaseEnds), ruling(Rule::ParkedExpires)) {
-            (true, true) => lease_over.min(silent),
-            (true, false) => lease_over,
-            (false, _) => silent,
-        }
+        lease_over.min(silent)
     }
 
     pub(super) fn describe(&self, at: Time) -> CandidateHere {
@@ -139,13 +124,8 @@ impl Parked {
         }
     }
 
-    /// Whether it is of `who`: of that incarnation.
-    fn is_of(&self, who: &Who) -> bool {
-        self.who == *who || (!ruling(Rule::ParkedByIncarnation) && self.who.name == who.name)
-    }
-
     fn rank(&self, next: Option<&NodeName>) -> Rank {
-        let named = next == Some(&self.who.name) && ruling(Rule::NextFirst);
+        let named = next == Some(&self.who.name);
         let Request { election, priority, leading, .. } = &self.request;
         Rank::of(election, &self.who, *priority, *leading, named)
     }
@@ -194,9 +174,7 @@ struct Watermark {
 
 impl Watermark {
     fn is_of(&self, who: &Who, address: SocketAddr) -> bool {
-        let same = self.who == *who
-            || (!ruling(Rule::WatermarkByIncarnation) && self.who.name == who.name);
-        same && self.address == address
+        self.who == *who && self.address == address
     }
 }
 
@@ -268,27 +246,22 @@ impl ElectionState {
         arrival: Time,
         config: &Checked,
     ) -> bool {
-        match self.parked.iter_mut().find(|other| other.is_of(&from.who)) {
+        match self.parked.iter_mut().find(|other| other.who == from.who) {
             Some(other) if other.address != from.address => false,
             Some(other) => {
-                let newer = other.request.start < request.start;
-                if newer || !ruling(Rule::ParkedGrows) {
-                    other.renew(from, request, arrival, config);
+                if other.request.start < request.start {
+                    other.renew(request, arrival, config);
                 }
                 true
             }
             None => {
                 self.parked.push(Parked::new(from, request, arrival, config));
-                if self.parked.len() <= config.limits.parked || !ruling(Rule::ParkedBounded) {
+                if self.parked.len() <= config.limits.parked {
                     return true;
                 }
                 let next = self.grant.as_ref().and_then(|grant| grant.next.clone());
                 let ranked = self.parked.iter().enumerate();
-                let lowest = if ruling(Rule::LowestEvicted) {
-                    ranked.min_by_key(|(_, p)| p.rank(next.as_ref())).map(|(at, _)| at)
-                } else {
-                    Some(0)
-                };
+                let lowest = ranked.min_by_key(|(_, p)| p.rank(next.as_ref())).map(|(at, _)| at);
                 lowest.is_none_or(|lowest| self.parked.swap_remove(lowest).who != from.who)
             }
         }
@@ -308,14 +281,10 @@ impl ElectionState {
 
     /// Takes the first in the common order out of the queue. `next` is used up.
     pub(super) fn take_first(&mut self) -> Option<(Parked, bool)> {
-        let next = self.grant.as_mut().and_then(Grant::take_next);
+        let next = self.grant.as_mut().and_then(|grant| grant.next.take());
         let waiting = self.parked.iter().enumerate();
-        let mut ranked = waiting.map(|(at, p)| (at, p.rank(next.as_ref())));
-        let (at, rank) = if ruling(Rule::CommonOrder) {
-            ranked.max_by_key(|(_, rank)| *rank)
-        } else {
-            ranked.next()
-        }?;
+        let ranked = waiting.map(|(at, p)| (at, p.rank(next.as_ref())));
+        let (at, rank) = ranked.max_by_key(|(_, rank)| *rank)?;
         Some((self.parked.swap_remove(at), rank.next))
     }
 
@@ -339,17 +308,15 @@ impl ElectionState {
             }
         }
         let waited = self.parked.len();
-        if ruling(Rule::ReleaseUnparks) {
-            let other = |p: &Parked| p.who != *who || p.address != address;
-            self.parked.retain(|p| other(p) || p.request.start > start);
-        }
+        let other = |p: &Parked| p.who != *who || p.address != address;
+        self.parked.retain(|p| other(p) || p.request.start > start);
         self.parked.len() < waited
     }
 
     /// Whether `who`, speaking from `address`, gave `start` up.
     pub(super) fn is_released(&self, who: &Who, address: SocketAddr, start: Time) -> bool {
         let given_up = |mark: &Watermark| mark.is_of(who, address) && start <= mark.start;
-        ruling(Rule::Watermark) && self.watermarks.iter().any(given_up)
+        self.watermarks.iter().any(given_up)
     }
 
     /// Puts down when somebody must look at this election next.
@@ -401,7 +368,7 @@ impl Grantor {
             let its = record.holder == from.who && record.address == from.address;
             its && record.start <= leaving.start && grant.is_live(now)
         };
-        match grant.filter(is_its).filter(|_| ruling(Rule::LeavingTold)) {
+        match grant.filter(is_its) {
             Some(grant) => grant.leaves_at = Some(now.after(leaving.held)),
             None => {
                 let event = OwnEvent::Ignored(Ignored::NotTheHolder);

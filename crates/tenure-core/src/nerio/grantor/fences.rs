@@ -1,7 +1,6 @@
 //! Fences at a grantor: what was seen, and what the disk has promised never to repeat.
 
 use super::super::record::{Record, Tenancy};
-use super::super::rule::{Rule, ruling};
 use super::election::ElectionState;
 use super::flush::Flush;
 use crate::contract::Ticket;
@@ -34,8 +33,8 @@ pub(super) struct Fences {
 impl Fences {
     /// After a start: `H` from the disk, where a restart begins.
     pub(super) fn new(high: Fence) -> Self {
-        let floor = if ruling(Rule::RestartAtReserve) { high } else { Fence::NONE };
-        Self { floor, highest: floor, high, pending: None, behind: false, wanted: Fence::NONE }
+        let (floor, highest, wanted) = (high, high, Fence::NONE);
+        Self { floor, highest, high, pending: None, behind: false, wanted }
     }
 
     /// The highest fence seen in an election; the floor when it is not kept here.
@@ -66,7 +65,7 @@ impl Fences {
     /// Whether a proposal is so far ahead that it must be refused.
     pub(super) fn is_too_far(&self, state: Option<&ElectionState>, proposed: Fence) -> bool {
         let reach = self.seen(state).number().saturating_add(REACH);
-        proposed.number() > reach && ruling(Rule::FenceReach)
+        proposed.number() > reach
     }
 
     /// Takes a proposal for a leadership, with the grant that carries it; says whether it was
@@ -78,21 +77,15 @@ impl Fences {
         by: &Tenancy,
     ) -> bool {
         let seen = state.fence_seen;
-        let within = fence <= self.high || !ruling(Rule::WithinReserve);
-        if fence > seen && within {
+        if fence > seen && fence <= self.high {
             debug_assert!(fence <= self.high, "I5: what is accepted is below the durable H");
             state.fence_seen = fence;
             self.note(fence);
             state.fence_owner = Some(by.clone());
             return true;
         }
-        if !ruling(Rule::FenceAbove) && fence >= seen && within {
-            return true;
-        }
-        let same = |owner: &Tenancy| {
-            owner == by || (!ruling(Rule::FenceOwner) && owner.who.name == by.who.name)
-        };
-        fence == seen && state.fence_owner.as_ref().is_some_and(same)
+        // It belongs to one attempt, which may repeat it, and not to a name.
+        fence == seen && state.fence_owner.as_ref() == Some(by)
     }
 
     /// Whether the next reserve should be made durable now: half of the last one is used up, and
@@ -104,7 +97,7 @@ impl Fences {
         if enough(self.high) || self.pending.is_some_and(|(_, high)| enough(high)) {
             return false;
         }
-        let waits = self.pending.is_some() && ruling(Rule::OneReserve);
+        let waits = self.pending.is_some();
         if waits {
             self.wanted = self.wanted.max(highest);
         }
@@ -121,9 +114,6 @@ impl Fences {
     pub(super) fn reserve_above(&mut self, highest: Fence, flush: Flush, behind: bool) -> Record {
         let high = Fence::new(highest.number().saturating_add(BLOCK)).max(self.high);
         (self.pending, self.behind) = (Some((flush, high)), behind);
-        if !ruling(Rule::ReserveDurable) {
-            self.high = high;
-        }
         Record::Reserve { high }
     }
 
@@ -144,7 +134,7 @@ impl Fences {
     /// A record of the last input was not written, and what was behind it was dropped: ask for the
     /// reserve anew, if that was. Any other one is under way.
     pub(super) fn dropped(&mut self) {
-        if self.behind || !ruling(Rule::SentReserveKept) {
+        if self.behind {
             self.pending = None;
         }
     }

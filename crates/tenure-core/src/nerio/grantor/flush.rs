@@ -49,8 +49,7 @@ impl Grantor {
         let since = self.waits_for_disk_since().filter(|_| !self.writes.hangs())?;
         let at = since.after(SLOW);
         // The last instant of a clock never comes.
-        let comes = at < Time::MAX && ruling(Rule::HangSaid);
-        comes.then_some(Timer::FlushHangs.at(at))
+        (at < Time::MAX).then_some(Timer::FlushHangs.at(at))
     }
 
     /// Tells that the disk hangs, if it is time to.

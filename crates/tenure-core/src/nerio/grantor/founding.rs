@@ -22,10 +22,7 @@ impl Grantor {
     /// Whether the memory that it has was there at the founding.
     pub(super) fn is_founder(&self) -> bool {
         let own = self.memories.durable().at(self.own_place());
-        own.is_some_and(|entry| {
-            let same = entry.instance == self.instance || !ruling(Rule::FounderByMemory);
-            entry.founder && same
-        })
+        own.is_some_and(|entry| entry.founder && entry.instance == self.instance)
     }
 
     /// What fences of the founders begin above: what was handed out before them was begun by older
@@ -33,16 +30,14 @@ impl Grantor {
     pub(super) fn founding_floor(&self, now: Time) -> Fence {
         let founders = self.memories.durable().entries().filter(|entry| entry.founder);
         let born = founders.map(|entry| entry.instance.born()).max().unwrap_or_default();
-        let born = Fence::new(born).max(self.old_enough(now));
-        if ruling(Rule::FoundingFloor) { born } else { Fence::NONE }
+        Fence::new(born).max(self.old_enough(now))
     }
 
     /// Above what was handed out before now, as far as this grantor's clock tells: in milliseconds
     /// since 1970. There are fewer leaderships than milliseconds.
     pub(super) fn old_enough(&self, now: Time) -> Fence {
         let there = u64::try_from(now.since(self.started).as_millis()).unwrap_or(u64::MAX);
-        let then = Fence::new(self.instance.born().saturating_add(there));
-        if ruling(Rule::FoundingFloor) { then } else { Fence::NONE }
+        Fence::new(self.instance.born().saturating_add(there))
     }
 
     /// Founds the cluster if nobody remembers anything: `recorded` have written down which memory
@@ -55,21 +50,15 @@ impl Grantor {
     ) {
         let Phase::Reading { since, read, news, .. } = &self.phase else { return };
         let (since, read, news) = (*since, *read, *news);
-        let all = match ruling(Rule::FoundingByAll) {
-            true => self.others().minus(recorded).is_empty(),
-            false => self.config.quorums.is_quorum(recorded.or(self.own())),
-        };
-        if !all || (!whole.is_empty() && ruling(Rule::FoundingByAll)) {
-            return;
-        }
-        if self.heard_leader() > now && ruling(Rule::FoundingAfterLeader) {
+        let all = self.others().minus(recorded).is_empty();
+        if !all || !whole.is_empty() || self.heard_leader() > now {
             return;
         }
         let founders = self.founders();
-        if founders.len() < self.config.members.len() && ruling(Rule::FoundingByAll) {
+        if founders.len() < self.config.members.len() {
             return;
         }
-        if news && ruling(Rule::FoundersTogether) {
+        if news {
             // Some may have answered before that memory began, have founded the cluster with the
             // one before it, and led: all are asked once more. At the same instant it could not
             // tell which question is answered, and waits for the next.

@@ -58,14 +58,13 @@ impl Incarnations {
             known.current = this;
         } else {
             is_back = known.previous.is_some_and(|(inc, _)| inc == this.0);
-            is_back &= ruling(Rule::NameContested);
             known.back_at = is_back.then_some(now);
             known.previous = Some(core::mem::replace(&mut known.current, this));
         }
-        let lately =
-            |at: Time| now.since(at) <= lasts && (is_back || ruling(Rule::NameStaysShared));
         match (known.previous, known.back_at) {
-            (Some((_, other)), Some(at)) if lately(at) => Met::Shared { other, is_back },
+            (Some((_, other)), Some(at)) if now.since(at) <= lasts => {
+                Met::Shared { other, is_back }
+            }
             _ => Met::Alone,
         }
     }

@@ -48,7 +48,7 @@ impl Memories {
 
     /// Adds what somebody else has written down. Says whether it has memories that are news.
     fn hear(&mut self, roster: &Roster) -> bool {
-        ruling(Rule::MemoriesRead) && self.heard.merge(roster)
+        self.heard.merge(roster)
     }
 
     /// Adds what is known of the member at `place`. Says whether that memory is news.
@@ -122,10 +122,7 @@ impl Grantor {
 
     /// Which memories it has written down, for those that count words together.
     pub(super) fn marks(&self) -> Vec<Mark> {
-        match ruling(Rule::OkNamesMemories) {
-            true => self.memories.durable.marks(),
-            false => Vec::new(),
-        }
+        self.memories.durable.marks()
     }
 
     /// A member says which memory it has, and asks: it is answered when that is durable.
@@ -142,11 +139,7 @@ impl Grantor {
         let place = self.config.place(member);
         let is_news = self.memories.add(place, Entry::new(read.instance));
         self.note_news(is_news);
-        let durable = self.memories.has_written(place);
-        if !ruling(Rule::RecordDurable) {
-            self.memories.durable = self.memories.heard.clone();
-        }
-        if durable || !ruling(Rule::RecordDurable) {
+        if self.memories.has_written(place) {
             return self.answer_read(now, from, read.start, out);
         }
         self.memories.asked.insert(member, (from.clone(), read.start));
@@ -236,7 +229,7 @@ impl Grantor {
     ) {
         let own = seen.roster.at(self.own_place());
         let mut roster = seen.roster.clone();
-        if !seen.whole && ruling(Rule::EmptyTakesNoPlace) {
+        if !seen.whole {
             // Its directory may only be not there: it says itself when others are to write its
             // memory down.
             roster.clear(self.config.place(member));

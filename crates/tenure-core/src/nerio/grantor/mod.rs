@@ -45,7 +45,6 @@ use super::message::{
     Service, State,
 };
 use super::record::{GrantRecord, Record, Tenancy};
-use super::rule::{Rule, ruling};
 use super::timer::Timer;
 use super::words::{Effect, Out, To, emit};
 use crate::contract::Ticket;
@@ -188,7 +187,7 @@ impl Grantor {
         let service = self.phase.service(now);
         let fails =
             self.writes.hangs() || (service == Service::Serving && self.writes.is_failing());
-        if fails && ruling(Rule::FailingSaid) { Service::Failing } else { service }
+        if fails { Service::Failing } else { service }
     }
 
     /// Step 4: a sample that is strictly greater than every one before it.
@@ -196,7 +195,6 @@ impl Grantor {
         let stamp = Stamp { boot: self.boot, clock: now, counter: 0 };
         let stamp = match self.last_stamp {
             last if last.boot < self.boot || last.clock < now => stamp,
-            last if !ruling(Rule::StrictSamples) => last,
             last => match last.counter.checked_add(1) {
                 Some(counter) => Stamp { counter, ..last },
                 None => Stamp { clock: last.clock.next(), counter: 0, ..last },
@@ -227,22 +225,20 @@ impl Grantor {
         // Those who wait go first, even if the timer that should have said so is late: the order
         // of arrival differs from grantor to grantor.
         let others_wait = state.is_some_and(|state| state.waiting() > 0);
-        if others_wait && ruling(Rule::WaitersFirst) && self.handle_waiting(now, election, out) {
+        if others_wait && self.handle_waiting(now, election, out) {
             self.schedule(election);
             // The request granted just now may have taken the place of this request's own lease.
-            if self.state(election).is_some_and(released) && ruling(Rule::LapsedNotParked) {
+            if self.state(election).is_some_and(released) {
                 return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Released));
             }
         }
-        let now = if ruling(Rule::FreshSample) { now } else { self.last_stamp.clock };
         let stamp = self.sample(now);
         let at = stamp.clock;
         let state = self.state(election);
         match state.and_then(|state| state.grant.as_ref()) {
-            Some(grant) if grant.is_held_by(&from.who) && ruling(Rule::HolderNotParked) => {
+            Some(grant) if grant.is_held_by(&from.who) => {
                 let record = &grant.record;
-                let elsewhere = record.address != from.address && ruling(Rule::OneAddress);
-                if grant.is_live(at) && elsewhere {
+                if grant.is_live(at) && record.address != from.address {
                     let holder = record.address;
                     let (who, other) = (from.who.clone(), from.address);
                     let event = OwnEvent::AddressContested { who, holder, other };
@@ -250,17 +246,18 @@ impl Grantor {
                     let refusal = Refusal::OtherAddress { holder };
                     return self.refuse(from, (election, request.start), refusal, shared, out);
                 }
-                if request.start < record.start && ruling(Rule::GrantedStartGrows) {
+                // `gs` is never overwritten by an older duplicate (parked requests 3).
+                if request.start < record.start {
                     return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Stale));
                 }
-                if request.start == record.start && ruling(Rule::RepeatKeepsFinish) {
+                if request.start == record.start {
                     return self.repeat(at, election, out);
                 }
             }
             Some(grant) if grant.is_live(at) && !self.is_told(election) => {
                 return self.refuse(from, (election, request.start), Refusal::Disk, shared, out);
             }
-            Some(grant) if grant.is_live(at) && ruling(Rule::OneHolder) => {
+            Some(grant) if grant.is_live(at) => {
                 let holder = Box::new(grant.rival(at));
                 return self.park(at, from, request, holder, shared, out);
             }
@@ -268,7 +265,7 @@ impl Grantor {
         }
         let election = election.clone();
         let asked = Parked::new(from, request, at, &self.config);
-        self.grant(stamp, stamp, asked, None, out);
+        self.grant(stamp, asked, None, out);
         self.schedule(&election);
     }
 
@@ -281,12 +278,8 @@ impl Grantor {
     ) -> Option<Refusal> {
         match self.phase.service(now) {
             Service::Serving => {}
-            Service::Quarantine { remaining } => {
-                let leader_let_in = request.leading && !ruling(Rule::QuarantineForAll);
-                if !leader_let_in {
-                    return Some(Refusal::Quarantine { remaining });
-                }
-            }
+            // The leader too (restart 1): two could lead otherwise.
+            Service::Quarantine { remaining } => return Some(Refusal::Quarantine { remaining }),
             Service::Starting if !self.writes.hangs() => return Some(Refusal::Starting),
             Service::Starting => return Some(Refusal::Disk),
             Service::Recovering { known } => return Some(Refusal::Recovering { known }),
@@ -294,9 +287,8 @@ impl Grantor {
             Service::Failing => return Some(Refusal::Disk),
         }
         // A first lease is short. A candidate that cannot have a full one after it must not lead.
-        let lease = if ruling(Rule::FullLeaseFits) { request.lease } else { request.delta };
-        let (lease, delta_max) = (request.delta.max(lease), self.longest());
-        if lease > delta_max && ruling(Rule::WithinDeltaMax) {
+        let (lease, delta_max) = (request.delta.max(request.lease), self.longest());
+        if lease > delta_max {
             return Some(Refusal::TooLong { lease, delta_max });
         }
         if self.fences.is_too_far(state, request.fence) {
@@ -315,38 +307,24 @@ impl Grantor {
     /// Whether one more election may be granted. Those that only a release opened have room of
     /// their own.
     fn has_room_for(&self, election: &ElectionName, state: Option<&ElectionState>) -> bool {
-        let early = if ruling(Rule::EarlyApart) { self.early.len() } else { 0 };
         let known = state.is_some() && !self.early.contains(election);
-        known || self.elections.len() - early < self.config.limits.elections
+        known || self.elections.len() - self.early.len() < self.config.limits.elections
     }
 
     /// Step 6: grants the lease. `taken` is the sample of the free test and goes into the quorum
     /// timestamp; the lease counts from the arrival of the request, which bounds its Start.
-    fn grant(
-        &mut self,
-        taken: Stamp,
-        arrival: Stamp,
-        asked: Parked,
-        waited: Option<bool>,
-        out: &mut Out,
-    ) {
-        let Parked { who, address, request, .. } = asked;
+    fn grant(&mut self, taken: Stamp, asked: Parked, waited: Option<bool>, out: &mut Out) {
+        let Parked { who, address, request, arrival, .. } = asked;
         self.early.remove(&request.election);
-        let stretched = self.config.drift.stretch(request.delta);
-        let held = if ruling(Rule::GrantStretches) { stretched } else { request.delta };
         let floor = self.fences.floor();
         let state = ElectionState::of(&request.election, &mut self.elections, floor);
         let before = state.grant.take();
         let entry = if before.is_none() { Entry::New } else { Entry::Renewed };
         let same = before.as_ref().filter(|grant| grant.record.holder == who);
-        let mut finish = arrival.clock.after(held);
-        if let Some(before) = &before
-            && (before.record.finish > finish)
-            && ruling(Rule::FinishGrows)
-        {
-            finish = before.record.finish;
-        }
+        let mut finish = arrival.after(self.config.drift.stretch(request.delta));
         if let Some(before) = &before {
+            // F never goes back while granted (section 3, step 6.1).
+            finish = finish.max(before.record.finish);
             let ended = same.is_some() || !before.is_live(taken.clock);
             debug_assert!(ended, "I1: A changes only when the grant has ended");
             debug_assert!(before.record.finish <= finish, "I2: F does not go back");
@@ -355,9 +333,8 @@ impl Grantor {
         }
         let was_next = waited == Some(true) || same.is_some_and(|grant| grant.was_next);
         let changed = same.is_none();
-        let kept = before.as_ref().filter(|_| !ruling(Rule::NextOnce));
-        let kept_next = kept.and_then(|before| before.next.clone());
-        if let Some(before) = before.filter(|_| changed && ruling(Rule::Tombstone)) {
+        if let Some(before) = before.filter(|_| changed) {
+            // A Start that has lapsed is not granted after another held it (parked requests 5).
             let (other, start) = (before.record.holder, before.record.start);
             let (from, bound) = ((&other, before.record.address), self.config.limits.watermarks);
             state.raise_watermark(taken.clock, from, start, bound);
@@ -381,7 +358,7 @@ impl Grantor {
             fence_seen: state.fence_seen,
             fence_owner: state.fence_owner.clone(),
         };
-        let (waited, next) = (waited.is_some(), request.next.or(kept_next));
+        let (waited, next) = (waited.is_some(), request.next);
         let grant = Grant::new(record, request.lease, seen_before, waited);
         state.grant = Some(Grant { next, was_next, ..grant });
         self.answer(taken.clock, &request.election, entry, out);
@@ -416,11 +393,7 @@ impl Grantor {
         };
         let message = Message::Granted(granted);
         let send = Effect::Send { to: record.address.into(), message };
-        if ruling(Rule::WrittenBeforeOk) {
-            out.extend([persist, send]);
-        } else {
-            out.extend([send, persist]);
-        }
+        out.extend([persist, send]);
     }
 
     /// A request that was granted before: the same ok again, and F is not extended.
@@ -441,13 +414,10 @@ impl Grantor {
         shared: Option<SocketAddr>,
         out: &mut Out,
     ) {
-        let (election, start, fence) = (request.election.clone(), request.start, request.fence);
+        let (election, start) = (request.election.clone(), request.start);
         let Some(state) = self.elections.get_mut(&election) else { return };
         state.drop_expired(at);
         let parked = state.park(from, request, at, &self.config);
-        if !ruling(Rule::RefusalRaisesNothing) {
-            state.fence_seen = state.fence_seen.max(fence);
-        }
         state.book(&election, &self.config, &mut self.deadlines);
         let (seen, asker, name_shared) = (state.fence_seen, from.who.inc, shared);
         let refusal = Refusal::Held { holder, parked };
@@ -483,30 +453,20 @@ impl Grantor {
         let at = self.sample(now).clock;
         let floor = self.fences.floor();
         let state = ElectionState::of(&election, &mut self.elections, floor);
-        let holds = state.live(at).filter(|grant| {
-            let holder = &grant.record.holder;
-            *holder == from.who
-                || (!ruling(Rule::ReleaseByIncarnation) && holder.name == from.who.name)
-                || !ruling(Rule::ReleaseByHolder)
-        });
+        let holds = state.live(at).filter(|grant| grant.is_held_by(&from.who));
         if let Some(grant) = holds
             && grant.record.address != from.address
-            && ruling(Rule::ReleaseFromAddress)
         {
             let (who, holder) = (from.who.clone(), grant.record.address);
             let event = OwnEvent::AddressContested { who, holder, other: from.address };
             return emit(out, Some(election), event);
         }
-        let ends = holds.is_some_and(|grant| {
-            release.start >= grant.record.start || !ruling(Rule::ReleaseNamesStart)
-        });
+        let ends = holds.is_some_and(|grant| release.start >= grant.record.start);
         let (by, bound) = ((&from.who, from.address), self.config.limits.watermarks);
         let unparked = state.raise_watermark(at, by, release.start, bound);
-        if !serving && !ruling(Rule::ReleaseInQuarantine) {
-            self.phase = Phase::Serving;
-        }
         if ends && !serving {
-            // Not confirmed, so that it comes again when it can be carried out.
+            // A release ends no quarantine (restart 3). Not confirmed, it comes again when it can be
+            // carried out.
             self.schedule(&election);
             return emit(out, Some(election), OwnEvent::Ignored(Ignored::NotServing));
         }
@@ -527,7 +487,7 @@ impl Grantor {
     /// Whether there is room to remember a release of an election that is not known here. Room of
     /// its own, and little: strangers must not take that of elections.
     fn remember_early(&mut self, election: &ElectionName) -> bool {
-        let few = self.early.len() < self.config.limits.watermarks || !ruling(Rule::EarlyBounded);
+        let few = self.early.len() < self.config.limits.watermarks;
         few && self.early.insert(election.clone())
     }
 
@@ -548,13 +508,10 @@ impl Grantor {
             let start = parked.request.start;
             let refused = state.is_released(&parked.who, parked.address, start)
                 || self.inadmissible(now, &parked.request, self.state(election)).is_some();
-            if refused && ruling(Rule::ChecksAgain) {
+            if refused {
                 continue;
             }
-            let arrival = Stamp { clock: parked.arrival, ..taken };
-            let stamp = if ruling(Rule::StampOfGrant) { taken } else { arrival };
-            let counts_from = if ruling(Rule::LeaseFromArrival) { arrival } else { taken };
-            self.grant(stamp, counts_from, parked, Some(was_next), out);
+            self.grant(taken, parked, Some(was_next), out);
             break;
         }
         changed
@@ -564,9 +521,7 @@ impl Grantor {
     fn forget_if_over(&mut self, now: Time, election: &ElectionName, out: &mut Out) {
         let Some(state) = self.elections.get(election) else { return };
         if state.is_forgettable(now, &self.config) {
-            if ruling(Rule::FloorRises) {
-                self.fences.raise_floor(state.fence_seen);
-            }
+            self.fences.raise_floor(state.fence_seen);
             self.elections.remove(election);
             self.early.remove(election);
             let record = Record::Forget(election.clone());

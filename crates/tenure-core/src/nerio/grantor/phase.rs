@@ -7,7 +7,6 @@ use core::time::Duration;
 use super::super::identity::Instance;
 use super::super::message::Service;
 use super::super::quorum::MemberSet;
-use super::super::rule::{Rule, ruling};
 use super::super::timer::Timer;
 use super::flush::Flush;
 use crate::fence::Fence;
@@ -84,26 +83,14 @@ impl Phase {
         match self {
             Self::Serving => Service::Serving,
             Self::Replaced => Service::Replaced,
-            Self::Reading { .. } | Self::Storing { .. } | Self::Unstored { .. }
-                if !ruling(Rule::ReadBeforeGrant) =>
-            {
-                Service::Serving
-            }
             Self::Unwritten { .. } | Self::Unstored { .. } => Service::Failing,
             Self::Opening { quarantine: Some(until), .. } if *until > now => {
                 Service::Quarantine { remaining: until.since(now) }
             }
             Self::Quarantine { until, .. } => Service::Quarantine { remaining: until.since(now) },
-            Self::Unborn | Self::Opening { .. } | Self::Storing { .. }
-                if ruling(Rule::StartingSaid) =>
-            {
-                Service::Starting
-            }
+            Self::Unborn | Self::Opening { .. } | Self::Storing { .. } => Service::Starting,
             Self::Reading { answers, .. } => {
                 Service::Recovering { known: answers.values().any(|known| known.whole) }
-            }
-            Self::Unborn | Self::Opening { .. } | Self::Storing { .. } => {
-                Service::Recovering { known: false }
             }
         }
     }

@@ -6,13 +6,12 @@ impl Grantor {
     /// Section 10.4: what this grantor knows of the leader.
     pub(super) fn on_query(&self, now: Time, from: &Sender, query: &Query, out: &mut Out) {
         let state = self.state(&query.election);
-        let service = self.service(now);
         let told = state.filter(|_| self.is_told(&query.election));
         let state = State {
             election: query.election.clone(),
             asker: from.who.inc,
             start: query.start,
-            service: if ruling(Rule::RecoveringNotFree) { service } else { Service::Serving },
+            service: self.service(now),
             instance: self.instance,
             memories: self.marks(),
             holder: told

@@ -36,7 +36,7 @@ impl Raise {
     pub(super) fn begin(now: Time, kept: &Kept, ever: Duration, config: &Checked) -> Option<Self> {
         let larger = matches!(kept, Kept::Grants(_)) && config.delta_max > ever;
         let stage = Stage::Waiting { until: now.after(config.quarantine()) };
-        (larger && ruling(Rule::RaiseWaits)).then_some(Self { before: ever, stage })
+        larger.then_some(Self { before: ever, stage })
     }
 
     /// What was given before, and is given until then.

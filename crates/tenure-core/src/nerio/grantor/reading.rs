@@ -84,18 +84,12 @@ impl Grantor {
             | Phase::Quarantine { .. }
             | Phase::Reading { .. }
             | Phase::Storing { .. }
-            | Phase::Unstored { .. } => !ruling(Rule::RecoveringSilent),
+            | Phase::Unstored { .. } => false,
         };
         // One that is empty may be founded with: it bounds fences by how long it has been there.
         let least = if whole { Fence::NONE } else { self.old_enough(now) };
-        // All elections are asked only where a rule is broken: this is answered in one step.
-        let seen = if ruling(Rule::AnswerHasFloor) {
-            self.fences.highest()
-        } else {
-            self.elections.values().map(|state| state.fence_seen).max().unwrap_or(Fence::NONE)
-        };
+        let seen = self.fences.highest().max(least);
         let (asker, delta_max) = (from.who.inc, self.delta_max);
-        let seen = seen.max(least);
         let (leader, roster) = (self.leader_until.since(now), self.roster());
         let answer = FenceSeen { asker, start, seen, delta_max, whole, leader, roster };
         send(out, from.address, Message::FenceSeen(answer));
@@ -146,14 +140,14 @@ impl Grantor {
         }
         let Phase::Reading { since, read, answers, .. } = &self.phase else { return };
         let (since, read) = (*since, *read);
-        // The word of a memory counts as long as no later one of its member was heard of.
+        // The word of a memory counts if it has written this one down, and as long as no later one
+        // of its member was heard of (names: instances).
         let is_latest = |member: &usize, known: &Known| {
             let latest = self.memories.heard(self.config.place(*member));
-            known.instance >= latest || !ruling(Rule::LatestRead)
+            known.instance >= latest
         };
-        let counts = |known: &Known| known.recorded || !ruling(Rule::RecordedByQuorum);
-        let heard =
-            || answers.iter().filter(|(member, known)| counts(known) && is_latest(member, known));
+        let counts = |member: &usize, known: &Known| known.recorded && is_latest(member, known);
+        let heard = || answers.iter().filter(|(member, known)| counts(member, known));
         let recorded: MemberSet = heard().map(|(member, _)| *member).collect();
         if !self.is_enough(recorded) {
             return;
@@ -163,31 +157,28 @@ impl Grantor {
             // that down.
             return self.write_memories(now, out);
         }
-        let others = heard().map(|(_, known)| known.delta_max).max();
-        let longest = others.filter(|_| ruling(Rule::DeltaMaxOfOthers)).unwrap_or_default();
+        // Others may give longer leases than this one (restart 1).
+        let longest = heard().map(|(_, known)| known.delta_max).max().unwrap_or_default();
         let whole = heard().filter(|(_, known)| known.whole);
-        let fences = whole.clone().map(|(_, known)| known.seen);
-        let highest = if ruling(Rule::ReadMaximum) { fences.max() } else { fences.min() };
+        let highest = whole.clone().map(|(_, known)| known.seen).max();
         let whole: MemberSet = whole.map(|(member, _)| *member).collect();
         let all = heard().map(|(_, known)| known.seen).max();
         let remembers = self.is_whole_quorum(whole);
-        if ruling(Rule::WaitFromRecord) {
-            self.recorded.get_or_insert(now);
-            if remembers && !self.is_founder() {
-                // Those that are empty may have written it down long before. A founder found itself
-                // among them when nobody remembered anything.
-                self.recorded = self.recorded.max(Some(*self.remembered.get_or_insert(now)));
-            }
+        self.recorded.get_or_insert(now);
+        if remembers && !self.is_founder() {
+            // Those that are empty may have written it down long before. A founder found itself
+            // among them when nobody remembered anything.
+            self.recorded = self.recorded.max(Some(*self.remembered.get_or_insert(now)));
         }
         let until = self.ended(longest.max(self.delta_max));
-        if until > since && ruling(Rule::ReadAfterQuarantine) && ruling(Rule::Quarantine) {
+        if until > since {
             // A lease that was forgotten may still be live: read again when it is not.
             return self.wait(now, until, read, out);
         }
         let floor = if remembers {
             highest
         } else if self.is_founder() {
-            if self.heard_leader() > now && ruling(Rule::FoundingAfterLeader) {
+            if self.heard_leader() > now {
                 // It may have been heard after the founding was decided, by this grantor or by
                 // others.
                 return;
@@ -202,7 +193,7 @@ impl Grantor {
         }
         self.fences.raise_floor(floor.unwrap_or(Fence::NONE));
         // A release may have opened elections since the start, at the floor of that moment.
-        for state in self.elections.values_mut().filter(|_| ruling(Rule::ReadRaisesAll)) {
+        for state in self.elections.values_mut() {
             state.raise_fence(self.fences.floor());
         }
         // The first reserve says that the read is done: until it is durable, every start reads
@@ -221,7 +212,7 @@ impl Grantor {
         let whole = answers.iter().filter(|(_, known)| known.whole).map(|(member, _)| *member);
         let whole: MemberSet = whole.collect();
         let answered: MemberSet = answers.keys().copied().collect();
-        let all = self.others().minus(answered).is_empty() || !ruling(Rule::FoundingByAll);
+        let all = self.others().minus(answered).is_empty();
         let new = whole.is_empty() && all;
         self.records = self.is_whole_quorum(whole) || self.is_founder() || new;
         if self.records {
@@ -257,18 +248,13 @@ impl Grantor {
     /// Whether `whole` remember all that this grantor may have forgotten: whoever led while it
     /// granted had a quorum with one of them in it.
     fn is_whole_quorum(&self, whole: MemberSet) -> bool {
-        !self.config.quorums.is_possible(self.counted(whole))
+        !self.config.quorums.is_possible(whole)
     }
 
     /// Whether no quorum that this grantor may be part of goes without one of `answered`. Where it
     /// is a quorum by itself, all others will do.
     fn is_enough(&self, answered: MemberSet) -> bool {
         let all = self.others().minus(answered).is_empty();
-        all || !self.config.quorums.is_possible(self.counted(answered))
-    }
-
-    /// Others, without this grantor itself.
-    fn counted(&self, others: MemberSet) -> MemberSet {
-        if ruling(Rule::ReadOthers) { others } else { others.or(self.own()) }
+        all || !self.config.quorums.is_possible(answered)
     }
 }

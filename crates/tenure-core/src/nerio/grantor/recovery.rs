@@ -15,8 +15,7 @@ impl Grantor {
     pub(in super::super) fn on_start(&mut self, now: Time, memory: Memory, out: &mut Out) {
         self.instance = memory.instance;
         self.boot = Boot(memory.boot.0 + 1);
-        let ever =
-            if ruling(Rule::DeltaMaxEver) { memory.delta_max } else { self.config.delta_max };
+        let ever = memory.delta_max;
         self.delta_max = self.config.delta_max.max(ever);
         self.started = now;
         self.raise = Raise::begin(now, &memory.kept, ever, &self.config);
@@ -25,14 +24,10 @@ impl Grantor {
         self.joins = memory.kept == Kept::Nothing;
         // Before a very first start nobody has seen another memory.
         self.says_memory = memory.kept != Kept::New;
-        let read = match &memory.kept {
-            Kept::Nothing if ruling(Rule::FenceRead) => Read::Fences,
-            _ => Read::Nothing,
-        };
+        let read = if self.joins { Read::Fences } else { Read::Nothing };
         // Who asks waits from when enough others have written its memory down.
-        let asks = read != Read::Nothing && ruling(Rule::WaitFromRecord);
-        let forgets = (self.joins && !asks) || memory.kept == Kept::Reserve;
-        let quarantine = (ruling(Rule::Quarantine) && forgets).then(|| self.ended(self.delta_max));
+        let forgets = memory.kept == Kept::Reserve;
+        let quarantine = forgets.then(|| self.ended(self.delta_max));
         if let Kept::Grants(grants) = memory.kept {
             for record in grants {
                 let election = record.election.clone();
@@ -55,12 +50,7 @@ impl Grantor {
 
     /// How long a lease of `delta_max` lasts at most, on this grantor's clock.
     pub(super) fn outlasts(&self, delta_max: Duration) -> Duration {
-        let drift = self.config.drift;
-        match (ruling(Rule::QuarantineStretches), ruling(Rule::QuarantineNotShrunk)) {
-            (true, true) => drift.stretch(delta_max),
-            (false, _) => delta_max,
-            (true, false) => drift.shrink(delta_max),
-        }
+        self.config.drift.stretch(delta_max)
     }
 
     pub(super) fn write_boot(
@@ -73,9 +63,6 @@ impl Grantor {
         let allowed = self.raise.as_ref().map_or(self.delta_max, Raise::before);
         let flush = self.write_identity(now, allowed, out);
         self.phase = Phase::Opening { flush, quarantine, read };
-        if !ruling(Rule::BootDurable) {
-            self.open(now, quarantine, read, out);
-        }
     }
 
     /// Writes down who this is, and that leases up to `delta_max` may be given.
@@ -143,18 +130,10 @@ impl Grantor {
             Phase::Quarantine { until, read } if now >= until => {
                 if read != Read::Nothing {
                     emit(out, None, OwnEvent::Recovering);
-                    if !ruling(Rule::ReserveAfterRead) {
-                        self.reserve_if_short(now, self.fences.floor(), out);
-                    }
                     self.read_fences(now, read, out);
                 } else {
                     self.serve(now, out);
                 }
-            }
-            Phase::Quarantine { read: read @ Read::Fences, .. }
-                if !ruling(Rule::ReadAfterQuarantine) =>
-            {
-                self.read_fences(now, read, out);
             }
             Phase::Reading { again, read, .. } if now >= again => self.read_fences(now, read, out),
             Phase::Unstored { at, read } if now >= at => {

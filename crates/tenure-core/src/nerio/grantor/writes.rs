@@ -82,9 +82,8 @@ impl Writes {
             }
         }
         for (election, entry) in self.last.drain(..) {
-            let gives_way = entry == Entry::Forgotten || !ruling(Rule::UnwrittenKept);
             self.unwritten.insert(election.clone());
-            if gives_way && self.unwritten.len() > bound {
+            if entry == Entry::Forgotten && self.unwritten.len() > bound {
                 self.unwritten.remove(&election);
             }
         }
@@ -150,9 +149,10 @@ impl Writes {
     /// before, or another one for which there was no room. One that only replaces its record needs
     /// none.
     pub(super) fn refuses(&self, now: Time, election: &ElectionName, has_record: bool) -> bool {
-        match has_record && ruling(Rule::RecordsReplaced) {
-            true => now < self.refuses_until && self.lacks(election),
-            false => now < self.refuses_new_until,
+        if has_record {
+            now < self.refuses_until && self.lacks(election)
+        } else {
+            now < self.refuses_new_until
         }
     }
 
@@ -170,7 +170,7 @@ impl Writes {
         if !self.lacks_any() || now < self.again_at {
             return None;
         }
-        if !self.last.is_empty() && ruling(Rule::WrittenAgainAlone) {
+        if !self.last.is_empty() {
             // With other records, whose failure would not be told from that of this one.
             self.again_at = now.next();
             return None;
@@ -237,6 +237,6 @@ impl Grantor {
 
     /// Whether others may hear of its grant of `election`: not before it is written.
     pub(super) fn is_told(&self, election: &ElectionName) -> bool {
-        !self.writes.lacks(election) || !ruling(Rule::UnwrittenUntold)
+        !self.writes.lacks(election)
     }
 }

@@ -4,23 +4,10 @@ use tenure_core::nerio::{Event, Ignored, Incomparable, OwnEvent, QuorumTimestamp
 
 use crate::story::*;
 
-/// T_q carries a counter, strictly increasing in the grantor (section 2).
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn samples_of_one_grantor_strictly_increase() {
-    let mut s = Story::new();
-    let mut last = None;
-    for start in 1..100 {
-        let stamp = granted(&s.ask("p", "a", request(at(start)))).unwrap().stamp;
-        assert_eq!(stamp.clock, at(10_000), "the clock stands still");
-        assert!(last < Some(stamp), "{last:?} then {stamp}");
-        last = Some(stamp);
-    }
-}
-
 /// (p, Start) names an instance: no Start is used twice, even if the clock stands still, the
 /// campaign ends and begins again, and the application stops to observe in between.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_start_is_never_used_twice() {
+#[test]
+fn a_start_is_never_used_twice() {
     let mut s = Story::new();
     s.campaign("p");
     let old: Vec<Letter> =
@@ -37,21 +24,9 @@ pub(crate) fn a_start_is_never_used_twice() {
     assert!(!s.leads("p"), "grants that were given up count for nothing");
 }
 
-/// Edict and E checks sample afresh: a claim has ended though no timer has said so.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_claim_ends_without_a_timer() {
-    let mut s = Story::new();
-    s.elect("p");
-    let left = s.until("p").since(s.now("p"));
-    s.slip(left - std::time::Duration::from_nanos(1));
-    assert!(s.leads("p"));
-    s.slip(std::time::Duration::from_nanos(1));
-    assert!(!s.leads("p"));
-}
-
 /// (1 − ρ)δ rounds down.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_a_claimant_counts_on_rounds_down() {
+#[test]
+fn what_a_claimant_counts_on_rounds_down() {
     let odd = std::time::Duration::from_nanos(999_999_999);
     let mut s = Story::with(config(&GRANTORS).with_lease(odd));
     let begin = s.now("p");
@@ -61,30 +36,17 @@ pub(crate) fn what_a_claimant_counts_on_rounds_down() {
 }
 
 /// (1 + ρ)δ rounds up.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_a_grantor_holds_rounds_up() {
+#[test]
+fn what_a_grantor_holds_rounds_up() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), std::time::Duration::from_nanos(999_999_999)));
     let held = s.state("a").holder.unwrap().remaining;
     assert_eq!(held.as_nanos(), 1_099_999_999, "of 1,099,999,998.9");
 }
 
-/// Disjoint timestamps are an error that is reported, never an order.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn timestamps_of_different_memories_have_no_order() {
-    let mut s = Story::new();
-    let before = granted(&s.ask("p", "a", request(at(10)))).unwrap();
-    s.lose_disk("a");
-    s.run(ms(2_300));
-    let after = granted(&s.ask("p", "a", request(at(20)))).unwrap();
-    let [before, after] = [before, after].map(|ok| QuorumTimestamp::new([(ok.instance, ok.stamp)]));
-    assert_eq!(before.order(&after), Err(Incomparable::Disjoint));
-    assert_eq!(after.order(&before), Err(Incomparable::Disjoint));
-}
-
 /// Contradictory timestamps are an error too.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn timestamps_that_contradict_each_other_have_no_order() {
+#[test]
+fn timestamps_that_contradict_each_other_have_no_order() {
     let mut s = Story::new();
     let mut stamp = |grantor, start| {
         let ok = granted(&s.ask("p", grantor, request(at(start)))).unwrap();

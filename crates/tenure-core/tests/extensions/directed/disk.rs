@@ -20,8 +20,8 @@ fn written(effects: &[Effect]) -> Vec<String> {
 }
 
 /// Restart 4: a full disk has no room for another record; those that are there are replaced.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_disk_without_room_for_a_record_renews_the_known_ones() {
+#[test]
+fn a_disk_without_room_for_a_record_renews_the_known_ones() {
     let mut s = Story::new();
     assert!(granted(&s.ask("p", "a", renewal(at(10), 1))).is_some());
     s.failing = Some("a");
@@ -42,8 +42,8 @@ pub(crate) fn a_disk_without_room_for_a_record_renews_the_known_ones() {
 
 /// Restart 4: the record that is tried again may fail; others of the same input would count as
 /// unwritten with it, again and again.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_record_that_is_tried_again_is_alone() {
+#[test]
+fn a_record_that_is_tried_again_is_alone() {
     let mut s = Story::new();
     s.ask("p", "a", of("held", request(at(10))));
     s.failing = Some("a");
@@ -58,8 +58,8 @@ pub(crate) fn a_record_that_is_tried_again_is_alone() {
 
 /// What could not be written is told to nobody, also when more records are missing than a grantor
 /// has elections: those of elections that were forgotten give way.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn however_many_records_are_missing_none_is_told() {
+#[test]
+fn however_many_records_are_missing_none_is_told() {
     let mut config = config(&GRANTORS);
     config.limits.elections = 2;
     let mut s = Story::with(config);
@@ -84,8 +84,8 @@ pub(crate) fn however_many_records_are_missing_none_is_told() {
 
 /// A disk that flushes slowly, and has no room for one record: the reserve that is on its way
 /// counts when it is durable, and no other is asked for meanwhile.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_record_that_is_not_written_takes_no_reserve_back() {
+#[test]
+fn a_record_that_is_not_written_takes_no_reserve_back() {
     let mut s = Story::new();
     s.slow_disks = true;
     s.ask("p", "a", proposal(at(10), 1_000));
@@ -103,8 +103,8 @@ pub(crate) fn a_record_that_is_not_written_takes_no_reserve_back() {
 }
 
 /// The identity is gone, and no record is written before it is there again.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_record_that_cannot_be_written_holds_up_no_flush() {
+#[test]
+fn a_record_that_cannot_be_written_holds_up_no_flush() {
     let mut s = Story::new();
     s.slow_disks = true;
     s.ask("p", "a", proposal(at(10), 1_000));

@@ -6,8 +6,8 @@ use tenure_core::nerio::{Effect, Event, Message, Record, Refusal, Request};
 use crate::story::*;
 
 /// Rule 1: `L = (name, inc, first Start of the attempt)`; the same leadership is accepted again.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_fence_belongs_to_one_attempt_and_not_to_a_name() {
+#[test]
+fn a_fence_belongs_to_one_attempt_and_not_to_a_name() {
     let mut s = Story::new();
     s.ask("p", "a", proposal(at(10), 7));
     let same = Request { first: at(10), ..proposal(at(11), 7) };
@@ -16,33 +16,10 @@ pub(crate) fn a_fence_belongs_to_one_attempt_and_not_to_a_name() {
     assert!(!granted(&s.ask("p", "a", other)).unwrap().accepted, "another attempt of p");
 }
 
-/// Readings: after a second round the lease has its full length already, and the grantors learn the
-/// fence all the same before the first renewal.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_fence_of_a_second_round_is_told_at_once() {
-    let mut s = Story::new();
-    s.ask("r", "a", proposal(at(10), 7));
-    s.tell("r", "a", release(at(10)));
-    s.letters.clear();
-    s.campaign("p");
-    s.slip(ms(1));
-    for (from, to) in [("p", "a"), ("p", "b"), ("a", "p"), ("b", "p")] {
-        s.deliver(from, to);
-    }
-    assert!(!s.leads("p"), "it holds a lease, and no fence yet");
-    s.deliver_all();
-    assert_eq!(s.fence("p"), 8);
-    s.run(ms(1));
-    for grantor in GRANTORS {
-        let told = s.state(grantor).holder.unwrap().fence;
-        assert_eq!(told, Some(Fence::new(8)), "{grantor} can say at once who leads");
-    }
-}
-
 /// Rule 3: `fence_seen ≤ H` with H on disk before the ok leaves; if the reserve is not ready the
 /// lease is granted and the fence is not accepted.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn no_fence_above_the_durable_reserve_is_accepted() {
+#[test]
+fn no_fence_above_the_durable_reserve_is_accepted() {
     let mut s = Story::new();
     s.slow_disks = true;
     let effects = s.ask("p", "a", proposal(at(10), 5_000));
@@ -58,8 +35,8 @@ pub(crate) fn no_fence_above_the_durable_reserve_is_accepted() {
 
 /// Rule 4: without a disk it reads the fences of a full quorum that does not contain itself,
 /// takes the maximum, and grants nothing before.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_grantor_without_memory_reads_the_fences_of_a_quorum() {
+#[test]
+fn a_grantor_without_memory_reads_the_fences_of_a_quorum() {
     let mut s = Story::new();
     s.ask("p", "b", proposal(at(10), 7));
     s.ask("q", "c", proposal(at(10), 9));
@@ -85,8 +62,8 @@ pub(crate) fn a_grantor_without_memory_reads_the_fences_of_a_quorum() {
 
 /// Rule 4: the release of the old leader opens its election while the grantor waits, before the
 /// others were read; whoever comes next gets a higher fence all the same.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_was_read_counts_for_elections_that_a_release_opened() {
+#[test]
+fn what_was_read_counts_for_elections_that_a_release_opened() {
     let mut s = Story::new();
     for grantor in ["a", "b"] {
         s.ask("p", grantor, proposal(at(10), 7));
@@ -112,8 +89,8 @@ pub(crate) fn what_was_read_counts_for_elections_that_a_release_opened() {
 
 /// Rules 4 and 6: what a grantor that lost its directory is told covers elections that nobody
 /// remembers one by one.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_answer_covers_elections_that_were_forgotten() {
+#[test]
+fn an_answer_covers_elections_that_were_forgotten() {
     let mut s = Story::new();
     for grantor in ["b", "c"] {
         s.ask("p", grantor, proposal(at(10), 7));
@@ -126,8 +103,8 @@ pub(crate) fn an_answer_covers_elections_that_were_forgotten() {
 
 /// Rule 4: recovering members do not answer reads, so with three grantors two such restarts at
 /// once stop the election.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_recovering_grantor_does_not_answer_reads() {
+#[test]
+fn a_recovering_grantor_does_not_answer_reads() {
     let mut s = Story::new();
     s.lose_disk("a");
     s.lose_disk("b");
@@ -144,8 +121,8 @@ pub(crate) fn a_recovering_grantor_does_not_answer_reads() {
 
 /// Rule 4: the read begins after the quarantine has *ended*: what an ok of the incarnation before
 /// still completes must have been seen by those who are read.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_read_begins_after_the_quarantine_has_ended() {
+#[test]
+fn the_read_begins_after_the_quarantine_has_ended() {
     let mut s = Story::new();
     s.lose_disk("a");
     s.deliver_all();
@@ -160,8 +137,8 @@ pub(crate) fn the_read_begins_after_the_quarantine_has_ended() {
 }
 
 /// Rule 1: refusals report what was seen and never raise it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn refusals_report_what_was_seen_and_never_raise_it() {
+#[test]
+fn refusals_report_what_was_seen_and_never_raise_it() {
     let mut s = Story::new();
     s.ask("p", "a", proposal(at(10), 7));
     assert_eq!(refused(&s.ask("q", "a", proposal(at(20), 99))).unwrap().seen, Fence::new(7));
@@ -169,8 +146,8 @@ pub(crate) fn refusals_report_what_was_seen_and_never_raise_it() {
 }
 
 /// Rule 1: a candidate proposes the best it knows + 1, so that one round trip is normal.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_round_trip_is_normal() {
+#[test]
+fn one_round_trip_is_normal() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -186,8 +163,8 @@ pub(crate) fn one_round_trip_is_normal() {
 
 /// Rule 6: one H and one floor for each grantor: when an election is evicted, the floor rises to
 /// what it had seen.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_evicted_election_leaves_its_fence_behind() {
+#[test]
+fn an_evicted_election_leaves_its_fence_behind() {
     let mut s = Story::new();
     s.ask("p", "a", proposal(at(10), 7));
     s.pass(ms(3_300));
@@ -202,8 +179,8 @@ pub(crate) fn an_evicted_election_leaves_its_fence_behind() {
 }
 
 /// Rule 6: a proposal above seen + 2⁴² is refused: one packet must not exhaust the number.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_proposal_too_far_ahead_is_refused() {
+#[test]
+fn a_proposal_too_far_ahead_is_refused() {
     let mut s = Story::new();
     s.ask("p", "a", proposal(at(10), 7));
     let far = 7 + (1 << 42);
@@ -214,8 +191,8 @@ pub(crate) fn a_proposal_too_far_ahead_is_refused() {
 
 /// Rule 6: a stranger has driven the fences of two grantors far apart, each within reach of what
 /// that one had seen. Whoever comes later leads all the same, though not at once.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn grantors_whose_fences_are_far_apart_come_together() {
+#[test]
+fn grantors_whose_fences_are_far_apart_come_together() {
     let mut s = Story::new();
     for (grantor, steps) in [("a", 2), ("b", 4)] {
         for step in 1..=steps {
@@ -236,8 +213,8 @@ pub(crate) fn grantors_whose_fences_are_far_apart_come_together() {
 
 /// Rule 3: proposals come faster than a disk flushes. However many want a higher reserve meanwhile,
 /// one flush is on its way, and one more follows it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_reserve_at_a_time_is_on_its_way() {
+#[test]
+fn one_reserve_at_a_time_is_on_its_way() {
     let mut s = Story::new();
     s.slow_disks = true;
     for n in 1..=100 {
@@ -249,21 +226,4 @@ pub(crate) fn one_reserve_at_a_time_is_on_its_way() {
     s.flush_one("a");
     let ok = granted(&s.ask("p", "a", proposal(at(101), 100_000))).unwrap();
     assert!(ok.accepted, "it has room for the highest of them");
-}
-
-/// Rule 4, restart: the first reserve says that the read is done, so that a restart in between
-/// reads again.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_restart_during_the_read_reads_again() {
-    let mut s = Story::new();
-    s.lose_disk("a");
-    s.deliver_all();
-    s.pass(ms(2_200));
-    s.restart("a");
-    s.deliver_all();
-    s.pass(ms(2_200));
-    assert_eq!(
-        refusal(&s.ask("r", "a", request(at(30)))),
-        Some(Refusal::Recovering { known: false })
-    );
 }

@@ -70,8 +70,8 @@ fn new_cluster() -> Story {
 }
 
 /// A first start needs no word: everybody waits as long as leases may last, and serves.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_cluster_is_founded_by_all_its_members() {
+#[test]
+fn a_cluster_is_founded_by_all_its_members() {
     let mut s = new_cluster();
     s.campaign("p");
     s.run(ms(2_199));
@@ -108,7 +108,7 @@ fn founded_but_for_c() -> Story {
 
 /// The last of them hears that the others have founded the cluster with it, and waits no second
 /// time.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn the_last_founder_waits_no_longer_than_the_others() {
     let mut s = founded_but_for_c();
     s.run(ms(300));
@@ -116,7 +116,7 @@ fn the_last_founder_waits_no_longer_than_the_others() {
 }
 
 /// Nor where it hears that of all others before it has written it down.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_slow_disk_costs_the_last_founder_no_second_wait() {
     let mut s = founded_but_for_c();
     s.slow_disks = true;
@@ -145,7 +145,7 @@ fn answered(effects: &[Effect]) -> Vec<&'static str> {
 
 /// Who asks while something else is on its way to the disk is answered when its own memory is
 /// written down, and does not take the answer before for that of one to whom it is a stranger.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn who_asks_while_another_is_written_down_is_answered_after_it() {
     let mut s = new_cluster();
     s.run(ms(100));
@@ -162,7 +162,7 @@ fn who_asks_while_another_is_written_down_is_answered_after_it() {
 }
 
 /// One that is not there may be the one that remembers. Once it is, they are founded.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn all_members_are_needed() {
     let mut s = begun(&["a", "b"]);
     s.run(ms(20_000));
@@ -181,8 +181,8 @@ fn all_members_are_needed() {
 
 /// Four of five are empty: that is a quorum, and enough to write down a memory, but the fifth may
 /// remember.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_quorum_founds_nothing() {
+#[test]
+fn a_quorum_founds_nothing() {
     let mut s = Story::empty(config(&["a", "b", "c", "p", "q"]));
     for member in ["a", "b", "c", "p"] {
         s.start_empty(member);
@@ -195,8 +195,8 @@ pub(crate) fn a_quorum_founds_nothing() {
 }
 
 /// Two directories of three are lost: the third remembers, so that the cluster is not new.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn nobody_founds_what_another_member_remembers() {
+#[test]
+fn nobody_founds_what_another_member_remembers() {
     let mut s = Story::new();
     s.elect("p");
     s.start("p", None);
@@ -213,8 +213,8 @@ pub(crate) fn nobody_founds_what_another_member_remembers() {
 
 /// a founds, and its directory is lost. c, which was there, has heard nothing of it yet: b tells it
 /// that it has forgotten nothing, and a reads from the two.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn whoever_was_there_has_forgotten_nothing() {
+#[test]
+fn whoever_was_there_has_forgotten_nothing() {
     let mut s = new_cluster();
     s.run(ms(2_150));
     a_founds(&mut s);
@@ -230,8 +230,8 @@ pub(crate) fn whoever_was_there_has_forgotten_nothing() {
 
 /// a founds, and b's directory is lost before b heard of it: another memory was there, so that the
 /// new one reads from those that were.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn another_memory_was_not_there() {
+#[test]
+fn another_memory_was_not_there() {
     let mut s = new_cluster();
     s.run(ms(2_150));
     a_founds(&mut s);
@@ -244,7 +244,7 @@ pub(crate) fn another_memory_was_not_there() {
 }
 
 /// b answers that it is empty, and is another memory when a founds: a asks it again.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn only_memories_that_answered_are_founders() {
     let mut s = new_cluster();
     s.run(ms(2_150));
@@ -291,8 +291,8 @@ fn all_lost_under_a_leader(lease: Duration) -> Story {
 
 /// All directories are lost while somebody leads with a longer lease than their members give now.
 /// It reaches one of them, which tells the others.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_leader_that_is_heard_is_waited_for() {
+#[test]
+fn a_leader_that_is_heard_is_waited_for() {
     let mut s = all_lost_under_a_leader(ms(5_000));
     s.drop_all();
     for _ in 0..700 {
@@ -327,8 +327,8 @@ fn alone(s: &mut Story, steps: usize, members: &[&'static str]) {
 
 /// All but b found the cluster, and serve; then c's directory is lost. What b was answered before
 /// it heard of c's new memory says nothing of who was there together with that.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn founders_are_there_at_one_time() {
+#[test]
+fn founders_are_there_at_one_time() {
     let members = ["a", "b", "c", "p", "q"];
     let mut s = Story::empty(config(&members));
     for member in members {
@@ -376,8 +376,8 @@ pub(crate) fn founders_are_there_at_one_time() {
 }
 
 /// That all are empty is on its way to the disk when a leader of before is heard.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_leader_that_is_heard_late_is_waited_for() {
+#[test]
+fn a_leader_that_is_heard_late_is_waited_for() {
     let mut s = all_lost_under_a_leader(ms(8_000));
     let others = ["a", "b", "c", "q"];
     s.drop_all();
@@ -405,8 +405,8 @@ pub(crate) fn a_leader_that_is_heard_late_is_waited_for() {
 }
 
 /// What was handed out before all directories were lost is not handed out again.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn fences_go_on_when_all_directories_were_lost() {
+#[test]
+fn fences_go_on_when_all_directories_were_lost() {
     let mut s = new_cluster();
     s.run(ms(3_000));
     let mut fences = Vec::new();
@@ -425,7 +425,7 @@ pub(crate) fn fences_go_on_when_all_directories_were_lost() {
 }
 
 /// In clusters of one and of two members, too.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_cluster_of_one_or_two_is_founded() {
     for all in [&["a"][..], &["a", "b"][..]] {
         let mut s = Story::empty(config(all));
@@ -446,7 +446,7 @@ fn a_cluster_of_one_or_two_is_founded() {
 }
 
 /// A founder whose process ends when it has just written that down serves after another wait.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn an_interrupted_founding_goes_on() {
     let mut s = new_cluster();
     s.run(ms(2_150));

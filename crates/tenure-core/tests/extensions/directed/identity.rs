@@ -6,8 +6,8 @@ use crate::story::*;
 
 /// Comparing by name alone is unsafe: a delayed release of an earlier incarnation frees a grantor
 /// under its successor.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_release_of_an_earlier_incarnation_frees_nobody() {
+#[test]
+fn a_release_of_an_earlier_incarnation_frees_nobody() {
     let mut s = Story::new();
     let earlier = s.sender("p");
     s.restart("p");
@@ -19,8 +19,8 @@ pub(crate) fn a_release_of_an_earlier_incarnation_frees_nobody() {
 }
 
 /// A grantor that sees inc1, inc2, inc1 again raises an event, and its refusal says so.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_name_that_two_incarnations_use_at_once_is_reported() {
+#[test]
+fn a_name_that_two_incarnations_use_at_once_is_reported() {
     let mut s = Story::new();
     s.ask("r", "a", request(at(1)));
     let first = s.sender("p");
@@ -49,8 +49,8 @@ pub(crate) fn a_name_that_two_incarnations_use_at_once_is_reported() {
 
 /// One of two that use a name asks twice in a row: the other one is still there. Once it has said
 /// nothing for as long as a lease lasts, it is not.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn that_a_name_is_shared_is_said_steadily() {
+#[test]
+fn that_a_name_is_shared_is_said_steadily() {
     let mut s = Story::new();
     s.ask("r", "a", request(at(1)));
     let first = s.sender("p");
@@ -70,8 +70,8 @@ pub(crate) fn that_a_name_is_shared_is_said_steadily() {
 
 /// One inc from two addresses: the first wins while its grant lives, the second is refused,
 /// counted and reported.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_incarnation_from_two_addresses_keeps_the_first() {
+#[test]
+fn one_incarnation_from_two_addresses_keeps_the_first() {
     let mut s = Story::new();
     let forger = Sender { address: address("z"), member: None, ..s.sender("p") };
     s.ask("p", "a", request(at(10)));
@@ -90,8 +90,8 @@ pub(crate) fn one_incarnation_from_two_addresses_keeps_the_first() {
 }
 
 /// An ok counts only when it comes from a member, by its name and by what the driver knows.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_ok_that_does_not_come_from_the_grantor_is_dropped() {
+#[test]
+fn an_ok_that_does_not_come_from_the_grantor_is_dropped() {
     let mut s = Story::new();
     s.campaign("p");
     for grantor in GRANTORS {
@@ -106,8 +106,8 @@ pub(crate) fn an_ok_that_does_not_come_from_the_grantor_is_dropped() {
 }
 
 /// Requests wait by incarnation: what the one before gave up is not taken from the one after.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_new_incarnation_waits_beside_the_one_before() {
+#[test]
+fn a_new_incarnation_waits_beside_the_one_before() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.ask("q", "a", request(at(30)));
@@ -120,8 +120,8 @@ pub(crate) fn a_new_incarnation_waits_beside_the_one_before() {
 }
 
 /// A restarted candidate is a new one: its clock may have begun anew, below what it released.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_an_earlier_incarnation_released_binds_no_later_one() {
+#[test]
+fn what_an_earlier_incarnation_released_binds_no_later_one() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(99)));
     s.tell("p", "a", release(at(99)));
@@ -131,8 +131,8 @@ pub(crate) fn what_an_earlier_incarnation_released_binds_no_later_one() {
 
 /// An answer is for the incarnation that asked: the next one of its name may use the same Start,
 /// for a lease and a fence of its own, and must not count what was granted to the one before.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_answer_to_an_earlier_incarnation_is_not_for_this_one() {
+#[test]
+fn an_answer_to_an_earlier_incarnation_is_not_for_this_one() {
     let mut s = Story::new();
     for grantor in GRANTORS {
         s.ask("q", grantor, request(at(10)));

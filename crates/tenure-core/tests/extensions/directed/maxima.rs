@@ -11,8 +11,8 @@ use crate::story::*;
 
 /// Restart 1: what was forgotten is bounded by the largest δ_max of a full quorum that is read,
 /// counted from when they had written down which memory it has; then the fences are read again.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_lost_memory_waits_for_the_longest_lease_of_others() {
+#[test]
+fn a_lost_memory_waits_for_the_longest_lease_of_others() {
     let mut s = Story::new();
     s.configure(|config| config.delta_max = ms(1_000));
     s.lose_disk("a");
@@ -30,7 +30,7 @@ pub(crate) fn a_lost_memory_waits_for_the_longest_lease_of_others() {
 }
 
 /// Restart 1: what the largest own δ_max bounds is waited for, whatever the others say.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_lost_memory_waits_for_its_own_longest_lease_too() {
     let mut s = Story::new();
     s.configure(|config| config.delta_max = ms(4_000));
@@ -43,7 +43,7 @@ fn a_lost_memory_waits_for_its_own_longest_lease_too() {
 
 /// Two leaders, but for the rule: c, whose memory was lost, asked b while b gave short leases only.
 /// An ok that c forgot must not be completed by b's first longer one.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn longer_leases_are_given_when_what_others_forgot_has_ended() {
     let short = |config: &mut Config| {
         (config.lease, config.delta_max, config.verify_max) = (ms(500), ms(500), ms(500));
@@ -90,7 +90,7 @@ fn longer_leases_are_given_when_what_others_forgot_has_ended() {
 
 /// Until when it gives no longer lease, that it does then, and how long the leases of a holder are,
 /// is told.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_larger_delta_max_that_waits_is_told() {
     let mut s = Story::new();
     s.has_granted("a");
@@ -115,8 +115,8 @@ fn a_larger_delta_max_that_waits_is_told() {
 
 /// A larger δ_max is answered at once, given after `(1 + ρ)` of it, and waited for anew by each
 /// start before that.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_larger_delta_max_is_answered_at_once_and_given_later() {
+#[test]
+fn a_larger_delta_max_is_answered_at_once_and_given_later() {
     let mut s = Story::new();
     s.has_granted("a");
     s.configure(|config| config.delta_max = ms(4_000));
@@ -142,7 +142,7 @@ pub(crate) fn a_larger_delta_max_is_answered_at_once_and_given_later() {
 }
 
 /// A larger δ_max that could not be written down is not given, and is written again.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_larger_delta_max_is_given_when_it_is_written() {
     let mut s = Story::new();
     s.has_granted("a");
@@ -164,8 +164,8 @@ fn a_larger_delta_max_is_given_when_it_is_written() {
 
 /// A first lease is short: who may not have a full one after it would lead for a moment, again
 /// and again.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_first_lease_is_given_only_if_a_full_one_may_follow() {
+#[test]
+fn a_first_lease_is_given_only_if_a_full_one_may_follow() {
     let mut s = Story::new();
     let (lease, delta_max) = (ms(2_001), ms(2_000));
     let first = Request { lease, ..request(at(10)) };
@@ -175,8 +175,8 @@ pub(crate) fn a_first_lease_is_given_only_if_a_full_one_may_follow() {
 
 /// A candidate whose lease no quorum gives waits, says so with both numbers, and keeps no grantor
 /// from others; when a quorum gives it, it leads.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_candidate_with_too_long_a_lease_waits_and_is_in_nobodys_way() {
+#[test]
+fn a_candidate_with_too_long_a_lease_waits_and_is_in_nobodys_way() {
     let mut s = Story::new();
     s.configure(|config| config.delta_max = ms(4_000));
     s.reboot("a");
@@ -210,7 +210,7 @@ pub(crate) fn a_candidate_with_too_long_a_lease_waits_and_is_in_nobodys_way() {
 }
 
 /// The same with one that gives it, one that does not, and one that is down.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_is_down_is_no_reason_to_keep_the_others() {
     let mut s = Story::new();
     s.configure(|config| config.delta_max = ms(4_000));
@@ -230,8 +230,8 @@ fn one_that_is_down_is_no_reason_to_keep_the_others() {
 
 /// A refusal that is repeated says nothing after a later answer of the same grantor. b gives longer
 /// leases since, but waits first; what a granted is not given back for the old one.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_old_refusal_gives_nothing_back() {
+#[test]
+fn an_old_refusal_gives_nothing_back() {
     let mut s = Story::new();
     s.configure(|config| config.delta_max = ms(4_000));
     s.reboot("a");
@@ -257,7 +257,7 @@ pub(crate) fn an_old_refusal_gives_nothing_back() {
 }
 
 /// Restart 1: nobody waits longer than the longest lease that any settings allow.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn what_others_answer_is_waited_for_a_day_at_most() {
     let mut s = Story::new();
     s.lose_disk("a");
@@ -270,7 +270,7 @@ fn what_others_answer_is_waited_for_a_day_at_most() {
 }
 
 /// One grantor with another maximum is as one that is down: a quorum that accepts suffices.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_quorum_that_gives_the_lease_suffices() {
     let mut s = Story::new();
     s.configure(|config| config.delta_max = ms(500));
@@ -285,7 +285,7 @@ fn a_quorum_that_gives_the_lease_suffices() {
 
 /// A member that reads may be behind a relay, as one whose state directory was lost: its question
 /// comes from another address than its own. Answers count from a member only.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_read_is_answered_wherever_it_comes_from() {
     let mut s = Story::new();
     let relayed = Sender { who: s.who("b"), address: address("z"), member: None };

@@ -56,8 +56,8 @@ fn live_on(s: &mut Story, old: &mut Actor, steps: usize) -> bool {
 }
 
 /// The old a and b grant p, the new a and c grant q, and never do two lead.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn two_memories_of_a_member_elect_nobody_beside_a_leader() {
+#[test]
+fn two_memories_of_a_member_elect_nobody_beside_a_leader() {
     let (mut s, mut old) = replaced();
     s.campaign("q");
     assert!(!live_on(&mut s, &mut old, 1_000), "two lead");
@@ -67,8 +67,8 @@ pub(crate) fn two_memories_of_a_member_elect_nobody_beside_a_leader() {
 }
 
 /// What is not durable is not said to be: b, whose disk is slow, does not answer.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_memory_is_written_down_before_the_answer() {
+#[test]
+fn a_memory_is_written_down_before_the_answer() {
     let mut s = Story::new();
     s.slow_disks = true;
     let read = FenceRead { start: at(1), instance: Instance::new(1 << 40, 7), record: true };
@@ -97,8 +97,8 @@ pub(crate) fn a_memory_is_written_down_before_the_answer() {
 
 /// b's directory is lost, and at a's place the old memory of a answers it: it has not seen the
 /// fences that were handed out since, and c knows a later one of a.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_word_of_an_old_memory_bounds_nothing() {
+#[test]
+fn the_word_of_an_old_memory_bounds_nothing() {
     let mut s = Story::new();
     let old = s.actors.remove("a").unwrap();
     s.start_empty("a");
@@ -117,8 +117,8 @@ pub(crate) fn the_word_of_an_old_memory_bounds_nothing() {
 
 /// Two of three start with empty directories, as their disks are not mounted: nobody takes these
 /// for theirs. With its real one a goes on, and b reads from it and from c.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_directory_that_could_not_serve_takes_no_place() {
+#[test]
+fn a_directory_that_could_not_serve_takes_no_place() {
     let mut s = Story::new();
     s.elect("p");
     let disk = s.actor("a").disk.clone().unwrap();
@@ -137,8 +137,8 @@ pub(crate) fn a_directory_that_could_not_serve_takes_no_place() {
 }
 
 /// Of two memories of a member the later one counts, whichever is heard of last.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_earlier_memory_never_comes_back() {
+#[test]
+fn an_earlier_memory_never_comes_back() {
     let mut s = Story::new();
     let later = Instance::new(1 << 40, 7);
     for instance in [later, Instance::new(1 << 39, 8)] {
@@ -156,8 +156,8 @@ pub(crate) fn an_earlier_memory_never_comes_back() {
 
 /// Others answer that they remember, and have not written down which memory asks: what the one
 /// before may have granted is not waited for yet.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_answer_that_names_another_memory_counts_for_nothing() {
+#[test]
+fn an_answer_that_names_another_memory_counts_for_nothing() {
     let mut s = Story::new();
     s.lose_disk("a");
     s.others_answer(ms(2_000), &Roster::default());
@@ -175,8 +175,8 @@ pub(crate) fn an_answer_that_names_another_memory_counts_for_nothing() {
 
 /// A memory that begins knows those that others know before it serves: with it, the old memory of a
 /// member counts for nothing.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_others_have_written_down_is_taken_over() {
+#[test]
+fn what_others_have_written_down_is_taken_over() {
     let mut s = Story::new();
     s.lose_disk("a");
     s.run(ms(3_000));
@@ -195,7 +195,7 @@ pub(crate) fn what_others_have_written_down_is_taken_over() {
 
 /// The directory of before is mounted again: the other members know a later one, and it says so and
 /// grants no more.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn an_old_directory_that_comes_back_is_told() {
     let mut s = Story::new();
     s.elect("p");
@@ -213,7 +213,7 @@ fn an_old_directory_that_comes_back_is_told() {
 
 /// A memory that others take for an earlier one than that which they know becomes a later one, as
 /// nobody relies on it yet.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_clock_that_was_set_back_keeps_no_member_out() {
     let mut s = Story::new();
     s.elect("p");

@@ -1,19 +1,17 @@
-//! The rules whose absence a random search does not find, or not soon: a story for each, by
-//! theme. `planted` says which story is whose.
+//! A story for each rule that takes a chain of events of its own to show, by theme.
 
-pub(crate) mod clocks;
-pub(crate) mod disk;
-pub(crate) mod fence;
-pub(crate) mod founding;
-pub(crate) mod identity;
-pub(crate) mod maxima;
-pub(crate) mod memories;
-pub(crate) mod next;
-pub(crate) mod observe;
+mod clocks;
+mod disk;
+mod fence;
+mod founding;
+mod identity;
+mod maxima;
+mod memories;
+mod next;
+mod observe;
 pub(crate) mod orders;
-pub(crate) mod parked;
-#[cfg(not(tenure_planted))]
+mod parked;
 mod recover;
-pub(crate) mod restart;
-pub(crate) mod verification;
-pub(crate) mod waiting;
+mod restart;
+mod verification;
+mod waiting;

@@ -1,14 +1,14 @@
 //! Who is next.
 
 use tenure_core::NodeName;
-use tenure_core::nerio::{Command, Message, Request};
+use tenure_core::nerio::{Command, Event, Ignored, OwnEvent, Request};
 
 use crate::story::*;
 
 /// Rule 1: then `F := C`, and `next` is handled if it waits and is fresh, else the best by the
 /// common order, at once.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_release_hands_over_to_next() {
+#[test]
+fn a_release_hands_over_to_next() {
     for next in ["q", "r"] {
         let mut s = Story::new();
         s.ask("p", "a", request(at(10)));
@@ -21,8 +21,8 @@ pub(crate) fn a_release_hands_over_to_next() {
 }
 
 /// Rule 2: the common order is the same at all grantors, and never the order of arrival.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_common_order_is_not_the_order_of_arrival() {
+#[test]
+fn the_common_order_is_not_the_order_of_arrival() {
     let mut winners = Vec::new();
     for order in [["p", "q"], ["q", "p"]] {
         let mut s = Story::new();
@@ -39,8 +39,8 @@ pub(crate) fn the_common_order_is_not_the_order_of_arrival() {
     assert_eq!(winners.len(), 1, "{winners:?}");
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_higher_priority_goes_first() {
+#[test]
+fn the_higher_priority_goes_first() {
     for urgent in ["p", "q"] {
         let mut s = Story::new();
         s.ask("r", "a", request(at(10)));
@@ -55,8 +55,8 @@ pub(crate) fn the_higher_priority_goes_first() {
 }
 
 /// A leader that waits for a grantor goes before those who do not lead.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_leader_goes_before_those_who_do_not_lead() {
+#[test]
+fn a_leader_goes_before_those_who_do_not_lead() {
     let mut s = Story::new();
     s.ask("r", "a", request(at(10)));
     let mut urgent = request(at(20));
@@ -70,8 +70,8 @@ pub(crate) fn a_leader_goes_before_those_who_do_not_lead() {
 }
 
 /// Rule 3: a short first lease, renewed at once on completion.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_first_lease_is_short_and_renewed_at_once() {
+#[test]
+fn the_first_lease_is_short_and_renewed_at_once() {
     let mut s = Story::new();
     let begin = s.campaign("p");
     assert!(requests(&begin).iter().all(|request| request.delta == ms(1_000)), "at most a lease");
@@ -93,8 +93,8 @@ pub(crate) fn the_first_lease_is_short_and_renewed_at_once() {
 }
 
 /// Rule 4: never by counting votes: one that may still win does not yield.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_candidate_that_may_still_win_does_not_yield() {
+#[test]
+fn a_candidate_that_may_still_win_does_not_yield() {
     let mut s = Story::new();
     s.ask("q", "a", request(at(10)));
     s.campaign("p");
@@ -106,8 +106,8 @@ pub(crate) fn a_candidate_that_may_still_win_does_not_yield() {
 }
 
 /// Rule 2: `next` is cleared on change of holder: it was the wish of the one before.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn next_does_not_outlive_the_holder_who_said_it() {
+#[test]
+fn next_does_not_outlive_the_holder_who_said_it() {
     let mut s = Story::new();
     s.ask("p", "a", Request { next: Some(name("q")), ..request(at(10)) });
     s.ask("r", "a", request(at(20)));
@@ -120,8 +120,8 @@ pub(crate) fn next_does_not_outlive_the_holder_who_said_it() {
 }
 
 /// Rule 3: a leader names only one heard from within 2 R.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_who_was_not_heard_of_lately_is_not_named() {
+#[test]
+fn one_who_was_not_heard_of_lately_is_not_named() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -157,8 +157,8 @@ fn split_vote(s: &mut Story) -> Vec<(&'static str, &'static str, Option<NodeName
 }
 
 /// Rule 4: of those in each other's way exactly one does not yield, and the others do so for it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn all_but_the_highest_yield_and_to_it() {
+#[test]
+fn all_but_the_highest_yield_and_to_it() {
     let yields = split_vote(&mut Story::new());
     assert_eq!(yields.len(), 2, "{yields:?}");
     let yielded = |who: &&str| yields.iter().any(|(candidate, ..)| candidate == who);
@@ -168,8 +168,8 @@ pub(crate) fn all_but_the_highest_yield_and_to_it() {
 
 /// Rule 4: a refusal from before the last grant is no reason to give that grant away: views
 /// differ, and its holder may have gone as well.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_older_refusal_is_no_reason_to_yield() {
+#[test]
+fn an_older_refusal_is_no_reason_to_yield() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     for grantor in ["b", "c"] {
@@ -188,8 +188,8 @@ pub(crate) fn an_older_refusal_is_no_reason_to_yield() {
 }
 
 /// Rule 4: after yielding it waits `remaining` plus a random time.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_was_yielded_is_not_asked_for_again_at_once() {
+#[test]
+fn what_was_yielded_is_not_asked_for_again_at_once() {
     let mut s = Story::new();
     let yields = split_vote(&mut s);
     s.drop_all();
@@ -202,8 +202,8 @@ pub(crate) fn what_was_yielded_is_not_asked_for_again_at_once() {
 
 /// Rule 4: not to a leader of which no renewal was seen. It may be dead: then its grants end one
 /// after the other, and what was got first is needed.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn nobody_yields_to_a_leader_that_does_not_renew() {
+#[test]
+fn nobody_yields_to_a_leader_that_does_not_renew() {
     let mut s = Story::new();
     let leads = |start| Request { leading: true, ..request(at(start)) };
     for grantor in GRANTORS {
@@ -221,21 +221,31 @@ pub(crate) fn nobody_yields_to_a_leader_that_does_not_renew() {
 }
 
 /// Two candidates in each other's way: q holds a and waits at b and c, which p holds, who ranks
-/// above it. p leads; q has yielded a, which p has got as well.
-fn yielded(s: &mut Story) {
+/// above it. p leads; q has yielded a, which p has got as well. Returns the ok of a to q.
+fn yielded(s: &mut Story) -> Letter {
     s.command("p", Command::Campaign { value: "".parse().unwrap(), priority: 1 });
     s.campaign("q");
     s.deliver("q", "a");
     s.deliver("p", "b");
     s.deliver("p", "c");
+    let ok = s.letters.iter().find(|letter| letter.by == "a").cloned().unwrap();
     s.deliver_all();
     assert!(s.leads("p"));
     assert_eq!(s.holder("a").as_deref(), Some("p"), "q yielded");
+    ok
+}
+
+/// Parked requests 4: what was given up is not taken back by its ok that arrives again.
+#[test]
+fn an_ok_for_what_was_yielded_counts_no_more() {
+    let mut s = Story::new();
+    let ok = yielded(&mut s);
+    assert_eq!(emitted(&s.put(&ok)), [Event::Own(OwnEvent::Ignored(Ignored::Unasked))]);
 }
 
 /// Rule 4: whom it was yielded to has gone, and with it the reason to wait.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_was_yielded_is_asked_for_when_the_rival_has_gone() {
+#[test]
+fn what_was_yielded_is_asked_for_when_the_rival_has_gone() {
     let mut s = Story::new();
     yielded(&mut s);
     s.slip(ms(1));
@@ -248,28 +258,10 @@ pub(crate) fn what_was_yielded_is_asked_for_when_the_rival_has_gone() {
     assert_eq!(asked, [&"a", &"b", &"c"], "at once, not when the lease of p would have ended");
 }
 
-/// Section 6: who gives up on purpose lets others go first: nothing new is asked for before a
-/// quorum has the release.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn nothing_new_is_asked_for_before_the_release_is_confirmed() {
-    let mut s = Story::new();
-    s.elect("p");
-    s.resign("p");
-    s.slip(ms(1));
-    s.campaign("p");
-    s.timers();
-    let requests = |s: &Story| s.letters.iter().any(|l| matches!(l.message, Message::Request(_)));
-    assert!(!requests(&s), "{:?}", s.letters);
-    s.deliver_and_take_answers("p", "a").iter().for_each(|letter| drop(s.put(letter)));
-    assert!(!requests(&s), "a alone is no quorum");
-    s.deliver_and_take_answers("p", "b").iter().for_each(|letter| drop(s.put(letter)));
-    assert!(requests(&s), "a and b are one");
-}
-
 /// Rule 4: two that hold one grant each, and wait for a third grantor that is dead, do not wait for
 /// ever.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn nobody_waits_for_a_grantor_that_is_silent() {
+#[test]
+fn nobody_waits_for_a_grantor_that_is_silent() {
     let mut s = Story::new();
     s.actors.remove("c");
     s.campaign("p");
@@ -285,8 +277,7 @@ pub(crate) fn nobody_waits_for_a_grantor_that_is_silent() {
 }
 
 /// Rule 4: nor for one that answers that it cannot grant.
-#[cfg(not(tenure_planted))]
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn nobody_waits_for_a_grantor_in_quarantine() {
     let mut s = Story::new();
     s.reboot("c");

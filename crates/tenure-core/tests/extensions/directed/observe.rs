@@ -17,8 +17,8 @@ fn view(s: &mut Story) -> View {
     last.expect("an observer says something")
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn three_holders_are_no_leader() {
+#[test]
+fn three_holders_are_no_leader() {
     let mut s = Story::new();
     for (candidate, grantor) in CANDIDATES.into_iter().zip(GRANTORS) {
         s.ask(candidate, grantor, renewal(at(10), 1));
@@ -26,8 +26,8 @@ pub(crate) fn three_holders_are_no_leader() {
     assert!(matches!(view(&mut s), View::Unknown { .. }));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn two_incarnations_of_one_name_are_no_leader() {
+#[test]
+fn two_incarnations_of_one_name_are_no_leader() {
     let mut s = Story::new();
     s.ask("p", "a", renewal(at(10), 1));
     s.restart("p");
@@ -36,51 +36,19 @@ pub(crate) fn two_incarnations_of_one_name_are_no_leader() {
     assert!(matches!(view(&mut s), View::Unknown { .. }));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_free_grantor_is_no_vacancy() {
+#[test]
+fn one_free_grantor_is_no_vacancy() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.ask("q", "b", request(at(10)));
     assert!(matches!(view(&mut s), View::Unknown { .. }));
 }
 
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_vacancy_is_told() {
+#[test]
+fn a_vacancy_is_told() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     assert_eq!(view(&mut s), View::Vacant, "b and c are free, and a quorum");
-}
-
-/// A grantor that lost its memory does not say that an election is free.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_grantor_without_memory_is_not_free() {
-    let mut s = Story::new();
-    s.reboot("a");
-    s.reboot("b");
-    assert!(matches!(view(&mut s), View::Unknown { .. }));
-}
-
-/// What is left of a lease counts from the send of the question, and is less the drift of both
-/// clocks.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn what_an_observer_believes_counts_from_its_question() {
-    let mut s = Story::new();
-    for grantor in GRANTORS {
-        s.ask("p", grantor, renewal(at(10), 1));
-    }
-    s.drop_all();
-    let (asked, remaining) = (s.now("r"), s.state("a").holder.unwrap().remaining);
-    s.command("r", Command::Observe { every: ms(5_000) });
-    GRANTORS.into_iter().for_each(|grantor| drop(s.deliver("r", grantor)));
-    s.slip(ms(100));
-    s.deliver_all();
-    let leader = s.events("r").iter().find_map(|event| match event {
-        Event::View(view) => view.leader().cloned(),
-        _ => None,
-    });
-    let drift = s.config.drift;
-    let until = asked.after(drift.shrink(drift.real_at_least(remaining)));
-    assert_eq!(leader.unwrap().until, Some(until));
 }
 
 /// What r says of the leader in the end.
@@ -96,8 +64,8 @@ fn leader(s: &Story) -> LeaderView {
 }
 
 /// What one grantor said before it fell silent does not shorten what a quorum says since.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_grantor_that_fell_silent_does_not_shorten_a_view() {
+#[test]
+fn a_grantor_that_fell_silent_does_not_shorten_a_view() {
     let mut s = Story::new();
     for grantor in GRANTORS {
         s.ask("p", grantor, renewal(at(10), 1));
@@ -118,8 +86,8 @@ pub(crate) fn a_grantor_that_fell_silent_does_not_shorten_a_view() {
 
 /// The grants of a leader were asked for with one fence. What is left of an earlier leadership of
 /// the same incarnation counts for nothing.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_fence_is_the_one_that_a_quorum_names() {
+#[test]
+fn the_fence_is_the_one_that_a_quorum_names() {
     let mut s = Story::new();
     for (grantor, fence) in GRANTORS.into_iter().zip([2, 7, 7]) {
         s.ask("p", grantor, renewal(at(10), fence));
@@ -134,8 +102,8 @@ pub(crate) fn the_fence_is_the_one_that_a_quorum_names() {
 }
 
 /// A candidate that was granted by a quorum and does not know it has never led.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_candidate_that_never_won_is_no_leader() {
+#[test]
+fn a_candidate_that_never_won_is_no_leader() {
     let mut s = Story::new();
     s.campaign("p");
     for grantor in ["a", "b"] {
@@ -151,7 +119,7 @@ pub(crate) fn a_candidate_that_never_won_is_no_leader() {
 }
 
 /// A healthy start: a leader is named once, with its fence.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_is_named_with_its_fence_from_the_first_moment() {
     let mut s = Story::new();
     s.command("r", Command::Observe { every: ms(50) });
@@ -183,7 +151,7 @@ fn a_leader_is_named_with_its_fence_from_the_first_moment() {
 
 /// Grantors that rebooted under a leader have seen more than its fence, as they begin at their
 /// reserve. Its renewals say which it is.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_leader_whose_grantors_have_rebooted_is_still_named() {
     let mut s = Story::new();
     s.elect("p");
@@ -204,8 +172,8 @@ fn a_leader_whose_grantors_have_rebooted_is_still_named() {
 
 /// What is not durable is not visible: a grant that could not be written is told to nobody, and
 /// that nobody holds it, or that this grantor serves, is not said either.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_grant_that_could_not_be_written_is_told_to_nobody() {
+#[test]
+fn a_grant_that_could_not_be_written_is_told_to_nobody() {
     let mut s = Story::new();
     s.failing = Some("a");
     s.ask("p", "a", renewal(at(10), 1));
@@ -229,8 +197,8 @@ pub(crate) fn a_grant_that_could_not_be_written_is_told_to_nobody() {
 }
 
 /// A grantor that cannot write is not free, though it names no holder.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_grantor_that_cannot_write_is_not_free() {
+#[test]
+fn a_grantor_that_cannot_write_is_not_free() {
     let mut s = Story::new();
     s.ask("p", "b", request(at(10)));
     s.failing = Some("a");
@@ -246,8 +214,8 @@ pub(crate) fn a_grantor_that_cannot_write_is_not_free() {
 
 /// A flush that does not end is told after a second, as a disk that cannot be written, and its end
 /// is told, too. What the reserve has room for is granted meanwhile.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_grantor_whose_flush_hangs_says_so() {
+#[test]
+fn a_grantor_whose_flush_hangs_says_so() {
     let mut s = Story::new();
     s.slow_disks = true;
     // Half of the reserve is used up, so the next is asked for.
@@ -272,7 +240,7 @@ pub(crate) fn a_grantor_whose_flush_hangs_says_so() {
 }
 
 /// The same of one that starts; one that fails in the end is told as failing, once.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_start_whose_flush_hangs_is_told_as_failing() {
     let mut s = Story::new();
     s.has_granted("a");
@@ -302,22 +270,9 @@ fn is_of_disk(event: &Event) -> bool {
     )
 }
 
-/// A grantor that starts with its memory waits for its disk, and has lost nothing.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_grantor_that_starts_with_its_memory_says_that_it_starts() {
-    let mut s = Story::new();
-    s.has_granted("a");
-    s.slow_disks = true;
-    s.restart("a");
-    assert_eq!(s.state("a").service, Service::Starting);
-    assert_eq!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Starting));
-    s.flush_one("a");
-    assert_eq!(s.state("a").service, Service::Serving);
-}
-
 /// Of several records that are not written, each is tried first in its turn: one that can never
 /// be written does not keep the others from it.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn each_unwritten_record_is_tried_first_in_its_turn() {
     let mut s = Story::new();
     let of =
@@ -343,8 +298,8 @@ fn each_unwritten_record_is_tried_first_in_its_turn() {
 
 /// Readings: vacant only when a quorum was free at one instant. A leader that moves from one
 /// grantor to the other leaves each of them free at some time.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_leader_that_moves_from_grantor_to_grantor_is_no_vacancy() {
+#[test]
+fn a_leader_that_moves_from_grantor_to_grantor_is_no_vacancy() {
     let mut s = Story::new();
     for grantor in ["a", "b"] {
         s.ask("p", grantor, for_span(at(10), ms(1_000)));

@@ -25,8 +25,8 @@ pub(crate) fn is_reported(s: &mut Story, from: &'static str, order: StepDown) ->
 }
 
 /// One that was held up, or that somebody repeats later, ends no later leadership.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_order_is_for_the_leadership_that_it_names_alone() {
+#[test]
+fn an_order_is_for_the_leadership_that_it_names_alone() {
     let mut s = Story::new();
     s.elect("p");
     let first = down(&s, s.fence("p"), 7);
@@ -44,8 +44,8 @@ pub(crate) fn an_order_is_for_the_leadership_that_it_names_alone() {
 }
 
 /// Each member passes it on, and its sender repeats it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_order_that_arrives_again_and_again_is_reported_once() {
+#[test]
+fn an_order_that_arrives_again_and_again_is_reported_once() {
     let mut s = Story::new();
     s.elect("p");
     let fence = s.fence("p");

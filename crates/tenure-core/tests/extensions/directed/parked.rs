@@ -4,32 +4,9 @@ use tenure_core::nerio::{Event, Ignored, Message, OwnEvent, Refusal, Release, Re
 
 use crate::story::*;
 
-/// Rule 1 and section 3, step 6.1: F is never moved back while granted.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn finish_never_goes_back() {
-    let mut s = Story::new();
-    s.ask("p", "a", for_span(at(10), ms(1_000)));
-    s.ask("p", "a", for_span(at(20), ms(100)));
-    assert_eq!(s.state("a").holder.unwrap().remaining, ms(1_100));
-}
-
-/// Rule 3: gs, the highest Start granted to its holder, is not overwritten by an older duplicate:
-/// a release of the lease before would then end the lease after it.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_older_duplicate_does_not_lower_the_granted_start() {
-    let mut s = Story::new();
-    s.ask("p", "a", request(at(10)));
-    s.ask("p", "a", request(at(30)));
-    let effects = s.ask("p", "a", request(at(10)));
-    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Stale))]);
-    let effects = s.tell("p", "a", release(at(20)));
-    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::NotTheHolder))]);
-    assert_eq!(s.holder("a").as_deref(), Some("p"));
-}
-
 /// Rule 1: dropped when not refreshed for 3 refresh intervals.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_parked_request_that_is_not_refreshed_is_dropped() {
+#[test]
+fn a_parked_request_that_is_not_refreshed_is_dropped() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(500)));
     s.slip(ms(100));
@@ -39,8 +16,8 @@ pub(crate) fn a_parked_request_that_is_not_refreshed_is_dropped() {
 }
 
 /// Rule 2: a parked request is replaced only by a higher Start.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_parked_request_is_replaced_only_by_a_higher_start() {
+#[test]
+fn a_parked_request_is_replaced_only_by_a_higher_start() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.ask("q", "a", request(at(30)));
@@ -50,8 +27,8 @@ pub(crate) fn a_parked_request_is_replaced_only_by_a_higher_start() {
 }
 
 /// Rule 2: release(s) deletes parked Starts ≤ s.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_release_deletes_what_is_parked_at_or_below_it() {
+#[test]
+fn a_release_deletes_what_is_parked_at_or_below_it() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.ask("q", "a", request(at(20)));
@@ -61,20 +38,9 @@ pub(crate) fn a_release_deletes_what_is_parked_at_or_below_it() {
     assert_eq!(s.state("a").waiting, 1, "q is gone, r's Start is above its release");
 }
 
-/// Rule 2 and erratum 4: no request at or below a released Start is granted, in whatever order
-/// the two arrive.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_release_that_overtakes_its_request_ends_it() {
-    let mut s = Story::new();
-    s.tell("p", "a", release(at(10)));
-    let effects = s.ask("p", "a", request(at(10)));
-    assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Released))]);
-    assert!(granted(&s.ask("p", "a", request(at(11)))).is_some(), "a later one is granted");
-}
-
 /// Rule 4: Start, δ, T and fence flag all come from one ok, the one with the highest Start.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn start_length_sample_and_fence_come_from_one_ok() {
+#[test]
+fn start_length_sample_and_fence_come_from_one_ok() {
     let mut s = Story::new();
     s.campaign("p");
     s.deliver("p", "a");
@@ -96,8 +62,8 @@ pub(crate) fn start_length_sample_and_fence_come_from_one_ok() {
 
 /// Rule 1: `F := max(F, C_arrival + (1 + ρ)δ)`: the arrival bounds the Start, so a dead
 /// candidate's request costs little.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_lease_of_a_parked_request_counts_from_its_arrival() {
+#[test]
+fn the_lease_of_a_parked_request_counts_from_its_arrival() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(200)));
     s.slip(ms(50));
@@ -109,8 +75,8 @@ pub(crate) fn the_lease_of_a_parked_request_counts_from_its_arrival() {
 }
 
 /// Rule 1: dropped when its own lease would be over.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_parked_request_whose_lease_would_be_over_is_dropped() {
+#[test]
+fn a_parked_request_whose_lease_would_be_over_is_dropped() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(200)));
     s.ask("q", "a", for_span(at(20), ms(100)));
@@ -121,8 +87,8 @@ pub(crate) fn a_parked_request_whose_lease_would_be_over_is_dropped() {
 }
 
 /// Rule 2: the admission checks run again on unparking.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_checks_run_again_on_unparking() {
+#[test]
+fn the_checks_run_again_on_unparking() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(200)));
     s.ask("q", "a", request(at(20)));
@@ -133,9 +99,10 @@ pub(crate) fn the_checks_run_again_on_unparking() {
 }
 
 /// Rule 3: a request of the holder with a lower Start is ignored, with an equal one the stored
-/// ok is repeated, and F is not extended.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_highest_start_granted_counts() {
+/// ok is repeated, and F is not extended. Were gs lowered by an older duplicate, a release of the
+/// lease before would end the lease after it.
+#[test]
+fn the_highest_start_granted_counts() {
     let mut s = Story::new();
     let first = granted(&s.ask("p", "a", request(at(20)))).unwrap();
     s.slip(ms(300));
@@ -148,8 +115,8 @@ pub(crate) fn the_highest_start_granted_counts() {
 }
 
 /// A timer that is late does not let a newcomer pass those who wait.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn those_who_wait_go_before_a_newcomer_even_if_the_timer_is_late() {
+#[test]
+fn those_who_wait_go_before_a_newcomer_even_if_the_timer_is_late() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(200)));
     s.ask("q", "a", request(at(20)));
@@ -160,8 +127,8 @@ pub(crate) fn those_who_wait_go_before_a_newcomer_even_if_the_timer_is_late() {
 }
 
 /// Bounded, evicting the lowest in the common order.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn parked_requests_are_bounded() {
+#[test]
+fn parked_requests_are_bounded() {
     let mut config = config(&GRANTORS);
     config.limits.parked = 1;
     let mut s = Story::with(config);
@@ -179,8 +146,8 @@ pub(crate) fn parked_requests_are_bounded() {
 
 /// Rule 5: what has lapsed and was then granted to another leaves a mark behind: a request that
 /// arrives again would be granted to nobody's use.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_start_that_has_lapsed_is_not_granted_again() {
+#[test]
+fn a_start_that_has_lapsed_is_not_granted_again() {
     let mut s = Story::new();
     for candidate in ["p", "q"] {
         assert!(granted(&s.ask(candidate, "a", for_span(at(10), ms(100)))).is_some());
@@ -192,8 +159,8 @@ pub(crate) fn a_start_that_has_lapsed_is_not_granted_again() {
 
 /// A release that overtakes its request is remembered, for a few elections at a time: anybody can
 /// name elections.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn releases_of_strangers_take_no_room_of_elections() {
+#[test]
+fn releases_of_strangers_take_no_room_of_elections() {
     let mut config = config(&GRANTORS);
     (config.limits.elections, config.limits.watermarks) = (10, 4);
     let mut s = Story::with(config);
@@ -222,8 +189,8 @@ pub(crate) fn releases_of_strangers_take_no_room_of_elections() {
 
 /// Rule 5: also when the other gets the grant by the arrival of that very message, because the
 /// timer is late: whoever is told that it waits must be one who can be granted.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_start_that_lapsed_just_now_does_not_wait() {
+#[test]
+fn a_start_that_lapsed_just_now_does_not_wait() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(100)));
     s.ask("q", "a", request(at(20)));

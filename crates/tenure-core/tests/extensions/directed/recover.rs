@@ -52,7 +52,7 @@ fn q_leads_above(s: &mut Story, floor: u64) -> u64 {
 }
 
 /// Two of three are lost: they wait as long as leases last, and serve with the third.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn recovered_members_wait_and_serve_above_the_floor() {
     let (mut s, before) = stopped();
     recover(&mut s, "a", FLOOR);
@@ -72,7 +72,7 @@ fn recovered_members_wait_and_serve_above_the_floor() {
 }
 
 /// The third never comes back: the two are enough.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn recovered_members_that_are_a_quorum_need_nobody_else() {
     let (mut s, _) = stopped();
     s.actors.remove("c");
@@ -83,7 +83,7 @@ fn recovered_members_that_are_a_quorum_need_nobody_else() {
 
 /// The third comes back later as it was: no quorum goes without one that was recovered, so that
 /// its old fences are in nobody's way.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_was_not_told_of_the_recovery_joins_it() {
     let (mut s, _) = stopped();
     let c = s.actors.remove("c").unwrap();
@@ -105,7 +105,7 @@ fn one_that_was_not_told_of_the_recovery_joins_it() {
 
 /// One of two lost ones is recovered, and the other starts later with an empty directory: it reads
 /// from the two that remember.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn one_that_starts_empty_later_reads_from_the_recovered() {
     let (mut s, _) = stopped();
     s.actors.remove("b");
@@ -124,7 +124,7 @@ fn one_that_starts_empty_later_reads_from_the_recovered() {
 }
 
 /// Members need not have been given the same floor: each is above what was handed out before.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn floors_that_differ_come_together() {
     let (mut s, _) = stopped();
     recover(&mut s, "a", FLOOR);
@@ -140,7 +140,7 @@ fn floors_that_differ_come_together() {
 
 /// The highest floor that is taken is further above what c has seen in the election than one
 /// proposal may be: until c has forgotten that.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn the_highest_floor_is_reached_by_one_that_holds_little() {
     let (mut s, _) = stopped();
     let floor = (1 << 53) - 1;
@@ -153,7 +153,7 @@ fn the_highest_floor_is_reached_by_one_that_holds_little() {
 }
 
 /// A recovered member's process ends, and its machine: it is one that remembers its fences.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_recovered_member_is_one_like_others_since() {
     let (mut s, _) = stopped();
     recover(&mut s, "a", FLOOR);
@@ -170,7 +170,7 @@ fn a_recovered_member_is_one_like_others_since() {
 
 /// The operator was wrong: p leads on, by processes of a and b that were only cut off. With the
 /// new a and b another leads beside it: that is what the word is for.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn an_old_leader_that_was_not_stopped_leads_beside_a_new_one() {
     let mut s = Story::new();
     s.elect("p");
@@ -220,7 +220,7 @@ fn swap(s: &mut Story, old: &mut [(&'static str, Actor); 2]) {
 
 /// The operator was wrong: the floor is below what the lost ones handed out, and nobody who
 /// remembers was there to say so. A fence is handed out again.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_floor_that_is_too_low_repeats_fences() {
     let mut s = Story::new();
     s.elect("p");

@@ -1,13 +1,13 @@
 //! Restart.
 
-use tenure_core::nerio::{Event, Ignored, OwnEvent, Refusal, Request};
+use tenure_core::nerio::{Event, Ignored, OwnEvent, Refusal, Request, Service};
 
 use crate::story::*;
 
 /// Rule 1: `(1 + ρ)·δ_max` on its own clock from a sample taken when it starts; nobody is
 /// granted meanwhile.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_quarantine_lasts_one_plus_rho_times_delta_max() {
+#[test]
+fn a_quarantine_lasts_one_plus_rho_times_delta_max() {
     let mut s = Story::new();
     s.reboot("a");
     s.pass(ms(2_199));
@@ -18,8 +18,8 @@ pub(crate) fn a_quarantine_lasts_one_plus_rho_times_delta_max() {
 }
 
 /// Rule 1: δ_max is the largest ever configured.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn delta_max_is_the_largest_ever_configured() {
+#[test]
+fn delta_max_is_the_largest_ever_configured() {
     let mut s = Story::new();
     let mut lower = config(&GRANTORS);
     lower.delta_max = ms(1_000);
@@ -33,8 +33,8 @@ pub(crate) fn delta_max_is_the_largest_ever_configured() {
 }
 
 /// Rule 1: not even the current leader (two leaders otherwise).
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_quarantine_holds_for_the_leader_too() {
+#[test]
+fn a_quarantine_holds_for_the_leader_too() {
     let mut s = Story::new();
     s.elect("p");
     s.reboot("a");
@@ -43,8 +43,8 @@ pub(crate) fn a_quarantine_holds_for_the_leader_too() {
 }
 
 /// Rule 1: a lease longer than δ_max is refused.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn no_lease_is_longer_than_delta_max() {
+#[test]
+fn no_lease_is_longer_than_delta_max() {
     let mut s = Story::new();
     let delta_max = ms(2_000);
     let long = for_span(at(10), delta_max + std::time::Duration::from_nanos(1));
@@ -55,14 +55,17 @@ pub(crate) fn no_lease_is_longer_than_delta_max() {
     assert_eq!(emitted(&empty), [Event::Own(OwnEvent::Ignored(Ignored::Empty))]);
 }
 
-/// The boot count is raised, durably, before the first grant.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn nothing_is_granted_before_the_boot_is_durable() {
+/// The boot count is raised, durably, before the first grant. One that has its memory waits for its
+/// disk meanwhile, and has lost nothing.
+#[test]
+fn nothing_is_granted_before_the_boot_is_durable() {
     let mut s = Story::new();
     s.has_granted("a");
     s.slow_disks = true;
     s.restart("a");
+    assert_eq!(s.state("a").service, Service::Starting);
     assert_eq!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Starting));
     s.flush_one("a");
+    assert_eq!(s.state("a").service, Service::Serving);
     assert!(granted(&s.ask("p", "a", request(at(20)))).is_some());
 }

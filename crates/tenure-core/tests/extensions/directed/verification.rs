@@ -5,8 +5,8 @@ use tenure_core::nerio::{Event, OwnEvent, Question};
 use crate::story::*;
 
 /// Nothing is promised after `E := C`.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn nothing_is_promised_after_the_claim_was_lowered() {
+#[test]
+fn nothing_is_promised_after_the_claim_was_lowered() {
     let mut s = Story::new();
     s.elect("p");
     s.resign("p");
@@ -14,8 +14,8 @@ pub(crate) fn nothing_is_promised_after_the_claim_was_lowered() {
 }
 
 /// The answer is bound to the asker's (name, inc) and Start.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn an_answer_is_bound_to_the_incarnation_of_its_asker() {
+#[test]
+fn an_answer_is_bound_to_the_incarnation_of_its_asker() {
     let mut s = Story::new();
     s.elect("p");
     s.verify("q", "p");
@@ -32,8 +32,8 @@ pub(crate) fn an_answer_is_bound_to_the_incarnation_of_its_asker() {
 }
 
 /// The answer is `min(E − C, vmax) / (1 + ρ)` from one sample, with the fence.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn the_answer_is_what_is_left_less_the_drift() {
+#[test]
+fn the_answer_is_what_is_left_less_the_drift() {
     let mut config = config(&GRANTORS);
     config.verify_max = ms(110);
     let mut s = Story::with(config);
@@ -46,8 +46,8 @@ pub(crate) fn the_answer_is_what_is_left_less_the_drift() {
 
 /// Two questions about one election at once: the leader says yes, whom somebody took for it says
 /// no. Each answer is for its own question, in whatever order they come.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn each_of_two_verifications_is_answered_for_itself() {
+#[test]
+fn each_of_two_verifications_is_answered_for_itself() {
     let mut s = Story::new();
     s.elect("p");
     s.actor("q").events.clear();

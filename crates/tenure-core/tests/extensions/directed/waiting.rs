@@ -34,8 +34,8 @@ fn held_by_q(s: &mut Story) -> Refusal {
 }
 
 /// One silent grantor of three is in nobody's way: the leader is.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_no_quorum_needs_is_not_what_is_waited_for() {
+#[test]
+fn one_that_no_quorum_needs_is_not_what_is_waited_for() {
     let mut s = Story::new();
     s.elect("q");
     s.actors.remove("c");
@@ -47,8 +47,8 @@ pub(crate) fn one_that_no_quorum_needs_is_not_what_is_waited_for() {
 }
 
 /// A grantor that refused and has granted since is no obstacle any more.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_grants_stands_in_nobodys_way() {
+#[test]
+fn one_that_grants_stands_in_nobodys_way() {
     let mut s = Story::new();
     let held = held_by_q(&mut s);
     s.campaign("p");
@@ -71,8 +71,8 @@ pub(crate) fn one_that_grants_stands_in_nobodys_way() {
 }
 
 /// Nothing is asked before a quorum has the release of what was led before, and that is said.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn a_release_that_nobody_confirms_is_what_is_waited_for() {
+#[test]
+fn a_release_that_nobody_confirms_is_what_is_waited_for() {
     let mut s = Story::new();
     s.elect("p");
     s.run(ms(50));
@@ -91,8 +91,8 @@ pub(crate) fn a_release_that_nobody_confirms_is_what_is_waited_for() {
 
 /// A leader that resigned under a promise leads no more: observers, those who wait and its own next
 /// campaign are told so, and until when, although its grants last.
-#[cfg_attr(not(tenure_planted), test)]
-pub(crate) fn one_that_a_promise_holds_up_is_not_told_as_leading() {
+#[test]
+fn one_that_a_promise_holds_up_is_not_told_as_leading() {
     let mut config = config(&GRANTORS);
     config.verify_max = ms(500);
     let mut s = Story::with(config);
@@ -135,7 +135,7 @@ pub(crate) fn one_that_a_promise_holds_up_is_not_told_as_leading() {
 }
 
 /// A refusal is not much longer than its request: it leaves out what those who wait do not need.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn a_refusal_names_the_holder_without_its_value() {
     let mut s = Story::new();
     let mut with_value = renewal(at(10), 1);
