@@ -47,6 +47,27 @@ fn a_fence_that_was_not_accepted_by_all_costs_another_round() {
     }
 }
 
+/// Rule 2: a has accepted the first proposal and b the second, of which p heard by c's refusal.
+#[test]
+fn oks_that_accepted_different_fences_cost_another_round() {
+    let mut s = Story::new();
+    s.ask("r", "c", proposal(at(10), 7));
+    s.letters.clear();
+    s.campaign("p");
+    for (from, to) in [("p", "a"), ("p", "c"), ("a", "p"), ("c", "p")] {
+        s.deliver(from, to);
+    }
+    s.drop_all();
+    s.pass(REFRESH);
+    s.take("p", "a");
+    s.slip(ms(1));
+    assert!(granted(&s.deliver("p", "b")).unwrap().accepted);
+    s.deliver("b", "p");
+    assert!(!s.leads("p"), "a quorum has granted, and accepted no fence together");
+    s.deliver_all();
+    assert_eq!(s.fence("p"), 8);
+}
+
 /// A lease of full length is announced even if the fence took several rounds.
 #[test]
 fn settled_is_said_however_long_the_fence_took() {

@@ -122,7 +122,9 @@ fn those_who_wait_go_before_a_newcomer_even_if_the_timer_is_late() {
     s.ask("q", "a", request(at(20)));
     s.slip(ms(250));
     let effects = s.ask("r", "a", request(at(30)));
-    assert_eq!(granted(&effects).unwrap().start, at(20), "q's: its timer was due");
+    let ok = granted(&effects).unwrap();
+    assert_eq!(ok.start, at(20), "q's: its timer was due");
+    assert_eq!(ok.stamp.clock, at(10_250), "T is of the grant, and not of the arrival (rule 5)");
     assert!(matches!(refusal(&effects), Some(Refusal::Held { .. })), "and r waits");
 }
 
