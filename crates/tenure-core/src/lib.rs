@@ -32,7 +32,6 @@ mod fence;
 mod name;
 pub mod nele;
 pub mod nerio;
-mod rule;
 mod standing;
 mod time;
 mod timing;
@@ -57,9 +56,3 @@ pub use timing::{LeaseBounds, LeaseTiming, RoundTrips, TimingError, TooShort};
 pub use value::LeaderValue;
 pub use view::{LeaderView, View};
 pub use waiting::{Obstacle, Waiting};
-
-/// Rules that can be broken, in builds that exist to prove the checkers.
-#[cfg(tenure_planted)]
-pub mod planted {
-    pub use crate::rule::{Broken, Planted};
-}

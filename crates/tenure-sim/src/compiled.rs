@@ -1,7 +1,6 @@
 //! The worlds of all protocols, compiled into this crate: programs and tests that play them link to
-//! that, in builds that share what is generic (`opt-level` 0 and 1: those with debug assertions,
-//! and planted ones), instead of compiling them again. Unit tests play few, and an optimized
-//! program compiles its own anyway.
+//! that, in builds that share what is generic (those with debug assertions), instead of compiling
+//! them again. Unit tests play few, and an optimized program compiles its own anyway.
 
 use crate::shrink::{Shrunk, shrink};
 use crate::sweep::{CountsOf, Found, Sweep};

@@ -32,7 +32,7 @@
 //! [`System`]: world::System
 
 pub mod allcall;
-#[cfg(all(not(test), any(debug_assertions, tenure_planted)))]
+#[cfg(all(not(test), debug_assertions))]
 mod compiled;
 pub mod etcd;
 pub mod explain;

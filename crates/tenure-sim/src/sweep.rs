@@ -43,8 +43,6 @@ pub trait Source: Copy + Sync {
 pub struct Duty<S> {
     /// What it is called.
     pub name: String,
-    /// Where it is written.
-    pub source: &'static str,
     /// The properties that are meant to notice when it is left undone.
     pub meant: &'static [&'static str],
     /// The worlds in which it is.

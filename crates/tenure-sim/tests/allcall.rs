@@ -2,7 +2,6 @@
 //! a bound that does not hold is noticed, and a failure is made small.
 
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
-#![cfg_attr(tenure_planted, allow(dead_code, unused_imports, reason = "the rules are broken"))]
 
 mod suite;
 
@@ -23,7 +22,6 @@ fn the_number_of_threads_changes_nothing() {
     suite::the_number_of_threads_changes_nothing(Worlds);
 }
 
-#[cfg(not(tenure_planted))]
 #[test]
 fn whatever_goes_wrong_within_the_model_violates_nothing() {
     let number = if cfg!(debug_assertions) { 30 } else { 600 };
@@ -63,7 +61,6 @@ impl Source for Cuts {
 
 /// Each part has a leader, which the promise for connected nodes notices where it is asked; what it
 /// sees is made small, and its faults show it again.
-#[cfg(not(tenure_planted))]
 #[test]
 fn two_leaders_are_noticed_and_a_failure_is_made_small() {
     let sweep = suite::worlds(Cuts, 1, 60);
@@ -96,14 +93,12 @@ impl Source for Routed {
 }
 
 /// Of 2,000 such worlds the first one in which two led that had listened together.
-#[cfg(not(tenure_planted))]
 #[test]
 fn several_servers_that_are_never_apart_have_one_leader() {
     suite::assert_none(&suite::worlds(Routed, 1_921, 1));
 }
 
 /// Worlds that once showed something, each with a sentence.
-#[cfg(not(tenure_planted))]
 #[test]
 fn what_was_found_stays_mended() {
     suite::what_was_found_stays_mended(Worlds, include_str!("found_allcall.txt"));

@@ -2,7 +2,6 @@
 //! nothing, clocks beyond the bound are noticed, and a failure is made small.
 
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
-#![cfg_attr(tenure_planted, allow(dead_code, unused_imports, reason = "the rules are broken"))]
 
 mod suite;
 
@@ -22,7 +21,6 @@ fn the_number_of_threads_changes_nothing() {
     suite::the_number_of_threads_changes_nothing(Worlds);
 }
 
-#[cfg(not(tenure_planted))]
 #[test]
 fn whatever_goes_wrong_within_the_model_violates_nothing() {
     let number = if cfg!(debug_assertions) { 110 } else { 2_000 };
@@ -63,7 +61,6 @@ impl Source for FastServers {
 
 /// Clocks beyond the bound are outside the model, and it is seen that they are; what is seen is
 /// made small, and its faults show it again.
-#[cfg(not(tenure_planted))]
 #[test]
 fn clocks_beyond_the_bound_are_noticed_and_a_failure_is_made_small() {
     let sweep = suite::worlds(FastServers, 1, 20);
@@ -74,7 +71,6 @@ fn clocks_beyond_the_bound_are_noticed_and_a_failure_is_made_small() {
 }
 
 /// Worlds that once showed something, each with a sentence.
-#[cfg(not(tenure_planted))]
 #[test]
 fn what_was_found_stays_mended() {
     suite::what_was_found_stays_mended(Worlds, include_str!("found_etcd.txt"));

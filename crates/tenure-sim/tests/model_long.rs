@@ -1,7 +1,6 @@
 //! The larger ones of Nerio's smallest clusters: millions of states each, which take minutes where
 //! the machine is busy. All else about them is in `model`.
 
-#![cfg(not(tenure_planted))]
 #![allow(clippy::unwrap_used, reason = "a model is test code, inside its functions too")]
 #![allow(unreachable_pub, missing_docs)]
 #![allow(dead_code, reason = "the smaller ones are explored elsewhere")]

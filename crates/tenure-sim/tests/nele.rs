@@ -1,7 +1,6 @@
 //! Made-up worlds of NELE: the same seed gives the same bytes, and the good core violates nothing.
 
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
-#![cfg_attr(tenure_planted, allow(dead_code, unused_imports, reason = "the rules are broken"))]
 
 mod suite;
 
@@ -20,7 +19,6 @@ fn the_number_of_threads_changes_nothing() {
     suite::the_number_of_threads_changes_nothing(Worlds);
 }
 
-#[cfg(not(tenure_planted))]
 #[test]
 fn whatever_goes_wrong_within_the_model_violates_nothing() {
     let number = if cfg!(debug_assertions) { 40 } else { 600 };
@@ -52,7 +50,6 @@ impl Source for Overlapping {
 
 /// Who leads by news alone has no claim; that is noticed where claims are asked for. It takes no
 /// more than that somebody stands: all else is left out, and what is left shows it again.
-#[cfg(not(tenure_planted))]
 #[test]
 fn leaders_without_a_claim_are_noticed_and_a_failure_is_made_small() {
     let sweep = suite::worlds(Overlapping, 1, 100);
@@ -61,7 +58,6 @@ fn leaders_without_a_claim_are_noticed_and_a_failure_is_made_small() {
 }
 
 /// Worlds that once showed something, each with a sentence.
-#[cfg(not(tenure_planted))]
 #[test]
 fn what_was_found_stays_mended() {
     suite::what_was_found_stays_mended(Worlds, include_str!("found_nele.txt"));

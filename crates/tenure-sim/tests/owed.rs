@@ -2,7 +2,6 @@
 //! where the loop of every driver gives it: after all effects of that input, with the same sample
 //! of the clock.
 
-#![cfg(not(tenure_planted))]
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
 
 use std::convert::Infallible;

@@ -2,7 +2,6 @@
 //! nothing, a bound that does not hold is noticed, and a failure is made small.
 
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
-#![cfg_attr(tenure_planted, allow(dead_code, unused_imports, reason = "the rules are broken"))]
 
 mod suite;
 
@@ -23,7 +22,6 @@ fn the_number_of_threads_changes_nothing() {
     suite::the_number_of_threads_changes_nothing(Worlds);
 }
 
-#[cfg(not(tenure_planted))]
 #[test]
 fn whatever_goes_wrong_within_the_model_violates_nothing() {
     let number = if cfg!(debug_assertions) { 80 } else { 600 };
@@ -64,7 +62,6 @@ impl Source for Overlapping {
 
 /// Each part has a leader, which the promise of one notices where it is asked; what it sees is made
 /// small, and its faults show it again.
-#[cfg(not(tenure_planted))]
 #[test]
 fn two_leaders_are_noticed_and_a_failure_is_made_small() {
     let sweep = suite::worlds(Overlapping, 50, 200);
@@ -75,7 +72,6 @@ fn two_leaders_are_noticed_and_a_failure_is_made_small() {
 }
 
 /// Worlds that once showed something, each with a sentence.
-#[cfg(not(tenure_planted))]
 #[test]
 fn what_was_found_stays_mended() {
     suite::what_was_found_stays_mended(Worlds, include_str!("found_voter.txt"));

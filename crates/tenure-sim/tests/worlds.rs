@@ -2,7 +2,6 @@
 //! what is broken on purpose is noticed, and a failure is made small.
 
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
-#![cfg_attr(tenure_planted, allow(dead_code, unused_imports, reason = "the rules are broken"))]
 
 mod suite;
 
@@ -64,7 +63,6 @@ fn the_number_of_threads_changes_nothing() {
     suite::the_number_of_threads_changes_nothing(of(Climate::Any));
 }
 
-#[cfg(not(tenure_planted))]
 #[test]
 fn whatever_goes_wrong_within_the_model_violates_nothing() {
     let number = if cfg!(debug_assertions) { 60 } else { 300 };
@@ -90,7 +88,6 @@ fn is_recovered(seed: &u64) -> bool {
 }
 
 /// All is stopped, most directories are lost, and an operator recovers them as it should be.
-#[cfg(not(tenure_planted))]
 #[test]
 fn a_cluster_that_is_rightly_recovered_violates_nothing() {
     let number = if cfg!(debug_assertions) { 20 } else { 150 };
@@ -103,7 +100,6 @@ fn a_cluster_that_is_rightly_recovered_violates_nothing() {
 }
 
 /// What an operator says and nothing can check: where it is wrong, worlds show what that costs.
-#[cfg(not(tenure_planted))]
 #[test]
 fn what_is_wrong_with_a_recovery_is_noticed() {
     let two = ["Leader Uniqueness", "A claim stands on grants of a quorum"];
@@ -126,7 +122,6 @@ fn what_is_wrong_with_a_recovery_is_noticed() {
 }
 
 /// Clocks beyond the bound are outside the model: leaders overlap, which is seen, and fences hold.
-#[cfg(not(tenure_planted))]
 #[test]
 fn beyond_the_bound_on_clocks_fences_hold_and_leaders_do_not() {
     suite::assert_none(&suite::worlds(of(Climate::BrokenClocks), 1, 40));
@@ -139,7 +134,6 @@ fn beyond_the_bound_on_clocks_fences_hold_and_leaders_do_not() {
     assert!((1..200).any(overlap), "two leaders are noticed when clocks break their bound");
 }
 
-#[cfg(not(tenure_planted))]
 #[test]
 fn duties_of_the_driver_that_are_left_undone_are_noticed() {
     // The search begins at a world that shows it, where the first of these is far.
@@ -163,7 +157,6 @@ fn duties_of_the_driver_that_are_left_undone_are_noticed() {
     }
 }
 
-#[cfg(not(tenure_planted))]
 #[test]
 fn a_failure_is_made_small_and_its_command_shows_it_again() {
     let rule = DriverRule::ClockCountsSleep;
@@ -173,14 +166,13 @@ fn a_failure_is_made_small_and_its_command_shows_it_again() {
 }
 
 /// Worlds that once showed something, each with a sentence.
-#[cfg(not(tenure_planted))]
 #[test]
 fn what_was_found_stays_mended() {
     suite::what_was_found_stays_mended(of(Climate::Any), include_str!("found_nerio.txt"));
 }
 
-/// The page about simulation names every property of each protocol, and every bug that can be
-/// planted, whose properties exist.
+/// The page about simulation names every property of each protocol, and every duty of a driver that
+/// can be left undone, whose properties exist.
 #[test]
 fn the_page_is_complete() {
     let page = include_str!("../../../docs/simulation.md");
@@ -190,16 +182,9 @@ fn the_page_is_complete() {
             properties.extend(tenure_sim::$module::properties::all());
             let of_driver = tenure_sim::$module::Worlds::default().duties().into_iter();
             duties.extend(of_driver.map(|duty| (duty.name, duty.meant)));
-            #[cfg(tenure_planted)]
-            let rules = tenure_core::$module::planted::RULES.iter();
-            #[cfg(tenure_planted)]
-            duties.extend(rules.map(|rule| (rule.name.to_owned(), rule.meant)));
         )+};
     }
     tenure_sim::protocols!(collect);
-    #[cfg(tenure_planted)]
-    duties
-        .extend(tenure_core::planted::RULES.iter().map(|rule| (rule.name.to_owned(), rule.meant)));
     for (property, _) in &properties {
         assert!(page.contains(&format!("| {property} |")), "docs/simulation.md lacks {property}");
     }

@@ -1,8 +1,7 @@
-//! `tenure-sweep`: sweeps, replays and mutants, for the developers of Tenure. They call it as
-//! `cargo xtask sweep`, `replay` and `mutants`.
+//! `tenure-sweep`: sweeps and replays, for the developers of Tenure. They call it as
+//! `cargo xtask sweep` and `replay`.
 //!
-//! Exit codes: 0 when nothing was violated (or every planted bug was caught), 1 when something
-//! was, 2 for a wrong invocation.
+//! Exit codes: 0 when nothing was violated, 1 when something was, 2 for a wrong invocation.
 
 #![allow(clippy::print_stdout, reason = "a command prints")]
 

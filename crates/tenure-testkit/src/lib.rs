@@ -26,8 +26,6 @@ mod handle;
 #[cfg(feature = "handles")]
 pub mod handles;
 pub mod model;
-#[cfg(tenure_planted)]
-pub mod planted;
 mod players;
 #[cfg(feature = "processes")]
 pub mod processes;

@@ -110,13 +110,6 @@ compile_error!(
      timerfds. What it needs of the system is in `clock`, `alarm`, `state` and `supervise`."
 );
 
-// Searched for by `cargo xtask test --only planted`.
-#[cfg(tenure_planted)]
-compile_error!(
-    "a core whose rules can be broken is never shipped: --cfg tenure_planted is for the tests of \
-     tenure-core and tenure-sim"
-);
-
 mod alarm;
 mod atomic;
 mod campaign;

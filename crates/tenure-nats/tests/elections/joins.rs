@@ -1,5 +1,5 @@
 //! One of a better rank joins. The author's later code has two leaders then, for 8 s and with no
-//! partition: `planted_bugs_are_noticed` of the core's stories shows it, by breaking `TheText`.
+//! partition: `mutants/allcall/the-text.patch` makes the core like that, and a story notices.
 
 use tenure_services::nats::{Cluster, Version};
 

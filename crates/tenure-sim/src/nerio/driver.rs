@@ -12,11 +12,11 @@ pub enum DriverRule {
     ClockCountsSleep,
     /// A claim that has lapsed is never raised again (the contract, duty 6).
     LapsedClaimStays,
-    /// The clock is asked at every question (a sticky leader flag).
+    /// The clock is asked at every question (one clock sample: a sticky leader flag).
     ClockAtTheQuestion,
     /// What follows a write that failed is dropped (the contract, duty 5).
     DropAfterFailure,
-    /// A state directory of another node is refused.
+    /// A state directory of another node is refused (restart 4).
     OwnDirectory,
 }
 
@@ -31,20 +31,6 @@ impl DriverRule {
         Self::DropAfterFailure,
         Self::OwnDirectory,
     ];
-
-    /// Where it is written.
-    #[must_use]
-    pub const fn source(self) -> &'static str {
-        match self {
-            Self::TableOfThisBoot => "restart 2",
-            Self::FinishOfThisBoot => "restart 5",
-            Self::ClockCountsSleep => "gaps: suspend",
-            Self::LapsedClaimStays => "the contract, duty 6",
-            Self::ClockAtTheQuestion => "one clock sample",
-            Self::DropAfterFailure => "the contract, duty 5",
-            Self::OwnDirectory => "restart 4",
-        }
-    }
 
     /// The properties that are meant to notice when it is left undone.
     #[must_use]

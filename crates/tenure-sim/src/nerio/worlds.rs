@@ -45,7 +45,6 @@ impl Source for Worlds {
     fn duties(self) -> Vec<Duty<Self>> {
         let duty = |rule: DriverRule| Duty {
             name: format!("{rule:?}"),
-            source: rule.source(),
             meant: rule.meant(),
             worlds: Self { broken: Some(rule), ..self },
         };

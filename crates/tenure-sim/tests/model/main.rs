@@ -7,15 +7,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a model is test code, inside its functions too")]
 #![allow(unreachable_pub, missing_docs)]
-#![allow(dead_code, reason = "the larger ones and the planted bugs are explored elsewhere")]
+#![allow(dead_code, reason = "the larger ones are explored elsewhere")]
 
 mod cases;
 mod grantors;
 mod holds;
-#[cfg(tenure_planted)]
-mod planted;
 
-#[cfg(not(tenure_planted))]
 mod every_state {
     use crate::cases;
     use crate::holds::holds;

@@ -1,7 +1,5 @@
 //! What the command line offers.
 
-#[cfg(tenure_planted)]
-mod mutants;
 mod replay;
 mod sweep;
 
@@ -24,9 +22,6 @@ enum Task {
     Sweep(sweep::Sweeping),
     /// Run one world again, with every event on a line and as a picture.
     Replay(replay::Replay),
-    /// Break one rule after the other, and see who notices.
-    #[cfg(tenure_planted)]
-    Mutants(mutants::Mutants),
 }
 
 impl Cli {
@@ -34,8 +29,6 @@ impl Cli {
         let done = match self.task {
             Task::Sweep(sweep) => sweep.world.with(&sweep),
             Task::Replay(replay) => replay.world.with(&replay),
-            #[cfg(tenure_planted)]
-            Task::Mutants(mutants) => mutants.run(),
         };
         match done {
             Ok(true) => ExitCode::SUCCESS,
@@ -64,22 +57,6 @@ macro_rules! declare {
                     $(Self::$name => task.run(world.of::<tenure_sim::$module::Worlds>()?),)+
                 }
             }
-
-            /// Breaks one rule after the other.
-            #[cfg(tenure_planted)]
-            fn hunt(self, mutants: &mutants::Mutants) -> Vec<mutants::Verdict> {
-                match self {
-                    $(Self::$name => mutants.of::<tenure_sim::$module::Worlds>(self.rules()),)+
-                }
-            }
-
-            /// The rules of its core that can be broken.
-            #[cfg(tenure_planted)]
-            const fn rules(self) -> &'static [tenure_core::planted::Planted] {
-                match self {
-                    $(Self::$name => tenure_core::$module::planted::RULES,)+
-                }
-            }
         }
     };
 }
@@ -94,8 +71,8 @@ struct World {
     /// Clocks beyond rho, and jumps: leaders may overlap there, and fences must hold. Of Nerio.
     #[arg(long)]
     broken_clocks: bool,
-    /// Break this rule of the core (in a build with planted bugs) or of the driver.
-    #[arg(long, value_name = "RULE")]
+    /// Leave this duty of the driver undone.
+    #[arg(long, value_name = "DUTY")]
     rule: Option<String>,
 }
 
@@ -111,7 +88,7 @@ impl World {
         self.protocol.with(self, task)
     }
 
-    /// The worlds that are wanted. A rule of a core is broken at once, for the rest of the process.
+    /// The worlds that are wanted.
     fn of<S: Source + Default>(&self) -> Result<S, String> {
         let mut worlds = S::default();
         if self.broken_clocks {
@@ -123,33 +100,17 @@ impl World {
         if let Some(duty) = duties.iter().find(|duty| duty.name == *name) {
             return Ok(duty.worlds);
         }
-        if self.protocol.break_for_ever(name) {
-            return Ok(worlds);
-        }
         let names: Vec<_> = duties.into_iter().map(|duty| duty.name).collect();
-        let of_driver = if names.is_empty() {
+        let known = if names.is_empty() {
             "there are none".into()
         } else {
             format!("they are {}", names.join(", "))
         };
         Err(format!(
-            "no rule {name:?} can be broken in this build: of the driver's {of_driver}; those of \
-             the core need `cargo xtask mutants`, which builds with planted bugs"
+            "the driver of {} has no duty {name:?} that can be left undone: {known}; a rule of the \
+             core is broken by a patch (`cargo xtask mutants`)",
+            S::NAME
         ))
-    }
-}
-
-impl Protocol {
-    #[cfg(tenure_planted)]
-    fn break_for_ever(self, name: &str) -> bool {
-        let mut all = self.rules().iter().chain(tenure_core::planted::RULES);
-        let rule = all.find(|rule| rule.name == name);
-        rule.inspect(|rule| std::mem::forget(rule.break_it())).is_some()
-    }
-
-    #[cfg(not(tenure_planted))]
-    const fn break_for_ever(self, _: &str) -> bool {
-        false
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Sweeping {
 }
 
 /// A number that may be written as 1e9.
-pub(super) fn number(text: &str) -> Result<u64, String> {
+fn number(text: &str) -> Result<u64, String> {
     let number: f64 = text.parse().map_err(|_| "expected a number, as in 1000 or 1e9")?;
     if !(1.0..=1e18).contains(&number) {
         return Err(format!("{number} is not between 1 and 1e18"));
@@ -51,7 +51,7 @@ pub(super) fn number(text: &str) -> Result<u64, String> {
 }
 
 /// A seed is a number; of anything else, one is made.
-pub(super) fn seed(text: &str) -> Result<u64, String> {
+fn seed(text: &str) -> Result<u64, String> {
     let mixed = |seed, byte: u8| tenure_sim::rng::mix(seed ^ u64::from(byte));
     // Room for all the worlds after it.
     Ok(text.parse().unwrap_or_else(|_| text.bytes().fold(0, mixed) >> 16))

@@ -9,7 +9,7 @@
 //! | `fence_base`, in `at_most_one` | fences of a smaller one are below those before |
 //!
 //! The rest may differ from process to process. Each record says its sender's terms, so that those
-//! who have others are told of, and waited for (rule `GraceOfAll`).
+//! who have others are told of, and waited for.
 
 mod error;
 mod sums;
