@@ -7,7 +7,7 @@
 //! Source: *Leader Election for Regionally Distributed Message Processing* (an unpublished page of
 //! a home library; its published code never elects anybody). "The text" is this one throughout.
 //! Where it is wrong or silent a *ruling* decides, V1 to V12 [below](#rulings). `mutants/voter`
-//! breaks them, each in a few lines that a test must notice.
+//! breaks those without which two lead, or nobody ever does: a test must notice each.
 //!
 //! # What is not guaranteed
 //!

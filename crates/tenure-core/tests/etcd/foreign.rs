@@ -66,7 +66,7 @@ fn keys_without_leases_leave_leaders_unknown() {
 }
 
 /// Another program may name its candidates' keys in another way, and lead.
-#[cfg_attr(not(tenure_planted), test)]
+#[test]
 fn keys_of_other_names_with_leases_leave_leaders_unknown() {
     for name in ["db/0b5e2f9c-6c1f-4a3e-9d0e-7f5f0c8c1a11", "db/694D0A", "db/7587889457811426053"] {
         let mut s = Stage::new();

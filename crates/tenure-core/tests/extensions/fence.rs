@@ -1,5 +1,7 @@
 //! The scalar fence: one integer that grows with each leadership.
 
+use std::time::Duration;
+
 use tenure_core::Fence;
 use tenure_core::nerio::{Effect, Event, Message, OwnEvent, Refusal, Request};
 
@@ -105,7 +107,7 @@ fn a_fence_that_is_never_accepted_is_not_asked_for_in_a_hot_loop() {
     for _ in 0..10_000 {
         requests += s.letters.iter().filter(|l| l.to == address("a").into()).count();
         s.deliver_all();
-        s.pass(std::time::Duration::from_micros(100));
+        s.pass(Duration::from_micros(100));
     }
     assert!(!s.leads("p"));
     assert!(requests < 60, "{requests} requests in a second at a round trip of 0.1 ms");
@@ -190,10 +192,17 @@ fn a_restart_begins_at_the_reserve() {
 /// Rule 4, restart: the first reserve says that the read is done; a start before that reads again.
 #[test]
 fn a_restart_before_the_read_is_durable_reads_again() {
+    // In the wait, and in the read.
+    for passed in [2_100, 2_200] {
+        restart_before_the_read_is_durable(ms(passed));
+    }
+}
+
+fn restart_before_the_read_is_durable(passed: Duration) {
     let mut s = Story::new();
     s.lose_disk("a");
     s.deliver_all();
-    s.pass(ms(2_200));
+    s.pass(passed);
     s.restart("a");
     s.deliver_all();
     s.pass(ms(2_200));

@@ -97,7 +97,7 @@ impl Grantor {
     }
 
     /// This grantor's position; that of nobody if it is no member.
-    pub(super) fn own(&self) -> MemberSet {
+    fn own(&self) -> MemberSet {
         self.config.position(&self.name).into_iter().collect()
     }
 

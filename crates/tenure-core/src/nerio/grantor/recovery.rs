@@ -15,10 +15,9 @@ impl Grantor {
     pub(in super::super) fn on_start(&mut self, now: Time, memory: Memory, out: &mut Out) {
         self.instance = memory.instance;
         self.boot = Boot(memory.boot.0 + 1);
-        let ever = memory.delta_max;
-        self.delta_max = self.config.delta_max.max(ever);
+        self.delta_max = self.config.delta_max.max(memory.delta_max);
         self.started = now;
-        self.raise = Raise::begin(now, &memory.kept, ever, &self.config);
+        self.raise = Raise::begin(now, &memory.kept, memory.delta_max, &self.config);
         self.fences = Fences::new(memory.reserve);
         self.memories = Memories::new(Roster::of(&self.config, &memory.roster));
         self.joins = memory.kept == Kept::Nothing;

@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::Voter;
+use super::lead::qth_largest;
 use crate::name::NodeName;
 use crate::time::Time;
 use crate::voter::calls::Purpose;
@@ -349,7 +350,7 @@ impl Voter {
         let worth = |promise| self.counted(round.cast, promise);
         let promises: BTreeMap<_, _> =
             members.map(|(by, promise)| (by.id.clone(), worth(promise))).collect();
-        let ends = self.qth_largest(&promises, &round.electorate)?;
+        let ends = qth_largest(&promises, &round.electorate)?;
         (self.now < ends).then_some((promises, ends))
     }
 

@@ -246,21 +246,7 @@ impl Voter {
     /// Until when a quorum of the current document has promised.
     pub(super) fn quorum_ends(&self) -> Option<Time> {
         let (lease, electorate) = (self.lease()?, self.memory.electorate.as_ref()?);
-        self.qth_largest(&lease.promises, electorate)
-    }
-
-    /// The q-th largest of these, over an electorate.
-    pub(super) fn qth_largest(
-        &self,
-        promises: &BTreeMap<NodeName, Time>,
-        electorate: &Electorate,
-    ) -> Option<Time> {
-        let members = electorate.members.iter();
-        let ends = members.filter_map(|member| promises.get(&member.id)).copied();
-        let mut ends: Vec<_> = ends.collect();
-        ends.sort_unstable();
-        let place = ends.len().checked_sub(electorate.quorum())?;
-        ends.get(place).copied()
+        qth_largest(&lease.promises, electorate)
     }
 
     /// The certificate, for one that has not acknowledged this leadership.
@@ -396,4 +382,17 @@ impl Voter {
     pub(super) fn is_me(&self, who: &Participant) -> bool {
         self.me == *who
     }
+}
+
+/// The q-th largest of these, over an electorate.
+pub(super) fn qth_largest(
+    promises: &BTreeMap<NodeName, Time>,
+    electorate: &Electorate,
+) -> Option<Time> {
+    let members = electorate.members.iter();
+    let ends = members.filter_map(|member| promises.get(&member.id)).copied();
+    let mut ends: Vec<_> = ends.collect();
+    ends.sort_unstable();
+    let place = ends.len().checked_sub(electorate.quorum())?;
+    ends.get(place).copied()
 }
