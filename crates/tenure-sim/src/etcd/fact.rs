@@ -36,8 +36,6 @@ pub enum Own<'a> {
         request: &'a Request,
         /// What its clock shows.
         local: Time,
-        /// What its clock showed when that was decided.
-        decided: Time,
     },
     /// An answer arrives.
     Heard {

@@ -85,8 +85,6 @@ pub struct Records {
     pub restored: Option<u64>,
     /// Whether nobody can notice that: what is claimed since is outside the promise.
     unnoticed: bool,
-    /// Since when etcd has a leader, or none.
-    pub leader: (bool, u64),
 }
 
 impl Records {
@@ -108,7 +106,6 @@ impl Records {
             asking: vec![BTreeMap::new(); nodes],
             restored: None,
             unnoticed: plan.own.bent == Bent::Bumped,
-            leader: (false, 0),
         }
     }
 
@@ -248,11 +245,7 @@ impl Records {
             Note::LeaseOver { lease, .. } => {
                 self.leases.remove(lease);
             }
-            Note::Leader(leader) => {
-                if leader.is_some() != self.leader.0 {
-                    self.leader = (leader.is_some(), now);
-                }
-            }
+            Note::Leader(_) => {}
             Note::Restored { keys, leases } => {
                 self.keys = keys.iter().map(|kv| (kv.key.clone(), kv.clone())).collect();
                 self.leases = leases.iter().map(|lease| (*lease, u64::MAX)).collect();

@@ -255,9 +255,8 @@ impl Scenario for Elections {
             Effect::Send { message: Packet::Ask { life, request, .. }, .. } => {
                 if run.plan.ours(node).is_some() {
                     run.counts.common.messages += 1;
-                    let local = context.local();
-                    let (life, decided) = (*life, context.sample());
-                    run.tell_own(context, Own::Sent { node, life, request, local, decided })?;
+                    let (life, local) = (*life, context.local());
+                    run.tell_own(context, Own::Sent { node, life, request, local })?;
                 } else if let Op::Grant { lease, .. } = request.op {
                     run.own.records.owners.insert(lease, (node, *life));
                 }

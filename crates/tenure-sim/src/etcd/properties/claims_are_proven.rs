@@ -3,11 +3,11 @@ use std::time::Duration;
 
 use tenure_core::Time;
 use tenure_core::etcd::{
-    Act, Answer, Bytes, CallId, Header, KeyValue, LeaseId, Op, Reply, Request,
+    Act, Answer, Bytes, CallId, Header, KeyValue, LeaseId, Op, Reply, Request, Txn,
 };
 
 use super::lives::Lives;
-use super::{Check, Claimed, Elections, Fact, Own, Property, moved};
+use super::{Check, Claimed, Elections, Fact, Own, Property};
 
 /// E by a second, simpler hand, of what each process has asked and was answered: a grant counts
 /// from its send, while no earlier one of its id can have ended; a keep-alive counts from its
@@ -288,6 +288,11 @@ impl Lease {
             self.proven = self.proven.max(Some(ends));
         }
     }
+}
+
+/// The keys that a transaction moves.
+fn moved(txn: &Txn) -> impl Iterator<Item = &Bytes> {
+    txn.then.iter().filter(|act| matches!(act, Act::Move { .. })).map(Act::key)
 }
 
 /// How long a lease of `ttl` seconds lasts at least on the clock of a node, while that of etcd's

@@ -17,13 +17,6 @@ impl<L: Default> Lives<L> {
     }
 }
 
-impl<L> Lives<L> {
-    /// Of all nodes that have begun, by their numbers.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &L> {
-        self.0.iter()
-    }
-}
-
 impl<L> Index<usize> for Lives<L> {
     type Output = L;
 

@@ -7,31 +7,19 @@ mod a_claim_ends_before_its_key;
 mod claims_are_proven;
 mod claims_stand_on_their_lease;
 mod fences_have_room;
-mod few_keep_alives;
-mod few_requests;
-mod gaps_are_reported;
-mod gone_leases;
-mod keys_of_their_campaign;
+mod first_candidates_lead;
 mod lives;
 mod losses_stay_apart;
-mod moves_get_on;
 mod no_claim_on_older_state;
 mod no_lease_is_lost;
 mod nothing_left_behind;
 mod observers_see_what_is;
 mod one_wake_up;
-mod sound_requests;
-
-mod first_candidates_lead;
-mod idle_processes_left_no_lease;
 mod values_are_what_was_said;
-mod waits_are_reported;
-mod waits_look_again;
-mod watches_follow_answers;
 mod what_is_released_is_gone;
 mod wins_are_confirmed;
 
-use tenure_core::etcd::{Act, Bytes, Txn};
+use tenure_core::etcd::Bytes;
 
 use super::elections::Elections;
 use super::fact::Own;
@@ -81,27 +69,16 @@ crate::checks! {
         fences_have_room::FencesHaveRoom,
         losses_stay_apart::LossesStayApart,
         no_claim_on_older_state::NoClaimOnOlderState,
-        gone_leases::GoneLeases,
-        keys_of_their_campaign::KeysOfTheirCampaign,
-        sound_requests::SoundRequests,
-        few_requests::FewRequests,
-        watches_follow_answers::WatchesFollowAnswers,
-        moves_get_on::MovesGetOn,
         one_wake_up::OneWakeUp,
         what_is_released_is_gone::WhatIsReleasedIsGone,
-        idle_processes_left_no_lease::IdleProcessesLeftNoLease,
         nothing_left_behind::NothingLeftBehind,
         observers_see_what_is::ObserversSeeWhatIs,
         Observers,
-        gaps_are_reported::GapsAreReported,
-        waits_look_again::WaitsLookAgain,
-        waits_are_reported::WaitsAreReported,
         values_are_what_was_said::ValuesAreWhatWasSaid,
         no_lease_is_lost::NoLeaseIsLost,
         Stability,
         first_candidates_lead::FirstCandidatesLead,
         LeaderInTheEnd,
-        few_keep_alives::FewKeepAlives,
         DeadlinesPass,
         BoundedMemory,
         EventsCome,
@@ -137,9 +114,4 @@ impl Check<'_> {
 /// Whether a key or lease that went for this cause was taken away against the promise.
 const fn is_foul(cause: Cause) -> bool {
     matches!(cause, Cause::Meddled)
-}
-
-/// The keys that a transaction moves.
-fn moved(txn: &Txn) -> impl Iterator<Item = &Bytes> {
-    txn.then.iter().filter(|act| matches!(act, Act::Move { .. })).map(Act::key)
 }
