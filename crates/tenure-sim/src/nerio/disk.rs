@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::NodeName;
-use tenure_core::nerio::{Instance, Kept, Memory, Record, Remembered};
+use tenure_core::nerio::{Instance, Memory, Record, Remembered};
 
 use super::driver::DriverRule;
 use crate::rng::mix;
@@ -117,12 +117,6 @@ impl Disk {
         let roster = &self.kept.durable().roster;
         let entry = roster.iter().find(|(known, _)| known == name);
         entry.is_some_and(|(_, entry)| entry.founder && entry.instance == instance)
-    }
-
-    /// Whether a grantor that starts on it remembers everything.
-    #[must_use]
-    pub fn remembers_all(&self) -> bool {
-        matches!(self.memory().kept, Kept::Grants(_))
     }
 
     /// Whether the fences of the node's present directory are known, even while another's is

@@ -1,10 +1,8 @@
 //! What happens in worlds of Nerio only.
 
-use std::time::Duration;
-
 use tenure_core::nerio::{
-    Entry, FenceSeen, GrantRecord, Inc, Instance, Leaving, Message, Question, QuorumTimestamp,
-    Refused, Release, Request, Sender, State, Who,
+    Entry, FenceSeen, GrantRecord, Inc, Instance, Message, QuorumTimestamp, Release, Request,
+    Sender, Who,
 };
 use tenure_core::{Fence, LeaderView, NodeName, Ticket, Time};
 
@@ -27,8 +25,6 @@ pub enum Own<'a> {
     Unwritten {
         /// The grantor.
         grantor: usize,
-        /// What its clock shows.
-        local: Time,
     },
     /// A grantor has decided on a grant that is not written down, and that nobody is told of.
     Decided {
@@ -38,13 +34,6 @@ pub enum Own<'a> {
         election: usize,
         /// The grant.
         record: &'a GrantRecord,
-    },
-    /// A grantor lets a request wait, and does not say so: a write before that failed.
-    Silent {
-        /// The grantor.
-        grantor: usize,
-        /// What it would have said.
-        refused: &'a Refused,
     },
     /// A grantor has done what comes before its first grant.
     Serves {
@@ -68,8 +57,6 @@ pub enum Own<'a> {
     Sent {
         /// By which node.
         node: usize,
-        /// To which, if there is one at that address.
-        to: Option<usize>,
         /// The message.
         message: &'a Message,
         /// What survives of the sender.
@@ -84,62 +71,10 @@ pub enum Own<'a> {
         /// The request.
         request: &'a Request,
     },
-    /// The answer of a member arrives.
-    Answered {
-        /// Where.
-        node: usize,
-        /// For which election.
-        election: usize,
-        /// From which member.
-        member: usize,
-        /// The answer.
-        message: &'a Message,
-        /// What the clock of the node shows.
-        local: Time,
-    },
-    /// The answer of a grantor to an observer arrives.
-    Told {
-        /// Where.
-        node: usize,
-        /// About which election.
-        election: usize,
-        /// From whom.
-        from: &'a Sender,
-        /// The answer.
-        state: &'a State,
-        /// What the clock of the node shows.
-        local: Time,
-    },
-    /// A grantor is told that its holder leads no more, and must not release yet.
-    Leaves {
-        /// The grantor.
-        grantor: usize,
-        /// Which election.
-        election: usize,
-        /// By whom.
-        from: &'a Sender,
-        /// What it said.
-        leaving: &'a Leaving,
-    },
-    /// An application hands over.
-    HandsOver {
-        /// Which node.
-        node: usize,
-        /// Which election.
-        election: usize,
-        /// To whom.
-        to: &'a NodeName,
-    },
-    /// A grantor says that it waits until then, on its clock.
+    /// A grantor says that it waits, as it may have forgotten leases.
     Quarantined {
         /// The grantor.
         grantor: usize,
-        /// Until then.
-        until: Time,
-        /// What its clock shows.
-        local: Time,
-        /// The longest lease that its directory says it ever allowed.
-        ever: Duration,
     },
     /// A grantor begins to write down who it is.
     Opens {
@@ -186,17 +121,6 @@ pub enum Own<'a> {
         /// What its clock shows.
         local: Time,
     },
-    /// A grantor with all its memory begins to write down that it allows longer leases.
-    Allows {
-        /// The grantor.
-        grantor: usize,
-        /// So long.
-        delta_max: Duration,
-        /// The longest until then.
-        ever: Duration,
-        /// What its clock shows.
-        local: Time,
-    },
     /// What a grantor began to write has been written, or could not be.
     Settled {
         /// The grantor.
@@ -221,11 +145,6 @@ pub enum Own<'a> {
         election: usize,
         /// The fence of that leadership.
         fence: Fence,
-    },
-    /// A grantor says that two lives use one name.
-    Contested {
-        /// The grantor.
-        grantor: usize,
     },
     /// A release is sent.
     Released {
@@ -253,14 +172,10 @@ pub enum Own<'a> {
     GivesUp {
         /// The grantor.
         grantor: usize,
-        /// Which election.
-        election: usize,
         /// From whom.
         from: &'a Sender,
         /// The release.
         release: &'a Release,
-        /// What the clock of the grantor shows.
-        local: Time,
     },
     /// A grantor is about to write a grant down.
     Granted {
@@ -272,10 +187,6 @@ pub enum Own<'a> {
         record: &'a GrantRecord,
         /// When it ends.
         finish: u64,
-        /// What the clock of the grantor showed when it was decided.
-        local: Time,
-        /// Whether it was decided long before, and could not be written then.
-        late: bool,
     },
     /// A grantor took its grant back on a release.
     Freed {
@@ -290,27 +201,12 @@ pub enum Own<'a> {
     Verified {
         /// Which election.
         election: usize,
-        /// Who believes it.
-        node: usize,
-        /// What it had asked.
-        question: Question,
         /// The leader.
         leader: &'a Who,
         /// Until then.
         until: u64,
         /// With this fence.
         fence: Option<Fence>,
-    },
-    /// Somebody was told that the one it asked does not lead.
-    NotVerified {
-        /// Which election.
-        election: usize,
-        /// Who was told.
-        node: usize,
-        /// What it had asked.
-        question: Question,
-        /// Who was asked.
-        by: &'a Who,
     },
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::Drift;
-use tenure_core::nerio::{Checked, Config, Member, MemberSet, Quorums, Sender, To};
+use tenure_core::nerio::{Checked, Config, Member, MemberSet, Quorums, To};
 
 use super::bent::Bent;
 use super::driver::DriverRule;
@@ -138,15 +138,6 @@ impl Plan {
     #[must_use]
     pub fn config(&self) -> &Checked {
         &self.nodes[0].config
-    }
-
-    /// The member that has this name at this address.
-    #[must_use]
-    pub fn member(&self, from: &Sender) -> Option<usize> {
-        let number = number(&from.address)?;
-        let member = self.config().members.get(number)?;
-        let is_it = from.member == Some(number) && member.name == from.who.name;
-        is_it.then_some(number)
     }
 
     /// The node that is reached there.

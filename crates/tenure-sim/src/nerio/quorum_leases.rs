@@ -77,7 +77,7 @@ impl QuorumLeases {
     #[inline(always)]
     pub(super) fn note_own(&mut self, history: &mut History<Led>, now: u64, fact: Own<'_>) {
         match fact {
-            Own::Unwritten { grantor, .. } => self.unwritten[grantor] = Some(now),
+            Own::Unwritten { grantor } => self.unwritten[grantor] = Some(now),
             Own::Released { election, who, start } => {
                 let leaderships = &mut history.elections[election].leaderships;
                 let ended =
@@ -89,7 +89,7 @@ impl QuorumLeases {
                     leadership.own.released = Some(now);
                 }
             }
-            Own::Granted { grantor, election, record, finish, .. } => {
+            Own::Granted { grantor, election, record, finish } => {
                 let (to, address, start) = (record.holder.clone(), record.address, record.start);
                 let grant = Grant { to, address, start, finish };
                 self.grants[election].insert(grantor, grant);

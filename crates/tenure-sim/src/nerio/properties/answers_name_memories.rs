@@ -23,7 +23,7 @@ impl Property<QuorumLeases> for AnswersNameMemories {
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Own(Own::Sent { node, message: Message::FenceSeen(answer), disk, .. }) => {
+            Fact::Own(Own::Sent { node, message: Message::FenceSeen(answer), disk }) => {
                 self.answers(check, node, answer, disk)
             }
             _ => Ok(()),

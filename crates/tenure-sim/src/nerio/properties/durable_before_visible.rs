@@ -18,7 +18,7 @@ impl Property<QuorumLeases> for DurableBeforeVisible {
 
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
-        let Fact::Own(Own::Sent { node, message: Message::Granted(ok), disk, .. }) = fact else {
+        let Fact::Own(Own::Sent { node, message: Message::Granted(ok), disk }) = fact else {
             return Ok(());
         };
         let name = &check.plan.nodes[node].name;

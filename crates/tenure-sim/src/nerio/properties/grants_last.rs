@@ -1,34 +1,41 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::{Boot, GrantRecord, Stamp, Who};
+use tenure_core::nerio::{Boot, GrantRecord, Inc, Stamp, Who};
 use tenure_core::{Drift, Time};
 
-use super::places::{ByLife, Place, Places};
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Section 3, step 6, to the nanosecond: a grant lasts (1 + ρ)δ from the arrival of its request,
 /// never goes back, stays at one address, and has a stamp above all before.
 #[derive(Debug, Default)]
 pub(super) struct GrantsLast {
-    asked: Places<ByLife<Vec<Asked>>>,
-    grants: Places<Option<Grant>>,
-    /// Where a grant of an earlier life may go on, longer than it is known here.
-    restored: Places<bool>,
+    /// By grantor and election.
+    seen: Vec<Vec<Seen>>,
     /// The highest stamp of each grantor.
     stamps: Vec<Option<Stamp>>,
     /// Grants of this boot or an earlier one of each grantor are told again, and not given anew.
     before: Vec<Option<Boot>>,
 }
 
-#[derive(Debug)]
+/// What one grantor was asked and what it granted in one election.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    asked: Vec<Asked>,
+    grant: Option<Grant>,
+    /// Whether a grant of an earlier life may go on, longer than it is known here.
+    restored: bool,
+}
+
+#[derive(Clone, Debug)]
 struct Asked {
+    by: Inc,
     start: Time,
     arrival: Time,
     delta: Duration,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Grant {
     holder: Who,
     address: SocketAddr,
@@ -44,44 +51,44 @@ impl Property<QuorumLeases> for GrantsLast {
     const NEEDS_BOUND: bool = false;
 
     fn begin(&mut self, plan: &Plan) {
-        let none = || vec![None; plan.nodes.len()];
-        let (asked, grants) = (Places::by_election(plan), Places::by_election(plan));
-        let (restored, before) = (Places::by_election(plan), vec![None; plan.nodes.len()]);
-        *self = Self { asked, grants, restored, stamps: none(), before };
+        let nodes = plan.nodes.len();
+        self.seen = vec![vec![Seen::default(); plan.elections.len()]; nodes];
+        self.stamps = vec![None; nodes];
+        self.before = vec![None; nodes];
     }
 
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
-                self.grants.forget(node);
-                self.restored.of(node).fill(true);
+                for seen in &mut self.seen[node] {
+                    (seen.grant, seen.restored) = (None, true);
+                }
                 self.before[node] = self.stamps[node].map(|stamp| stamp.boot);
                 Ok(())
             }
-            Fact::Own(Own::Quarantined { grantor, .. }) => {
-                self.asked.forget(grantor);
+            Fact::Own(Own::Quarantined { grantor }) => {
+                self.seen[grantor].iter_mut().for_each(|seen| seen.asked.clear());
                 (self.before[grantor], self.stamps[grantor]) = (None, None);
                 Ok(())
             }
             Fact::Own(Own::Asks { grantor, election, from, request, local }) => {
-                let asked = self.asked.at_mut((grantor, election));
-                let asked = asked.get_or(from.who.inc, Vec::new);
+                let asked = &mut self.seen[grantor][election].asked;
                 let oldest = local.before(check.plan.nodes[grantor].config.parked_for());
                 asked.retain(|asked| asked.arrival >= oldest);
-                let (start, arrival, delta) = (request.start, local, request.delta);
-                asked.push(Asked { start, arrival, delta });
+                let (by, start, delta) = (from.who.inc, request.start, request.delta);
+                asked.push(Asked { by, start, arrival: local, delta });
                 Ok(())
             }
             Fact::Own(Own::Freed { grantor, election, .. }) => {
-                if let Some(grant) = self.grants.at_mut((grantor, election)) {
+                if let Some(grant) = &mut self.seen[grantor][election].grant {
                     grant.freed = true;
                 }
                 Ok(())
             }
             Fact::Own(Own::Granted { grantor, election, record, .. })
             | Fact::Own(Own::Decided { grantor, election, record }) => {
-                let (place, at) = ((grantor, election), record.stamp);
+                let at = record.stamp;
                 if self.before[grantor].is_some_and(|boot| at.boot <= boot) {
                     return Ok(());
                 }
@@ -90,14 +97,15 @@ impl Property<QuorumLeases> for GrantsLast {
                     let same = known.holder == record.holder && known.start == record.start;
                     same && known.stamp == at && known.freed
                 };
-                if self.grants.at(place).as_ref().is_some_and(again) {
+                if self.seen[grantor][election].grant.as_ref().is_some_and(again) {
                     return Ok(());
                 }
-                let done = self.judge(check, place, record);
-                *self.restored.at_mut(place) = false;
+                let done = self.judge(check, (grantor, election), record);
                 let stamp = &mut self.stamps[grantor];
                 *stamp = (*stamp).max(Some(at));
-                *self.grants.at_mut(place) = Some(Grant {
+                let seen = &mut self.seen[grantor][election];
+                seen.restored = false;
+                seen.grant = Some(Grant {
                     holder: record.holder.clone(),
                     address: record.address,
                     start: record.start,
@@ -118,11 +126,17 @@ impl Property<QuorumLeases> for GrantsLast {
 }
 
 impl GrantsLast {
-    fn judge(&self, check: &Check<'_>, place: Place, record: &GrantRecord) -> Result<(), String> {
-        let node = &check.plan.nodes[place.0];
+    fn judge(
+        &self,
+        check: &Check<'_>,
+        (grantor, election): (usize, usize),
+        record: &GrantRecord,
+    ) -> Result<(), String> {
+        let node = &check.plan.nodes[grantor];
         let config = &node.config;
         let (finish, at) = (record.finish, record.stamp);
-        let before = self.grants.at(place).as_ref();
+        let seen = &self.seen[grantor][election];
+        let before = seen.grant.as_ref();
         let own = before.filter(|before| before.holder == record.holder && !before.freed);
         // Forgotten after that, sooner by a later life with a shorter lease: then a repetition is a
         // request like any other.
@@ -133,7 +147,7 @@ impl GrantsLast {
             let why = || format!("did so before until {}, and not until {finish}", own.finish);
             return if grown { Err(why()) } else { Ok(()) };
         }
-        if let Some(last) = self.stamps[place.0].filter(|last| *last >= at) {
+        if let Some(last) = self.stamps[grantor].filter(|last| *last >= at) {
             return Err(format!("its stamp {at} is not above {last}"));
         }
         if let Some(own) = own.filter(|own| at.clock < own.finish) {
@@ -147,15 +161,15 @@ impl GrantsLast {
         if finish <= at.clock {
             return Err(format!("was over at {finish}, before {at}"));
         }
-        let Some(asked) = self.asked.at(place).get(record.holder.inc) else { return Ok(()) };
-        let mut asked = asked.iter().filter(|asked| asked.start == record.start).peekable();
+        let its = |asked: &&Asked| asked.by == record.holder.inc && asked.start == record.start;
+        let mut asked = seen.asked.iter().filter(its).peekable();
         if asked.peek().is_none() {
             return Ok(());
         }
         let kept = before.filter(|before| !before.freed).map(|before| before.finish);
         let fits = |asked: &Asked| {
             let ends = asked.arrival.after(longest(config.drift, asked.delta));
-            let goes_on = kept == Some(finish) || *self.restored.at(place);
+            let goes_on = kept == Some(finish) || seen.restored;
             asked.delta <= config.delta_max && (finish == ends || goes_on && finish > ends)
         };
         match asked.any(fits) {

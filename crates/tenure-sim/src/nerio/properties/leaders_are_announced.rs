@@ -1,4 +1,3 @@
-use super::places::Places;
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Readings: whoever begins to lead tells the grantors its fence at once, so that observers learn
@@ -9,7 +8,7 @@ pub(super) struct LeadersAreAnnounced {
     owes: Vec<Option<usize>>,
     /// When it asked for each election last: a request has a Start of its own, so that whoever
     /// asked at the same instant asks a nanosecond later.
-    asked: Places<u64>,
+    asked: Vec<Vec<u64>>,
 }
 
 impl Property<QuorumLeases> for LeadersAreAnnounced {
@@ -19,7 +18,7 @@ impl Property<QuorumLeases> for LeadersAreAnnounced {
 
     fn begin(&mut self, plan: &Plan) {
         self.owes = vec![None; plan.nodes.len()];
-        self.asked = Places::by_election(plan);
+        self.asked = vec![vec![0; plan.elections.len()]; plan.nodes.len()];
     }
 
     #[inline(always)]
@@ -28,7 +27,7 @@ impl Property<QuorumLeases> for LeadersAreAnnounced {
             Fact::Elected { node, election, decided, .. } => {
                 // One that has slept since may have asked at the same instant.
                 let at_once = decided == check.now;
-                let may_ask = at_once && *self.asked.at((node, election)) < check.now;
+                let may_ask = at_once && self.asked[node][election] < check.now;
                 self.owes[node] = may_ask.then_some(election);
             }
             Fact::Crashed { node } => self.owes[node] = None,
@@ -36,7 +35,7 @@ impl Property<QuorumLeases> for LeadersAreAnnounced {
                 self.owes[node].take_if(|owed| *owed == election);
             }
             Fact::Own(Own::Requests { node, election, request }) => {
-                *self.asked.at_mut((node, election)) = check.now;
+                self.asked[node][election] = check.now;
                 if request.announced.is_some() {
                     self.owes[node].take_if(|owed| *owed == election);
                 }

@@ -4,38 +4,23 @@
 //! paper's names; here is what only Nerio has.
 
 mod answers_name_memories;
-mod candidates_ask_in_order;
 mod claims_stand_on_grants;
 mod durable_before_visible;
 mod edict_ordering;
 mod edict_validity;
-mod failures_are_reported;
-mod fence_reads_tell_all;
 mod foundings_are_by_all;
 mod grantors_serve;
 mod grants_last;
-mod grants_to_the_dead;
 mod leaders_are_announced;
-mod leaving_is_reported;
 mod lost_memories_are_read;
-mod names_are_reported;
-mod observers_report_what_they_heard;
 mod observers_see_what_is;
 mod one_bound_at_a_time;
 mod orders_end_what_they_name;
-mod places;
 mod prompt_succession;
-mod quarantines_last;
 mod quorum_timestamps_order;
 mod release_ends_only_its_own;
 mod release_keeps_promises;
-mod starts_are_reported;
-mod starts_in_order;
-mod verification_is_answered;
 mod verification_never_overstates;
-mod waiting_in_common_order;
-mod waiting_is_so;
-mod yields_are_due;
 
 use tenure_core::nerio::Who;
 
@@ -79,34 +64,20 @@ crate::checks! {
         edict_ordering::EdictOrdering,
         quorum_timestamps_order::QuorumTimestampsOrder,
         FencesGrow,
-        fence_reads_tell_all::FenceReadsTellAll,
         NoReturn,
         verification_never_overstates::VerificationNeverOverstates,
-        verification_is_answered::VerificationIsAnswered,
         release_keeps_promises::ReleaseKeepsPromises,
         release_ends_only_its_own::ReleaseEndsOnlyItsOwn,
         durable_before_visible::DurableBeforeVisible,
         one_bound_at_a_time::OneBoundAtATime,
-        grants_to_the_dead::GrantsToTheDead,
         grants_last::GrantsLast,
-        quarantines_last::QuarantinesLast,
-        starts_in_order::StartsInOrder,
         answers_name_memories::AnswersNameMemories,
         lost_memories_are_read::LostMemoriesAreRead,
         foundings_are_by_all::FoundingsAreByAll,
         orders_end_what_they_name::OrdersEndWhatTheyName,
-        failures_are_reported::FailuresAreReported,
-        starts_are_reported::StartsAreReported,
-        candidates_ask_in_order::CandidatesAskInOrder,
-        names_are_reported::NamesAreReported,
-        waiting_in_common_order::WaitingInCommonOrder,
-        yields_are_due::YieldsAreDue,
         Observers,
         observers_see_what_is::ObserversSeeWhatIs,
-        observers_report_what_they_heard::ObserversReportWhatTheyHeard,
         leaders_are_announced::LeadersAreAnnounced,
-        leaving_is_reported::LeavingIsReported,
-        waiting_is_so::WaitingIsSo,
         Stability,
         LeaderInTheEnd,
         grantors_serve::GrantorsServe,

@@ -25,7 +25,7 @@ impl Property<QuorumLeases> for ReleaseEndsOnlyItsOwn {
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Own(Own::GivesUp { grantor, from, release, .. }) => {
+            Fact::Own(Own::GivesUp { grantor, from, release }) => {
                 self.handled[grantor] = Some((from.who.inc, from.address, release.start));
                 Ok(())
             }

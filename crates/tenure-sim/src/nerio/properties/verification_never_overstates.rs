@@ -12,7 +12,7 @@ impl Property<QuorumLeases> for VerificationNeverOverstates {
 
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
-        let Fact::Own(Own::Verified { election, leader, until, fence, .. }) = fact else {
+        let Fact::Own(Own::Verified { election, leader, until, fence }) = fact else {
             return Ok(());
         };
         if until <= check.now {

@@ -17,20 +17,15 @@ impl Run<QuorumLeases> {
         context: &Context<'_>,
         grantor: usize,
         event: &OwnEvent,
-        disk: &Disk,
     ) -> Judged {
         match event {
             OwnEvent::Quarantined { until } => {
-                let (until, ever) = (*until, disk.delta_max());
-                // Its process may have slept since.
-                let local = context.sample();
-                self.tell_own(context, Own::Quarantined { grantor, until, local, ever })?;
-                let span = (context.now, context.clock.reaches(until));
+                self.tell_own(context, Own::Quarantined { grantor })?;
+                let span = (context.now, context.clock.reaches(*until));
                 self.spans.add_bare(grantor, SpanKind::Quarantine, span);
                 Ok(())
             }
             OwnEvent::Serving => self.tell_own(context, Own::Serves { grantor }),
-            OwnEvent::NameContested { .. } => self.tell_own(context, Own::Contested { grantor }),
             OwnEvent::Ignored(_) => self.tell_own(context, Own::Unread { grantor }),
             _ => Ok(()),
         }
@@ -45,15 +40,9 @@ impl Run<QuorumLeases> {
         disk: &Disk,
     ) -> Judged {
         match record {
-            Record::Identity { instance, delta_max, .. } => {
+            Record::Identity { instance, .. } => {
                 let knows_fences = disk.knows_fences();
-                self.tell_own(context, Own::Opens { grantor, knows_fences, instance: *instance })?;
-                if *delta_max <= disk.delta_max() {
-                    return Ok(());
-                }
-                let (ever, local) = (disk.delta_max(), context.local());
-                let allows = Own::Allows { grantor, delta_max: *delta_max, ever, local };
-                if disk.remembers_all() { self.tell_own(context, allows) } else { Ok(()) }
+                self.tell_own(context, Own::Opens { grantor, knows_fences, instance: *instance })
             }
             Record::Reserve { high } => {
                 let high = *high;
