@@ -106,12 +106,6 @@ impl Client {
         &self.core
     }
 
-    /// Whether the core has every partition that the client has.
-    #[must_use]
-    pub fn keeps(&self) -> bool {
-        self.core.partitions().filter(|own| self.own.contains(&own.0)).count() == self.own.len()
-    }
-
     fn send(&self, message: Frame, out: &mut Out) {
         out.push(Effect::Send { to: self.manner.broker, message });
     }

@@ -1,12 +1,12 @@
 //! NELE in a made-up world: a broker with its logs and its coordinator, clients with the core in
 //! them, and the checks.
 
-pub mod account;
 pub mod broker;
 pub mod client;
 pub mod coordinator;
 pub mod frame;
 pub mod plan;
+pub mod proofs;
 pub mod properties;
 mod scenario;
 mod worlds;

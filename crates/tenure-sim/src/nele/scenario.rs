@@ -9,11 +9,11 @@ use tenure_core::nele::{
 };
 use tenure_core::{Effect, Fence, Input, LeaderView, Loss, Time};
 
-use super::account::Account;
 use super::broker::{Broker, Fault, Topic};
 use super::client::Client;
 use super::frame::{Frame, Place, Told, Words};
 use super::plan::{NodePlan, Plan, Settings, topic};
+use super::proofs::Proofs;
 use super::properties::{Properties, SENTENCES};
 use crate::rng::Rng;
 use crate::scenario::{
@@ -43,20 +43,6 @@ crate::tally! {
 /// What happens only in NELE.
 #[derive(Clone, Copy, Debug)]
 pub enum Own<'a> {
-    /// A member says what it has, or that it leaves, and has nothing.
-    Has {
-        /// Which node.
-        node: usize,
-        /// These partitions.
-        own: &'a [u32],
-    },
-    /// A core has handled something.
-    Keeps {
-        /// Which node.
-        node: usize,
-        /// Whether it has all that its client has.
-        kept: bool,
-    },
     /// A partition is assigned to a process, or is not any more.
     Assigned {
         /// Which node.
@@ -84,27 +70,15 @@ pub enum Own<'a> {
         /// When, on its clock.
         at: Time,
     },
-    /// A core says that its claim to a partition is void.
+    /// A core says that its claim to a partition is void, for a claim of somebody else.
     Voided {
         /// Which node.
         node: usize,
         /// Which partition.
         partition: u32,
-        /// Whether for a claim of somebody else.
-        claimed: bool,
-    },
-    /// A core says that it leads nothing any more.
-    Halts {
-        /// Which node.
-        node: usize,
     },
     /// An application leaves the group.
     Leaves {
-        /// Which node.
-        node: usize,
-    },
-    /// An application gives up what it leads, or all of that.
-    GivesUp {
         /// Which node.
         node: usize,
     },
@@ -124,27 +98,21 @@ pub struct Emergence {
     topics: Vec<u64>,
     /// Those with other terms that each had heard when it took office.
     offices: BTreeMap<(usize, Office), BTreeSet<u128>>,
-    /// What each process has asked and heard, in its present life.
-    accounts: BTreeMap<usize, (Process, Account)>,
+    /// How others know the present life of each process, and what its claims stand on.
+    proofs: BTreeMap<usize, (Process, Proofs)>,
 }
 
 impl Emergence {
-    /// What a process has asked and heard in its present life.
+    /// What the claims of a process stand on, in its present life.
     #[must_use]
-    pub fn account(&self, node: usize) -> Option<&Account> {
-        self.accounts.get(&node).map(|(_, account)| account)
+    pub fn proofs(&self, node: usize) -> Option<&Proofs> {
+        self.proofs.get(&node).map(|(_, proofs)| proofs)
     }
 
     /// The topic as it is now.
     #[must_use]
     pub fn topic(&self) -> TopicId {
         TopicId { topic: (self.topics.len() as u128 + 1) << 96, ..topic() }
-    }
-
-    /// How others know its present life.
-    #[must_use]
-    pub fn who(&self, node: usize) -> Option<&Process> {
-        self.accounts.get(&node).map(|(who, _)| who)
     }
 
     /// Whether one had read a record of another one, with other terms, when it took office with
@@ -165,8 +133,8 @@ impl Emergence {
             Some(longer) if longer == other.node => {
                 let known = self.had_heard(of, ours, other.life);
                 known.unwrap_or_else(|| {
-                    let account = self.account(claim.node);
-                    account.is_some_and(|account| account.unlike().contains(&other.life))
+                    let proofs = self.proofs(claim.node);
+                    proofs.is_some_and(|proofs| proofs.unlike().contains(&other.life))
                 })
             }
             Some(longer) if longer == claim.node => {
@@ -179,7 +147,7 @@ impl Emergence {
     fn begins(&mut self, plan: &Plan, node: usize, life: u128) {
         if let Some(process) = plan.process(node) {
             let who = Process { id: process.config.id.clone(), incarnation: life };
-            self.accounts.insert(node, (who, Account::default()));
+            self.proofs.insert(node, (who, Proofs::default()));
         }
     }
 }
@@ -207,7 +175,7 @@ impl Scenario for Emergence {
             lost: None,
             topics: Vec::new(),
             offices: BTreeMap::new(),
-            accounts: BTreeMap::new(),
+            proofs: BTreeMap::new(),
         }
     }
 
@@ -294,16 +262,6 @@ impl Scenario for Emergence {
         run.own.nodes.insert(life, (node, run.own.topics.len()));
     }
 
-    fn handled(
-        run: &mut Run<Self>,
-        context: &Context<'_>,
-        node: usize,
-        process: &Client,
-    ) -> Judged {
-        let kept = process.keeps();
-        run.tell_own(context, Own::Keeps { node, kept })
-    }
-
     fn effect(
         run: &mut Run<Self>,
         context: &Context<'_>,
@@ -316,11 +274,6 @@ impl Scenario for Emergence {
                 run.counts.common.messages += 1;
                 run.counts.own.claims +=
                     u64::from(matches!(message, Frame::Produce(Target::One(_), _)));
-                match message {
-                    Frame::Beat(_, own) => return run.tell_own(context, Own::Has { node, own }),
-                    Frame::Leave(_) => return run.tell_own(context, Own::Has { node, own: &[] }),
-                    _ => {}
-                }
             }
             Effect::Emit { event: Told::Asked(request), .. } => {
                 let at = context.sample();
@@ -344,14 +297,11 @@ impl Scenario for Emergence {
             Effect::Emit { election, event: Told::Core(event) } => {
                 let election = election.as_ref().and_then(|name| run.election(name));
                 run.count(context, (node, election), event);
-                if let Event::Own(OwnEvent::ClaimVoid { partition, why }) = event {
-                    let (partition, claimed) = (partition.0, matches!(why, Void::Claimed { .. }));
-                    return run.tell_own(context, Own::Voided { node, partition, claimed });
-                }
-                if let Event::Own(OwnEvent::Halted { .. }) = event {
-                    return run.tell_own(context, Own::Halts { node });
-                }
                 let (partition, at) = match event {
+                    Event::Own(OwnEvent::ClaimVoid { partition, why: Void::Claimed { .. } }) => {
+                        let partition = partition.0;
+                        return run.tell_own(context, Own::Voided { node, partition });
+                    }
                     Event::Own(OwnEvent::Assigned { partition }) => (partition.0, None),
                     Event::Own(OwnEvent::Unassigned { partition, .. }) => {
                         (partition.0, Some(context.sample()))
@@ -371,18 +321,8 @@ impl Scenario for Emergence {
         node: usize,
         input: &Input<Words>,
     ) -> Judged {
-        let gives_up = match input {
-            Input::Command { command: Command::Extra(Extra::Leave { lead_on, .. }), .. } => {
-                !lead_on || run.plan.own.mode == Mode::AtMostOne
-            }
-            Input::Command { command: Command::Resign, .. } => true,
-            _ => false,
-        };
         if let Input::Command { command: Command::Extra(_), .. } = input {
-            run.tell_own(context, Own::Leaves { node })?;
-        }
-        if gives_up {
-            return run.tell_own(context, Own::GivesUp { node });
+            return run.tell_own(context, Own::Leaves { node });
         }
         Ok(())
     }
@@ -390,25 +330,22 @@ impl Scenario for Emergence {
     fn note(&mut self, plan: &Plan, _: &mut History<()>, _: u64, fact: Fact<'_, Self>) {
         match fact {
             Fact::Started { node, life, .. } => self.begins(plan, node, life),
-            Fact::Crashed { node } => drop(self.accounts.remove(&node)),
+            Fact::Crashed { node } => drop(self.proofs.remove(&node)),
             Fact::Claimed(claim) if plan.own.unlike.is_some() => {
-                let heard = self.account(claim.node).map(Account::unlike).unwrap_or_default();
+                let heard = self.proofs(claim.node).map(Proofs::unlike).unwrap_or_default();
                 let office = (claim.election, (claim.life, claim.fence));
                 self.offices.entry(office).or_insert(heard);
             }
             Fact::Own(Own::Asked { node, request, at }) => {
-                let process = plan.process(node);
-                if let (Some((_, account)), Some(process)) = (self.accounts.get_mut(&node), process)
-                {
-                    account.asks(request, at, &process.config);
+                if let Some((_, proofs)) = self.proofs.get_mut(&node) {
+                    proofs.asks(request, at);
                 }
             }
             Fact::Own(Own::Heard { node, report, at }) => {
                 let process = plan.process(node);
-                if let (Some((who, account)), Some(process)) =
-                    (self.accounts.get_mut(&node), process)
+                if let (Some((who, proofs)), Some(process)) = (self.proofs.get_mut(&node), process)
                 {
-                    account.hears(report, at, who, &process.config);
+                    proofs.hears(report, at, who, &process.config);
                 }
             }
             _ => {}
@@ -446,9 +383,9 @@ impl Scenario for Emergence {
         let config = check.plan.process(node).map(|one| &one.config);
         let role = config.and_then(|config| config.role(&check.plan.elections[election]));
         let partition = config.zip(role).map(|(config, role)| config.partition_of(role));
-        let account = check.own.account(node).zip(partition);
-        let fresh = account.is_some_and(|(account, partition)| {
-            account.partitions.get(&partition).is_some_and(|read| read.fresh)
+        let proofs = check.own.proofs(node).zip(partition);
+        let fresh = proofs.is_some_and(|(proofs, partition)| {
+            proofs.partitions.get(&partition).is_some_and(|read| read.fresh)
         });
         let moved = loss == Loss::Reassigned || loss == Loss::Expired && !fresh;
         check.now < check.plan.settled && moved
@@ -456,7 +393,7 @@ impl Scenario for Emergence {
 
     /// Of two groups each shows its own leaders only; one with a longer T may lead for longer than
     /// those who never heard it know; and in `at_least_one` a leader leads for T from what it
-    /// reads, however late that is. What NELE alone promises of observers knows all three.
+    /// reads, however late that is. NELE's own judge of shown vacancies knows all three.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let alone = plan.own.mode == Mode::AtMostOne && !plan.has_groups();
         (alone && plan.own.unlike.is_none()).then_some(plan.own.heard)

@@ -2,13 +2,13 @@ use tenure_core::nele::{Config, Mode, Partition};
 use tenure_core::{Fence, Time};
 
 use super::{Check, Emergence, Fact, Own, Property};
-use crate::nele::account::{Account, Proof, by_any_clock};
+use crate::nele::proofs::{Proof, Proofs, by_any_clock};
 use crate::scenario::Claimed;
 
 /// Ruling 1: in `at_most_one` a claim is raised on a partition that is assigned, by a claim that
 /// was read back and that nothing has voided, after the grace period, and until T after an own
-/// record was sent that was read back; its fence is that of the claim. Counted by a second hand.
-/// What is void is lowered in the same step (N2).
+/// record was sent that was read back; its fence is that of the claim. What is void is lowered in
+/// the same step (N2).
 #[derive(Debug, Default)]
 pub(in super::super) struct ClaimsAreProven;
 
@@ -23,9 +23,7 @@ impl Property<Emergence> for ClaimsAreProven {
         match fact {
             Fact::Claimed(claim) => judge(check, &claim),
             Fact::Handled { node, .. } => lowered(check, node),
-            Fact::Own(Own::Voided { node, partition, claimed: true }) => {
-                voided(check, node, Partition(partition))
-            }
+            Fact::Own(Own::Voided { node, partition }) => voided(check, node, Partition(partition)),
             _ => Ok(()),
         }
     }
@@ -34,19 +32,17 @@ impl Property<Emergence> for ClaimsAreProven {
 fn proof(check: &Check<'_>, node: usize, election: usize) -> Option<(Config, Option<Proof>)> {
     let config = &check.plan.process(node)?.config;
     let partition: Partition = config.partition_of(config.role(&check.plan.elections[election])?);
-    let read = check.own.account(node)?.partitions.get(&partition);
+    let read = check.own.proofs(node)?.partitions.get(&partition);
     let proof = read.filter(|read| read.assigned).and_then(|read| read.claim);
     Some(((**config).clone(), proof))
 }
 
 /// What was claimed until this very input.
-fn just_voided(check: &Check<'_>, node: usize, config: &Config, election: usize) -> Option<Proof> {
+fn just_ended(check: &Check<'_>, node: usize, config: &Config, election: usize) -> Option<Proof> {
     let partition: Partition = config.partition_of(config.role(&check.plan.elections[election])?);
-    let account = check.own.account(node)?;
-    let read = account.partitions.get(&partition)?;
-    let voided = read.was.filter(|_| read.assigned && read.voided == Some(account.at));
-    let left = read.left.filter(|(at, _)| *at == account.at);
-    voided.or(left.map(|(_, claim)| claim))
+    let proofs = check.own.proofs(node)?;
+    let read = proofs.partitions.get(&partition)?;
+    read.was.filter(|_| read.ended == Some(proofs.at))
 }
 
 fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
@@ -55,7 +51,7 @@ fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
     let Some((config, proof)) = proof(check, node, election) else { return Ok(()) };
     // It may have become void, or its partition another one's, by what is heard now: what was due
     // comes first.
-    let proof = proof.or_else(|| just_voided(check, node, &config, election));
+    let proof = proof.or_else(|| just_ended(check, node, &config, election));
     let Some(proof) = proof else {
         return Err(format!("{name} claims {of}, and has no claim in the log that counts"));
     };
@@ -64,7 +60,7 @@ fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
     let goes_on = check.own(claim).is_some();
     let since = if goes_on { proof.since } else { proof.renewed };
     let grace = by_any_clock(config.takeover, &config);
-    let others = check.own.account(node).filter(|_| !goes_on).map(Account::waits_for_others);
+    let others = check.own.proofs(node).filter(|_| !goes_on).map(Proofs::waits_for_others);
     let office = since.after(others.map_or(grace, |others| grace.max(others)));
     let until = proof.evidence.map_or(Time::ZERO, |sent| sent.after(config.takeover));
     if now < office || claim.ends > until {
@@ -74,7 +70,7 @@ fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
         ));
     }
     // It was due before this was read.
-    let at = check.own.account(node).map(|account| account.at);
+    let at = check.own.proofs(node).map(|proofs| proofs.at);
     if proof.stale.is_some_and(|stale| Some(stale) != at) && !goes_on {
         return Err(format!("{name} takes office in {of} by a claim of an earlier leader epoch"));
     }
@@ -95,11 +91,9 @@ fn fence(config: &Config, proof: &Proof) -> Option<Fence> {
 
 /// A claim of somebody else, or something that may be one, is what ends it.
 fn voided(check: &Check<'_>, node: usize, partition: Partition) -> Result<(), String> {
-    let Some(account) = check.own.account(node) else { return Ok(()) };
-    let read = account.partitions.get(&partition);
-    let heard =
-        read.is_none_or(|read| read.ended == Some(account.at) || read.changed == Some(account.at));
-    match heard {
+    let Some(proofs) = check.own.proofs(node) else { return Ok(()) };
+    let read = proofs.partitions.get(&partition);
+    match read.is_none_or(|read| read.ended == Some(proofs.at)) {
         true => Ok(()),
         false => Err(format!("{} takes its claim to {partition} for void", check.name(node))),
     }

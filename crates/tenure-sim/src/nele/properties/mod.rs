@@ -3,13 +3,8 @@
 //! What every protocol promises is judged by [`promises`]; here is what only NELE has.
 
 mod claims_are_proven;
-mod given_back;
-mod halted;
-mod kept;
-mod news_are_fresh;
 mod no_gap;
-mod observers_show_what_they_heard;
-mod sound_requests;
+mod shown_vacancies;
 mod vacancies;
 mod within_t;
 
@@ -34,12 +29,7 @@ crate::checks! {
     /// All of them, in the order in which they see a fact.
     pub Properties of Emergence {
         claims_are_proven::ClaimsAreProven,
-        news_are_fresh::NewsAreFresh,
-        sound_requests::SoundRequests,
-        halted::Halted,
-        observers_show_what_they_heard::Shown,
-        given_back::GivenBack,
-        kept::Kept,
+        shown_vacancies::ShownVacancies,
         within_t::WithinT,
         no_gap::NoGap,
         vacancies::Vacancies;

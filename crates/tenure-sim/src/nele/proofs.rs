@@ -1,4 +1,4 @@
-//! What a process has asked of its ledger and heard from it, kept by a second, simpler hand.
+//! What the claims of a process stand on: what it has asked of its ledger, and read of the log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,15 +11,13 @@ use tenure_core::nele::{
 
 /// One life of one process.
 #[derive(Debug, Default)]
-pub struct Account {
+pub struct Proofs {
     /// When each of its records was sent.
     sent: BTreeMap<EntryNumber, Time>,
     /// What it knows of each partition.
     pub partitions: BTreeMap<Partition, Read>,
-    /// What it has done last, on its clock.
+    /// When it has asked or heard something last, on its clock.
     pub at: Time,
-    /// When it was found that it had done nothing for long, though it writes each interval.
-    pub woke: Option<Time>,
     /// The lives with other terms that it has heard, by their incarnations.
     unlike: BTreeMap<u128, Unlike>,
 }
@@ -49,29 +47,19 @@ pub fn by_any_clock(span: Duration, config: &Config) -> Duration {
 pub struct Read {
     /// Whether it belongs to the process.
     pub assigned: bool,
-    /// When that was heard.
-    pub changed: Option<Time>,
+    /// Whether something was read of it since it was assigned last.
+    pub fresh: bool,
     /// Under which reading it is read, and which offset comes next, once its end is known.
     reading: Option<Reading>,
     next: Option<u64>,
     /// The last claim that was made under this reading, until its outcome is known.
     asked: Option<EntryNumber>,
-    /// When the last own record was sent that was read back.
-    pub own: Option<Time>,
     /// A claim that was read back, and that nothing has voided.
     pub claim: Option<Proof>,
-    /// When the last claim was voided, until another one is read back.
-    pub voided: Option<Time>,
-    /// When anything has made a claim void last.
+    /// When a claim became void last, or the partition was assigned or taken away.
     pub ended: Option<Time>,
-    /// Which that was: what was due then came first.
+    /// The claim that ended then, if one did: what was due at that time came first.
     pub was: Option<Proof>,
-    /// What stood when it was assigned or taken away last, and when that was: the same.
-    pub left: Option<(Time, Proof)>,
-    /// When something was read of it last.
-    pub news: Option<Time>,
-    /// Whether that was since it was assigned last.
-    pub fresh: bool,
 }
 
 /// A claim that stands, by what was read of the log.
@@ -92,39 +80,20 @@ pub struct Proof {
 }
 
 impl Read {
-    /// Whether its end is known.
-    #[must_use]
-    pub const fn is_open(&self) -> bool {
-        self.next.is_some()
-    }
-
-    /// Whether what is read in this way counts.
-    #[must_use]
-    pub fn reads(&self, reading: Reading) -> bool {
-        self.reading == Some(reading) && self.is_open()
-    }
-
     fn void(&mut self, at: Time) {
         if let Some(claim) = self.claim.take() {
-            (self.voided, self.ended, self.was) = (Some(at), Some(at), Some(claim));
+            (self.ended, self.was) = (Some(at), Some(claim));
         }
     }
 
-    fn close(&mut self) {
-        (self.reading, self.next, self.claim) = (None, None, None);
-        (self.asked, self.voided) = (None, None);
+    /// Another reading begins, or none: what was read and asked before counts no more.
+    fn read_anew(&mut self, reading: Option<Reading>) {
+        (self.reading, self.next) = (reading, None);
+        (self.asked, self.claim) = (None, None);
     }
 }
 
-impl Account {
-    fn acts(&mut self, at: Time, config: &Checked) {
-        let beats = config.publish_interval;
-        if at.since(self.at) > (config.session_timeout / 2).max(beats * 2) + beats {
-            self.woke = Some(at);
-        }
-        self.at = at;
-    }
-
+impl Proofs {
     /// Those with other terms that were heard before this input, and may lead.
     fn heard_before(&self) -> impl Iterator<Item = (&u128, &Unlike)> {
         self.unlike.iter().filter(|(_, one)| one.first < self.at && self.at < one.until)
@@ -143,8 +112,8 @@ impl Account {
     }
 
     /// It asks for something.
-    pub fn asks(&mut self, request: &Request, at: Time, config: &Checked) {
-        self.acts(at, config);
+    pub fn asks(&mut self, request: &Request, at: Time) {
+        self.at = at;
         match request {
             Request::Publish { to, entry } => {
                 self.sent.insert(entry.number, at);
@@ -156,13 +125,11 @@ impl Account {
                 }
             }
             Request::Read { partition, reading } if reading.rebalance != RebalanceId::NONE => {
-                let read = self.of(*partition);
-                (read.reading, read.next, read.claim) = (Some(*reading), None, None);
-                (read.asked, read.voided) = (None, None);
+                self.of(*partition).read_anew(Some(*reading));
             }
             Request::Leave(_) => self.partitions.values_mut().for_each(|read| {
                 read.assigned = false;
-                read.close();
+                read.read_anew(None);
             }),
             _ => {}
         }
@@ -170,15 +137,14 @@ impl Account {
 
     /// It hears something.
     pub fn hears(&mut self, report: &Report, at: Time, me: &Process, config: &Checked) {
-        self.acts(at, config);
+        self.at = at;
         match report {
             Report::Rebalance(Rebalance { change, partitions, .. }) => {
                 for partition in partitions {
                     let read = self.of(*partition);
                     (read.assigned, read.fresh) = (*change == Change::Assigned, false);
-                    read.changed = Some(at);
-                    read.left = read.claim.map(|claim| (at, claim));
-                    read.close();
+                    (read.ended, read.was) = (Some(at), read.claim);
+                    read.read_anew(None);
                 }
             }
             Report::Position { partition, reading, end: Ok(end) } => {
@@ -188,8 +154,8 @@ impl Account {
                 }
             }
             Report::Records { partition, reading, records } => {
-                let current = self.of(*partition).reading == Some(*reading);
-                if current && self.of(*partition).is_open() {
+                let read = self.of(*partition);
+                if read.reading == Some(*reading) && read.next.is_some() {
                     for record in records {
                         self.reads(*partition, record, at, me, config);
                     }
@@ -241,7 +207,7 @@ impl Account {
         }
         let read = self.of(partition);
         if next.is_some_and(|next| record.offset >= next) && read.assigned {
-            (read.news, read.fresh) = (Some(at), true);
+            read.fresh = true;
         }
         if next != Some(record.offset) {
             read.void(at);
@@ -280,7 +246,6 @@ impl Read {
         (sent, at): (Option<Time>, Time),
     ) {
         let Record { offset, epoch, .. } = *record;
-        self.own = self.own.max(sent);
         if self.asked == Some(entry.number) {
             self.asked = None;
             // Without a fence it is none.
@@ -294,7 +259,6 @@ impl Read {
             let renewed = same.map_or(at, |claim| claim.renewed);
             let evidence = before.and_then(|claim| claim.evidence);
             self.claim = Some(Proof { since, renewed, offset, epoch, evidence, stale: None });
-            self.voided = None;
         } else if let Some(claim) = &mut self.claim {
             claim.evidence = claim.evidence.max(sent);
         }

@@ -1,0 +1,79 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenure_core::View;
+use tenure_core::nele::Mode;
+
+use super::{Check, Emergence, Fact, Property};
+
+/// Observers, in true time: while one shows a vacancy nobody leads who began so long before that
+/// it was to be heard; in `at_most_one` nobody of its own group. In `at_least_one` a leader that
+/// reads late leads on for as long, which is promised to nobody: there it is judged where nothing
+/// goes wrong.
+#[derive(Debug, Default)]
+pub(in super::super) struct ShownVacancies {
+    /// Who shows which election as vacant.
+    vacant: BTreeSet<(usize, usize)>,
+    /// When the timer of each node went off last: what it shows is so as of then.
+    went_off: BTreeMap<usize, u64>,
+}
+
+impl Property<Emergence> for ShownVacancies {
+    const NAME: &'static str = "Nobody leads for long where a vacancy is shown";
+    const SOURCE: &'static str = "the module document: timers";
+
+    fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
+        match fact {
+            Fact::Started { node, .. } | Fact::Crashed { node } => {
+                self.went_off.remove(&node);
+                self.vacant.retain(|(of, _)| *of != node);
+            }
+            Fact::Observes { node, election, begins: false } => {
+                self.vacant.remove(&(node, election));
+            }
+            Fact::Viewed { node, election, view: View::Vacant, looked, .. } => {
+                self.vacant.insert((node, election));
+                // Else it says what was, before its process stopped.
+                if looked == check.now {
+                    return judge(check, (node, election), looked);
+                }
+            }
+            Fact::Viewed { node, election, .. } => {
+                self.vacant.remove(&(node, election));
+            }
+            Fact::Handled { node, timer: Some(_), .. } => {
+                let before = self.went_off.insert(node, check.now).unwrap_or_default();
+                for (_, election) in self.vacant.range((node, 0)..=(node, usize::MAX)) {
+                    judge(check, (node, *election), before)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// A vacancy that was shown at a time, and is still. One with a longer T may never have been heard.
+fn judge(check: &Check<'_>, (node, election): (usize, usize), shown: u64) -> Result<(), String> {
+    let (plan, now) = (check.plan, check.now);
+    let several = plan.own.mode == Mode::AtLeastOne;
+    if several && !plan.calm {
+        return Ok(());
+    }
+    let group = |node| plan.process(node).map(|one| one.manner.group);
+    let mut led = check.past(election).leaderships.iter().rev().take(16);
+    let leads = led.find(|led| {
+        let other = led.node != node && (several || group(led.node) == group(node));
+        let known = plan.own.unlike != Some(led.node);
+        other && known && led.holds(now) && led.from + plan.own.heard < shown
+    });
+    match leads {
+        None => Ok(()),
+        Some(led) => Err(format!(
+            "{} shows {} as vacant, and {} leads for {} s",
+            check.name(node),
+            check.election(election),
+            check.name(led.node),
+            (now - led.from) as f64 / 1e9,
+        )),
+    }
+}
