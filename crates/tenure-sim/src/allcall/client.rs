@@ -31,17 +31,6 @@ pub struct Manner {
     pub keeps: bool,
 }
 
-/// What passed between the core and its client.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Passed {
-    /// The core hears a packet.
-    Heard(Arc<Packet>),
-    /// It is told that there is a connection, or none.
-    Link(bool),
-    /// It says something, whatever becomes of that.
-    Said(Arc<Packet>),
-}
-
 /// A core with a client around it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Client {
@@ -61,7 +50,8 @@ pub struct Client {
     /// When it heard anything last.
     heard: Time,
     kept: Vec<Arc<Packet>>,
-    passed: Vec<Passed>,
+    /// Whether its core was told of a connection, or of none, in the last input.
+    linked: bool,
 }
 
 impl Client {
@@ -79,14 +69,14 @@ impl Client {
             asked: None,
             heard: Time::ZERO,
             kept: Vec::new(),
-            passed: Vec::new(),
+            linked: false,
         }
     }
 
-    /// What passed in the last input, in order.
+    /// Whether its core was told of a connection, or of none, in the last input.
     #[must_use]
-    pub fn passed(&self) -> &[Passed] {
-        &self.passed
+    pub const fn linked(&self) -> bool {
+        self.linked
     }
 
     /// The core in it.
@@ -130,7 +120,6 @@ impl Client {
             }
             Frame::Gone(number) if ours && number == self.number && self.up => self.lose(now, out),
             Frame::Bring(_, packet) if alive && self.up => {
-                self.passed.push(Passed::Heard(packet.clone()));
                 let message = Message::Packet(Arc::unwrap_or_clone(packet));
                 self.hand(now, Input::Message { from: Bus, message }, out);
             }
@@ -146,7 +135,7 @@ impl Client {
     }
 
     fn link(&mut self, now: BothClocks, link: Link, out: &mut Out) {
-        self.passed.push(Passed::Link(link != Link::Down));
+        self.linked = true;
         self.hand(now, Input::Message { from: Bus, message: Message::Link(link) }, out);
     }
 
@@ -167,9 +156,7 @@ impl Client {
         for effect in effects {
             match effect {
                 Effect::Send { message: Message::Packet(packet), .. } => {
-                    let packet = Arc::new(packet);
-                    self.passed.push(Passed::Said(packet.clone()));
-                    self.publish(now.boot, packet, out);
+                    self.publish(now.boot, Arc::new(packet), out);
                 }
                 Effect::Send { message: Message::Link(_), .. } => {}
                 Effect::Raise { election, until, fence } => {
@@ -199,7 +186,7 @@ impl Protocol for Client {
     type Now = BothClocks;
 
     fn handle(&mut self, now: BothClocks, input: Input<Words>, out: &mut Out) {
-        self.passed.clear();
+        self.linked = false;
         match input {
             Input::Start(start) => {
                 self.number = (start.incarnation as u64) << 16 >> 16;

@@ -1,7 +1,6 @@
 //! ALLCALL in a made-up world: servers of a bus, their clients with the core in them, and the
 //! checks.
 
-pub mod account;
 pub mod client;
 pub mod frame;
 pub mod plan;
@@ -10,5 +9,5 @@ mod scenario;
 pub mod station;
 mod worlds;
 
-pub use scenario::{Counts, LeasedLeaders, Own};
+pub use scenario::{Counts, LeasedLeaders};
 pub use worlds::Worlds;

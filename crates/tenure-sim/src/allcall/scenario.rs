@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenure_core::allcall::{
-    Allcall, Command, Event, Ignored, OwnEvent, Packet, Participant, Start,
-};
-use tenure_core::{Effect, End, LeaderView, Loss, Time, WallTime};
+use tenure_core::allcall::{Allcall, Command, Event, Ignored, OwnEvent, Rank, Start};
+use tenure_core::{Effect, End, LeaderView, Loss};
 
-use super::account::Life;
-use super::client::{Client, Passed};
+use super::client::Client;
 use super::frame::{Frame, Place, Words};
 use super::plan::{Kind, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
@@ -45,52 +42,11 @@ crate::tally! {
     }
 }
 
-/// What happens only in ALLCALL. Times are those of the node.
-#[derive(Clone, Copy, Debug)]
-pub enum Own<'a> {
-    /// A core is handed a packet.
-    Heard {
-        /// Which node.
-        node: usize,
-        /// It.
-        packet: &'a Packet,
-        /// When, by both clocks.
-        at: (Time, WallTime),
-    },
-    /// A core is told of its connection.
-    Linked {
-        /// Which node.
-        node: usize,
-        /// Whether there is one.
-        up: bool,
-        /// When.
-        at: Time,
-    },
-    /// A core says something, whether it reaches the bus or not.
-    Said {
-        /// Which node.
-        node: usize,
-        /// It.
-        packet: &'a Packet,
-        /// When its core decided that, by both clocks.
-        at: (Time, WallTime),
-    },
-    /// A leader has heard of a greater claim.
-    Beaten {
-        /// Which node.
-        node: usize,
-        /// In which election.
-        election: usize,
-        /// Whose claim.
-        by: &'a Participant,
-    },
-}
-
 /// ALLCALL in one world.
 #[derive(Debug)]
 pub struct LeasedLeaders {
-    /// What each participant said and heard.
-    pub lives: Vec<Life>,
+    /// The rank of each participant, since it has started.
+    pub ranks: Vec<Option<Rank>>,
     /// Which node each life is of.
     nodes: BTreeMap<u128, usize>,
     /// When anybody began, ended, came or left in each election, other than for a greater claim.
@@ -131,9 +87,18 @@ impl LeasedLeaders {
     }
 }
 
-/// What a clock shows that only drifts.
-fn local(plan: &Plan, node: usize, at: u64) -> Time {
-    plan.conditions.sites[node].clock.shows(at)
+/// Whether one that goes before a leader campaigns, or did so when the last round began in which
+/// that could have renewed: a round takes H, the next call another one to be heard, and presence
+/// lasts 5 H/2.
+fn was_outranked(check: &Check<'_, LeasedLeaders>, (node, election): (usize, usize)) -> bool {
+    let own = &check.plan.own;
+    let recently = own.slow(own.heartbeat * 9 / 2) + own.delay;
+    let ranks = &check.own.ranks;
+    (0..check.plan.participants()).any(|other| {
+        let left = check.apps[other][election].left;
+        let was_there = check.contends(other, election) || check.now - left <= recently;
+        was_there && ranks[other] < ranks[node]
+    })
 }
 
 impl Scenario for LeasedLeaders {
@@ -147,23 +112,23 @@ impl Scenario for LeasedLeaders {
     type Extra = std::convert::Infallible;
     type OwnEvent = OwnEvent;
     type Led = ();
-    type Fact<'a> = Own<'a>;
+    type Fact<'a> = std::convert::Infallible;
     type Counts = Counts;
     type Checks = Properties;
 
     const SENTENCES: Sentences = SENTENCES;
 
     fn new(plan: &mut Plan) -> Self {
-        let nodes = 0..plan.nodes.len();
+        let walls = plan.conditions.sites.iter().map(|site| (0, site.wall));
         Self {
-            lives: nodes.clone().map(|node| Life::new(plan, node)).collect(),
+            ranks: vec![None; plan.nodes.len()],
             nodes: BTreeMap::new(),
             stirred: vec![0; plan.elections.len()],
             beaten: BTreeMap::new(),
             agreed: vec![0; plan.nodes.len()],
             doubted: vec![0; plan.nodes.len()],
             parts: Parts::default(),
-            ahead: nodes.map(|node| (0, plan.conditions.sites[node].wall)).collect(),
+            ahead: walls.collect(),
         }
     }
 
@@ -240,7 +205,7 @@ impl Scenario for LeasedLeaders {
     }
 
     fn started(run: &mut Run<Self>, node: usize, life: u128) {
-        run.own.lives[node] = Life::new(&run.plan, node);
+        run.own.ranks[node] = None;
         run.own.nodes.insert(life, node);
     }
 
@@ -266,20 +231,9 @@ impl Scenario for LeasedLeaders {
         }
     }
 
-    fn handled(
-        run: &mut Run<Self>,
-        context: &Context<'_>,
-        node: usize,
-        process: &Client,
-    ) -> Judged {
-        let at = (context.sample(), context.wall());
-        for passed in process.passed() {
-            let fact = match passed {
-                Passed::Heard(packet) => Own::Heard { node, packet, at },
-                Passed::Link(up) => Own::Linked { node, up: *up, at: at.0 },
-                Passed::Said(packet) => Own::Said { node, packet, at },
-            };
-            run.tell_own(context, fact)?;
+    fn handled(run: &mut Run<Self>, context: &Context<'_>, _: usize, process: &Client) -> Judged {
+        if process.linked() {
+            run.own.stir(None, context.now + run.plan.own.listening());
         }
         Ok(())
     }
@@ -292,50 +246,35 @@ impl Scenario for LeasedLeaders {
         (): &(),
     ) -> Judged {
         match effect {
-            Effect::Send { message: Frame::Publish(..), .. } => {
-                run.counts.common.messages += 1;
-                Ok(())
-            }
+            Effect::Send { message: Frame::Publish(..), .. } => run.counts.common.messages += 1,
             Effect::Emit { election, event } => {
                 let election = election.as_ref().and_then(|name| run.election(name));
-                run.own_event(context, (node, election), event)
+                run.own_event(context.now, (node, election), event);
             }
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 
-    fn note(&mut self, plan: &Plan, history: &mut History<()>, now: u64, fact: Fact<'_, Self>) {
+    fn note(&mut self, plan: &Plan, _: &mut History<()>, now: u64, fact: Fact<'_, Self>) {
         match fact {
-            Fact::Own(Own::Heard { node, packet, at }) => self.lives[node].hear(plan, packet, at),
-            Fact::Own(Own::Linked { node, up, at }) => {
-                self.stir(None, now + plan.own.listening());
-                self.lives[node].link(plan, up, at);
-            }
-            Fact::Own(Own::Said { node, packet, at }) => self.lives[node].say(plan, packet, at.0),
             Fact::Crashed { .. } => self.stir(None, now),
-            Fact::Campaigns { node, election }
-            | Fact::Observes { node, election, begins: true } => {
-                let campaigns = matches!(fact, Fact::Campaigns { .. });
+            Fact::Campaigns { node, election } => {
                 // Soon enough to be heard before the other one renews a second time.
                 let again = |at: u64| now - at + plan.own.delay <= plan.own.skew / 2;
-                if campaigns && !self.beaten.remove(&(node, election)).is_some_and(again) {
+                if !self.beaten.remove(&(node, election)).is_some_and(again) {
                     self.stir(Some(election), now + plan.own.listening());
                 }
-                self.lives[node].enter(election, campaigns, local(plan, node, now));
             }
-            Fact::Observes { node, election, .. } => self.lives[node].unobserve(election),
-            Fact::Claimed(claim) => self.lives[claim.node].lead(claim.election),
-            Fact::Ended { node, election, end, decided } => {
+            Fact::Ended { node, election, end, .. } => {
                 if *end == End::Lost(Loss::Superseded) && plan.own.kind == Kind::Parted {
                     self.beaten.insert((node, election), now);
                 } else {
                     self.stir(Some(election), now);
                 }
-                self.lives[node].end(plan, election, local(plan, node, decided));
             }
             _ => {}
         }
-        let _ = history;
     }
 
     fn led(&self, _: &Plan, _: &Claimed) {}
@@ -358,10 +297,7 @@ impl Scenario for LeasedLeaders {
     /// Of two that heard of each other one gives up; and a better one may be there that was not, or
     /// may have left so late that nothing can be renewed any more.
     fn may_lose(check: &Check<'_, Self>, (node, election): (usize, usize), loss: Loss) -> bool {
-        let outranked = || {
-            let life = &check.own.lives[node];
-            life.was_outranked(check.plan, election, local(check.plan, node, check.now))
-        };
+        let outranked = || was_outranked(check, (node, election));
         let doubted = loss == Loss::Expired && check.now < check.own.doubted[node];
         let unsettled = check.now < check.plan.settled;
         doubted || unsettled && (loss == Loss::Superseded || loss == Loss::Expired && outranked())
@@ -451,17 +387,10 @@ impl Parted for LeasedLeaders {
 }
 
 impl Run<LeasedLeaders> {
-    fn own_event(
-        &mut self,
-        context: &Context<'_>,
-        (node, election): (usize, Option<usize>),
-        event: &Event,
-    ) -> Judged {
+    fn own_event(&mut self, now: u64, (node, election): (usize, Option<usize>), event: &Event) {
         let counts = &mut self.counts.own;
         match (event, election) {
-            (Event::Own(OwnEvent::Started { who, rank }), _) => {
-                self.own.lives[node].me = Some((who.clone(), *rank));
-            }
+            (Event::Own(OwnEvent::Started { rank, .. }), _) => self.own.ranks[node] = Some(*rank),
             (Event::Own(OwnEvent::Void { .. }), _) => counts.void += 1,
             (Event::Own(OwnEvent::NotConfirmed { .. }), _) => counts.unconfirmed += 1,
             (Event::Own(OwnEvent::ClockOff { .. }), _) => counts.off += 1,
@@ -469,17 +398,13 @@ impl Run<LeasedLeaders> {
             (Event::Own(OwnEvent::Ignored(Ignored::Command)), Some(election)) => {
                 self.apps[node][election].anew = None;
             }
-            (Event::Own(OwnEvent::Beaten { by }), Some(election)) => {
-                counts.beaten += 1;
-                return self.tell_own(context, Own::Beaten { node, election, by });
-            }
+            (Event::Own(OwnEvent::Beaten { .. }), _) => counts.beaten += 1,
             (Event::Elected { .. }, Some(election)) => {
                 let others = &self.history.elections[election].leaderships;
-                let beside = others.iter().any(|led| led.node != node && led.holds(context.now));
+                let beside = others.iter().any(|led| led.node != node && led.holds(now));
                 counts.beside += u64::from(beside);
             }
             _ => {}
         }
-        Ok(())
     }
 }

@@ -1,11 +1,8 @@
-//! What voters have promised and written, kept a second and simpler time, in true time.
+//! What voters have promised and written, in true time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenure_core::voter::{
-    AckDto, Answer, Ask, Electorate, ElectorateId, Fingerprint, Identity, Leadership, Memory,
-    Participant,
-};
+use tenure_core::voter::{AckDto, Answer, Ask, Identity, Leadership, Memory, Participant};
 
 /// A promise of one voter.
 #[derive(Clone, Debug)]
@@ -25,10 +22,6 @@ pub struct Account {
     pub released: BTreeSet<Leadership>,
     /// What each node has written last.
     pub written: Vec<Option<Memory>>,
-    /// Which network each has founded.
-    pub founded: BTreeMap<Identity, Fingerprint>,
-    /// Every electorate that anybody has written.
-    pub documents: BTreeMap<(Fingerprint, ElectorateId), Electorate>,
 }
 
 /// A promise as it is sent: to whom, and for how long.
@@ -37,11 +30,11 @@ pub fn promised<'a>(asks: Option<&'a Ask>, answer: Option<&'a Answer>) -> Option
     if let Some(Ask::Result(result)) = asks {
         let (leader, ballot) = (result.new_leader.clone(), result.ballot.clone());
         let span = result.promise?.span;
-        return Some(Given { to: Leadership { leader, ballot }, span, endorses: true });
+        return Some(Given { to: Leadership { leader, ballot }, span });
     }
     let Some(Answer::Heartbeat(beaten)) = answer else { return None };
     let AckDto { leadership, promise, .. } = beaten.promise.as_ref()?;
-    Some(Given { to: leadership.clone(), span: promise.span, endorses: false })
+    Some(Given { to: leadership.clone(), span: promise.span })
 }
 
 /// What somebody says that it promises.
@@ -51,8 +44,6 @@ pub struct Given {
     pub to: Leadership,
     /// For how long, by its own clock.
     pub span: std::time::Duration,
-    /// Whether by an endorsement.
-    pub endorses: bool,
 }
 
 /// Whether both are one run and one counter.
@@ -83,16 +74,5 @@ impl Account {
             Some(one) => one.until = one.until.max(until),
             None => all.push(Promise { to: to.clone(), until }),
         }
-    }
-
-    pub(super) fn write(&mut self, node: usize, memory: &Memory) {
-        if let Some(document) = &memory.electorate {
-            let key = (document.founding, document.id);
-            self.documents.entry(key).or_insert_with(|| document.clone());
-            if memory.founded {
-                self.founded.insert(memory.identity, document.founding);
-            }
-        }
-        self.written[node] = Some(memory.clone());
     }
 }

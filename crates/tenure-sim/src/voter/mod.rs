@@ -2,7 +2,6 @@
 //! and the checks.
 
 pub mod account;
-mod acquaintance;
 pub mod exchange;
 mod fact;
 pub mod plan;

@@ -88,7 +88,7 @@ const fn region(node: usize) -> usize {
 impl Settings {
     /// The voter that a node is, or is a second pod of.
     #[must_use]
-    pub fn number(&self, node: usize) -> usize {
+    fn number(&self, node: usize) -> usize {
         self.pod.filter(|(pod, _)| *pod == node).map_or(node, |(_, of)| of)
     }
 

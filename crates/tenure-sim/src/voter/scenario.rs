@@ -8,15 +8,14 @@ use tenure_core::voter::{
     Answer, Ask, Ballot, Change, Event, Fingerprint, Identity, Ignored, Leadership, Memory, Mode,
     OwnEvent, Participant, Start, Voter,
 };
-use tenure_core::{Effect, LeaderView, Loss};
+use tenure_core::{Effect, LeaderView, Loss, NodeName};
 
 use super::account::{self, Account};
-use super::acquaintance::Acquaintances;
 use super::exchange::{Command, Half, Place, To, Words};
 use super::fact::Own;
 use super::plan::{Kind, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
-use super::server::{Passed, Server};
+use super::server::Server;
 use crate::rng::{Rng, mix};
 use crate::scenario::parts::{Parted, Parts};
 use crate::scenario::{
@@ -78,7 +77,9 @@ pub struct RegionalVoters {
     stirred: u64,
     /// The draws that were begun since then, or since parts moved.
     draws: BTreeSet<Ballot>,
-    acquaintances: Acquaintances,
+    /// Whom each node knows: since when, and until when it looks for one that it has dropped. Two
+    /// that have forgotten each other, and know nobody who knows both, cannot find each other.
+    known: BTreeMap<(usize, usize), (u64, u64)>,
 }
 
 impl RegionalVoters {
@@ -86,6 +87,22 @@ impl RegionalVoters {
     #[must_use]
     pub fn memory(&self, node: usize) -> Option<&Memory> {
         self.account.written[node].as_ref()
+    }
+
+    /// A node writes its directory.
+    fn wrote(&mut self, node: usize, memory: &Memory, now: u64) {
+        let founded = self.memory(node).is_some_and(|memory| memory.founded);
+        if memory.founded && !founded {
+            self.stir(now);
+        }
+        self.account.written[node] = Some(memory.clone());
+    }
+
+    /// A node knows another one.
+    fn meet(&mut self, pair: (usize, usize), now: u64) {
+        let known = self.known.entry(pair).or_default();
+        let since = if now < known.1 { known.0 } else { now };
+        *known = (since, u64::MAX);
     }
 
     fn stir(&mut self, now: u64) {
@@ -134,7 +151,7 @@ impl Scenario for RegionalVoters {
             parts: Parts::default(),
             stirred: 0,
             draws: BTreeSet::new(),
-            acquaintances: Acquaintances::new(count),
+            known: BTreeMap::new(),
         }
     }
 
@@ -249,7 +266,7 @@ impl Scenario for RegionalVoters {
 
     fn started(run: &mut Run<Self>, node: usize, life: u128) {
         run.own.nodes.insert(life, node);
-        run.own.acquaintances.start(node);
+        run.own.known.retain(|(knows, _), _| *knows != node);
         if run.plan.own.pod.is_some_and(|(pod, _)| pod == node) {
             run.own.pod = true;
         }
@@ -263,28 +280,13 @@ impl Scenario for RegionalVoters {
         }
     }
 
-    fn handled(
-        run: &mut Run<Self>,
-        context: &Context<'_>,
-        node: usize,
-        process: &Server,
-    ) -> Judged {
+    fn handled(run: &mut Run<Self>, _: &Context<'_>, node: usize, process: &Server) -> Judged {
         let who = process.core().who();
         if run.own.who[node].as_ref().is_none_or(|known| known != who) {
             run.own.who[node] = Some(who.clone());
         }
-        run.own.named[node] = None;
-        for passed in process.passed() {
-            match passed {
-                Passed::Answered(by) => {
-                    run.tell_own(context, Own::Answered { node, by: *by })?;
-                }
-                Passed::Endorsed(leadership) => {
-                    let own = run.own.who[node].as_ref() == Some(&leadership.leader);
-                    run.own.named[node] = own.then(|| leadership.clone());
-                }
-            }
-        }
+        let named = process.endorsed().filter(|leadership| leadership.leader == *who);
+        run.own.named[node] = named.cloned();
         Ok(())
     }
 
@@ -296,32 +298,18 @@ impl Scenario for RegionalVoters {
         _: &Memory,
     ) -> Judged {
         match effect {
-            Effect::Send { to, message } => run.sent(context, node, to, message),
+            Effect::Send { message, .. } => run.sent(context, node, message)?,
             Effect::Persist(memory) => {
                 run.counts.own.documents += 1;
-                run.tell_own(context, Own::Wrote { node, memory })
+                run.own.wrote(node, memory, context.now);
             }
             Effect::Emit { election, event } => {
                 let election = election.as_ref().and_then(|name| run.election(name));
-                run.own_event(context, (node, election), event)
+                run.own_event(context.now, (node, election), event);
             }
-            _ => Ok(()),
+            _ => {}
         }
-    }
-
-    /// Its core takes a request for sent.
-    fn dropped(
-        run: &mut Run<Self>,
-        context: &Context<'_>,
-        node: usize,
-        effect: &Effect<Words>,
-    ) -> Judged {
-        match effect {
-            Effect::Send { to: To::Url(to, _), message: Half::Request(..) } => {
-                run.tell_own(context, Own::Unsent { node, to: *to })
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     fn note(
@@ -332,20 +320,13 @@ impl Scenario for RegionalVoters {
         fact: Fact<'_, Self>,
     ) {
         match fact {
-            Fact::Own(Own::Promises { node, to, until, from, .. }) => {
+            Fact::Own(Own::Promises { node, to, until, from }) => {
                 if let Some(who) = &self.who[node] {
                     self.account.promise(who.identity, to, until, from);
                 }
             }
             Fact::Own(Own::Releases { leadership, .. }) => {
                 self.account.released.insert(leadership.clone());
-            }
-            Fact::Own(Own::Wrote { node, memory }) => {
-                let founded = self.memory(node).is_some_and(|memory| memory.founded);
-                if memory.founded && !founded {
-                    self.stir(now);
-                }
-                self.account.write(node, memory);
             }
             Fact::Started { .. }
             | Fact::Campaigns { .. }
@@ -480,7 +461,9 @@ impl Parted for RegionalVoters {
     }
 
     fn met(check: &Check<'_, Self>, one: usize, other: usize) -> Option<u64> {
-        check.own.acquaintances.since(check.plan, one, other, check.now)
+        let known = |pair: (usize, usize)| check.own.known.get(&pair);
+        let either = [known((one, other)), known((other, one))].into_iter().flatten();
+        either.filter(|(_, until)| check.now < *until).map(|(since, _)| *since).min()
     }
 
     /// Of a part with a quorum, or with `available` of any.
@@ -528,16 +511,15 @@ fn operate(plan: &Plan, rng: &mut Rng) -> Ask {
 }
 
 impl Run<RegionalVoters> {
-    fn sent(&mut self, context: &Context<'_>, node: usize, to: &To, half: &Half) -> Judged {
+    fn sent(&mut self, context: &Context<'_>, node: usize, half: &Half) -> Judged {
         let (ask, answer) = match half {
             Half::Request(_, _, ask) => (Some(ask), None),
             Half::Answer(_, _, answer) => (None, Some(answer)),
         };
         if let Some(given) = account::promised(ask, answer) {
             let until = context.clock.reaches(context.sample().after(given.span));
-            let (endorses, from) = (given.endorses, context.sampled);
-            let fact = Own::Promises { node, to: &given.to, endorses, from, until };
-            self.tell_own(context, fact)?;
+            let from = context.sampled;
+            self.tell_own(context, Own::Promises { node, to: &given.to, from, until })?;
         }
         match half {
             Half::Request(_, _, ask) => {
@@ -545,31 +527,29 @@ impl Run<RegionalVoters> {
                 if let Ask::Release(leadership) = ask {
                     self.tell_own(context, Own::Releases { node, leadership })?;
                 }
-                let (To::Url(to, _) | To::Caller(to)) = *to;
-                self.tell_own(context, Own::Asks { node, to, ask })
+                self.tell_own(context, Own::Asks { node, ask })
             }
-            Half::Answer(line, _, answer) => {
+            Half::Answer(_, _, answer) => {
                 if let Answer::Counted { open: false } = answer
                     && let Some(leadership) = self.own.named[node].take()
                 {
                     self.tell_own(context, Own::Releases { node, leadership: &leadership })?;
                 }
-                self.tell_own(context, Own::Answers { node, line: *line, answer })
+                self.tell_own(context, Own::Answers { node, answer })
             }
         }
     }
 
-    fn own_event(
-        &mut self,
-        context: &Context<'_>,
-        (node, election): (usize, Option<usize>),
-        event: &Event,
-    ) -> Judged {
+    fn own_event(&mut self, now: u64, (node, election): (usize, Option<usize>), event: &Event) {
         let counts = &mut self.counts.own;
-        if let Event::Own(own) = event {
-            self.own.acquaintances.hear(&self.plan, node, own, context.now);
-        }
+        let nodes = &self.plan.nodes;
+        let named = |id: &NodeName| nodes.iter().position(|one| one.config.id == *id);
         match (event, election) {
+            (Event::Own(OwnEvent::Known { who }), _) => {
+                if let Some(other) = named(&who.id) {
+                    self.own.meet((node, other), now);
+                }
+            }
             (Event::Own(OwnEvent::Drawing { ballot }), _) => {
                 counts.ballots += 1;
                 self.own.draws.insert(ballot.clone());
@@ -584,15 +564,18 @@ impl Run<RegionalVoters> {
             }
             (Event::Own(OwnEvent::Dropped { id }), _) => {
                 counts.dropped += 1;
-                return self.tell_own(context, Own::Dropped { node, id });
+                if let Some(other) = named(id)
+                    && let Some((_, until)) = self.own.known.get_mut(&(node, other))
+                {
+                    *until = now + self.plan.own.forgets_after();
+                }
             }
             (Event::Elected { .. }, Some(election)) => {
                 let others = &self.history.elections[election].leaderships;
-                let beside = others.iter().any(|led| led.node != node && led.holds(context.now));
+                let beside = others.iter().any(|led| led.node != node && led.holds(now));
                 counts.beside += u64::from(beside);
             }
             _ => {}
         }
-        Ok(())
     }
 }

@@ -34,15 +34,6 @@ pub struct Manner {
     pub resolves: Duration,
 }
 
-/// What passed between the core and the network, for those who judge.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Passed {
-    /// A core is handed an answer of this node, in time.
-    Answered(usize),
-    /// A core is handed a result that names this one.
-    Endorsed(Leadership),
-}
-
 /// A core with its server and its client.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Server {
@@ -59,7 +50,8 @@ pub struct Server {
     breaks_until: Time,
     /// When the name of the seeds resolves.
     resolves: Time,
-    passed: Vec<Passed>,
+    /// What the result names that its core was handed in the last input.
+    endorsed: Option<Leadership>,
 }
 
 impl Server {
@@ -76,7 +68,7 @@ impl Server {
             breaks: BTreeSet::new(),
             breaks_until,
             resolves: Time::MAX,
-            passed: Vec::new(),
+            endorsed: None,
         }
     }
 
@@ -86,10 +78,10 @@ impl Server {
         &self.core
     }
 
-    /// What passed in the last input, in order.
+    /// What the result names that its core was handed in the last input, if it was handed one.
     #[must_use]
-    pub fn passed(&self) -> &[Passed] {
-        &self.passed
+    pub const fn endorsed(&self) -> Option<&Leadership> {
+        self.endorsed.as_ref()
     }
 
     fn hear(&mut self, now: Time, from: Place, half: Half, out: &mut Out) {
@@ -105,14 +97,10 @@ impl Server {
             Half::Answer(line, header, answer) => {
                 let waits = self.waits.remove(&line.call).filter(|_| line.run == self.run);
                 let Some(until) = waits else { return };
-                let late = now >= until;
-                if late && !self.manner.late {
+                if now >= until && !self.manner.late {
                     return;
                 }
                 self.breaks.retain(|(_, call)| *call != line.call);
-                if !late {
-                    self.passed.push(Passed::Answered(from.0));
-                }
                 let from = Peer::At(self.manner.urls[from.0].clone());
                 let message = Message::Answer { call: line.call, header, answer };
                 self.hand(now, Input::Message { from, message }, out);
@@ -124,7 +112,7 @@ impl Server {
     fn serve(&mut self, now: Time, caller: Caller, ask: Ask, out: &mut Out) {
         if let Ask::Result(result) = &ask {
             let (leader, ballot) = (result.new_leader.clone(), result.ballot.clone());
-            self.passed.push(Passed::Endorsed(Leadership { leader, ballot }));
+            self.endorsed = Some(Leadership { leader, ballot });
         }
         let (from, call) = (Peer::Caller(self.last), Call(self.last));
         let message = Message::Request { call, caller, within: Duration::ZERO, ask };
@@ -205,7 +193,7 @@ impl Protocol for Server {
     type Now = Time;
 
     fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
-        self.passed.clear();
+        self.endorsed = None;
         match input {
             Input::Start(start) => {
                 self.run = start.incarnation;

@@ -1,19 +1,11 @@
 //! What must hold, one file each, named after the sentence that it checks.
 //!
-//! What every protocol promises is judged by [`promises`]; here is what only ALLCALL has: its own
-//! promises in true time, and its rulings by [what each participant said and heard](super::account).
+//! What every protocol promises is judged by [`promises`]; here is what only ALLCALL has.
 
-mod better_ones_go_first;
-mod claims_are_heard;
 mod far_clocks;
-mod known_claims;
-mod ranks_are_kept;
 mod the_best_leads;
-mod tombstones;
-mod who_stands_has_waited;
 
-use super::account::{Life, Role};
-use super::scenario::{LeasedLeaders, Own};
+use super::scenario::LeasedLeaders;
 use crate::scenario::{Checks, Property, Sentences, parts, promises, seconds};
 
 type Check<'a> = crate::scenario::Check<'a, LeasedLeaders>;
@@ -32,15 +24,6 @@ pub(super) const SENTENCES: Sentences = Sentences {
 crate::checks! {
     /// All of them, in the order in which they see a fact.
     pub Properties of LeasedLeaders {
-        claims_are_heard::ClaimsAreHeard,
-        claims_are_heard::NoTermIsLonger,
-        who_stands_has_waited::WhoStandsHasWaited,
-        who_stands_has_waited::WhoMissedClaimsWaits,
-        better_ones_go_first::BetterOnesGoFirst,
-        known_claims::OnlyLeadersBeat,
-        known_claims::KnownClaims,
-        tombstones::Tombstones,
-        ranks_are_kept::RanksAreKept,
         parts::OneAfterAHeal,
         the_best_leads::TheBestInTheEnd,
         parts::InTime,
@@ -53,14 +36,4 @@ crate::checks! {
 #[must_use]
 pub fn all() -> Vec<(&'static str, &'static str)> {
     <Properties as Checks<LeasedLeaders>>::names()
-}
-
-impl<'a> Check<'a> {
-    fn life_of(&self, node: usize) -> &'a Life {
-        &self.own.lives[node]
-    }
-
-    fn role(&self, node: usize, election: usize) -> &'a Role {
-        &self.own.lives[node].roles[election]
-    }
 }

@@ -29,7 +29,7 @@ impl Property<LeasedLeaders> for TheBestInTheEnd {
             let all = 0..plan.participants();
             let part =
                 all.filter(|other| check.contends(*other, election) && check.reach(node, *other));
-            let rank = |node: &usize| check.life_of(*node).me.as_ref().map(|(_, rank)| *rank);
+            let rank = |node: &usize| check.own.ranks[*node];
             let Some(best) = part.min_by_key(rank) else { continue };
             let here = check.leaders(election).filter(|(other, _)| check.reach(node, *other));
             let here: Vec<usize> = here.map(|(other, _)| other).collect();

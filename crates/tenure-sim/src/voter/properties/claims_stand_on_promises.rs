@@ -74,8 +74,8 @@ impl Property<RegionalVoters> for WinnersStayed {
                 }
             }
             Fact::Own(
-                Own::Asks { node, ask: Ask::Cast(vote), .. }
-                | Own::Answers { node, answer: Answer::Cast(vote), .. },
+                Own::Asks { node, ask: Ask::Cast(vote) }
+                | Own::Answers { node, answer: Answer::Cast(vote) },
             ) => {
                 let VoteDto { ballot, .. } = vote;
                 if let Some(who) = &check.own.who[node] {

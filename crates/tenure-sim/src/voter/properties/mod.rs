@@ -4,9 +4,6 @@
 //! by [what they have promised and written](super::account).
 
 mod claims_stand_on_promises;
-mod documents_change_one_by_one;
-mod heartbeats_count_once;
-mod nobody_healthy_is_dropped;
 mod one_endorsement;
 mod promises_are_kept;
 mod votes_stay;
@@ -38,10 +35,6 @@ crate::checks! {
         promises_are_kept::ReleasedAfterTheEnd,
         one_endorsement::OneEndorsement,
         votes_stay::VotesStay,
-        documents_change_one_by_one::DocumentsChangeOneByOne,
-        documents_change_one_by_one::OneFounding,
-        heartbeats_count_once::HeartbeatsCountOnce,
-        nobody_healthy_is_dropped::NobodyHealthyIsDropped,
         parts::OneAfterAHeal,
         parts::InTime;
         promises::All

@@ -34,7 +34,7 @@ impl Property<RegionalVoters> for OneEndorsement {
                 }
                 Ok(())
             }
-            Fact::Own(Own::Asks { node, ask: Ask::Result(result), .. }) => {
+            Fact::Own(Own::Asks { node, ask: Ask::Result(result) }) => {
                 let highest = result.votes.iter().filter_map(|(_, vote)| *vote).max();
                 let with =
                     result.votes.iter().filter(|(_, vote)| vote.is_some() && *vote == highest);

@@ -15,7 +15,7 @@ impl Property<RegionalVoters> for PromisesAreKept {
     const SOURCE: &'static str = "V4, V6, V7, V8";
 
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
-        let Fact::Own(Own::Promises { node, to, from, until, .. }) = fact else { return Ok(()) };
+        let Fact::Own(Own::Promises { node, to, from, until }) = fact else { return Ok(()) };
         let Some(who) = &check.own.who[node] else { return Ok(()) };
         if until <= from {
             return Ok(());
@@ -70,7 +70,7 @@ impl Property<RegionalVoters> for ReleasedAfterTheEnd {
                 self.leads.remove(&claim.node);
                 Ok(())
             }
-            Fact::Own(Own::Asks { node, ask: Ask::Heartbeat(heartbeat), .. }) => {
+            Fact::Own(Own::Asks { node, ask: Ask::Heartbeat(heartbeat) }) => {
                 if let Some(lease) = &heartbeat.lease {
                     self.leads.insert(node, lease.leadership.clone());
                 }

@@ -18,8 +18,8 @@ impl Property<RegionalVoters> for VotesStay {
     const NEEDS_BOUND: bool = false;
 
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
-        let (Fact::Own(Own::Asks { node, ask: Ask::Cast(cast), .. })
-        | Fact::Own(Own::Answers { node, answer: Answer::Cast(cast), .. })) = fact
+        let (Fact::Own(Own::Asks { node, ask: Ask::Cast(cast) })
+        | Fact::Own(Own::Answers { node, answer: Answer::Cast(cast) })) = fact
         else {
             return Ok(());
         };
