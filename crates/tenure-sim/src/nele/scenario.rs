@@ -329,7 +329,7 @@ impl Scenario for Emergence {
 
     fn note(&mut self, plan: &Plan, _: &mut History<()>, _: u64, fact: Fact<'_, Self>) {
         match fact {
-            Fact::Started { node, life, .. } => self.begins(plan, node, life),
+            Fact::Started { node, life } => self.begins(plan, node, life),
             Fact::Crashed { node } => drop(self.proofs.remove(&node)),
             Fact::Claimed(claim) if plan.own.unlike.is_some() => {
                 let heard = self.proofs(claim.node).map(Proofs::unlike).unwrap_or_default();

@@ -21,12 +21,8 @@ pub struct Role {
     pub term: u64,
     /// Whether it follows who leads.
     pub observing: bool,
-    /// Since when it follows, or does not.
-    pub observed: u64,
     /// What it told others last.
     pub value: Option<Value>,
-    /// How often it has told others something.
-    pub said: u64,
     /// With which value it asked to lead while it took itself for a candidate: its core refuses
     /// that, unless what it was candidate for is over by the time that it is asked.
     pub anew: Option<Value>,
@@ -46,7 +42,6 @@ impl Role {
     /// It tells others something.
     pub fn say(&mut self, value: &Value) {
         self.value = Some(value.clone());
-        self.said += 1;
     }
 
     /// What it was candidate or leader for is over.

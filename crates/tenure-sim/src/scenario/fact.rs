@@ -1,6 +1,6 @@
 //! What happened, in words that every protocol has.
 
-use tenure_core::{End, Fence, Standing, Time, View, Waiting};
+use tenure_core::{End, Fence, Standing, Time, View};
 
 use super::Scenario;
 
@@ -35,8 +35,6 @@ pub enum Fact<'a, S: Scenario> {
         node: usize,
         /// Its life.
         life: u128,
-        /// What its clock shows.
-        local: Time,
     },
     /// A life ended.
     Crashed {
@@ -104,15 +102,6 @@ pub enum Fact<'a, S: Scenario> {
         /// When that was decided.
         decided: u64,
     },
-    /// A candidate says what it waits for.
-    Waits {
-        /// Which node.
-        node: usize,
-        /// Which election.
-        election: usize,
-        /// That.
-        waiting: &'a Waiting,
-    },
     /// An application asks its handle and its core whether it leads.
     Asked {
         /// Which node.
@@ -136,8 +125,6 @@ pub enum Fact<'a, S: Scenario> {
         until: u64,
         /// When it looked: its process may have stopped before it said so.
         looked: u64,
-        /// What its clock shows.
-        local: Time,
     },
     /// An input was handled by a process.
     Handled {

@@ -95,7 +95,7 @@ impl<Own> History<Own> {
         S: Scenario<Led = Own>,
     {
         match fact {
-            Fact::Started { node, life, .. } => {
+            Fact::Started { node, life } => {
                 (self.lives[node], self.since[node]) = (Some(life), now);
             }
             Fact::Crashed { node } => (self.lives[node], self.since[node]) = (None, now),

@@ -198,13 +198,11 @@ impl<S: Scenario> Run<S> {
                 }
                 self.tell(context, Fact::Ended { node, election, end, decided })
             }
-            Event::Waiting(waiting) => self.tell(context, Fact::Waits { node, election, waiting }),
             Event::View(view) => {
                 self.counts.common.views += 1;
                 let until = view.leader().and_then(|leader| leader.until);
                 let until = until.map_or(0, |until| context.clock.reaches(until));
-                let (looked, local) = (decided, context.local());
-                self.tell(context, Fact::Viewed { node, election, view, until, looked, local })
+                self.tell(context, Fact::Viewed { node, election, view, until, looked: decided })
             }
             Event::Settled => self.tell(context, Fact::Settled { node, election }),
             Event::Released => self.tell(context, Fact::Released { node, election }),
@@ -232,7 +230,7 @@ impl<S: Scenario> Run<S> {
                 }
                 Command::Observe { .. } | Command::Unobserve => {
                     let begins = matches!(command, Command::Observe { .. });
-                    (role.observing, role.observed) = (begins, context.now);
+                    role.observing = begins;
                     self.tell(context, Fact::Observes { node, election, begins })?;
                 }
                 Command::Resign | Command::Transfer { .. } | Command::Extra(_) => {}
@@ -337,8 +335,7 @@ impl<S: Scenario> System for Run<S> {
             Seen::Started { node, life } => {
                 S::started(self, node, life);
                 self.apps[node] = app::start(self.plan.elections.len(), context.now);
-                let local = context.local();
-                self.tell(context, Fact::Started { node, life, local })?;
+                self.tell(context, Fact::Started { node, life })?;
             }
             Seen::Crashed { node } => {
                 self.counts.common.crashes += 1;
