@@ -11,7 +11,7 @@ use crate::timeline::{Lane, Timeline};
 use crate::violation::Violation;
 use crate::world::World;
 use crate::world::clock::TRUE_RATE;
-use crate::world::fault::Fault;
+use crate::world::fault::{Fault, Kind};
 
 /// One world, run again with everything written down.
 #[derive(Clone, Debug)]
@@ -34,7 +34,8 @@ pub struct Account {
 #[must_use]
 pub fn account<S: Source>(source: &S, seed: u64, only: Option<BTreeSet<Fault>>) -> Account {
     let plan = source.plan(seed);
-    let (line, lanes) = (S::Scenario::describe(&plan), lanes::<S::Scenario>(&plan));
+    let line = format!("{}; {}", S::Scenario::describe(&plan), plan.times());
+    let lanes = lanes::<S::Scenario>(&plan);
     let sites = plan.conditions.sites.iter().enumerate();
     let names = sites.map(|(node, site)| (S::Scenario::address(&plan, node), site.name.clone()));
     let names: Vec<(String, String)> = names.collect();
@@ -44,7 +45,7 @@ pub fn account<S: Source>(source: &S, seed: u64, only: Option<BTreeSet<Fault>>) 
     let violation = run(&mut world).err();
     let (end, events) = (world.now(), world.events());
     let struck = world.fate().struck().to_vec();
-    let spans = world.system.take_spans();
+    let spans = world.system.spans.take();
     let recorder = world.into_recorder().unwrap_or_default();
     let named = |line: &String| {
         names.iter().fold(line.clone(), |line, (address, name)| line.replace(address, name))
@@ -93,7 +94,7 @@ impl Account {
     #[must_use]
     pub fn text(&self, most: usize) -> String {
         let mut text = format!("world: {}\n", self.plan);
-        let faults = self.struck.iter().filter(|(_, fault)| !fault.is_command());
+        let faults = self.struck.iter().filter(|(_, fault)| fault.kind != Kind::Act);
         let faults: Vec<String> = faults.map(|(_, fault)| fault.to_string()).collect();
         let commands = self.struck.len() - faults.len();
         let listed = if faults.is_empty() { "nothing".to_owned() } else { faults.join(" ") };

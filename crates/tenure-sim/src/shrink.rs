@@ -9,8 +9,6 @@ use crate::world::fault::{Fault, Kind};
 /// A failure, and what is needed for it.
 #[derive(Clone, Debug)]
 pub struct Shrunk {
-    /// The seed of the world.
-    pub seed: u64,
     /// What goes wrong in it, and what its applications want; nothing else does.
     pub only: BTreeSet<Fault>,
     /// What is violated then.
@@ -46,7 +44,7 @@ pub fn shrink<S: Source>(source: &S, seed: u64, violation: Violation, events: u6
     }
     this.halve();
     let Shrinking { kept, violation, tried, .. } = this;
-    Shrunk { seed, only: kept.into_iter().collect(), violation, before, tried }
+    Shrunk { only: kept.into_iter().collect(), violation, before, tried }
 }
 
 impl<S: Source> Shrinking<'_, S> {

@@ -21,8 +21,8 @@ pub trait Source: Copy + Sync {
     fn plan(&self, seed: u64) -> PlanOf<Self::Scenario>;
 
     /// What else the command that shows a world again needs to be told.
-    fn flags(&self) -> &'static str {
-        ""
+    fn flags(&self) -> String {
+        format!(" --protocol {}", Self::NAME)
     }
 
     /// The same with clocks beyond their bound, if there are such worlds.

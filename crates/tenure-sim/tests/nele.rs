@@ -29,7 +29,7 @@ fn whatever_goes_wrong_within_the_model_violates_nothing() {
     assert!(each(found.events) > 5_000 && each(counts.elected) > 8, "{found:?}");
     assert!(each(counts.claims) > 40 && each(counts.views) > 10, "{found:?}");
     assert!(each(counts.lost) > 1 && each(own.claims) > 5 && each(own.void) > 0, "{found:?}");
-    assert!(each(own.assigned) > 5 && own.beside > 10, "{found:?}");
+    assert!(each(own.assigned) > 5 && counts.beside > 10, "{found:?}");
 }
 
 /// Worlds of `at_least_one` that are judged as if only one of a group might lead.

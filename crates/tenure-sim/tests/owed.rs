@@ -11,7 +11,7 @@ use tenure_core::{
 };
 use tenure_sim::rng::Rng;
 use tenure_sim::world::clock::{Clock, TRUE_RATE};
-use tenure_sim::world::conditions::{Conditions, Delay, DiskFate, Site, Undone};
+use tenure_sim::world::conditions::{Conditions, Delay, DiskFate, Site};
 use tenure_sim::world::fault::Rates;
 use tenure_sim::world::nodes::Nodes;
 use tenure_sim::world::{Context, Seen, System, World};
@@ -121,25 +121,15 @@ impl System for Debtor {
 
 fn world(pause: u16) -> Debtor {
     let clock = Clock::new(0, 7_000, TRUE_RATE);
-    let site = Site { name: "n".to_owned(), clock, wall: 0, away: 0, starts: 1_000 };
+    let site = Site { name: "n".to_owned(), clock, wall: 0, starts: 1_000 };
     let (never, unit) = (u64::MAX >> 1, 1_000_000);
     let moment = Delay::Between(1, 2);
     let conditions = Conditions {
-        seed: 1,
-        sites: vec![site],
-        trip: moment.clone(),
         loopback: moment.clone(),
-        flush: moment,
-        unit,
+        flush: moment.clone(),
         rates: Rates { pause, ..Rates::default() },
-        incidents: Vec::new(),
         pace: Delay::Between(never, never + 1),
-        grain: 1,
-        ordered: false,
-        forges: 0,
-        undone: Undone::default(),
-        storm_ends: never,
-        end: 100 * unit,
+        ..Conditions::new(1, vec![site], moment, unit, (never, 100 * unit))
     };
     let mut world = World::new(conditions, Debtor::default(), None);
     let Ok(()) = world.run();

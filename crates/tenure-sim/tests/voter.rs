@@ -33,7 +33,10 @@ fn whatever_goes_wrong_within_the_model_violates_nothing() {
     assert!(each(counts.claims) > 40 && each(counts.views) > 10, "{found:?}");
     assert!(each(own.ballots) > 10 && each(own.documents) > 10 && each(own.late) > 1, "{found:?}");
     assert!(own.ties > 5 && own.differ > 5 && own.dropped > 20 && own.breaches > 20, "{found:?}");
-    assert!(own.lost > 5 && own.ways > 5 && own.beside > 5 && each(own.cuts) > 0, "{found:?}");
+    assert!(
+        own.lost > 5 && own.ways > 5 && counts.beside > 5 && each(counts.cuts) > 0,
+        "{found:?}"
+    );
     // Voters do not lie.
     for kind in Fault::ALL.into_iter().filter(|kind| *kind != Fault::Forged) {
         assert!(found.faults[kind as usize] > 0, "no {}: {found:?}", kind.name());

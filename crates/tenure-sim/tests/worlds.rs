@@ -9,6 +9,7 @@ use tenure_sim::explain;
 use tenure_sim::nerio::driver::DriverRule;
 use tenure_sim::nerio::plan::{self, Climate, Plan};
 use tenure_sim::nerio::{Mistake, QuorumLeases, Worlds};
+use tenure_sim::scenario::{Checks, Scenario};
 use tenure_sim::sweep::{self, Source};
 use tenure_sim::world::conditions::Incident;
 use tenure_sim::world::fault::Kind;
@@ -171,6 +172,11 @@ fn what_was_found_stays_mended() {
     suite::what_was_found_stays_mended(of(Climate::Any), include_str!("found_nerio.txt"));
 }
 
+/// The properties of the worlds of a source.
+fn names<S: Source>(_: S) -> Vec<(&'static str, &'static str)> {
+    <<S::Scenario as Scenario>::Checks as Checks<S::Scenario>>::names()
+}
+
 /// The page about simulation names every property of each protocol, and every duty of a driver that
 /// can be left undone, whose properties exist.
 #[test]
@@ -179,7 +185,7 @@ fn the_page_is_complete() {
     let (mut properties, mut duties) = (Vec::new(), Vec::new());
     macro_rules! collect {
         ($($module:ident $name:ident $about:literal;)+) => {$(
-            properties.extend(tenure_sim::$module::properties::all());
+            properties.extend(names(tenure_sim::$module::Worlds::default()));
             let of_driver = tenure_sim::$module::Worlds::default().duties().into_iter();
             duties.extend(of_driver.map(|duty| (duty.name, duty.meant)));
         )+};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bent::{Bent, Flaw};
 use tenure_beacon::{Config, Words};
-use tenure_core::{Command, Effect, Event, LeaderView, Loss, NodeName, WallTime};
+use tenure_core::{Command, Drift, Effect, Event, Loss, NodeName, WallTime};
 use tenure_sim::rng::Rng;
 use tenure_sim::scenario::plan::{MS, Outline, known};
 use tenure_sim::scenario::{
@@ -165,10 +165,6 @@ impl Scenario for Beacons {
         loss == Loss::Superseded && check.now < check.plan.settled
     }
 
-    fn seen(&self, _: &PlanOf<Self>, leader: &LeaderView) -> Option<(usize, u128)> {
-        Some((leader.id.strip_prefix('n')?.parse().ok()?, leader.incarnation?))
-    }
-
     fn address(_: &PlanOf<Self>, node: usize) -> String {
         format!("to n{node}")
     }
@@ -194,7 +190,7 @@ impl Source for Worlds {
         let nodes = (0..2 + seed % 4).map(|n| (format!("n{n}"), ())).collect();
         let nanos = |span: Duration| span.as_nanos() as u64;
         let (unit, settles) = (nanos(LEASE), 8 * nanos(LEASE));
-        let outline = Outline { unit, trip: TRIP, drift: 1_000, settles };
+        let outline = Outline { unit, trip: TRIP, drift: Drift::DEFAULT, settles };
         let mut plan = Plan::draw(seed, nodes, outline, self.0);
         // Two clocks are off by the skew together.
         plan.conditions.draw_wall_clocks(nanos(SKEW) / 2);

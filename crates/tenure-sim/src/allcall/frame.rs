@@ -7,9 +7,7 @@ use std::sync::Arc;
 use tenure_core::allcall::{Command, Event, Packet, Start};
 use tenure_core::contract;
 
-/// A node of the world.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Place(pub usize);
+pub use crate::world::nodes::Place;
 
 /// What travels between clients and servers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -46,12 +44,6 @@ impl contract::Words for Words {
 
 /// Effects of a node.
 pub(super) type Out = contract::Effects<Words>;
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "node {}", self.0)
-    }
-}
 
 impl fmt::Display for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

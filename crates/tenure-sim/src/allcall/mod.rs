@@ -7,7 +7,21 @@ pub mod plan;
 pub mod properties;
 mod scenario;
 pub mod station;
-mod worlds;
 
 pub use scenario::{Counts, LeasedLeaders};
-pub use worlds::Worlds;
+
+use crate::sweep::Source;
+
+/// Worlds of ALLCALL.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Worlds;
+
+impl Source for Worlds {
+    type Scenario = LeasedLeaders;
+
+    const NAME: &'static str = "allcall";
+
+    fn plan(&self, seed: u64) -> plan::Plan {
+        plan::draw(seed)
+    }
+}

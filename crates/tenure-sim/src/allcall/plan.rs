@@ -9,9 +9,10 @@ use tenure_core::allcall::{Callers, Checked, Config, OnConflict};
 use super::client::Manner;
 use super::frame::Place;
 use crate::rng::Rng;
-use crate::scenario::plan::{MS, Outline, elections, known, one_way, rate};
+use crate::scenario::plan::{MS, Outline, elections, known, one_way, partings, rate, repeatedly};
 use crate::world::conditions::Incident;
 use crate::world::fault::Rates;
+use crate::world::nodes::bits;
 
 /// A world of ALLCALL that is about to begin. Participants come first, then the servers of the bus;
 /// the unit of its conditions is the lease.
@@ -204,8 +205,7 @@ pub fn draw(seed: u64) -> Plan {
         + own.vacant_most()
         + participants as u64 * 2 * own.slow(own.heartbeat + own.skew)
         + 2 * own.lease;
-    let (hops, drift) = (own.delay / 3, u64::from(own.drift.parts_per_billion()) / 1_000);
-    let outline = Outline { unit: own.lease, trip: hops, drift, settles };
+    let outline = Outline { unit: own.lease, trip: own.delay / 3, drift: own.drift, settles };
     let mut plan = Plan::draw(seed, nodes, outline, own);
     plan.bend(&mut rng, participants);
     plan
@@ -294,13 +294,11 @@ impl Plan {
             conditions.sites[node].wall = off(rng);
         }
         let gap = lease * rng.choose(&[2, 4]);
-        let mut at = rng.within(lease..2 * gap);
-        while at < conditions.storm_ends {
+        let (first, end) = (rng.within(lease..2 * gap), conditions.storm_ends);
+        conditions.incidents.extend(repeatedly(rng, (first, end), gap / 4..gap, |rng, _| {
             let ahead = if rng.once_in(3) { 0 } else { off(rng) };
-            conditions.incidents.push((at, Incident::Step { node, ahead }));
-            at += rng.within(gap / 4..gap);
-        }
-        let end = conditions.storm_ends;
+            Incident::Step { node, ahead }
+        }));
         conditions.incidents.push((end, Incident::Step { node, ahead: 0 }));
     }
 
@@ -317,30 +315,6 @@ impl Plan {
     #[must_use]
     pub fn participants(&self) -> usize {
         (0..self.nodes.len()).filter(|node| self.participant(*node).is_some()).count()
-    }
-
-    /// It in a line.
-    pub(super) fn describe(&self) -> String {
-        let Settings { kind, heartbeat, lease, skew, delay, on_conflict, steady, wrong, .. } =
-            &self.own;
-        let seconds = |span: &u64| *span as f64 / 1e9;
-        let participants = self.participants();
-        format!(
-            "{kind:?}, {participants} participants, {} servers, {} elections; H {} s, L {} s, K {} \
-             s, delay {:.3} s, {on_conflict}, steady {steady}, wrong clocks {:b}; {} incidents \
-             planned; storm {:.3} s, content after {:.3} s, end {:.3} s",
-            self.nodes.len() - participants,
-            self.elections.len(),
-            seconds(heartbeat),
-            seconds(lease),
-            seconds(skew),
-            seconds(delay),
-            wrong.0,
-            self.conditions.incidents.len(),
-            seconds(&self.conditions.storm_ends),
-            seconds(&self.settled),
-            seconds(&self.conditions.end),
-        )
     }
 }
 
@@ -363,9 +337,8 @@ fn nodes(
     };
     let place = |station: usize| Place(participants + station);
     let participant = |node: usize| {
-        let mut number = if twins && node == 1 { 0 } else { node };
-        let mut config =
-            Config::new(known("sim"), known(&format!("n{}", std::mem::take(&mut number))));
+        let number = if twins && node == 1 { 0 } else { node };
+        let mut config = Config::new(known("sim"), known(&format!("n{number}")));
         config.rank = match ranks {
             0 => Some(7),
             1 => None,
@@ -400,24 +373,16 @@ fn nodes(
 
 /// The servers come apart with their clients, again and again, and each time all is mended before.
 fn parts(rng: &mut Rng, nodes: &[NodePlan], lease: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
-    let mut at = rng.within(0..4 * lease);
-    let mut all = Vec::new();
+    let first = rng.within(0..4 * lease);
     let is_station = |node: &NodePlan| matches!(node, NodePlan::Station(_));
     let stations = nodes.iter().filter(|node| is_station(node)).count();
-    while at < storm_ends {
+    let home = |number: usize| match &nodes[number] {
+        NodePlan::Participant(one) => one.manner.stations[0].0,
+        NodePlan::Station(_) => number,
+    };
+    let nth = |node: usize| home(node) - (nodes.len() - stations);
+    partings(rng, first, (lease, storm_ends), |rng| {
         let sides = 1 + rng.within(0..(1 << stations) - 2);
-        let home = |(number, node): (usize, &NodePlan)| match node {
-            NodePlan::Participant(one) => one.manner.stations[0].0,
-            NodePlan::Station(_) => number,
-        };
-        let first = nodes.len() - stations;
-        let side = nodes.iter().enumerate().map(home).enumerate();
-        let side = side.filter(|(_, home)| sides >> (home - first) & 1 == 1);
-        let side = side.fold(0, |side, (node, _)| side | 1 << node);
-        let until =
-            (at + rng.choose(&[1, 4, 12]) * rng.within(lease / 8..lease / 2)).min(storm_ends);
-        all.push((at, Incident::Split { side, until }));
-        at = until + rng.choose(&[1, 1, 5]) * rng.within(lease / 4..lease);
-    }
-    all
+        bits((0..nodes.len()).filter(|node| sides >> nth(*node) & 1 == 1))
+    })
 }

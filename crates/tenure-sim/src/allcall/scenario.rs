@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tenure_core::allcall::{Allcall, Command, Event, Ignored, OwnEvent, Rank, Start};
-use tenure_core::{Effect, End, LeaderView, Loss};
+use tenure_core::{Effect, End, Loss};
 
 use super::client::Client;
 use super::frame::{Frame, Place, Words};
@@ -12,7 +12,7 @@ use super::plan::{Kind, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
 use super::station::Station;
 use crate::rng::{Rng, mix};
-use crate::scenario::parts::{Parted, Parts};
+use crate::scenario::parts::Parted;
 use crate::scenario::{
     Check, Claimed, Fact, History, Judged, Leadership, Memory, Run, Scenario, Sentences,
 };
@@ -35,10 +35,6 @@ crate::tally! {
         far,
         /// Clocks found to be off.
         off,
-        /// Leaders beside another one, allowed or not.
-        beside,
-        /// Cuts between servers.
-        cuts,
     }
 }
 
@@ -47,14 +43,10 @@ crate::tally! {
 pub struct LeasedLeaders {
     /// The rank of each participant, since it has started.
     pub ranks: Vec<Option<Rank>>,
-    /// Which node each life is of.
-    nodes: BTreeMap<u128, usize>,
     /// When anybody began, ended, came or left in each election, other than for a greater claim.
     pub stirred: Vec<u64>,
     /// When a leader gave way to a greater claim: what it does next is a part of that.
     beaten: BTreeMap<(usize, usize), u64>,
-    /// The servers that are apart from the others, with their clients.
-    parts: Parts,
     /// Since when each wall clock is as far ahead as it is.
     pub ahead: Vec<(u64, i64)>,
     /// How long each wall clock was right, within K, before it was not.
@@ -122,12 +114,10 @@ impl Scenario for LeasedLeaders {
         let walls = plan.conditions.sites.iter().map(|site| (0, site.wall));
         Self {
             ranks: vec![None; plan.nodes.len()],
-            nodes: BTreeMap::new(),
             stirred: vec![0; plan.elections.len()],
             beaten: BTreeMap::new(),
             agreed: vec![0; plan.nodes.len()],
             doubted: vec![0; plan.nodes.len()],
-            parts: Parts::default(),
             ahead: walls.collect(),
         }
     }
@@ -188,11 +178,6 @@ impl Scenario for LeasedLeaders {
             .then_some(Duration::ZERO)
     }
 
-    fn campaign(plan: &Plan, node: usize, rng: &mut Rng) -> Command {
-        let value = format!("{}.{}", plan.conditions.sites[node].name, rng.within(0..9));
-        Command::Campaign { value: crate::scenario::plan::known(&value), priority: 0 }
-    }
-
     fn whim(plan: &Plan, _: usize, observe: Option<Command>, rng: &mut Rng) -> Option<Command> {
         let calm = plan.own.odd.is_some() || plan.own.wrong.0 != 0;
         Some(match rng.within(0..40) {
@@ -204,30 +189,22 @@ impl Scenario for LeasedLeaders {
         })
     }
 
-    fn started(run: &mut Run<Self>, node: usize, life: u128) {
+    fn started(run: &mut Run<Self>, node: usize, _: u128) {
         run.own.ranks[node] = None;
-        run.own.nodes.insert(life, node);
     }
 
     fn incident(run: &mut Run<Self>, context: &Context<'_>, number: usize) {
-        match run.plan.conditions.incidents[number].1 {
-            Incident::Split { side, until } => {
-                run.counts.own.cuts += 1;
-                run.own.parts.split(side, until, context.now);
-            }
-            Incident::Step { node, ahead } => {
-                let (since, before) = run.own.ahead[node];
-                if before.unsigned_abs() <= run.plan.own.skew {
-                    run.own.agreed[node] = context.now - since;
-                }
-                run.own.ahead[node] = (context.now, ahead);
-                if before.abs_diff(ahead) > run.plan.own.skew {
-                    // It waits for a lease, and may lose one.
-                    run.own.stir(None, context.now + run.plan.own.listening());
-                    run.own.doubted[node] = context.now + run.plan.own.slow(run.plan.own.lease);
-                }
-            }
-            _ => {}
+        let (plan, own) = (&run.plan, &mut run.own);
+        let Incident::Step { node, ahead } = plan.conditions.incidents[number].1 else { return };
+        let (since, before) = own.ahead[node];
+        if before.unsigned_abs() <= plan.own.skew {
+            own.agreed[node] = context.now - since;
+        }
+        own.ahead[node] = (context.now, ahead);
+        if before.abs_diff(ahead) > plan.own.skew {
+            // It waits for a lease, and may lose one.
+            own.stir(None, context.now + plan.own.listening());
+            own.doubted[node] = context.now + plan.own.slow(plan.own.lease);
         }
     }
 
@@ -240,16 +217,16 @@ impl Scenario for LeasedLeaders {
 
     fn effect(
         run: &mut Run<Self>,
-        context: &Context<'_>,
+        _: &Context<'_>,
         node: usize,
         effect: &Effect<Words>,
         (): &(),
     ) -> Judged {
         match effect {
             Effect::Send { message: Frame::Publish(..), .. } => run.counts.common.messages += 1,
-            Effect::Emit { election, event } => {
+            Effect::Emit { election, event: Event::Own(event) } => {
                 let election = election.as_ref().and_then(|name| run.election(name));
-                run.own_event(context.now, (node, election), event);
+                run.own_event((node, election), event);
             }
             _ => {}
         }
@@ -307,11 +284,6 @@ impl Scenario for LeasedLeaders {
         plan.own.odd != Some(node)
     }
 
-    fn seen(&self, _: &Plan, leader: &LeaderView) -> Option<(usize, u128)> {
-        let life = leader.incarnation?;
-        Some((*self.nodes.get(&life)?, life))
-    }
-
     /// Where all are connected, a round is an answer from everybody. The last one was not a
     /// heartbeat late, and the next one is not overdue by half of one.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
@@ -333,12 +305,22 @@ impl Scenario for LeasedLeaders {
         }
     }
 
-    fn address(_: &Plan, node: usize) -> String {
-        Place(node).to_string()
-    }
-
     fn describe(plan: &Plan) -> String {
-        plan.describe()
+        let Settings { kind, heartbeat, lease, skew, delay, on_conflict, steady, wrong, .. } =
+            &plan.own;
+        let seconds = |span: &u64| *span as f64 / 1e9;
+        let participants = plan.participants();
+        format!(
+            "{kind:?}, {participants} participants, {} servers, {} elections; H {} s, L {} s, K {} \
+             s, delay {:.3} s, {on_conflict}, steady {steady}, wrong clocks {:b}",
+            plan.nodes.len() - participants,
+            plan.elections.len(),
+            seconds(heartbeat),
+            seconds(lease),
+            seconds(skew),
+            seconds(delay),
+            wrong.0,
+        )
     }
 
     fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {
@@ -353,12 +335,12 @@ impl Scenario for LeasedLeaders {
                 common.lost,
                 common.resigned,
                 common.claims,
-                own.beside
+                common.beside
             ),
             format!(
                 "also          {} views, {} void rounds, {} not confirmed, {} beaten, {} claims \
                  too far, {} clocks off, {} cuts between servers",
-                common.views, own.void, own.unconfirmed, own.beaten, own.far, own.off, own.cuts
+                common.views, own.void, own.unconfirmed, own.beaten, own.far, own.off, common.cuts
             ),
         ]
     }
@@ -367,10 +349,6 @@ impl Scenario for LeasedLeaders {
 impl Parted for LeasedLeaders {
     const OVERLAP: &'static str = "promise (b)";
     const VACANCY: &'static str = "promise (c)";
-
-    fn parts(&self) -> &Parts {
-        &self.parts
-    }
 
     /// H + d with `yield`, and L − K + d with `serve-out`.
     fn overlap_most(check: &Check<'_, Self>) -> Option<u64> {
@@ -387,23 +365,18 @@ impl Parted for LeasedLeaders {
 }
 
 impl Run<LeasedLeaders> {
-    fn own_event(&mut self, now: u64, (node, election): (usize, Option<usize>), event: &Event) {
+    fn own_event(&mut self, (node, election): (usize, Option<usize>), event: &OwnEvent) {
         let counts = &mut self.counts.own;
         match (event, election) {
-            (Event::Own(OwnEvent::Started { rank, .. }), _) => self.own.ranks[node] = Some(*rank),
-            (Event::Own(OwnEvent::Void { .. }), _) => counts.void += 1,
-            (Event::Own(OwnEvent::NotConfirmed { .. }), _) => counts.unconfirmed += 1,
-            (Event::Own(OwnEvent::ClockOff { .. }), _) => counts.off += 1,
-            (Event::Own(OwnEvent::Ignored(Ignored::TooFar)), _) => counts.far += 1,
-            (Event::Own(OwnEvent::Ignored(Ignored::Command)), Some(election)) => {
+            (OwnEvent::Started { rank, .. }, _) => self.own.ranks[node] = Some(*rank),
+            (OwnEvent::Void { .. }, _) => counts.void += 1,
+            (OwnEvent::NotConfirmed { .. }, _) => counts.unconfirmed += 1,
+            (OwnEvent::ClockOff { .. }, _) => counts.off += 1,
+            (OwnEvent::Ignored(Ignored::TooFar), _) => counts.far += 1,
+            (OwnEvent::Ignored(Ignored::Command), Some(election)) => {
                 self.apps[node][election].anew = None;
             }
-            (Event::Own(OwnEvent::Beaten { .. }), _) => counts.beaten += 1,
-            (Event::Elected { .. }, Some(election)) => {
-                let others = &self.history.elections[election].leaderships;
-                let beside = others.iter().any(|led| led.node != node && led.holds(now));
-                counts.beside += u64::from(beside);
-            }
+            (OwnEvent::Beaten { .. }, _) => counts.beaten += 1,
             _ => {}
         }
     }

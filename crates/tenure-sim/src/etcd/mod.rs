@@ -15,9 +15,23 @@ mod scenario;
 pub mod store;
 mod troubles;
 pub mod words;
-mod worlds;
 
 pub use elections::Elections;
 pub use records::Led;
 pub use scenario::Counts;
-pub use worlds::Worlds;
+
+use crate::sweep::Source;
+
+/// Worlds of elections on etcd.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Worlds;
+
+impl Source for Worlds {
+    type Scenario = Elections;
+
+    const NAME: &'static str = "etcd";
+
+    fn plan(&self, seed: u64) -> plan::Plan {
+        plan::draw(seed)
+    }
+}

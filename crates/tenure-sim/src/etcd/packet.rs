@@ -6,10 +6,7 @@ use std::fmt;
 use tenure_core::etcd::{Answer, CallId, Command, Event, LeaseId, Request};
 
 use super::store::note::{Note, Trouble};
-
-/// A node of the world.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Place(pub usize);
+pub use crate::world::nodes::Place;
 
 /// What travels between a process and etcd.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -76,12 +73,6 @@ pub enum Report {
 impl From<Command> for Order {
     fn from(command: Command) -> Self {
         Self::Ours(command)
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "node {}", self.0)
     }
 }
 

@@ -9,9 +9,11 @@ use tenure_core::etcd::{Checked, Config, LeaseId, Revision};
 use super::bent::Bent;
 use super::store::{MEMBERS, Setting};
 use crate::rng::{Rng, mix};
-use crate::scenario::plan::{ELECTIONS, LEFTOVER, MS, elections, known, rates_of_connections};
+use crate::scenario::plan::{
+    ELECTIONS, LEFTOVER, MS, elections, known, rates_of_connections, repeatedly,
+};
 use crate::world::clock::{Clock, TRUE_RATE};
-use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site, Undone};
+use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site};
 use crate::world::fault::Rates;
 
 /// ρ, in parts per billion, and how often each is drawn.
@@ -40,8 +42,6 @@ pub struct Settings {
     pub store: Setting,
     /// From then on nothing is left in the store.
     pub empty: u64,
-    /// What it concentrates on.
-    pub bent: Bent,
     /// What goes wrong in etcd: one command in so many, or never.
     pub troubles: u64,
     /// Whether backups are restored in it: there the promise does not hold.
@@ -56,18 +56,9 @@ pub struct Settings {
     pub argues: bool,
 }
 
-/// One node.
-#[derive(Clone, Debug)]
-pub struct NodePlan {
-    /// Its name.
-    pub name: String,
-    /// What it is.
-    pub kind: Kind,
-}
-
 /// What a node is.
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum NodePlan {
     /// One of our processes.
     Ours(Ours),
     /// A candidate that is not ours, with the seconds of its leases.
@@ -96,52 +87,40 @@ pub struct Ours {
 pub fn draw(seed: u64) -> Plan {
     let mut rng = Rng::new(seed, 0);
     let calm = rng.once_in(10);
-    let bent = Bent::draw(seed, calm);
     let lease = rng.choose(&[1, 2, 2, 3, 5, 10]);
     let unit = u64::from(lease.max(2)) * 1_000 * MS;
-    let drift = rng.choose(&DRIFTS);
+    let drift = Drift::from_parts_per_billion(rng.choose(&DRIFTS)).unwrap_or_default();
     let storm_ends = unit * rng.within(8..32);
-    let nodes = node_plans(&mut rng, lease, drift);
+    let (names, nodes): (Vec<String>, Vec<NodePlan>) =
+        node_plans(&mut rng, lease, drift).into_iter().unzip();
     let count = 1 + rng.below(ELECTIONS.len());
     // A renewal takes two round trips, one after the other.
     let longest = rng.choose(&[MS, 10 * MS, 50 * MS, 200 * MS]).min(unit / 40);
     let trip = Delay::Between(longest / 8, longest);
-    let sites = sites(&mut rng, &nodes, drift, storm_ends);
-    let store = setting(&mut rng, seed, &nodes, (drift, lease, storm_ends), sites.1);
+    let (sites, members) = sites(&mut rng, names, drift, storm_ends);
+    let store = setting(&mut rng, (seed, calm), &nodes, (lease, storm_ends), members);
     let (rates, incidents) = match calm {
         true => (Rates::default(), Vec::new()),
-        false => (rates_of_connections(&mut rng), incidents(&mut rng, &nodes, unit, storm_ends)),
+        false => {
+            let rates = rates_of_connections(&mut rng);
+            (rates, incidents(&mut rng, nodes.len() - 1, unit, storm_ends))
+        }
     };
     let bounds = Bounds { unit, drift, late: store.late, trip: longest };
     let settled = storm_ends + bounds.settle();
     let retired = settled + 4 * unit;
     let empty = retired + bounds.empty();
-    let conditions = Conditions {
-        seed,
-        sites: sites.0,
-        loopback: Delay::Between(1_000, 50_000),
-        trip,
-        flush: Delay::Between(MS / 10, 15 * MS),
-        unit,
-        rates,
-        incidents,
-        pace: Delay::Between(unit / 40, unit / 3),
-        grain: 1,
-        ordered: false,
-        forges: 0,
-        undone: Undone::default(),
-        storm_ends,
-        end: empty + 3_000 * MS,
-    };
+    let ends = (storm_ends, empty + 3_000 * MS);
+    let conditions =
+        Conditions { rates, incidents, ..Conditions::new(seed, sites, trip, unit, ends) };
     let reluctance = rng.choose(&[1, 1, 1, 4, 20]);
-    let own = settings(&mut rng, seed, calm, (store, empty, bent));
+    let own = settings(&mut rng, seed, calm, (store, empty));
     let mut plan = Plan {
         conditions,
         nodes,
         elections: elections(count),
         settled,
         retired,
-        idle_until: 0,
         reluctance,
         calm,
         bounded: true,
@@ -160,16 +139,10 @@ pub fn draw(seed: u64) -> Plan {
 }
 
 /// What goes wrong in etcd.
-fn settings(
-    rng: &mut Rng,
-    seed: u64,
-    calm: bool,
-    (store, empty, bent): (Setting, u64, Bent),
-) -> Settings {
+fn settings(rng: &mut Rng, seed: u64, calm: bool, (store, empty): (Setting, u64)) -> Settings {
     Settings {
         store,
         empty,
-        bent,
         troubles: if calm { 0 } else { rng.choose(&[0, 3, 6, 20, 60]) },
         restores: !calm && rng.once_in(8),
         meddling: !calm && rng.once_in(6),
@@ -182,8 +155,7 @@ fn settings(
 impl Plan {
     /// What the world concentrates on happens often in it.
     fn bend(&mut self) {
-        self.own.store.bent = self.own.bent;
-        match self.own.bent {
+        match self.own.store.bent {
             Bent::Broad | Bent::Grants => {}
             Bent::Terms => self.own.troubles = 3,
             Bent::Bumped => {
@@ -202,7 +174,7 @@ impl Plan {
     /// its election is campaigned in.
     fn everybody_campaigns(&mut self) {
         for node in &mut self.nodes {
-            if let Kind::Ours(ours) = &mut node.kind {
+            if let NodePlan::Ours(ours) = node {
                 (ours.campaigns, ours.abstains) = (true, 0);
             }
         }
@@ -211,9 +183,9 @@ impl Plan {
     /// One of our processes, if that is what it is.
     #[must_use]
     pub fn ours(&self, node: usize) -> Option<&Ours> {
-        match &self.nodes[node].kind {
-            Kind::Ours(ours) => Some(ours),
-            Kind::Foreign(_) | Kind::Store => None,
+        match &self.nodes[node] {
+            NodePlan::Ours(ours) => Some(ours),
+            NodePlan::Foreign(_) | NodePlan::Store => None,
         }
     }
 
@@ -245,8 +217,7 @@ impl Plan {
     }
 
     fn bounds(&self) -> Bounds {
-        let drift = self.drift().parts_per_billion();
-        let trip = self.conditions.trip.longest();
+        let (drift, trip) = (self.drift(), self.conditions.trip.longest());
         Bounds { unit: self.conditions.unit, drift, late: self.own.store.late, trip }
     }
 
@@ -261,7 +232,7 @@ impl Plan {
 /// What takes how long when nothing goes wrong, at most.
 struct Bounds {
     unit: u64,
-    drift: u32,
+    drift: Drift,
     late: u64,
     trip: u64,
 }
@@ -269,7 +240,8 @@ struct Bounds {
 impl Bounds {
     /// `x / (1 − ρ)`: a span that a slow clock counts.
     fn slow(&self, span: u64) -> u64 {
-        (u128::from(span) * 1_000_000_000 / u128::from(1_000_000_000 - self.drift)) as u64
+        let parts = self.drift.parts_per_billion();
+        (u128::from(span) * 1_000_000_000 / u128::from(1_000_000_000 - parts)) as u64
     }
 
     /// A lease that is not renewed: by a slow clock of a leader that has just been elected and
@@ -307,14 +279,14 @@ impl Bounds {
     }
 }
 
-fn node_plans(rng: &mut Rng, lease: u32, drift: u32) -> Vec<NodePlan> {
+fn node_plans(rng: &mut Rng, lease: u32, drift: Drift) -> Vec<(String, NodePlan)> {
     let ours = rng.choose(&[2, 3, 3, 4, 5]);
     let foreign = rng.choose(&[0, 0, 1, 2]);
     let all_campaign = rng.once_in(2);
     let one = |n: usize| {
         let mut config = Config::default();
         config.lease = Duration::from_secs(u64::from(lease));
-        config.drift = Drift::from_parts_per_billion(drift).unwrap_or(Drift::DEFAULT);
+        config.drift = drift;
         config.grace = config.lease / 10;
         config.kill_margin = config.lease / 100;
         config.contend_again = !rng.once_in(4);
@@ -331,36 +303,34 @@ fn node_plans(rng: &mut Rng, lease: u32, drift: u32) -> Vec<NodePlan> {
             // the same election finds them.
             (ours.campaigns, ours.abstains) = (true, 0);
         }
-        let kind = Kind::Ours(ours);
-        NodePlan { name: char::from(b'a' + n as u8).to_string(), kind }
+        (char::from(b'a' + n as u8).to_string(), NodePlan::Ours(ours))
     };
-    let mut nodes: Vec<NodePlan> = (0..ours).map(one).collect();
+    let mut nodes: Vec<(String, NodePlan)> = (0..ours).map(one).collect();
     for n in 0..foreign {
         let name = char::from(b'x' + n as u8).to_string();
-        nodes.push(NodePlan { name, kind: Kind::Foreign(lease.max(2)) });
+        nodes.push((name, NodePlan::Foreign(lease.max(2))));
     }
-    nodes.push(NodePlan { name: "etcd".to_owned(), kind: Kind::Store });
+    nodes.push(("etcd".to_owned(), NodePlan::Store));
     nodes
 }
 
 /// Where the nodes live, and how fast the clocks of etcd's members run.
 fn sites(
     rng: &mut Rng,
-    nodes: &[NodePlan],
-    drift: u32,
+    names: Vec<String>,
+    drift: Drift,
     storm_ends: u64,
 ) -> (Vec<Site>, [u64; MEMBERS]) {
-    let margin = u64::from(drift) * TRUE_RATE / 1_000_000_000;
-    let (slow, fast) = (TRUE_RATE - margin, TRUE_RATE + margin);
+    let (slow, fast) = Clock::rates(drift);
+    let store = names.len() - 1;
     let adversary = rng.once_in(2);
     let rate = |rng: &mut Rng, worst: u64| match adversary {
         true => worst,
         false => rng.within(slow..fast + 1),
     };
-    let site = |node: &NodePlan| {
-        if let Kind::Store = node.kind {
-            let clock = Clock::new(0, 0, TRUE_RATE);
-            return Site { name: node.name.clone(), clock, wall: 0, away: 0, starts: 0 };
+    let site = |(node, name): (usize, String)| {
+        if node == store {
+            return Site { name, clock: Clock::new(0, 0, TRUE_RATE), wall: 0, starts: 0 };
         }
         let origin = rng.within(0..1 << 40);
         let mut clock = Clock::new(0, origin, rate(rng, slow));
@@ -370,22 +340,22 @@ fn sites(
             clock.change(at, rate(rng, slow));
         }
         let starts = rng.within(MS..storm_ends / 100);
-        Site { name: node.name.clone(), clock, wall: 0, away: 0, starts }
+        Site { name, clock, wall: 0, starts }
     };
-    let sites = nodes.iter().map(site).collect();
+    let sites = names.into_iter().enumerate().map(site).collect();
     (sites, [(); MEMBERS].map(|()| rate(rng, fast)))
 }
 
 fn setting(
     rng: &mut Rng,
-    seed: u64,
+    (seed, calm): (u64, bool),
     nodes: &[NodePlan],
-    (_, lease, mended): (u32, u32, u64),
+    (lease, mended): (u32, u64),
     rates: [u64; MEMBERS],
 ) -> Setting {
-    let given = nodes.iter().filter_map(|node| match &node.kind {
-        Kind::Ours(ours) => Some((ours.lease?, lease.max(2))),
-        Kind::Foreign(_) | Kind::Store => None,
+    let given = nodes.iter().filter_map(|node| match node {
+        NodePlan::Ours(ours) => Some((ours.lease?, lease.max(2))),
+        NodePlan::Foreign(_) | NodePlan::Store => None,
     });
     let given: Vec<_> = given.collect();
     Setting {
@@ -401,27 +371,20 @@ fn setting(
         operations: 128,
         revision: 1,
         snapshots: mix(seed ^ SNAPSHOTS).is_multiple_of(3),
-        bent: Bent::Broad,
+        bent: Bent::draw(seed, calm),
         mended,
     }
 }
 
-fn incidents(
-    rng: &mut Rng,
-    nodes: &[NodePlan],
-    unit: u64,
-    storm_ends: u64,
-) -> Vec<(u64, Incident)> {
-    let mut at = unit / 2;
+/// Of our processes and of others; what goes wrong in the `store` is its own business.
+fn incidents(rng: &mut Rng, store: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
     let gap = unit * rng.choose(&[1, 2, 6]);
     let crashes = rng.once_in(2);
     let reboots = rng.choose(&[0, 2, 2, 1]);
-    let store = nodes.len() - 1;
-    let mut all = Vec::new();
-    while at < storm_ends {
+    repeatedly(rng, (unit / 2, storm_ends), gap / 8..gap, |rng, at| {
         let node = rng.below(store);
         let until = at + rng.within(unit / 10..unit * LEFTOVER);
-        let incident = match rng.within(if crashes { 0 } else { 3 }..8) {
+        match rng.within(if crashes { 0 } else { 3 }..8) {
             0..=2 => Incident::Crash {
                 node,
                 down: rng.within(1..unit * 3 / 2),
@@ -432,50 +395,19 @@ fn incidents(
             4 => Incident::Cut { from: store, to: node, until },
             5 => Incident::Split { side: 1 << node, until },
             _ => Incident::Stop { node, until },
-        };
-        all.push((at, incident));
-        at += rng.within(gap / 8..gap);
-    }
-    all
+        }
+    })
 }
 
 impl Plan {
     /// What an application of a node says, by its number.
     pub(super) fn value(&self, node: usize, number: u64) -> Value {
-        known(&format!("{}{number}", self.nodes[node].name))
+        known(&format!("{}{number}", self.conditions.sites[node].name))
     }
 
     /// What it says as it asks to lead.
     pub(super) fn first_value(&self, node: usize, number: u64) -> Value {
         // A key that comes back has the value of the one that is being made.
-        self.value(node, if self.own.bent == Bent::Bumped { 0 } else { number })
-    }
-
-    /// It in a line.
-    pub(super) fn describe(&self) -> String {
-        let ours = (0..self.nodes.len()).filter_map(|node| self.ours(node));
-        let (ours, campaigning): (Vec<_>, Vec<_>) = ours.map(|ours| ((), ours.campaigns)).unzip();
-        let campaigning = campaigning.iter().filter(|campaigns| **campaigns).count();
-        let not = |is: bool| if is { "" } else { "not " };
-        format!(
-            "{} of ours, {campaigning} of them campaign, {} foreign, {} elections; lease {} s, rho \
-             {}, revoked up to {:.1} s late, renewals race {}revocations, stuck leaders {}mended, \
-             {}restored, {}meddled with; {} incidents planned; storm {:.3} s, content after {:.3} \
-             s, end {:.3} s",
-            ours.len(),
-            self.nodes.len() - ours.len() - 1,
-            self.elections.len(),
-            self.conditions.unit / 1_000 / MS,
-            self.drift(),
-            self.own.store.late as f64 / 1e9,
-            not(self.own.store.racing),
-            not(self.own.store.fixed),
-            not(self.own.restores),
-            not(self.own.meddling),
-            self.conditions.incidents.len(),
-            self.conditions.storm_ends as f64 / 1e9,
-            self.settled as f64 / 1e9,
-            self.conditions.end as f64 / 1e9,
-        )
+        self.value(node, if self.own.store.bent == Bent::Bumped { 0 } else { number })
     }
 }

@@ -105,7 +105,7 @@ impl Records {
             confirmed: vec![0; nodes],
             asking: vec![BTreeMap::new(); nodes],
             restored: None,
-            unnoticed: plan.own.bent == Bent::Bumped,
+            unnoticed: plan.own.store.bent == Bent::Bumped,
         }
     }
 

@@ -10,7 +10,7 @@ use super::fact::Own;
 use super::foreign::Foreign;
 use super::outside::Outside;
 use super::packet::{Begin, Order, Packet, Place, Report};
-use super::plan::{Kind, NodePlan, Plan, Settings};
+use super::plan::{NodePlan, Plan, Settings};
 use super::process::Process;
 use super::properties::{Properties, SENTENCES};
 use super::records::{Led, Records};
@@ -19,6 +19,7 @@ use super::store::note::Note;
 use super::troubles;
 use super::words::Words;
 use crate::rng::Rng;
+use crate::scenario::plan::MS;
 use crate::scenario::{
     Check, Claimed, CommandOf, Fact, History, Judged, Leadership, Run, Scenario, Sentences,
 };
@@ -80,12 +81,12 @@ impl Scenario for Elections {
 
     fn node(&self, plan: &Plan, node: usize, _: &Clock) -> Node<Process, Outside> {
         let store = plan.store_node();
-        match &plan.nodes[node].kind {
-            Kind::Ours(ours) => Node::Process(Process::new(ours.config.clone(), store)),
-            Kind::Foreign(ttl) => {
+        match &plan.nodes[node] {
+            NodePlan::Ours(ours) => Node::Process(Process::new(ours.config.clone(), store)),
+            NodePlan::Foreign(ttl) => {
                 Node::Service(Outside::Foreign(Box::new(Foreign::new(store, *ttl))))
             }
-            Kind::Store => {
+            NodePlan::Store => {
                 let cluster = Cluster::new(plan.own.store.clone());
                 Node::Service(Outside::Store(Box::new(cluster)))
             }
@@ -116,7 +117,7 @@ impl Scenario for Elections {
     }
 
     fn is_spared(plan: &Plan, node: usize) -> bool {
-        matches!(plan.nodes[node].kind, Kind::Store)
+        matches!(plan.nodes[node], NodePlan::Store)
     }
 
     fn event(event: &Report) -> Option<&Event> {
@@ -335,19 +336,32 @@ impl Scenario for Elections {
     }
 
     fn role(plan: &Plan, node: usize) -> &'static str {
-        match plan.nodes[node].kind {
-            Kind::Ours(_) => "candidate",
-            Kind::Foreign(_) => "foreign candidate",
-            Kind::Store => "store, first keys",
+        match plan.nodes[node] {
+            NodePlan::Ours(_) => "candidate",
+            NodePlan::Foreign(_) => "foreign candidate",
+            NodePlan::Store => "store, first keys",
         }
     }
 
-    fn address(_: &Plan, node: usize) -> String {
-        Place(node).to_string()
-    }
-
     fn describe(plan: &Plan) -> String {
-        plan.describe()
+        let ours: Vec<_> = (0..plan.nodes.len()).filter_map(|node| plan.ours(node)).collect();
+        let campaigning = ours.iter().filter(|ours| ours.campaigns).count();
+        let not = |is: bool| if is { "" } else { "not " };
+        format!(
+            "{} of ours, {campaigning} of them campaign, {} foreign, {} elections; lease {} s, rho \
+             {}, revoked up to {:.1} s late, renewals race {}revocations, stuck leaders {}mended, \
+             {}restored, {}meddled with",
+            ours.len(),
+            plan.nodes.len() - ours.len() - 1,
+            plan.elections.len(),
+            plan.conditions.unit / 1_000 / MS,
+            plan.drift(),
+            plan.own.store.late as f64 / 1e9,
+            not(plan.own.store.racing),
+            not(plan.own.store.fixed),
+            not(plan.own.restores),
+            not(plan.own.meddling),
+        )
     }
 
     fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {

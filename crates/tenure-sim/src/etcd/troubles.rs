@@ -6,7 +6,7 @@ use tenure_core::etcd::Command;
 
 use super::bent::Bent;
 use super::packet::Order;
-use super::plan::{Kind, Plan};
+use super::plan::{NodePlan, Plan};
 use super::store::MEMBERS;
 use super::store::note::Trouble;
 use crate::rng::{Rng, mix};
@@ -45,7 +45,7 @@ pub(super) fn trouble(plan: &Plan, now: u64, rng: &mut Rng) -> Option<Trouble> {
     let span = rng.within(plan.conditions.unit / 20..most);
     let nth = rng.next() as usize;
     let ours = (0..plan.nodes.len()).filter(|node| plan.ours(*node).is_some()).count();
-    if plan.own.bent == Bent::Terms && rng.once_in(2) {
+    if plan.own.store.bent == Bent::Terms && rng.once_in(2) {
         return Some(Trouble::MoveLeader);
     }
     if plan.own.restores && rng.once_in(4) {
@@ -85,7 +85,7 @@ pub(super) fn trouble(plan: &Plan, now: u64, rng: &mut Rng) -> Option<Trouble> {
 
 /// Whether a candidate that is not ours begins to contend now.
 pub(super) fn contends(plan: &Plan, node: usize, now: u64, rng: &mut Rng) -> Option<usize> {
-    let foreign = matches!(plan.nodes[node].kind, Kind::Foreign(_));
+    let foreign = matches!(plan.nodes[node], NodePlan::Foreign(_));
     let in_storm = now < plan.conditions.storm_ends;
     (foreign && in_storm && rng.once_in(3)).then(|| rng.below(plan.elections.len()))
 }

@@ -152,11 +152,6 @@ impl Book {
         self.claim.filter(|claim| now < claim.until).map(|claim| claim.node)
     }
 
-    /// Whether nobody leads, as far as is known.
-    pub(super) fn is_vacant(&self, now: u64) -> bool {
-        self.leader(now).is_none()
-    }
-
     /// The earliest end of the grants of all nodes, if the one who leads has them all.
     pub(super) fn granted_until(&self) -> Option<u64> {
         let leader = self.claim?.node;

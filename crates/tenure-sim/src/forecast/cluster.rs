@@ -12,8 +12,8 @@ use super::question::{Question, address};
 use crate::nerio::disk::Disk;
 use crate::rng::{Rng, mix};
 use crate::scenario::plan::nanos;
-use crate::world::clock::{Clock, TRUE_RATE};
-use crate::world::conditions::{Conditions, Delay, DiskFate, Site, Undone};
+use crate::world::clock::Clock;
+use crate::world::conditions::{Conditions, Delay, DiskFate, Site};
 use crate::world::fault::Rates;
 use crate::world::nodes::Nodes;
 use crate::world::{Context, Seen, System, World};
@@ -90,36 +90,20 @@ impl Cluster {
 pub(super) fn world(question: &Question, trip: &Delay, seed: u64) -> Option<World<Cluster>> {
     let config = question.config.clone();
     let mut rng = Rng::new(seed, 1);
-    let bound = u128::from(config.drift.parts_per_billion()) * u128::from(TRUE_RATE);
-    let bound = (bound / 1_000_000_000) as u64;
+    let (slow, fast) = Clock::rates(config.drift);
     let sites = config.members.iter().map(|member| {
-        let rate = TRUE_RATE - bound + rng.within(0..2 * bound + 1);
-        let origin = rng.within(0..1 << 50);
+        let rate = rng.within(slow..fast + 1);
+        let clock = Clock::new(0, rng.within(0..1 << 50), rate);
         let starts = rng.within(0..50_000_000);
-        Site {
-            name: member.name.to_string(),
-            clock: Clock::new(0, origin, rate),
-            wall: 0,
-            away: 0,
-            starts,
-        }
+        Site { name: member.name.to_string(), clock, wall: 0, starts }
     });
+    let (sites, unit) = (sites.collect(), nanos(config.lease));
     let conditions = Conditions {
-        seed,
-        sites: sites.collect(),
-        trip: trip.clone(),
         loopback: LOOPBACK,
         flush: FLUSH,
-        unit: nanos(config.lease),
         rates: Rates { loss: question.loss_rate(), ..Rates::default() },
-        incidents: Vec::new(),
         pace: Delay::Between(NEVER, NEVER + 1),
-        grain: 1,
-        ordered: false,
-        forges: 0,
-        undone: Undone::default(),
-        storm_ends: NEVER,
-        end: NEVER,
+        ..Conditions::new(seed, sites, trip.clone(), unit, (NEVER, NEVER))
     };
     // The names in it are constants.
     Some(World::new(conditions, Cluster::new(config, seed).ok()?, None))

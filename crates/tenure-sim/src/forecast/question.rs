@@ -136,12 +136,6 @@ impl Question {
         self.config.members.len()
     }
 
-    /// How many nodes may fail at once.
-    #[must_use]
-    pub fn tolerated(&self) -> usize {
-        (self.nodes() - 1) / 2
-    }
-
     /// The loss as the world draws it.
     #[must_use]
     pub fn loss_rate(&self) -> u16 {

@@ -53,7 +53,7 @@ pub(super) fn run(
     world.system.book.close(to);
     let patience = nanos(question.down) + nanos(question.config.quarantine()) * 4;
     for _ in 0..100 {
-        if !world.system.book.is_vacant(world.now()) {
+        if world.system.book.leader(world.now()).is_some() {
             break;
         }
         let at = world.now() + patience / 20;

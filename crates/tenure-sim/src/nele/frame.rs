@@ -9,10 +9,7 @@ use tenure_core::nele::{
 };
 
 use super::broker::Fault;
-
-/// A node of the world.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Place(pub usize);
+pub use crate::world::nodes::Place;
 
 /// One membership of a client, as the coordinator knows it: in which group, and a number that is
 /// given once.
@@ -92,12 +89,6 @@ impl contract::Words for Words {
 
 /// Effects of a node.
 pub(super) type Out = contract::Effects<Words>;
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "node {}", self.0)
-    }
-}
 
 impl fmt::Display for Member {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,7 +9,21 @@ pub mod plan;
 pub mod proofs;
 pub mod properties;
 mod scenario;
-mod worlds;
 
 pub use scenario::{Counts, Emergence, Own};
-pub use worlds::Worlds;
+
+use crate::sweep::Source;
+
+/// Worlds of NELE.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Worlds;
+
+impl Source for Worlds {
+    type Scenario = Emergence;
+
+    const NAME: &'static str = "nele";
+
+    fn plan(&self, seed: u64) -> plan::Plan {
+        plan::draw(seed)
+    }
+}

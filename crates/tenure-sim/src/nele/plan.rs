@@ -10,7 +10,7 @@ use super::client::Manner;
 use super::coordinator::Terms;
 use super::frame::Place;
 use crate::rng::Rng;
-use crate::scenario::plan::{Outline, known, nanos};
+use crate::scenario::plan::{Outline, known, nanos, repeatedly};
 use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{DiskFate, Incident};
 use crate::world::fault::Rates;
@@ -92,9 +92,7 @@ impl Settings {
         let stretched = u128::from(span) * 1_000_000_000 / u128::from(1_000_000_000 - parts) + 1;
         u64::try_from(stretched).unwrap_or(u64::MAX)
     }
-}
 
-impl Settings {
     /// How long something may take, where the slowest process has these settings.
     fn bound(&mut self, config: &Config) {
         let interval = nanos(config.publish_interval);
@@ -212,8 +210,8 @@ pub fn draw(seed: u64) -> Plan {
     let unit = takeover.max(nanos(config.session_timeout));
     // Applications ask for one thing after the other.
     let settles = 3 * changes + 4 * unit + 12 * unit;
-    let drift = u64::from(config.drift.parts_per_billion()) / 1_000;
-    let mut plan = Plan::draw(seed, nodes, Outline { unit, trip, drift, settles }, own);
+    let outline = Outline { unit, trip, drift: config.drift, settles };
+    let mut plan = Plan::draw(seed, nodes, outline, own);
     plan.own.bound(&config);
     plan.bend(&mut rng, clients);
     plan
@@ -256,14 +254,15 @@ impl Plan {
             if only.is_some() && group != only {
                 continue;
             }
-            let crash = Incident::Crash { node, down, reboot: None, disk: DiskFate::Kept };
+            let crash = Incident::crash(node, down, DiskFate::Kept);
             self.conditions.incidents.push((at, crash));
             at += rng.within(unit / 8..6 * unit);
         }
-        let mut at = rng.within(unit..4 * unit);
-        while self.own.failover && at < ends {
-            self.own.faults.push((at, Fault::FailOver));
-            at += self.own.vacant + rng.within(unit..8 * unit);
+        let first = rng.within(unit..4 * unit);
+        if self.own.failover {
+            let heals = self.own.vacant;
+            let pause = heals + unit..heals + 8 * unit;
+            self.own.faults = repeatedly(rng, (first, ends), pause, |_, _| Fault::FailOver);
         }
         for node in &mut self.nodes {
             if let NodePlan::Client(process) = node {
@@ -299,7 +298,7 @@ impl Plan {
         faults.sort_by_key(|(at, _)| *at);
         for node in 0..clients {
             let (at, down) = (right + rng.within(unit / 2..unit), rng.within(1..unit));
-            let crash = Incident::Crash { node, down, reboot: None, disk: DiskFate::Kept };
+            let crash = Incident::crash(node, down, DiskFate::Kept);
             self.conditions.incidents.push((at, crash));
             if let NodePlan::Client(process) = &mut self.nodes[node] {
                 process.manner.backlog = 0;
@@ -312,28 +311,23 @@ impl Plan {
         let mut rng = Rng::new(self.conditions.seed, FAULTS);
         let (unit, ends) = (self.conditions.unit, self.conditions.storm_ends);
         let gap = unit * rng.choose(&[1, 3, 8]);
-        let mut at = rng.within(unit / 2..gap + unit);
-        let mut all = Vec::new();
-        while at < ends {
+        let first = rng.within(unit / 2..gap + unit);
+        let mut all = repeatedly(&mut rng, (first, ends), gap / 8..gap, |rng, _| {
             let partition = rng.next() as u32 % self.own.terms.partitions;
             let slow = rng.choose(&[0, 0, 1, 4]) * self.own.takeover / 4;
             let stray = rng.choose(&STRAYS);
             let epochs = rng.choose(&[Epochs::True, Epochs::Untold, Epochs::TooHigh]);
             let lost = if self.own.unreplicated { rng.within(0..30) } else { 0 };
-            all.push((
-                at,
-                match rng.within(0..12) {
-                    0 | 1 => Fault::FailOver,
-                    2 | 3 => Fault::Evict(rng.below(8)),
-                    4 | 5 => Fault::Double(Some(partition)),
-                    6 => Fault::Slow(Duration::from_nanos(slow)),
-                    7 => Fault::Epochs(epochs),
-                    8 | 9 => Fault::Stray(stray, partition),
-                    _ => Fault::Replica(lost),
-                },
-            ));
-            at += rng.within(gap / 8..gap);
-        }
+            match rng.within(0..12) {
+                0 | 1 => Fault::FailOver,
+                2 | 3 => Fault::Evict(rng.below(8)),
+                4 | 5 => Fault::Double(Some(partition)),
+                6 => Fault::Slow(Duration::from_nanos(slow)),
+                7 => Fault::Epochs(epochs),
+                8 | 9 => Fault::Stray(stray, partition),
+                _ => Fault::Replica(lost),
+            }
+        });
         all.extend(self.stones());
         all.sort_by_key(|(at, _)| *at);
         let last = [Fault::Double(None), Fault::Slow(Duration::ZERO), Fault::Epochs(Epochs::True)];
@@ -375,28 +369,5 @@ impl Plan {
     pub fn has_groups(&self) -> bool {
         let clients = 0..self.nodes.len();
         clients.filter_map(|node| self.process(node)).any(|one| one.manner.group > 0)
-    }
-
-    /// It in a line.
-    pub(super) fn describe(&self) -> String {
-        let Settings { mode, takeover, unlike, terms, unreplicated, faults, .. } = &self.own;
-        let longest = unlike.map(|node| format!(" of n{node}")).unwrap_or_default();
-        let seconds = |span: u64| span as f64 / 1e9;
-        format!(
-            "{mode}, {} processes, {} partitions, {} roles; T {} s{longest}, session {:?}, {}, \
-             unreplicated {unreplicated}, {} faults of the broker, {} incidents planned; storm \
-             {:.3} s, content after {:.3} s, end {:.3} s",
-            self.nodes.len() - 1,
-            terms.partitions,
-            self.elections.len(),
-            seconds(*takeover),
-            terms.session,
-            if terms.classic { "classic" } else { "newer" },
-            faults.len(),
-            self.conditions.incidents.len(),
-            seconds(self.conditions.storm_ends),
-            seconds(self.settled),
-            seconds(self.conditions.end),
-        )
     }
 }

@@ -7,7 +7,7 @@ use tenure_core::nele::{
     Command, Event, Extra, Ignored, Mode, Nele, OwnEvent, Process, Report, Request, Start, Target,
     TopicId, Void,
 };
-use tenure_core::{Effect, Fence, Input, LeaderView, Loss, Time};
+use tenure_core::{Effect, Fence, Input, Loss, Time};
 
 use super::broker::{Broker, Fault, Topic};
 use super::client::Client;
@@ -35,8 +35,6 @@ crate::tally! {
         claims,
         /// Claims that became void.
         void,
-        /// Leaders beside another one, where that may be.
-        beside,
     }
 }
 
@@ -90,8 +88,8 @@ type Office = (u128, Option<Fence>);
 /// NELE in one world.
 #[derive(Debug)]
 pub struct Emergence {
-    /// Which node each life is of, and how often the topic had been created anew when it began.
-    nodes: BTreeMap<u128, (usize, usize)>,
+    /// How often the topic had been created anew when each life began.
+    began: BTreeMap<u128, usize>,
     /// When acknowledged records were lost last.
     lost: Option<u64>,
     /// When the topic was created anew.
@@ -171,7 +169,7 @@ impl Scenario for Emergence {
 
     fn new(_: &mut Plan) -> Self {
         Self {
-            nodes: BTreeMap::new(),
+            began: BTreeMap::new(),
             lost: None,
             topics: Vec::new(),
             offices: BTreeMap::new(),
@@ -235,11 +233,6 @@ impl Scenario for Emergence {
         plan.process(node).is_some_and(|one| one.observes).then_some(Duration::ZERO)
     }
 
-    fn campaign(plan: &Plan, node: usize, rng: &mut Rng) -> Command {
-        let value = format!("{}.{}", plan.conditions.sites[node].name, rng.within(0..9));
-        Command::Campaign { value: crate::scenario::plan::known(&value), priority: 0 }
-    }
-
     fn whim(plan: &Plan, node: usize, observe: Option<Command>, rng: &mut Rng) -> Option<Command> {
         let (lead_on, again) = (rng.once_in(2), rng.once_in(2));
         Some(match rng.within(0..40) {
@@ -258,8 +251,8 @@ impl Scenario for Emergence {
         })
     }
 
-    fn started(run: &mut Run<Self>, node: usize, life: u128) {
-        run.own.nodes.insert(life, (node, run.own.topics.len()));
+    fn started(run: &mut Run<Self>, _: usize, life: u128) {
+        run.own.began.insert(life, run.own.topics.len());
     }
 
     fn effect(
@@ -296,7 +289,7 @@ impl Scenario for Emergence {
             }
             Effect::Emit { election, event: Told::Core(event) } => {
                 let election = election.as_ref().and_then(|name| run.election(name));
-                run.count(context, (node, election), event);
+                run.count((node, election), event);
                 let (partition, at) = match event {
                     Event::Own(OwnEvent::ClaimVoid { partition, why: Void::Claimed { .. } }) => {
                         let partition = partition.0;
@@ -371,7 +364,7 @@ impl Scenario for Emergence {
     /// began on it. One with a longer T that was not heard may take office late.
     fn may_exceed(check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<()>) -> bool {
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
-        let began = |life| check.own.nodes.get(&life).map(|(_, topics)| *topics);
+        let began = |life| check.own.began.get(&life);
         let anew = began(claim.life) > began(other.life);
         let unheard = !check.own.have_heard(check, claim, other);
         anew || unheard || group(claim.node) != group(other.node)
@@ -399,11 +392,6 @@ impl Scenario for Emergence {
         (alone && plan.own.unlike.is_none()).then_some(plan.own.heard)
     }
 
-    fn seen(&self, _: &Plan, leader: &LeaderView) -> Option<(usize, u128)> {
-        let life = leader.incarnation?;
-        Some((self.nodes.get(&life)?.0, life))
-    }
-
     fn memory(_: &Plan) -> Memory {
         Memory { every: 1_024, bytes: 200_000 }
     }
@@ -415,12 +403,20 @@ impl Scenario for Emergence {
         }
     }
 
-    fn address(_: &Plan, node: usize) -> String {
-        Place(node).to_string()
-    }
-
     fn describe(plan: &Plan) -> String {
-        plan.describe()
+        let Settings { mode, takeover, unlike, terms, unreplicated, faults, .. } = &plan.own;
+        let longest = unlike.map(|node| format!(" of n{node}")).unwrap_or_default();
+        format!(
+            "{mode}, {} processes, {} partitions, {} roles; T {} s{longest}, session {:?}, {}, \
+             unreplicated {unreplicated}, {} faults of the broker",
+            plan.nodes.len() - 1,
+            terms.partitions,
+            plan.elections.len(),
+            *takeover as f64 / 1e9,
+            terms.session,
+            if terms.classic { "classic" } else { "newer" },
+            faults.len(),
+        )
     }
 
     fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {
@@ -430,7 +426,7 @@ impl Scenario for Emergence {
             format!(
                 "elections     {} won: {} lost, {} given up or withdrawn; {} claims raised, {} \
                  beside another",
-                common.elected, common.lost, common.resigned, common.claims, own.beside
+                common.elected, common.lost, common.resigned, common.claims, common.beside
             ),
             format!(
                 "also          {} views, {} partitions assigned, {} given back or lost, {} claims \
@@ -442,12 +438,7 @@ impl Scenario for Emergence {
 }
 
 impl Run<Emergence> {
-    fn count(
-        &mut self,
-        context: &Context<'_>,
-        (node, election): (usize, Option<usize>),
-        event: &Event,
-    ) {
+    fn count(&mut self, (node, election): (usize, Option<usize>), event: &Event) {
         let counts = &mut self.counts.own;
         match (event, election) {
             (Event::Own(OwnEvent::Assigned { .. }), _) => counts.assigned += 1,
@@ -455,11 +446,6 @@ impl Run<Emergence> {
             (Event::Own(OwnEvent::ClaimVoid { .. }), _) => counts.void += 1,
             (Event::Own(OwnEvent::Ignored(Ignored::Command)), Some(election)) => {
                 self.apps[node][election].anew = None;
-            }
-            (Event::Elected { .. }, Some(election)) => {
-                let others = &self.history.elections[election].leaderships;
-                let beside = others.iter().any(|led| led.node != node && led.holds(context.now));
-                counts.beside += u64::from(beside);
             }
             _ => {}
         }

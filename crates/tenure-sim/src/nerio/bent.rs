@@ -6,9 +6,10 @@ use tenure_core::nerio::{Config, MemberSet};
 use super::node::NodePlan;
 use super::plan::rates;
 use crate::rng::{Rng, mix};
-use crate::scenario::plan::LEFTOVER;
-use crate::world::conditions::{DiskFate, Incident, Site};
+use crate::scenario::plan::{LEFTOVER, repeatedly};
+use crate::world::conditions::{Conditions, DiskFate, Incident};
 use crate::world::fault::Rates;
+use crate::world::nodes::bits;
 
 /// What a world concentrates on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,18 +120,12 @@ impl Bent {
     }
 
     /// Every member starts again, and gives longer leases since.
-    pub(super) fn raises(
-        self,
-        seed: u64,
-        nodes: &[NodePlan],
-        (unit, storm_ends): (u64, u64),
-        incidents: &mut Vec<(u64, Incident)>,
-    ) {
+    pub(super) fn raises(self, nodes: &[NodePlan], conditions: &mut Conditions) {
+        let Conditions { seed, unit, storm_ends, ref mut incidents, .. } = *conditions;
         let mut rng = Rng::new(seed, 3);
         for (node, _) in nodes.iter().enumerate().filter(|(_, this)| this.member) {
             let (at, down) = (rng.within(unit..storm_ends), rng.within(1..unit / 8));
-            let crash = Incident::Crash { node, down, reboot: None, disk: DiskFate::Kept };
-            incidents.push((at, crash));
+            incidents.push((at, Incident::crash(node, down, DiskFate::Kept)));
         }
         // One grantor raises early; a candidate that reaches nobody else asks it, it forgets that,
         // and another grantor raises while the grant lasts.
@@ -142,16 +137,14 @@ impl Bent {
         let (mut at, down) = (unit, unit / 64);
         while at + 4 * unit < storm_ends {
             let (first, other) = (rng.choose(&members), rng.choose(&members));
-            let crash = |node, disk| Incident::Crash { node, down, reboot: None, disk };
-            let from = members.iter().filter(|node| **node != first);
-            let from = from.fold(0, |set, node| set | 1 << node);
+            let from = bits(members.iter().copied().filter(|node| *node != first));
             let (forgets, raised) = (rng.within(unit / 8..unit / 2), rng.within(unit / 2..unit));
             let apart = Incident::Apart { node: asker, from, until: at + unit + raised };
             incidents.extend([
-                (at, crash(first, DiskFate::Kept)),
+                (at, Incident::crash(first, down, DiskFate::Kept)),
                 (at + unit / 4, apart),
-                (at + unit + forgets, crash(first, DiskFate::Lost)),
-                (at + unit + raised, crash(other, DiskFate::Kept)),
+                (at + unit + forgets, Incident::crash(first, down, DiskFate::Lost)),
+                (at + unit + raised, Incident::crash(other, down, DiskFate::Kept)),
             ]);
             at += rng.within(3 * unit..8 * unit);
         }
@@ -200,28 +193,23 @@ impl Bent {
 
     /// In half of the worlds of lost directories some are only not there for a while, and are put
     /// back if no other one has taken their place.
-    pub(super) fn absences(
-        self,
-        seed: u64,
-        nodes: &[NodePlan],
-        (unit, storm_ends): (u64, u64),
-        incidents: &mut Vec<(u64, Incident)>,
-    ) {
+    pub(super) fn absences(self, nodes: &[NodePlan], conditions: &mut Conditions) {
+        let Conditions { seed, unit, storm_ends, ref mut incidents, .. } = *conditions;
         let mut rng = Rng::new(seed, ABSENCES);
         if !self.lacks_directories(seed) {
             return;
         }
         let members = nodes.iter().filter(|this| this.member).count();
-        let crash = |node, down, disk| Incident::Crash { node, down, reboot: None, disk };
         let mut at = unit;
         while at + 4 * unit < storm_ends {
             for _ in 0..rng.within(1..3) {
                 let (node, down) = (rng.below(members), rng.within(1..unit / 8));
                 let back = at + rng.within(unit / 2..3 * unit);
-                incidents.push((at + rng.within(0..unit / 4), crash(node, down, DiskFate::Absent)));
+                let gone = at + rng.within(0..unit / 4);
+                incidents.push((gone, Incident::crash(node, down, DiskFate::Absent)));
                 // Once more, should it be down just then.
                 for back in [back, back + unit] {
-                    incidents.push((back, crash(node, down, DiskFate::Kept)));
+                    incidents.push((back, Incident::crash(node, down, DiskFate::Kept)));
                 }
             }
             at += rng.within(4 * unit..8 * unit);
@@ -229,31 +217,19 @@ impl Bent {
     }
 
     /// A member starts long after the others.
-    pub(super) fn late(
-        self,
-        seed: u64,
-        nodes: &[NodePlan],
-        unit: u64,
-        mut sites: Vec<Site>,
-    ) -> Vec<Site> {
-        let mut rng = Rng::new(seed, LATE);
+    pub(super) fn late(self, nodes: &[NodePlan], conditions: &mut Conditions) {
+        let mut rng = Rng::new(conditions.seed, LATE);
         if self == Self::Founding && rng.once_in(2) {
             let late = rng.below(nodes.iter().filter(|this| this.member).count());
-            sites[late].starts += rng.within(unit..unit * 5);
+            conditions.sites[late].starts += rng.within(conditions.unit..conditions.unit * 5);
         }
-        sites
     }
 
     /// In half of the worlds with two memories of a member, one of the others goes on to reach the
     /// old process, which may start again, and loses its own directory. Says whether the others
     /// take the new process for a stranger, as it has moved, until it starts again.
-    pub(super) fn encounters(
-        self,
-        seed: u64,
-        nodes: &[NodePlan],
-        (unit, storm_ends): (u64, u64),
-        incidents: &mut Vec<(u64, Incident)>,
-    ) -> bool {
+    pub(super) fn encounters(self, nodes: &[NodePlan], conditions: &mut Conditions) -> bool {
+        let Conditions { seed, unit, storm_ends, ref mut incidents, .. } = *conditions;
         let mut rng = Rng::new(seed, ENCOUNTERS);
         let Some(copy) = nodes.iter().position(|this| this.copy_of.is_some()) else { return false };
         let Some(old) = nodes[copy].copy_of.filter(|_| rng.once_in(2)) else { return false };
@@ -267,21 +243,20 @@ impl Bent {
                 *from &= !(1 << near);
             }
         }
-        let mut at = storm_ends / 8;
-        let crash = |node, down, disk| Incident::Crash { node, down, reboot: None, disk };
-        while at + unit < storm_ends {
+        let span = (storm_ends / 8, storm_ends - unit);
+        incidents.extend(repeatedly(&mut rng, span, unit..unit * 6, |rng, _| {
             let (node, disk) = match rng.within(0..4) {
                 0 => (old, DiskFate::Kept),
                 1 => (rng.choose(&others), DiskFate::Lost),
                 _ => (near, DiskFate::Lost),
             };
-            incidents.push((at, crash(node, rng.within(1..unit / 4), disk)));
-            at += rng.within(unit..unit * 6);
-        }
+            Incident::crash(node, rng.within(1..unit / 4), disk)
+        }));
         let is_strange = rng.once_in(4);
         if is_strange {
             let again = rng.within(storm_ends / 2..storm_ends - unit / 2);
-            incidents.push((again, crash(copy, rng.within(1..unit / 4), DiskFate::Kept)));
+            let down = rng.within(1..unit / 4);
+            incidents.push((again, Incident::crash(copy, down, DiskFate::Kept)));
         }
         is_strange
     }
@@ -325,33 +300,27 @@ impl Bent {
     }
 
     /// What goes wrong by plan, beside what goes wrong in all worlds.
-    pub(super) fn incidents(
-        self,
-        rng: &mut Rng,
-        nodes: &[NodePlan],
-        (unit, storm_ends): (u64, u64),
-        seed: u64,
-        incidents: &mut Vec<(u64, Incident)>,
-    ) {
+    pub(super) fn incidents(self, rng: &mut Rng, nodes: &[NodePlan], conditions: &mut Conditions) {
         if self == Self::Copies {
-            return copies(rng, nodes, (unit, storm_ends), incidents);
+            return copies(rng, nodes, conditions);
         }
         if self == Self::Founding {
-            let all_lost = self.loses_all(seed);
-            return foundings(rng, nodes, (unit, storm_ends), all_lost, incidents);
+            let all_lost = self.loses_all(conditions.seed);
+            return foundings(rng, nodes, all_lost, conditions);
         }
         if self != Self::Memory {
             return;
         }
-        incidents.clear();
+        conditions.incidents.clear();
         for (node, this) in nodes.iter().enumerate() {
             if !this.member {
-                partial_reach(rng, nodes, node, (unit, storm_ends), incidents);
+                partial_reach(rng, nodes, node, conditions);
             }
         }
+        let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
         let reboots = rng.choose(&[0, 2, 4]);
-        let mut at = unit;
-        while at < storm_ends {
+        let pause = unit / 8..unit * LEFTOVER;
+        incidents.extend(repeatedly(rng, (unit, storm_ends), pause, |rng, _| {
             let node = rng.below(nodes.len());
             let disk = match rng.within(0..4) {
                 0 => DiskFate::Kept,
@@ -361,25 +330,19 @@ impl Bent {
             let longest = unit / rng.choose(&[1, 8, 64]);
             let down = rng.within(1..longest);
             let reboot = rng.once_in(reboots).then(|| rng.within(0..1 << 40));
-            incidents.push((at, Incident::Crash { node, down, reboot, disk }));
-            at += rng.within(unit / 8..unit * LEFTOVER);
-        }
+            Incident::Crash { node, down, reboot, disk }
+        }));
     }
 }
 
 /// A member is cut off from the others before another process begins in its place, and ends before
 /// the storm does. Candidates reach the one or the other, and not always all of the rest.
-fn copies(
-    rng: &mut Rng,
-    nodes: &[NodePlan],
-    (unit, storm_ends): (u64, u64),
-    incidents: &mut Vec<(u64, Incident)>,
-) {
+fn copies(rng: &mut Rng, nodes: &[NodePlan], conditions: &mut Conditions) {
+    let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
     let Some(copy) = nodes.iter().position(|this| this.copy_of.is_some()) else { return };
     let Some(old) = nodes[copy].copy_of else { return };
     incidents.clear();
-    let members = (0..nodes.len()).filter(|node| nodes[*node].member && *node != old);
-    let others = members.fold(0, |set, other| set | 1 << other);
+    let others = bits((0..nodes.len()).filter(|node| nodes[*node].member && *node != old));
     incidents.push((unit / 2, Incident::Apart { node: old, from: others, until: storm_ends }));
     incidents.push((storm_ends - unit / 2, Incident::Gone { node: old }));
     for node in (0..nodes.len()).filter(|node| nodes[*node].campaigns) {
@@ -398,42 +361,30 @@ fn copies(
 
 /// Directories are lost while the cluster is founded, or all at once later: before one that was
 /// lost first can have recovered from the others.
-fn foundings(
-    rng: &mut Rng,
-    nodes: &[NodePlan],
-    (unit, storm_ends): (u64, u64),
-    all_lost: bool,
-    incidents: &mut Vec<(u64, Incident)>,
-) {
+fn foundings(rng: &mut Rng, nodes: &[NodePlan], all_lost: bool, conditions: &mut Conditions) {
+    let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
     let members = nodes.iter().filter(|this| this.member).count();
-    let lost = |node, down| {
-        let disk = DiskFate::Lost;
-        Incident::Crash { node, down, reboot: None, disk }
-    };
     if all_lost {
         incidents.retain(|(_, incident)| !matches!(incident, Incident::Crash { .. }));
         let at = rng.within(3 * unit..storm_ends);
         for node in 0..members {
             // Nobody is down for as long as until it is tried again.
             let first = at + rng.within(1..unit / 8);
-            incidents.push((first, lost(node, rng.within(1..unit / 16))));
+            let down = rng.within(1..unit / 16);
+            incidents.push((first, Incident::crash(node, down, DiskFate::Lost)));
         }
         return;
     }
     for _ in 0..rng.within(0..4) {
         let (node, down) = (rng.below(members), rng.within(1..unit / 4));
-        incidents.push((rng.within(1..4 * unit), lost(node, down)));
+        let crash = Incident::crash(node, down, DiskFate::Lost);
+        incidents.push((rng.within(1..4 * unit), crash));
     }
 }
 
 /// A candidate reaches a quorum of the members and nobody else, now this one and then another.
-fn partial_reach(
-    rng: &mut Rng,
-    nodes: &[NodePlan],
-    node: usize,
-    (unit, storm_ends): (u64, u64),
-    incidents: &mut Vec<(u64, Incident)>,
-) {
+fn partial_reach(rng: &mut Rng, nodes: &[NodePlan], node: usize, conditions: &mut Conditions) {
+    let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
     let quorums = &nodes[0].config.quorums;
     let mut at = 0;
     while at < storm_ends {
@@ -445,8 +396,7 @@ fn partial_reach(
                 reached = without;
             }
         }
-        let others = (0..nodes.len()).filter(|n| nodes[*n].member && !reached.contains(*n));
-        let from = others.fold(0, |set, other| set | 1 << other);
+        let from = bits((0..nodes.len()).filter(|n| nodes[*n].member && !reached.contains(*n)));
         incidents.push((at, Incident::Apart { node, from, until }));
         at = until;
     }

@@ -10,8 +10,8 @@ use super::bent::Bent;
 use super::driver::DriverRule;
 pub use super::node::NodePlan;
 use crate::rng::Rng;
-pub(super) use crate::scenario::plan::{LEFTOVER, known};
-use crate::scenario::plan::{MS, elections, nanos, rate};
+pub(super) use crate::scenario::plan::known;
+use crate::scenario::plan::{LEFTOVER, MS, elections, nanos, rate, repeatedly};
 use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site, Undone};
 use crate::world::fault::Rates;
@@ -71,40 +71,29 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     let rates = bent.rates(&mut rng, seed, calm);
     let bounded = climate == Climate::Any;
     let sites = sites(&mut rng, &nodes, config.drift, bounded, storm_ends);
-    let sites = bent.late(seed, &nodes, unit, sites);
     let settled = storm_ends + settle_bound(&nodes, unit, &trip);
     let retired = settled + 4 * unit;
     let end = retired + retire_bound(&nodes, &trip);
-    let mut incidents = match calm {
-        true => Vec::new(),
-        false => incidents(&mut rng, nodes.len(), unit, storm_ends),
+    let mut conditions = Conditions {
+        loopback: Delay::Between(1_000, 50_000.min(trip.longest())),
+        rates,
+        grain,
+        forges: bent.forges(),
+        ..Conditions::new(seed, sites, trip, unit, (storm_ends, end))
     };
-    bent.incidents(&mut rng, &nodes, (unit, storm_ends), seed, &mut incidents);
-    bent.absences(seed, &nodes, (unit, storm_ends), &mut incidents);
-    let strange_copy = bent.encounters(seed, &nodes, (unit, storm_ends), &mut incidents);
+    if !calm {
+        conditions.incidents = incidents(&mut rng, nodes.len(), unit, storm_ends);
+    }
+    bent.late(&nodes, &mut conditions);
+    bent.incidents(&mut rng, &nodes, &mut conditions);
+    bent.absences(&nodes, &mut conditions);
+    let strange_copy = bent.encounters(&nodes, &mut conditions);
     if raises {
-        bent.raises(seed, &nodes, (unit, storm_ends), &mut incidents);
+        bent.raises(&nodes, &mut conditions);
     }
     if !calm && bent.may_lose_nodes() && rng.once_in(3) {
-        some_never_return(&mut rng, &mut nodes, &mut incidents, storm_ends);
+        some_never_return(&mut rng, &mut nodes, &mut conditions);
     }
-    let conditions = Conditions {
-        seed,
-        sites,
-        loopback: Delay::Between(1_000, 50_000.min(trip.longest())),
-        trip,
-        flush: Delay::Between(MS / 10, 15 * MS),
-        unit,
-        rates,
-        incidents,
-        pace: Delay::Between(unit / 40, unit / 3),
-        grain,
-        ordered: false,
-        forges: bent.forges(),
-        undone: Undone::default(),
-        storm_ends,
-        end,
-    };
     let reluctance = bent.reluctance(&mut rng);
     Plan {
         conditions,
@@ -112,7 +101,6 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
         nodes,
         settled,
         retired,
-        idle_until: 0,
         reluctance,
         calm,
         bounded,
@@ -311,8 +299,7 @@ fn sites(
     bounded: bool,
     storm_ends: u64,
 ) -> Vec<Site> {
-    let margin = u64::from(drift.parts_per_billion()) * TRUE_RATE / 1_000_000_000;
-    let (slow, fast) = (TRUE_RATE - margin, TRUE_RATE + margin);
+    let (slow, fast) = Clock::rates(drift);
     let adversary = rng.once_in(2);
     let site = |node: &NodePlan| {
         let rate = |rng: &mut Rng| match (adversary, node.member) {
@@ -338,21 +325,19 @@ fn sites(
             None => rng.within(0..storm_ends / 100),
             Some(_) => rng.within(storm_ends / 8..storm_ends / 2),
         };
-        Site { name: node.name.to_string(), clock, wall: 0, away: 0, starts }
+        Site { name: node.name.to_string(), clock, wall: 0, starts }
     };
     nodes.iter().map(site).collect()
 }
 
 fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
-    let mut at = unit / 2;
     let gap = unit * rng.choose(&[1, 2, 6]);
     let crashes = rng.once_in(2);
     let reboots = rng.choose(&[0, 2, 2, 1]);
-    let mut all = Vec::new();
-    while at < storm_ends {
+    repeatedly(rng, (unit / 2, storm_ends), gap / 8..gap, |rng, at| {
         let (node, other) = (rng.below(nodes), rng.below(nodes));
         let until = at + rng.within(unit / 10..unit * LEFTOVER);
-        let incident = match rng.within(if crashes { 0 } else { 3 }..8) {
+        match rng.within(if crashes { 0 } else { 3 }..8) {
             0..=2 => Incident::Crash {
                 node,
                 down: rng.within(1..unit * 3 / 2),
@@ -368,21 +353,14 @@ fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u6
             4 => Incident::Split { side: 1 << node, until },
             5 => Incident::Split { side: rng.next() % (1 << nodes), until },
             _ => Incident::Stop { node, until },
-        };
-        all.push((at, incident));
-        at += rng.within(gap / 8..gap);
-    }
-    all
+        }
+    })
 }
 
 /// As many nodes as can be missed are gone when the storm ends. In such a world no directory is
 /// lost: whoever lost its memory needs a quorum of the others to grant again.
-fn some_never_return(
-    rng: &mut Rng,
-    nodes: &mut [NodePlan],
-    incidents: &mut Vec<(u64, Incident)>,
-    storm_ends: u64,
-) {
+fn some_never_return(rng: &mut Rng, nodes: &mut [NodePlan], conditions: &mut Conditions) {
+    let Conditions { storm_ends, ref mut incidents, .. } = *conditions;
     let mut left: Vec<usize> = (0..nodes.len()).collect();
     for _ in 0..rng.within(1..4) {
         let node = rng.choose(&left);
@@ -401,32 +379,6 @@ fn some_never_return(
     }
     for node in nodes {
         node.directory = true;
-    }
-}
-
-impl Plan {
-    /// It in a line.
-    pub(super) fn describe(&self) -> String {
-        let config = self.config();
-        let campaigning = self.nodes.iter().filter(|node| node.campaigns).count();
-        format!(
-            "{} members ({:?}), {} nodes, {campaigning} that campaign, {} elections; lease {:?}, \
-             delta_max {:?}, rho {}e-9, refresh {:?}, d {:?}; {} incidents planned; storm {:.3} s, \
-             content after {:.3} s, end {:.3} s",
-            self.members(),
-            config.quorums,
-            self.nodes.len(),
-            self.elections.len(),
-            config.lease,
-            config.delta_max,
-            config.drift.parts_per_billion(),
-            config.refresh,
-            config.round_trip,
-            self.conditions.incidents.len(),
-            self.conditions.storm_ends as f64 / 1e9,
-            self.settled as f64 / 1e9,
-            self.conditions.end as f64 / 1e9,
-        )
     }
 }
 

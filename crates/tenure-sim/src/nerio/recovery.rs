@@ -13,6 +13,7 @@ use crate::rng::{Rng, mix};
 use crate::scenario::Run;
 use crate::sweep::Source;
 use crate::world::conditions::{DiskFate, Incident};
+use crate::world::nodes::bits;
 
 /// What an operator who recovers a cluster does wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,7 +103,7 @@ fn all_stopped(plan: &mut Plan, floor: u64, all: bool) {
             false if Some(node) == late => DiskFate::Lost,
             false => DiskFate::Kept,
         };
-        Incident::Crash { node, down, reboot: None, disk }
+        Incident::crash(node, down, disk)
     };
     let early = (0..plan.nodes.len()).filter(|node| Some(*node) != late);
     let all = early.chain(late).map(&mut ends).collect();
@@ -134,13 +135,11 @@ fn leaders_live(plan: &mut Plan) {
         plan.nodes.push(copy);
         plan.conditions.sites.push(site);
         let disk = DiskFate::Recovered { lost: true, floor: FLOOR };
-        incidents.push((begins + 1, Incident::Crash { node, down: 1, reboot: None, disk }));
+        incidents.push((begins + 1, Incident::crash(node, 1, disk)));
     }
-    let side = |side: &dyn Fn(usize) -> bool| {
-        (0..plan.nodes.len()).filter(|node| side(*node)).fold(0, |set, node| set | 1 << node)
-    };
-    let old = side(&|node| olds.contains(&node));
-    let new = side(&|node| plan.nodes[node].member && !olds.contains(&node));
+    let all = 0..plan.nodes.len();
+    let is_new = |node: &usize| plan.nodes[*node].member && !olds.contains(node);
+    let (old, new) = (bits(olds.iter().copied()), bits(all.filter(is_new)));
     for node in olds.iter().copied() {
         incidents.push((cut, Incident::Apart { node, from: new, until: storm_ends }));
         incidents.push((storm_ends - unit / 2, Incident::Gone { node }));

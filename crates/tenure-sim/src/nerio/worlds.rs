@@ -31,10 +31,11 @@ impl Source for Worlds {
         }
     }
 
-    fn flags(&self) -> &'static str {
+    /// It is the protocol of worlds unless another one is named.
+    fn flags(&self) -> String {
         match self.climate {
-            Climate::Any => "",
-            Climate::BrokenClocks => " --broken-clocks",
+            Climate::Any => String::new(),
+            Climate::BrokenClocks => " --broken-clocks".to_owned(),
         }
     }
 

@@ -95,8 +95,7 @@ pub(super) fn next_command<S: Scenario>(
     let election = rng.below(app.len());
     if S::campaigns(plan, node) && !app[election].campaigning {
         let campaign = S::campaign(plan, node, rng);
-        let wants = rng.once_in(plan.reluctance) && now >= plan.idle_until;
-        return wants.then_some((election, campaign));
+        return rng.once_in(plan.reluctance).then_some((election, campaign));
     }
     S::whim(plan, node, observe(), rng).map(|command| (election, command))
 }

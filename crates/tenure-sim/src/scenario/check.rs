@@ -2,8 +2,6 @@
 
 use std::fmt::Debug;
 
-use tenure_core::ElectionName;
-
 use super::app::App;
 use super::fact::Fact;
 use super::history::{History, Leadership, Past};
@@ -31,12 +29,6 @@ impl<'a, S: Scenario> Check<'a, S> {
     #[must_use]
     pub fn past(&self, election: usize) -> &'a Past<S::Led> {
         &self.history.elections[election]
-    }
-
-    /// Which election has this name.
-    #[must_use]
-    pub fn number(&self, name: &ElectionName) -> Option<usize> {
-        self.plan.elections.iter().position(|election| election == name)
     }
 
     /// The name of an election.

@@ -46,6 +46,8 @@ tally! {
         claims,
         /// Leaderships.
         elected,
+        /// Those that began beside another one, where that may be.
+        beside,
         /// Leaderships and campaigns that were lost.
         lost,
         /// Leaderships handed over to a named candidate.
@@ -58,6 +60,8 @@ tally! {
         gaps,
         /// Processes that ended.
         crashes,
+        /// Cuts through the network.
+        cuts,
     }
 }
 

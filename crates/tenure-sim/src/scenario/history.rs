@@ -1,9 +1,12 @@
 //! Who led when, in true time: what checks look things up in. Written after they have seen a fact,
 //! so that they see it against what was before.
 
+use std::collections::BTreeMap;
+
 use tenure_core::Fence;
 
 use super::fact::{Claimed, Fact};
+use super::parts::Parts;
 use super::{PlanOf, Scenario};
 
 /// One leadership: it holds from `from` to `until`.
@@ -77,6 +80,10 @@ pub struct History<Own> {
     pub lives: Vec<Option<u128>>,
     /// When each node's life began or ended last.
     pub since: Vec<u64>,
+    /// Of which node each life is or was.
+    pub nodes: BTreeMap<u128, usize>,
+    /// The parts into which the last cut has split the network.
+    pub parts: Parts,
 }
 
 impl<Own> History<Own> {
@@ -86,6 +93,8 @@ impl<Own> History<Own> {
             elections: (0..elections).map(|_| past()).collect(),
             lives: vec![None; nodes],
             since: vec![0; nodes],
+            nodes: BTreeMap::new(),
+            parts: Parts::default(),
         }
     }
 
@@ -97,6 +106,7 @@ impl<Own> History<Own> {
         match fact {
             Fact::Started { node, life } => {
                 (self.lives[node], self.since[node]) = (Some(life), now);
+                self.nodes.insert(life, node);
             }
             Fact::Crashed { node } => (self.lives[node], self.since[node]) = (None, now),
             Fact::Claimed(claim) => {

@@ -49,7 +49,7 @@ use crate::world::Context;
 use crate::world::clock::Clock;
 use crate::world::conditions::DiskFate;
 use crate::world::node::{Node, Service};
-use crate::world::nodes::Nodes;
+use crate::world::nodes::{Nodes, Place};
 
 /// The plan of a world of a scenario.
 pub type PlanOf<S> = Plan<<S as Scenario>::NodePlan, <S as Scenario>::Settings>;
@@ -200,7 +200,10 @@ pub trait Scenario: Sized + Debug + 'static {
     }
 
     /// How it asks to lead.
-    fn campaign(plan: &PlanOf<Self>, node: usize, rng: &mut Rng) -> Command<Self::Extra>;
+    fn campaign(plan: &PlanOf<Self>, node: usize, rng: &mut Rng) -> Command<Self::Extra> {
+        let value = format!("{}.{}", plan.conditions.sites[node].name, rng.within(0..9));
+        Command::Campaign { value: plan::known(&value), priority: 0 }
+    }
 
     /// What else it may ask for while anything may happen, to `observe` among it.
     fn whim(
@@ -348,8 +351,9 @@ pub trait Scenario: Sized + Debug + 'static {
     }
 
     /// Which life an observer is told of as the leader, if it is one of a process.
-    fn seen(&self, _plan: &PlanOf<Self>, _leader: &LeaderView) -> Option<(usize, u128)> {
-        None
+    fn seen(check: &Check<'_, Self>, leader: &LeaderView) -> Option<(usize, u128)> {
+        let life = leader.incarnation?;
+        Some((*check.history.nodes.get(&life)?, life))
     }
 
     /// How long what an observer is told may lag behind, in true time; `None` if that has no bound
@@ -400,9 +404,11 @@ pub trait Scenario: Sized + Debug + 'static {
     }
 
     /// What the address of a node is called in messages, to be replaced by its name.
-    fn address(plan: &PlanOf<Self>, node: usize) -> String;
+    fn address(_plan: &PlanOf<Self>, node: usize) -> String {
+        Place(node).to_string()
+    }
 
-    /// The plan in a line.
+    /// The plan in a line, but for [when its parts end](Plan::times).
     fn describe(plan: &PlanOf<Self>) -> String;
 
     /// What has happened, a line each.

@@ -53,9 +53,6 @@ pub trait Parted: Scenario {
     /// Where it is written how long a part is without a leader.
     const VACANCY: &'static str;
 
-    /// Who is apart from whom.
-    fn parts(&self) -> &Parts;
-
     /// How long two lead that reach each other, in true time, if that has a bound in this world.
     fn overlap_most(check: &Check<'_, Self>) -> Option<u64>;
 
@@ -73,7 +70,7 @@ impl<S: Parted> Check<'_, S> {
     /// Whether two nodes reach each other.
     #[must_use]
     pub fn reach(&self, one: usize, other: usize) -> bool {
-        self.own.parts().reach(one, other, self.now)
+        self.history.parts.reach(one, other, self.now)
     }
 
     /// Whether a node campaigns in an election, and can lead.
@@ -104,7 +101,7 @@ impl<S: Parted> Property<S> for OneAfterAHeal {
         let (Fact::Handled { .. }, Some(most)) = (&fact, S::overlap_most(check)) else {
             return Ok(());
         };
-        let moved = check.own.parts().moved(check.now);
+        let moved = check.history.parts.moved(check.now);
         for election in 0..check.plan.elections.len() {
             for (one, since) in check.leaders(election) {
                 let mut others = check.leaders(election).filter(|(other, from)| {
@@ -152,7 +149,7 @@ impl<S: Parted> Property<S> for InTime {
             }
             let led = check.past(election).leaderships.iter().rev().take(16);
             let last = led.filter(|led| check.reach(node, led.node)).map(|led| led.until).max();
-            let moved = check.own.parts().moved(now);
+            let moved = check.history.parts.moved(now);
             let since = last.unwrap_or(0).max(stirred).max(moved);
             if now > since.saturating_add(most) {
                 return Err(format!(

@@ -1,12 +1,13 @@
 //! What one seed makes of a world, as far as every protocol has it.
 
+use std::ops::Range;
 use std::time::Duration;
 
-use tenure_core::ElectionName;
+use tenure_core::{Drift, ElectionName};
 
 use crate::rng::Rng;
-use crate::world::clock::{Clock, TRUE_RATE};
-use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site, Undone};
+use crate::world::clock::Clock;
+use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site};
 use crate::world::fault::Rates;
 
 /// What worlds elect somebody for.
@@ -35,8 +36,6 @@ pub struct Plan<Node, Own> {
     pub settled: u64,
     /// From then on everybody has resigned.
     pub retired: u64,
-    /// Nobody campaigns before.
-    pub idle_until: u64,
     /// An application that leads or contends for nothing campaigns at one command in so many.
     pub reluctance: u64,
     /// Whether everything but the clocks behaves.
@@ -92,8 +91,8 @@ pub struct Outline {
     pub unit: u64,
     /// A message travels for less than this.
     pub trip: u64,
-    /// How far the rate of a clock is from the true one at most, in parts per million.
-    pub drift: u64,
+    /// How far the rate of a clock is from the true one at most.
+    pub drift: Drift,
     /// How long after the storm every election has a leader that stays.
     pub settles: u64,
 }
@@ -108,86 +107,100 @@ impl<Node, Own> Plan<Node, Own> {
         let calm = rng.once_in(10);
         let storm_ends = unit * rng.within(8..32);
         let (names, nodes): (Vec<String>, Vec<Node>) = nodes.into_iter().unzip();
-        let margin = drift * TRUE_RATE / 1_000_000;
+        let (slow, fast) = Clock::rates(drift);
         let sites = names.into_iter().map(|name| {
-            let rate = rng.within(TRUE_RATE - margin..TRUE_RATE + margin + 1);
+            let rate = rng.within(slow..fast + 1);
             let clock = Clock::new(0, rng.within(0..1 << 40), rate);
-            Site { name, clock, wall: 0, away: 0, starts: rng.within(0..unit) }
+            Site { name, clock, wall: 0, starts: rng.within(0..unit) }
         });
         let sites: Vec<Site> = sites.collect();
         let (settled, count) = (storm_ends + LEFTOVER * unit + settles, sites.len());
         let retired = settled + 4 * unit;
-        let conditions = Conditions {
-            seed,
-            sites,
-            trip: Delay::Between(trip / 8, trip),
-            loopback: Delay::Between(1_000, 50_000),
-            flush: Delay::Between(MS / 10, 15 * MS),
-            unit,
-            rates: if calm { Rates::default() } else { rates_of_connections(&mut rng) },
-            incidents: if calm { Vec::new() } else { incidents(&mut rng, count, unit, storm_ends) },
-            pace: Delay::Between(unit / 40, unit / 3),
-            grain: 1,
-            ordered: false,
-            forges: 0,
-            undone: Undone::default(),
-            storm_ends,
-            end: retired + settles + 4 * unit,
-        };
-        let (elections, reluctance) = (elections(1 + rng.below(3)), rng.choose(&[1, 1, 4, 20]));
-        let (idle_until, bounded) = (0, true);
-        Self {
-            conditions,
-            nodes,
-            elections,
-            settled,
-            retired,
-            idle_until,
-            reluctance,
-            calm,
-            bounded,
-            own,
+        let (trip, end) = (Delay::Between(trip / 8, trip), retired + settles + 4 * unit);
+        let mut conditions = Conditions::new(seed, sites, trip, unit, (storm_ends, end));
+        if !calm {
+            conditions.rates = rates_of_connections(&mut rng);
+            conditions.incidents = incidents(&mut rng, count, unit, storm_ends);
         }
+        let (elections, reluctance) = (elections(1 + rng.below(3)), rng.choose(&[1, 1, 4, 20]));
+        let bounded = true;
+        Self { conditions, nodes, elections, settled, retired, reluctance, calm, bounded, own }
+    }
+
+    /// What is planned in it, and when its parts end, for people.
+    #[must_use]
+    pub fn times(&self) -> String {
+        let seconds = |at: u64| at as f64 / 1e9;
+        format!(
+            "{} incidents planned; storm {:.3} s, content after {:.3} s, end {:.3} s",
+            self.conditions.incidents.len(),
+            seconds(self.conditions.storm_ends),
+            seconds(self.settled),
+            seconds(self.conditions.end),
+        )
     }
 }
 
-/// Ends of processes, nodes cut off, and stops, one after the other.
-fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
-    let mut at = unit / 2;
-    let gap = unit * rng.choose(&[1, 2, 6]);
-    let mut all = Vec::new();
+/// Something goes wrong at `first`, and again after each drawn pause until the storm ends.
+pub fn repeatedly<T>(
+    rng: &mut Rng,
+    (first, storm_ends): (u64, u64),
+    pause: Range<u64>,
+    mut what: impl FnMut(&mut Rng, u64) -> T,
+) -> Vec<(u64, T)> {
+    let (mut at, mut all) = (first, Vec::new());
     while at < storm_ends {
-        let (node, other) = (rng.below(nodes), rng.below(nodes));
-        let until = at + rng.within(unit / 10..unit * LEFTOVER);
-        let (down, disk) = (rng.within(1..unit * 3 / 2), DiskFate::Kept);
-        all.push((
-            at,
-            match rng.within(0..6) {
-                0 | 1 => Incident::Crash { node, down, reboot: None, disk },
-                2 => Incident::Cut { from: node, to: other, until },
-                3 => Incident::Split { side: 1 << node, until },
-                4 => Incident::Split { side: rng.next() % (1 << nodes), until },
-                _ => Incident::Stop { node, until },
-            },
-        ));
-        at += rng.within(gap / 8..gap);
+        all.push((at, what(rng, at)));
+        at += rng.within(pause.clone());
     }
     all
 }
 
+/// Ends of processes, nodes cut off, and stops, one after the other.
+fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
+    let gap = unit * rng.choose(&[1, 2, 6]);
+    repeatedly(rng, (unit / 2, storm_ends), gap / 8..gap, |rng, at| {
+        let (node, other) = (rng.below(nodes), rng.below(nodes));
+        let until = at + rng.within(unit / 10..unit * LEFTOVER);
+        let down = rng.within(1..unit * 3 / 2);
+        match rng.within(0..6) {
+            0 | 1 => Incident::crash(node, down, DiskFate::Kept),
+            2 => Incident::Cut { from: node, to: other, until },
+            3 => Incident::Split { side: 1 << node, until },
+            4 => Incident::Split { side: rng.next() % (1 << nodes), until },
+            _ => Incident::Stop { node, until },
+        }
+    })
+}
+
 /// Links that work one way only, and processes that end.
 pub fn one_way(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
-    let mut at = unit / 2;
-    let mut all = Vec::new();
-    while at < storm_ends {
+    repeatedly(rng, (unit / 2, storm_ends), unit / 8..2 * unit, |rng, at| {
         let (from, to) = (rng.below(nodes), rng.below(nodes));
         let until = at + rng.within(unit / 10..unit * LEFTOVER);
-        let (down, disk) = (rng.within(1..unit), DiskFate::Kept);
-        all.push(match rng.within(0..6) {
-            0 => (at, Incident::Crash { node: from, down, reboot: None, disk }),
-            _ => (at, Incident::Cut { from, to, until }),
-        });
-        at += rng.within(unit / 8..2 * unit);
+        let down = rng.within(1..unit);
+        match rng.within(0..6) {
+            0 => Incident::crash(from, down, DiskFate::Kept),
+            _ => Incident::Cut { from, to, until },
+        }
+    })
+}
+
+/// The network comes apart at `at`, one drawn `side` from the rest, again and again, and each time
+/// all is mended before.
+pub fn partings(
+    rng: &mut Rng,
+    mut at: u64,
+    (unit, storm_ends): (u64, u64),
+    mut side: impl FnMut(&mut Rng) -> u64,
+) -> Vec<(u64, Incident)> {
+    let mut all = Vec::new();
+    while at < storm_ends {
+        let side = side(rng);
+        let span = rng.choose(&[1, 4, 12]) * rng.within(unit / 8..unit / 2);
+        let until = (at + span).min(storm_ends);
+        all.push((at, Incident::Split { side, until }));
+        at = until + rng.choose(&[1, 1, 5]) * rng.within(unit / 4..unit);
     }
     all
 }

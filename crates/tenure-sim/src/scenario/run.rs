@@ -11,10 +11,10 @@ use super::history::History;
 use super::spans::{Shape, Spans};
 use super::{CommandOf, Counts, Judged, Letter, PlanOf, Scenario};
 use crate::rng::Rng;
-use crate::timeline::{Span, SpanKind};
+use crate::timeline::SpanKind;
 use crate::violation::Violation;
 use crate::world::clock::Clock;
-use crate::world::conditions::DiskFate;
+use crate::world::conditions::{DiskFate, Incident};
 use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 use crate::world::{Context, Seen, System};
@@ -62,11 +62,6 @@ impl<S: Scenario> Run<S> {
     pub fn drawn(mut self) -> Self {
         self.spans.keep();
         self
-    }
-
-    /// The shapes.
-    pub fn take_spans(&mut self) -> Vec<Span> {
-        self.spans.take()
     }
 
     /// Shows a fact to the checks, and writes it down.
@@ -183,7 +178,10 @@ impl<S: Scenario> Run<S> {
         let decided = context.sampled;
         match event {
             Event::Elected { id, .. } => {
+                let others = &self.history.elections[election].leaderships;
+                let beside = others.iter().any(|led| led.node != node && led.holds(context.now));
                 self.counts.common.elected += 1;
+                self.counts.common.beside += u64::from(beside);
                 self.tell(context, Fact::Elected { node, election, id, decided })
             }
             Event::Ended(end) => {
@@ -352,7 +350,13 @@ impl<S: Scenario> System for Run<S> {
             Seen::Effect { node, effect, disk, .. } => {
                 return self.effect(context, node, effect, disk);
             }
-            Seen::Incident { number } => S::incident(self, context, number),
+            Seen::Incident { number } => {
+                if let Incident::Split { side, until } = self.plan.conditions.incidents[number].1 {
+                    self.counts.common.cuts += 1;
+                    self.history.parts.split(side, until, context.now);
+                }
+                S::incident(self, context, number);
+            }
             Seen::Dropped { node, effect } => S::dropped(self, context, node, effect)?,
             Seen::Moment => {
                 if let Some(wrong) = self.wrong.take() {

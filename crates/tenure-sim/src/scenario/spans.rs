@@ -31,7 +31,7 @@ impl Spans {
         self.0 = Some(Vec::new());
     }
 
-    pub(super) fn take(&mut self) -> Vec<Span> {
+    pub(crate) fn take(&mut self) -> Vec<Span> {
         self.0.take().unwrap_or_default()
     }
 

@@ -6,6 +6,8 @@ use std::fmt;
 use tenure_core::contract;
 use tenure_core::voter::{Answer, Ask, Call, Caller, Event, Header, Memory, Start};
 
+pub use crate::world::nodes::Place;
+
 /// Where something goes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum To {
@@ -14,10 +16,6 @@ pub enum To {
     /// Back to this node.
     Caller(usize),
 }
-
-/// The node that something comes from.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Place(pub usize);
 
 /// A connection for one request: it does not outlive the process that opened it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -61,12 +59,6 @@ impl fmt::Display for To {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Url(node, _) | Self::Caller(node)) = self;
         Place(*node).fmt(f)
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "node {}", self.0)
     }
 }
 

@@ -8,8 +8,22 @@ pub mod plan;
 pub mod properties;
 mod scenario;
 pub mod server;
-mod worlds;
 
 pub use fact::Own;
 pub use scenario::{Counts, RegionalVoters};
-pub use worlds::Worlds;
+
+use crate::sweep::Source;
+
+/// Worlds of regional voters.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Worlds;
+
+impl Source for Worlds {
+    type Scenario = RegionalVoters;
+
+    const NAME: &'static str = "voter";
+
+    fn plan(&self, seed: u64) -> plan::Plan {
+        plan::draw(seed)
+    }
+}

@@ -9,11 +9,12 @@ use tenure_core::voter::{Admission, Checked, Config, Founding, Listed, Mode, Vot
 use super::server::Manner;
 use crate::rng::Rng;
 use crate::scenario::plan::{
-    LEFTOVER, MS, Outline, known, nanos, one_way, rate, rates_of_connections,
+    LEFTOVER, MS, Outline, known, nanos, one_way, partings, rate, rates_of_connections, repeatedly,
 };
-use crate::world::clock::{Clock, TRUE_RATE};
+use crate::world::clock::Clock;
 use crate::world::conditions::{DiskFate, Incident};
 use crate::world::fault::Rates;
+use crate::world::nodes::bits;
 
 /// A world of regional voters that is about to begin; the unit of its conditions is the lease.
 pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
@@ -59,8 +60,6 @@ pub struct Settings {
     pub two: bool,
     /// The second pod of a voter's name: its node, and that of the voter.
     pub pod: Option<(usize, usize)>,
-    /// How much longer a message from or to the last region travels, one way.
-    pub away: u64,
     /// One request in so many that goes by a route reaches somebody else.
     pub strays: u64,
     /// Whether runs are given the same seed, as copies of one machine are.
@@ -83,6 +82,11 @@ pub struct NodePlan {
 /// In which of three regions a voter is.
 const fn region(node: usize) -> usize {
     node % 3
+}
+
+/// The voters of a region, a bit each.
+fn of_region(which: usize, nodes: usize) -> u64 {
+    bits((0..nodes).filter(|node| region(*node) == which))
 }
 
 impl Settings {
@@ -192,6 +196,8 @@ pub fn draw(seed: u64) -> Plan {
         _ => founders,
     };
     let pod = (kind == Kind::Mistaken && rng.once_in(2)).then(|| (voters, rng.below(voters)));
+    // A draw that nothing goes by: without it each seed would make another world.
+    rng.next();
     let own = Settings {
         kind,
         mode,
@@ -200,7 +206,6 @@ pub fn draw(seed: u64) -> Plan {
         voters,
         two,
         pod,
-        away: rng.choose(&[0, 0, timeout / 8]),
         strays: if kind == Kind::Mistaken { rng.choose(&[0, 20]) } else { 0 },
         alike: rng.once_in(8),
     };
@@ -209,9 +214,8 @@ pub fn draw(seed: u64) -> Plan {
     let settles =
         2 * longest + own.slow((config.spread * 16 + own.ballot() + config.heartbeat) * 6);
     let trip = timeout / 4 / rng.choose(&[1, 1, 4, 30]);
-    let drift = u64::from(config.drift.parts_per_billion()) / 1_000;
     let nodes = nodes(&mut rng, seed, &own, &config);
-    let outline = Outline { unit: lease, trip: trip.max(16), drift, settles };
+    let outline = Outline { unit: lease, trip: trip.max(16), drift: config.drift, settles };
     let mut plan = Plan::draw(seed, nodes, outline, own);
     plan.bend(&mut rng);
     plan
@@ -332,51 +336,18 @@ impl Plan {
     fn set_clocks(&mut self, rng: &mut Rng) {
         let extreme = rng.once_in(2);
         for (node, site) in self.nodes.iter().zip(&mut self.conditions.sites) {
-            let parts = u64::from(node.config.drift.parts_per_billion());
-            let margin = parts * TRUE_RATE / 1_000_000_000;
-            let ahead = match extreme {
-                true => rng.choose(&[0, 2 * margin]),
-                false => rng.within(0..2 * margin + 1),
+            let (slow, fast) = Clock::rates(node.config.drift);
+            let rate = match extreme {
+                true => rng.choose(&[slow, fast]),
+                false => rng.within(slow..fast + 1),
             };
-            let rate = TRUE_RATE - margin + ahead;
             let mut clock = Clock::new(0, rng.within(0..1 << 40), rate);
             if rng.once_in(4) {
                 let at = rng.within(0..self.conditions.storm_ends);
-                clock.change(at, rng.within(TRUE_RATE - margin..TRUE_RATE + margin + 1));
+                clock.change(at, rng.within(slow..fast + 1));
             }
             site.clock = clock;
         }
-        let far =
-            self.conditions.sites.iter_mut().enumerate().filter(|(node, _)| region(*node) == 2);
-        far.for_each(|(_, site)| site.away = self.own.away);
-    }
-
-    /// It in a line.
-    pub(super) fn describe(&self) -> String {
-        let Settings { kind, mode, config, founders, voters, two, pod, away, strays, alike } =
-            &self.own;
-        let hasty = self.nodes.iter().filter(|node| node.config.heartbeat != config.heartbeat);
-        let hasty =
-            hasty.map(|node| format!(" ({:?} at {})", node.config.heartbeat, node.config.id));
-        let hasty = hasty.collect::<String>();
-        let seconds = |span: u64| span as f64 / 1e9;
-        format!(
-            "{kind:?}, {mode}, {voters} voters, {founders} found{}; H {:?}{hasty}, m {}, t {:?}, \
-             L {:?}, rho {}, away {:?}, second pod {}, strays {strays}, alike {alike}; {} \
-             incidents planned; storm {:.3} s, content after {:.3} s, end {:.3} s",
-            if *two { " each of two networks" } else { "" },
-            config.heartbeat,
-            config.tolerance,
-            config.request_timeout,
-            config.lease(),
-            config.drift,
-            Duration::from_nanos(*away),
-            pod.is_some(),
-            self.conditions.incidents.len(),
-            seconds(self.conditions.storm_ends),
-            seconds(self.settled),
-            seconds(self.conditions.end),
-        )
     }
 }
 
@@ -394,19 +365,14 @@ impl Settings {
 /// Regions come apart, and each time all is mended before.
 fn parts(rng: &mut Rng, nodes: usize, lease: u64, ends: u64) -> Vec<(u64, Incident)> {
     // They find each other first: of whom nobody has heard, no promise speaks.
-    let mut at = 3 * lease + rng.within(0..2 * lease);
-    let mut all = Vec::new();
-    while at < ends {
+    let first = 3 * lease + rng.within(0..2 * lease);
+    partings(rng, first, (lease, ends), |rng| {
         let apart = rng.below(3);
-        let side = match rng.once_in(3) {
+        match rng.once_in(3) {
             true => rng.next() % (1 << nodes),
-            false => (0..nodes).filter(|node| region(*node) == apart).fold(0, |s, n| s | 1 << n),
-        };
-        let until = (at + rng.choose(&[1, 4, 12]) * rng.within(lease / 8..lease / 2)).min(ends);
-        all.push((at, Incident::Split { side, until }));
-        at = until + rng.choose(&[1, 1, 5]) * rng.within(lease / 4..lease);
-    }
-    all
+            false => of_region(apart, nodes),
+        }
+    })
 }
 
 /// Processes and machines end, with their directories and without; regions and voters are cut off;
@@ -417,28 +383,20 @@ fn storm(
     lease: u64,
     ends: u64,
 ) -> Vec<(u64, Incident)> {
-    let (mut at, gap) = (lease / 2, lease * rng.choose(&[1, 2, 6]));
-    let mut all = Vec::new();
-    while at < ends {
+    let gap = lease * rng.choose(&[1, 2, 6]);
+    repeatedly(rng, (lease / 2, ends), gap / 8..gap, |rng, at| {
         let (node, other) = (rng.below(nodes), rng.below(nodes));
         let until = at + rng.within(lease / 10..lease * LEFTOVER);
         let down = rng.within(1..lease * 3 / 2);
         let reboot = rng.once_in(4).then(|| rng.within(0..1 << 40));
         let disk = if loses && rng.once_in(2) { DiskFate::Lost } else { DiskFate::Kept };
-        let side = (0..nodes).filter(|node| region(*node) == region(other));
-        let side = side.fold(0, |side, node| side | 1 << node);
-        all.push((
-            at,
-            match rng.within(0..8) {
-                0..=2 => Incident::Crash { node, down, reboot, disk },
-                3 => Incident::Cut { from: node, to: other, until },
-                4 => Incident::Split { side: 1 << node, until },
-                5 => Incident::Split { side, until },
-                6 => Incident::Split { side: rng.next() % (1 << nodes), until },
-                _ => Incident::Stop { node, until },
-            },
-        ));
-        at += rng.within(gap / 8..gap);
-    }
-    all
+        match rng.within(0..8) {
+            0..=2 => Incident::Crash { node, down, reboot, disk },
+            3 => Incident::Cut { from: node, to: other, until },
+            4 => Incident::Split { side: 1 << node, until },
+            5 => Incident::Split { side: of_region(region(other), nodes), until },
+            6 => Incident::Split { side: rng.next() % (1 << nodes), until },
+            _ => Incident::Stop { node, until },
+        }
+    })
 }

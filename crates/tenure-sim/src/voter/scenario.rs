@@ -8,7 +8,7 @@ use tenure_core::voter::{
     Answer, Ask, Ballot, Change, Event, Fingerprint, Identity, Ignored, Leadership, Memory, Mode,
     OwnEvent, Participant, Start, Voter,
 };
-use tenure_core::{Effect, LeaderView, Loss, NodeName};
+use tenure_core::{Effect, Loss, NodeName};
 
 use super::account::{self, Account};
 use super::exchange::{Command, Half, Place, To, Words};
@@ -17,7 +17,7 @@ use super::plan::{Kind, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
 use super::server::Server;
 use crate::rng::{Rng, mix};
-use crate::scenario::parts::{Parted, Parts};
+use crate::scenario::parts::Parted;
 use crate::scenario::{
     Check, Claimed, Fact, History, Judged, Leadership as Led, Memory as Room, Run, Scenario,
     Sentences,
@@ -49,10 +49,6 @@ crate::tally! {
         lost,
         /// Leaders that were asked to let others draw.
         ways,
-        /// Leaders beside another one, which only `available` allows.
-        beside,
-        /// Cuts between regions.
-        cuts,
     }
 }
 
@@ -61,8 +57,6 @@ crate::tally! {
 pub struct RegionalVoters {
     /// What voters have promised and written.
     pub account: Account,
-    /// Which node each run is of.
-    nodes: BTreeMap<u128, usize>,
     /// How others know each node, while it runs.
     pub who: Vec<Option<Participant>>,
     /// The leadership that the last result at hand names, where its voter is the one named.
@@ -71,8 +65,6 @@ pub struct RegionalVoters {
     memories: u64,
     /// Whether the second pod runs.
     pod: bool,
-    /// The regions that are apart from the others.
-    parts: Parts,
     /// When anybody began, ended, came or left last.
     stirred: u64,
     /// The draws that were begun since then, or since parts moved.
@@ -143,12 +135,10 @@ impl Scenario for RegionalVoters {
         let count = plan.nodes.len();
         Self {
             account: Account::new(count),
-            nodes: BTreeMap::new(),
             who: vec![None; count],
             named: vec![None; count],
             memories: 0,
             pod: false,
-            parts: Parts::default(),
             stirred: 0,
             draws: BTreeSet::new(),
             known: BTreeMap::new(),
@@ -244,11 +234,6 @@ impl Scenario for RegionalVoters {
         plan.nodes[node].observes.then_some(Duration::ZERO)
     }
 
-    fn campaign(plan: &Plan, node: usize, rng: &mut Rng) -> Command {
-        let value = format!("{}.{}", plan.conditions.sites[node].name, rng.within(0..9));
-        Command::Campaign { value: crate::scenario::plan::known(&value), priority: 0 }
-    }
-
     fn whim(plan: &Plan, _: usize, observe: Option<Command>, rng: &mut Rng) -> Option<Command> {
         let timed = matches!(plan.own.kind, Kind::Connected | Kind::Parted);
         let whim = rng.within(0..40);
@@ -264,18 +249,15 @@ impl Scenario for RegionalVoters {
         })
     }
 
-    fn started(run: &mut Run<Self>, node: usize, life: u128) {
-        run.own.nodes.insert(life, node);
+    fn started(run: &mut Run<Self>, node: usize, _: u128) {
         run.own.known.retain(|(knows, _), _| *knows != node);
         if run.plan.own.pod.is_some_and(|(pod, _)| pod == node) {
             run.own.pod = true;
         }
     }
 
-    fn incident(run: &mut Run<Self>, context: &Context<'_>, number: usize) {
-        if let Incident::Split { side, until } = run.plan.conditions.incidents[number].1 {
-            run.counts.own.cuts += 1;
-            run.own.parts.split(side, until, context.now);
+    fn incident(run: &mut Run<Self>, _: &Context<'_>, number: usize) {
+        if let Incident::Split { .. } = run.plan.conditions.incidents[number].1 {
             run.own.draws.clear();
         }
     }
@@ -303,9 +285,8 @@ impl Scenario for RegionalVoters {
                 run.counts.own.documents += 1;
                 run.own.wrote(node, memory, context.now);
             }
-            Effect::Emit { election, event } => {
-                let election = election.as_ref().and_then(|name| run.election(name));
-                run.own_event(context.now, (node, election), event);
+            Effect::Emit { event: Event::Own(event), .. } => {
+                run.own_event(context.now, node, event);
             }
             _ => {}
         }
@@ -383,11 +364,6 @@ impl Scenario for RegionalVoters {
         plan.own.kind != Kind::Mistaken
     }
 
-    fn seen(&self, _: &Plan, leader: &LeaderView) -> Option<(usize, u128)> {
-        let life = leader.incarnation?;
-        Some((*self.nodes.get(&life)?, life))
-    }
-
     /// A quorum was free a heartbeat and a request ago, and what each said took one to be heard.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let (own, config) = (&plan.own, &plan.own.config);
@@ -404,12 +380,23 @@ impl Scenario for RegionalVoters {
         "voter"
     }
 
-    fn address(_: &Plan, node: usize) -> String {
-        Place(node).to_string()
-    }
-
     fn describe(plan: &Plan) -> String {
-        plan.describe()
+        let Settings { kind, mode, config, founders, voters, two, pod, strays, alike } = &plan.own;
+        let hasty = plan.nodes.iter().filter(|node| node.config.heartbeat != config.heartbeat);
+        let hasty =
+            hasty.map(|node| format!(" ({:?} at {})", node.config.heartbeat, node.config.id));
+        let hasty = hasty.collect::<String>();
+        format!(
+            "{kind:?}, {mode}, {voters} voters, {founders} found{}; H {:?}{hasty}, m {}, t {:?}, \
+             L {:?}, rho {}, second pod {}, strays {strays}, alike {alike}",
+            if *two { " each of two networks" } else { "" },
+            config.heartbeat,
+            config.tolerance,
+            config.request_timeout,
+            config.lease(),
+            config.drift,
+            pod.is_some(),
+        )
     }
 
     fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {
@@ -426,7 +413,7 @@ impl Scenario for RegionalVoters {
                 common.lost,
                 common.resigned,
                 common.claims,
-                own.beside
+                common.beside
             ),
             format!(
                 "also          {} views, {} writes, {} dropped, {} breaches, {} directories lost, \
@@ -437,7 +424,7 @@ impl Scenario for RegionalVoters {
                 own.breaches,
                 own.lost,
                 own.ways,
-                own.cuts
+                common.cuts
             ),
         ]
     }
@@ -446,10 +433,6 @@ impl Scenario for RegionalVoters {
 impl Parted for RegionalVoters {
     const OVERLAP: &'static str = "guarantee (d)";
     const VACANCY: &'static str = "guarantees (c), (d)";
-
-    fn parts(&self) -> &Parts {
-        &self.parts
-    }
 
     fn overlap_most(check: &Check<'_, Self>) -> Option<u64> {
         let (plan, own) = (check.plan, &check.plan.own);
@@ -540,40 +523,33 @@ impl Run<RegionalVoters> {
         }
     }
 
-    fn own_event(&mut self, now: u64, (node, election): (usize, Option<usize>), event: &Event) {
+    fn own_event(&mut self, now: u64, node: usize, event: &OwnEvent) {
         let counts = &mut self.counts.own;
         let nodes = &self.plan.nodes;
         let named = |id: &NodeName| nodes.iter().position(|one| one.config.id == *id);
-        match (event, election) {
-            (Event::Own(OwnEvent::Known { who }), _) => {
+        match event {
+            OwnEvent::Known { who } => {
                 if let Some(other) = named(&who.id) {
                     self.own.meet((node, other), now);
                 }
             }
-            (Event::Own(OwnEvent::Drawing { ballot }), _) => {
+            OwnEvent::Drawing { ballot } => {
                 counts.ballots += 1;
                 self.own.draws.insert(ballot.clone());
             }
-            (Event::Own(OwnEvent::Tie { .. }), _) => counts.ties += 1,
-            (Event::Own(OwnEvent::VotesDiffer { .. }), _) => counts.differ += 1,
-            (Event::Own(OwnEvent::GivesWay), _) => counts.ways += 1,
-            (Event::Own(OwnEvent::Breach(_)), _) => counts.breaches += 1,
-            (Event::Own(OwnEvent::Ignored(Ignored::Late)), _) => counts.late += 1,
-            (Event::Own(OwnEvent::Ignored(Ignored::Command)), _) => {
-                self.apps[node][0].anew = None;
-            }
-            (Event::Own(OwnEvent::Dropped { id }), _) => {
+            OwnEvent::Tie { .. } => counts.ties += 1,
+            OwnEvent::VotesDiffer { .. } => counts.differ += 1,
+            OwnEvent::GivesWay => counts.ways += 1,
+            OwnEvent::Breach(_) => counts.breaches += 1,
+            OwnEvent::Ignored(Ignored::Late) => counts.late += 1,
+            OwnEvent::Ignored(Ignored::Command) => self.apps[node][0].anew = None,
+            OwnEvent::Dropped { id } => {
                 counts.dropped += 1;
                 if let Some(other) = named(id)
                     && let Some((_, until)) = self.own.known.get_mut(&(node, other))
                 {
                     *until = now + self.plan.own.forgets_after();
                 }
-            }
-            (Event::Elected { .. }, Some(election)) => {
-                let others = &self.history.elections[election].leaderships;
-                let beside = others.iter().any(|led| led.node != node && led.holds(now));
-                counts.beside += u64::from(beside);
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! A clock that runs at its own rate from its own origin.
 
-use tenure_core::Time;
+use tenure_core::{Drift, Time};
 
 /// Rates are fractions of 2³⁰: this is one second a second.
 pub const TRUE_RATE: u64 = 1 << 30;
@@ -20,6 +20,13 @@ struct Piece {
 }
 
 impl Clock {
+    /// The slowest and the fastest rate of a clock that keeps to a bound.
+    #[must_use]
+    pub fn rates(drift: Drift) -> (u64, u64) {
+        let margin = u64::from(drift.parts_per_billion()) * TRUE_RATE / 1_000_000_000;
+        (TRUE_RATE - margin, TRUE_RATE + margin)
+    }
+
     /// A clock that shows `origin` at the true time `since`.
     #[must_use]
     pub fn new(since: u64, origin: u64, rate: u64) -> Self {

@@ -48,6 +48,34 @@ pub struct Conditions {
 }
 
 impl Conditions {
+    /// Those of a world in which nothing goes wrong.
+    #[must_use]
+    pub fn new(
+        seed: u64,
+        sites: Vec<Site>,
+        trip: Delay,
+        unit: u64,
+        (storm_ends, end): (u64, u64),
+    ) -> Self {
+        Self {
+            seed,
+            sites,
+            trip,
+            loopback: Delay::Between(1_000, 50_000),
+            flush: Delay::Between(100_000, 15_000_000),
+            unit,
+            rates: Rates::default(),
+            incidents: Vec::new(),
+            pace: Delay::Between(unit / 40, unit / 3),
+            grain: 1,
+            ordered: false,
+            forges: 0,
+            undone: Undone::default(),
+            storm_ends,
+            end,
+        }
+    }
+
     /// Wall clocks that are off by up to so much, and are set anew during the storm. Drawn apart
     /// from everything else: a world is otherwise what it would be without.
     pub fn draw_wall_clocks(&mut self, most: u64) {
@@ -90,9 +118,6 @@ pub struct Site {
     pub clock: Clock,
     /// By how many nanoseconds its wall clock is ahead of true time at first.
     pub wall: i64,
-    /// How far it is from the others: a message between two sites travels longer by what theirs
-    /// differ.
-    pub away: u64,
     /// When its process starts.
     pub starts: u64,
 }
@@ -200,6 +225,14 @@ pub enum Incident {
         /// When it is over.
         until: u64,
     },
+}
+
+impl Incident {
+    /// A process ends, and its machine goes on.
+    #[must_use]
+    pub const fn crash(node: usize, down: u64, disk: DiskFate) -> Self {
+        Self::Crash { node, down, reboot: None, disk }
+    }
 }
 
 /// What becomes of a state directory while its process is down.

@@ -85,14 +85,6 @@ pub struct Fault {
     pub count: u32,
 }
 
-impl Fault {
-    /// Whether it is only something that an application wants.
-    #[must_use]
-    pub fn is_command(&self) -> bool {
-        self.kind == Kind::Act
-    }
-}
-
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.kind.name(), self.place, self.count)

@@ -370,11 +370,6 @@ impl<G: System> World<G> {
         &self.fate
     }
 
-    /// What cannot change.
-    pub const fn conditions(&self) -> &Conditions {
-        &self.conditions
-    }
-
     /// The core of a node, if it runs.
     pub fn core(&self, node: usize) -> Option<&G::Core> {
         self.nodes[node].core.as_ref()

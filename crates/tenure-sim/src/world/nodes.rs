@@ -1,4 +1,21 @@
-//! A set of nodes, a bit each.
+//! Nodes by their numbers, and sets of them, a bit each.
+
+use std::fmt;
+
+/// A node of the world, where protocols have no addresses of their own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place(pub usize);
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {}", self.0)
+    }
+}
+
+/// These nodes, a bit each, as incidents have them.
+pub fn bits(nodes: impl IntoIterator<Item = usize>) -> u64 {
+    nodes.into_iter().fold(0, |set, node| set | 1 << node)
+}
 
 /// Some of the nodes of a world, in their order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -17,7 +34,7 @@ impl Nodes {
 
 impl FromIterator<usize> for Nodes {
     fn from_iter<I: IntoIterator<Item = usize>>(nodes: I) -> Self {
-        Self(nodes.into_iter().fold(0, |set, node| set | 1 << node))
+        Self(bits(nodes))
     }
 }
 

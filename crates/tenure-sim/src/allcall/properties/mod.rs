@@ -6,7 +6,7 @@ mod far_clocks;
 mod the_best_leads;
 
 use super::scenario::LeasedLeaders;
-use crate::scenario::{Checks, Property, Sentences, parts, promises, seconds};
+use crate::scenario::{Property, Sentences, parts, promises, seconds};
 
 type Check<'a> = crate::scenario::Check<'a, LeasedLeaders>;
 type Fact<'a> = crate::scenario::Fact<'a, LeasedLeaders>;
@@ -30,10 +30,4 @@ crate::checks! {
         far_clocks::FarClocksDoNotWin;
         promises::All
     }
-}
-
-/// The name and the source of each.
-#[must_use]
-pub fn all() -> Vec<(&'static str, &'static str)> {
-    <Properties as Checks<LeasedLeaders>>::names()
 }

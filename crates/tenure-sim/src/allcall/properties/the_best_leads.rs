@@ -1,6 +1,4 @@
 use super::super::plan::Kind;
-use crate::scenario::parts::Parted;
-
 use super::{Check, Fact, LeasedLeaders, Property, seconds};
 
 /// Promise (b): the best rank leads alone within L + K + 3H.
@@ -19,8 +17,8 @@ impl Property<LeasedLeaders> for TheBestInTheEnd {
             return Ok(());
         }
         // What is apart first waits for the leaders of the other part.
-        let cut = if check.own.parts().is_cut(now) { plan.own.vacant_most() } else { 0 };
-        let moved = check.own.parts().moved(now) + cut;
+        let cut = if check.history.parts.is_cut(now) { plan.own.vacant_most() } else { 0 };
+        let moved = check.history.parts.moved(now) + cut;
         for election in 0..plan.elections.len() {
             let since = moved.max(check.own.settled(election));
             if now <= since + plan.own.best_most() || !check.contends(node, election) {

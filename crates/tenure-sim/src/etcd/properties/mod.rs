@@ -30,7 +30,7 @@ use crate::scenario::promises::{
     AtMostOne, BoundedMemory, DeadlinesPass, EventsCome, FencesGrow, HandlesAgree, LeaderInTheEnd,
     NoReturn, Observers, Sentence, Stability,
 };
-use crate::scenario::{Checks, Claimed, Property, Sentences, seconds};
+use crate::scenario::{Claimed, Property, Sentences, seconds};
 
 type Check<'a> = crate::scenario::Check<'a, Elections>;
 type Fact<'a> = crate::scenario::Fact<'a, Elections>;
@@ -83,12 +83,6 @@ crate::checks! {
         BoundedMemory,
         EventsCome,
     }
-}
-
-/// The name and the source of each.
-#[must_use]
-pub fn all() -> Vec<(&'static str, &'static str)> {
-    <Properties as Checks<Elections>>::names()
 }
 
 impl Check<'_> {

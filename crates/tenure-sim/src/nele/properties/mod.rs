@@ -9,7 +9,7 @@ mod vacancies;
 mod within_t;
 
 use super::scenario::{Emergence, Own};
-use crate::scenario::{Checks, Property, Sentences, promises};
+use crate::scenario::{Property, Sentences, promises};
 
 type Check<'a> = crate::scenario::Check<'a, Emergence>;
 type Fact<'a> = crate::scenario::Fact<'a, Emergence>;
@@ -35,10 +35,4 @@ crate::checks! {
         vacancies::Vacancies;
         promises::All
     }
-}
-
-/// The name and the source of each.
-#[must_use]
-pub fn all() -> Vec<(&'static str, &'static str)> {
-    <Properties as Checks<Emergence>>::names()
 }

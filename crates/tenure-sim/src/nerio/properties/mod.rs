@@ -32,7 +32,7 @@ use crate::scenario::promises::{
     AtMostOne, BoundedMemory, DeadlinesPass, EventsCome, FencesGrow, HandlesAgree, LeaderInTheEnd,
     NoReturn, Observers, Sentence, Stability,
 };
-use crate::scenario::{Checks, Claimed, Leadership, Property, Sentences, seconds};
+use crate::scenario::{Claimed, Leadership, Property, Sentences, seconds};
 
 type Check<'a> = crate::scenario::Check<'a, QuorumLeases>;
 type Fact<'a> = crate::scenario::Fact<'a, QuorumLeases>;
@@ -86,12 +86,6 @@ crate::checks! {
         BoundedMemory,
         EventsCome,
     }
-}
-
-/// The name and the source of each.
-#[must_use]
-pub fn all() -> Vec<(&'static str, &'static str)> {
-    <Properties as Checks<QuorumLeases>>::names()
 }
 
 impl Check<'_> {

@@ -44,7 +44,8 @@ impl Property<QuorumLeases> for PromptSuccession {
             Fact::Own(Own::Sent { message: Message::Remainder(answer), .. })
                 if answer.remaining > Duration::ZERO =>
             {
-                let election = check.number(&answer.election);
+                let mut elections = check.plan.elections.iter();
+                let election = elections.position(|election| *election == answer.election);
                 let until = check.now + Bound::of(check.plan).promise;
                 self.promised.insert(election.unwrap_or(0), until);
                 Ok(())

@@ -310,9 +310,9 @@ impl Scenario for QuorumLeases {
         is_given(plan, plan.nodes[node].config.lease, None)
     }
 
-    fn seen(&self, plan: &Plan, leader: &LeaderView) -> Option<(usize, u128)> {
+    fn seen(check: &Check<'_, Self>, leader: &LeaderView) -> Option<(usize, u128)> {
         let who = named(leader);
-        let node = plan.nodes.iter().position(|node| node.name == who.name)?;
+        let node = check.plan.nodes.iter().position(|node| node.name == who.name)?;
         Some((node, who.inc.0))
     }
 
@@ -365,7 +365,21 @@ impl Scenario for QuorumLeases {
     }
 
     fn describe(plan: &Plan) -> String {
-        plan.describe()
+        let config = plan.config();
+        let campaigning = plan.nodes.iter().filter(|node| node.campaigns).count();
+        format!(
+            "{} members ({:?}), {} nodes, {campaigning} that campaign, {} elections; lease {:?}, \
+             delta_max {:?}, rho {}e-9, refresh {:?}, d {:?}",
+            plan.members(),
+            config.quorums,
+            plan.nodes.len(),
+            plan.elections.len(),
+            config.lease,
+            config.delta_max,
+            config.drift.parts_per_billion(),
+            config.refresh,
+            config.round_trip,
+        )
     }
 
     fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {

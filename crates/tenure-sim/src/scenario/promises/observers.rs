@@ -85,7 +85,7 @@ impl Observers {
         let (observer, name) = (check.name(node), check.election(election));
         match view {
             View::Leader(leader) | View::Leaders { followed: leader, .. } => {
-                let Some((known, life)) = check.own.seen(check.plan, leader) else { return Ok(()) };
+                let Some((known, life)) = S::seen(check, leader) else { return Ok(()) };
                 if self.claimed.contains(&(election, life, leader.fence)) {
                     return Ok(());
                 }

@@ -9,7 +9,7 @@ mod promises_are_kept;
 mod votes_stay;
 
 use super::{Own, RegionalVoters};
-use crate::scenario::{Checks, Property, Sentences, parts, promises, seconds};
+use crate::scenario::{Property, Sentences, parts, promises, seconds};
 
 type Check<'a> = crate::scenario::Check<'a, RegionalVoters>;
 type Fact<'a> = crate::scenario::Fact<'a, RegionalVoters>;
@@ -39,10 +39,4 @@ crate::checks! {
         parts::InTime;
         promises::All
     }
-}
-
-/// The name and the source of each.
-#[must_use]
-pub fn all() -> Vec<(&'static str, &'static str)> {
-    <Properties as Checks<RegionalVoters>>::names()
 }
