@@ -226,7 +226,6 @@ impl Plan {
         self.calm = matches!(kind, Kind::Connected) && self.own.steady;
         let conditions = &mut self.conditions;
         conditions.ordered = !matches!(kind, Kind::Lossy | Kind::Divided) || rng.once_in(2);
-        let bus = |rates: Rates| Rates { crash: 0, pause: 0, tardy: 0, write: 0, ..rates };
         match kind {
             Kind::Connected if !self.own.steady => {
                 // On several servers promise (a) is about processes that do at once what is due.
@@ -250,8 +249,8 @@ impl Plan {
             Kind::Divided => {
                 let [late, very_late] = [8_000, 2_000].map(|often| rate(rng, often));
                 let repeat = if conditions.ordered { 0 } else { rate(rng, 2_000) };
-                conditions.rates =
-                    Rates { loss: 0, late, very_late, repeat, ..bus(conditions.rates) };
+                let early = conditions.rates.early;
+                conditions.rates = Rates { late, very_late, repeat, early, ..Rates::default() };
                 conditions.incidents = one_way(rng, nodes, lease, conditions.storm_ends);
             }
         }
@@ -331,9 +330,9 @@ fn nodes(
     let rejoin_wait = own.kind == Kind::Connected && own.steady || !rng.once_in(8);
     let lossy = matches!(own.kind, Kind::Lossy | Kind::Divided);
     let (tells, keeps) = (!lossy || rng.once_in(2), lossy && rng.once_in(2));
-    let [patience, home] = match lossy {
-        true => [rng.choose(&[own.heartbeat * 3, own.lease, 3 * own.lease]), 0],
-        false => [4 * own.lease, 1],
+    let patience = match lossy {
+        true => rng.choose(&[own.heartbeat * 3, own.lease, 3 * own.lease]),
+        false => 4 * own.lease,
     };
     let place = |station: usize| Place(participants + station);
     let participant = |node: usize| {
@@ -352,10 +351,11 @@ fn nodes(
         config.callers = few.map_or(Callers::All, Callers::Few);
         (config.grace, config.kill_margin) = (config.usable() / 3, config.usable() / 10);
         let config = config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
-        let mut stations: Vec<Place> = (0..stations).map(place).collect();
-        if home == 1 {
-            stations = vec![place(node % stations.len())];
-        }
+        // Where nothing is lost, a participant stays at one server.
+        let stations = match lossy {
+            true => (0..stations).map(place).collect(),
+            false => vec![place(node % stations)],
+        };
         let manner = Manner { stations, patience: nanos(patience), tells, keeps };
         let campaigns = node == 0 || all_campaign || rng.once_in(2);
         let observes = !campaigns || rng.once_in(2);

@@ -42,6 +42,8 @@ pub struct Settings {
     pub store: Setting,
     /// From then on nothing is left in the store.
     pub empty: u64,
+    /// What takes how long.
+    pub bounds: Bounds,
     /// What goes wrong in etcd: one command in so many, or never.
     pub troubles: u64,
     /// Whether backups are restored in it: there the promise does not hold.
@@ -114,7 +116,7 @@ pub fn draw(seed: u64) -> Plan {
     let conditions =
         Conditions { rates, incidents, ..Conditions::new(seed, sites, trip, unit, ends) };
     let reluctance = rng.choose(&[1, 1, 1, 4, 20]);
-    let own = settings(&mut rng, seed, calm, (store, empty));
+    let own = settings(&mut rng, seed, calm, (store, empty, bounds));
     let mut plan = Plan {
         conditions,
         nodes,
@@ -139,10 +141,16 @@ pub fn draw(seed: u64) -> Plan {
 }
 
 /// What goes wrong in etcd.
-fn settings(rng: &mut Rng, seed: u64, calm: bool, (store, empty): (Setting, u64)) -> Settings {
+fn settings(
+    rng: &mut Rng,
+    seed: u64,
+    calm: bool,
+    (store, empty, bounds): (Setting, u64, Bounds),
+) -> Settings {
     Settings {
         store,
         empty,
+        bounds,
         troubles: if calm { 0 } else { rng.choose(&[0, 3, 6, 20, 60]) },
         restores: !calm && rng.once_in(8),
         meddling: !calm && rng.once_in(6),
@@ -195,44 +203,20 @@ impl Plan {
         self.nodes.len() - 1
     }
 
-    /// How long somebody who waits needs to learn what it was not told, in true time: until its
-    /// timer, and then until it is answered.
-    #[must_use]
-    pub fn look_again(&self) -> u64 {
-        let every = self.conditions.unit.max(10_000 * MS) * 9 / 8;
-        self.bounds().slow(every) + self.conditions.unit + 8_000 * MS
-    }
-
     /// How long news takes when nothing goes wrong, in true time: through a member and a watch,
     /// and then two questions, of which the first was asked too early. Twice that.
     #[must_use]
     pub fn news(&self) -> u64 {
         10 * (self.conditions.trip.longest() + self.own.store.latency)
     }
-
-    /// How long a lease that nobody renews can last.
-    #[must_use]
-    pub fn lease_most(&self) -> u64 {
-        self.bounds().lease()
-    }
-
-    fn bounds(&self) -> Bounds {
-        let (drift, trip) = (self.drift(), self.conditions.trip.longest());
-        Bounds { unit: self.conditions.unit, drift, late: self.own.store.late, trip }
-    }
-
-    /// ρ.
-    #[must_use]
-    pub fn drift(&self) -> Drift {
-        let first = (0..self.nodes.len()).find_map(|node| self.ours(node));
-        first.map_or(Drift::DEFAULT, |ours| ours.config.drift)
-    }
 }
 
-/// What takes how long when nothing goes wrong, at most.
-struct Bounds {
+/// What takes how long when nothing goes wrong, at most, in true time.
+#[derive(Clone, Debug)]
+pub struct Bounds {
     unit: u64,
-    drift: Drift,
+    /// ρ.
+    pub drift: Drift,
     late: u64,
     trip: u64,
 }
@@ -246,8 +230,20 @@ impl Bounds {
 
     /// A lease that is not renewed: by a slow clock of a leader that has just been elected and
     /// extends it, and revoked late.
-    fn lease(&self) -> u64 {
+    #[must_use]
+    pub fn lease(&self) -> u64 {
         self.slow(self.unit) + 1_000 * MS + self.late
+    }
+
+    /// The timer of somebody who waits and is not told.
+    fn timer(&self) -> u64 {
+        self.slow(self.unit.max(10_000 * MS) * 9 / 8)
+    }
+
+    /// How long that one needs to learn it: until its timer, and then until it is answered.
+    #[must_use]
+    pub fn look_again(&self) -> u64 {
+        self.timer() + self.unit + 8_000 * MS
     }
 
     /// How long after the storm every election that somebody wants has a leader.
@@ -266,7 +262,7 @@ impl Bounds {
             + 2_000 * MS
             + 3 * self.lease()
             + 3 * self.unit
-            + self.slow(self.unit.max(10_000 * MS) * 9 / 8)
+            + self.timer()
             + self.unit
             + 12_000 * MS
             + 40 * self.trip

@@ -355,7 +355,7 @@ impl Scenario for Elections {
             plan.nodes.len() - ours.len() - 1,
             plan.elections.len(),
             plan.conditions.unit / 1_000 / MS,
-            plan.drift(),
+            plan.own.bounds.drift,
             plan.own.store.late as f64 / 1e9,
             not(plan.own.store.racing),
             not(plan.own.store.fixed),

@@ -37,7 +37,7 @@ impl Property<Elections> for NothingLeftBehind {
                 false => check.history.since[node],
             };
             let since = left.max(plan.conditions.storm_ends);
-            if check.now > since + 2 * plan.lease_most() {
+            if check.now > since + 2 * plan.own.bounds.lease() {
                 return Err(format!(
                     "{key} created {} is left, though {} wants it no more since {}",
                     kv.created,

@@ -38,9 +38,10 @@ impl ObserversSeeWhatIs {
     /// Once nothing goes wrong any more, or where nothing ever does.
     fn in_the_end(&self, check: &Check<'_>) -> Result<(), String> {
         let plan = check.plan;
+        let again = plan.own.bounds.look_again() + 3 * plan.conditions.unit;
         let (from, within) = match plan.calm {
             true => (0, plan.news()),
-            false => (plan.conditions.storm_ends, plan.look_again() + 3 * plan.conditions.unit),
+            false => (plan.conditions.storm_ends, again),
         };
         for (node, told) in self.told.iter().enumerate() {
             for (election, told) in told.iter().enumerate() {
