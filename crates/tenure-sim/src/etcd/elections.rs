@@ -10,8 +10,6 @@ use super::records::Records;
 pub struct Elections {
     /// What is in the store, and who asked for what.
     pub records: Records,
-    /// Each node's present life, as messages name it.
-    pub(super) lives: Vec<u64>,
     /// The lease that names the keys of each life.
     pub(super) names: Vec<Option<LeaseId>>,
     /// What each process has lost, until it says what has ended by that.

@@ -72,7 +72,6 @@ impl Scenario for Elections {
         let nodes = plan.nodes.len();
         Self {
             records: Records::new(plan),
-            lives: vec![0; nodes],
             names: vec![None; nodes],
             lost: vec![None; nodes],
             key: "".into(),
@@ -198,10 +197,8 @@ impl Scenario for Elections {
         }
     }
 
-    fn started(run: &mut Run<Self>, node: usize, life: u128) {
-        let own = &mut run.own;
-        own.lives[node] = life as u64;
-        (own.names[node], own.lost[node]) = (None, None);
+    fn started(run: &mut Run<Self>, node: usize, _: u128) {
+        (run.own.names[node], run.own.lost[node]) = (None, None);
     }
 
     fn input(
@@ -212,7 +209,8 @@ impl Scenario for Elections {
     ) -> Judged {
         match input {
             Input::Message { message: Packet::Tell { life, answer, .. }, .. }
-                if *life == run.own.lives[node] && run.plan.ours(node).is_some() =>
+                if run.history.lives[node].is_some_and(|runs| runs as u64 == *life)
+                    && run.plan.ours(node).is_some() =>
             {
                 let local = context.local();
                 run.tell_own(context, Own::Heard { node, answer, local })
