@@ -53,7 +53,7 @@ impl Recorder {
     /// The process of a node ends.
     pub fn out(&mut self, node: usize, at: u64) {
         self.out[node] = Some(at);
-        self.marks.push(Mark { lane: node, at, label: "ends".to_owned(), fault: true });
+        self.marks.push(Mark { lane: node, at, label: "ends".to_owned() });
     }
 
     /// A process runs there again.

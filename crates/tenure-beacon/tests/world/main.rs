@@ -240,7 +240,7 @@ fn a_world_of_beacons_is_told_and_drawn() {
         "{account:?}"
     );
     let picture = tenure_sim::timeline::svg::draw(&account.timeline);
-    assert!(picture.contains("leads"), "{picture}");
+    assert!(picture.contains("<title>leads "), "{picture}");
     let [one, two] = [0, 1].map(|_| explain::account(&Worlds(Flaw::None), 4, None).lines);
     assert_eq!(one, two);
 }

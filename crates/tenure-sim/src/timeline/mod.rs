@@ -53,7 +53,7 @@ pub struct Span {
 }
 
 /// What a [`Span`] is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum SpanKind {
     /// A candidate claims to lead.
     Claim,
@@ -91,6 +91,4 @@ pub struct Mark {
     pub at: u64,
     /// What happened, in a few words.
     pub label: String,
-    /// Whether it is a fault that the world caused, or something that a node did.
-    pub fault: bool,
 }

@@ -1,91 +1,383 @@
 //! Draws a [`Timeline`] as SVG.
 //!
-//! True time runs to the right, one lane for each node. In a lane, from the top: what the process
-//! itself suffers, the claims, the grants, what happened. A claim and the grants that back it
-//! have the colour of their holder. Messages are arrows from lane to lane, as slanted as they
-//! are slow. Red is only what must not be: the violated moment, and two claims at once.
-//!
-//! Waits in which nothing happens are cut out, visibly, where they would crowd everything else;
-//! all that is left is to one scale. A label that has no room is shortened or left out; resting
-//! the pointer on a shape shows its whole text. Each text is as wide as reckoned here or
-//! narrower, whatever the font.
+//! True time runs to the right, one lane for each node. In a lane, from the top: the claims and
+//! the grants of each election, in the colour of their holder, then what ended. Across all of it
+//! lies what the process suffers. Messages are arrows from lane to lane. Red is only the violated
+//! moment. What has no room to be said is said when the pointer rests on a shape.
 
-mod arrows;
 mod axis;
-mod bars;
-pub mod canvas;
-mod frame;
-mod lanes;
-mod marks;
-mod paint;
-mod shown;
-mod text;
-mod units;
-
 #[cfg(test)]
 mod tests;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
 use axis::Axis;
-use canvas::{Canvas, Rect};
-use shown::Shown;
+use svg::node::element::{
+    Definitions, Group, Line, Marker, Path, Polyline, Rectangle, Style, Text, Title,
+};
+use svg::{Document, Node};
 
-use super::Timeline;
+use super::{Arrow, Span, SpanKind, Timeline};
 
-/// All sizes are in the picture's own units, which are pixels unless it is scaled.
-const WIDTH: f64 = 1400.0;
-/// Names are left of this, the plot is right of it.
-const PLOT_LEFT: f64 = 216.0;
-const PLOT_RIGHT: f64 = 1384.0;
-/// Between the frame of the plot and the first and the last instant; at the end there is more,
-/// for what the last marks say.
-const LEAD: f64 = 26.0;
-const TAIL: f64 = 104.0;
-const MARGIN: f64 = 16.0;
+const STYLE: &str = include_str!("svg/style.css");
 
-/// The picture: one self-contained SVG 1.1 document, 1400 units wide and as high as it needs to
-/// be, on a background of its own. The same timeline gives the same bytes.
-///
-/// Nothing in the timeline makes it fail: what names a lane that is not there is left out, what
-/// is too much is thinned, and both are said in the picture.
+const LEGEND: [&str; 2] = [
+    "Seconds of true time, as in a trace. Bars: claims, and paler grants, in the colour of their \
+     holder. Arrows: messages; dashed: lost.",
+    "Grey: down. Violet: paused. Yellow: in quarantine. Dotted columns: long waits, shortened.",
+];
+
+/// A colour for each holder, none of them red, then again from the first.
+const COLOURS: [&str; 8] =
+    ["#1d4ed8", "#b45309", "#0f766e", "#7e22ce", "#4d7c0f", "#0e7490", "#854d0e", "#334155"];
+
+/// More messages than this, before the violation or the end, cannot be told apart.
+const MOST_MESSAGES: usize = 300;
+/// The width of a letter, at most.
+const LETTER: f64 = 6.7;
+/// Words in a line of the violation, and letters of a message.
+const WORDS: usize = 20;
+const LABEL: usize = 30;
+
+/// The plot begins here; left of it are names, and right of its last instant is room.
+const LEFT: f64 = 250.0;
+const TAIL: f64 = 140.0;
+const MARGIN: f64 = 12.0;
+const LINE: f64 = 16.0;
+/// A row of bars, the least height of a lane, and what is between two lanes.
+const ROW: f64 = 20.0;
+const LEAST_LANE: f64 = 54.0;
+const GAP: f64 = 64.0;
+
+/// The picture: one SVG document that needs nothing beside it. The same timeline gives the same
+/// bytes.
 #[must_use]
 pub fn draw(timeline: &Timeline) -> String {
-    let shown = Shown::new(timeline);
-    let axis = Axis::new(shown.instants(), PLOT_LEFT + LEAD, PLOT_RIGHT - TAIL);
-    let head = frame::Head::new(&timeline.title, &shown, &axis);
-    let lanes = lanes::place(&shown, &axis, head.bottom, PLOT_RIGHT);
-    let red = shown.violation.map(|(at, _)| axis.x(at));
-    let courses = arrows::place(&shown, &axis, &lanes, red, PLOT_RIGHT);
-    let bottom = lanes.last().map_or(head.bottom + 40.0, |lane| {
-        let below = courses.iter().flat_map(|course| &course.corners).map(|corner| corner.y);
-        below.fold(lane.bottom, f64::max)
-    });
-    let plot = Rect {
-        x: PLOT_LEFT,
-        y: head.bottom,
-        width: PLOT_RIGHT - PLOT_LEFT,
-        height: bottom - head.bottom,
-    };
+    let (shown, from) = end(timeline);
+    let mut lines = vec![("title", shown.title.clone())];
+    lines.extend(LEGEND.map(|line| ("grey", line.to_owned())));
+    let left_out = timeline.arrows.len() - shown.arrows.len();
+    if left_out > 0 {
+        let note = format!("{left_out} messages before these are left out, and what was over then");
+        lines.push(("grey", note));
+    }
+    if let Some((_, what)) = &shown.violation {
+        let words: Vec<&str> = what.split_whitespace().collect();
+        lines.extend(words.chunks(WORDS).map(|line| ("violation", line.join(" "))));
+    }
+    let picture = Picture::new(&shown, from, LINE * (lines.len() as f64 + 4.0));
+    let (width, height) = (picture.axis.right + TAIL, picture.bottom + GAP);
+    let mut page = Document::new()
+        .set("viewBox", (0, 0, width, height))
+        .set("width", width)
+        .set("height", height)
+        .add(Title::new(clean(&shown.title)))
+        .add(Style::new(STYLE))
+        .add(arrow_head())
+        .add(rectangle("page", 0.0..width, 0.0..height))
+        .add(picture.lanes())
+        .add(picture.bands())
+        .add(picture.time())
+        .add(picture.messages())
+        .add(picture.bars())
+        .add(picture.marks())
+        .add(picture.violation());
+    for (i, (class, line)) in lines.iter().enumerate() {
+        page.append(text(class, MARGIN, LINE * (i as f64 + 1.5), line));
+    }
+    format!("{page}\n")
+}
 
-    let mut body = Canvas::default();
-    paint::lanes(&mut body, &lanes, shown.several_elections());
-    frame::grid(&mut body, &axis, plot, red);
-    paint::bands(&mut body, &lanes, &axis);
-    paint::conflicts(&mut body, &shown, &lanes, &axis);
-    paint::courses(&mut body, &courses);
-    bars::bars(&mut body, &shown, &lanes, &axis);
-    paint::pauses(&mut body, &lanes, &axis);
-    frame::cuts(&mut body, &axis, plot, red);
-    frame::red_line(&mut body, &shown, red, &head, plot);
-    bars::labels(&mut body, &shown, &lanes, &axis, red);
-    paint::flags(&mut body, &lanes);
-    paint::course_labels(&mut body, &courses);
-    head.paint(&mut body);
-    let end = frame::legend(&mut body, &shown, &axis, plot.bottom() + 34.0);
+/// As much of the end of a timeline as can be read, and when it begins.
+fn end(timeline: &Timeline) -> (Timeline, u64) {
+    let mut end = timeline.clone();
+    end.arrows.sort_by_key(|arrow| arrow.sent);
+    let left_out = end.arrows.len().saturating_sub(MOST_MESSAGES);
+    if left_out == 0 {
+        return (end, 0);
+    }
+    end.arrows.drain(..left_out);
+    let from = end.arrows[0].sent;
+    end.spans.retain(|span| span.until > from);
+    end.marks.retain(|mark| mark.at >= from);
+    (end, from)
+}
 
-    let mut canvas = Canvas::default();
-    canvas.raw(paint::PATTERNS);
-    let page = Rect { x: 0.0, y: 0.0, width: WIDTH, height: end };
-    canvas.rect(page, r##"fill="#ffffff" rx="6""##);
-    canvas.append(body);
-    canvas.finish(WIDTH, end, &text::one_line(&timeline.title))
+/// Every instant from `from` on at which something begins, ends or happens.
+fn instants(shown: &Timeline, from: u64) -> Vec<u64> {
+    let spans = shown.spans.iter().flat_map(|span| [span.from, span.until]);
+    let sent = shown.arrows.iter().map(|arrow| arrow.sent);
+    let arrived = shown.arrows.iter().filter_map(|arrow| arrow.arrived);
+    let marks = shown.marks.iter().map(|mark| mark.at);
+    let violated = shown.violation.iter().map(|(at, _)| *at);
+    let all = spans.chain(sent).chain(arrived).chain(marks).chain(violated);
+    all.filter(|at| (from..u64::MAX).contains(at)).collect()
+}
+
+/// A timeline with a place for everything in it.
+struct Picture<'a> {
+    shown: &'a Timeline,
+    axis: Axis,
+    places: Vec<Place<'a>>,
+    holders: Vec<&'a str>,
+    /// From where to where the lanes reach.
+    top: f64,
+    bottom: f64,
+}
+
+/// Where a lane is, and what its rows hold, from the top down.
+struct Place<'a> {
+    rows: Vec<Row<'a>>,
+    top: f64,
+    bottom: f64,
+}
+
+type Row<'a> = (SpanKind, Option<&'a str>);
+
+impl<'a> Picture<'a> {
+    fn new(shown: &'a Timeline, from: u64, top: f64) -> Self {
+        let mut holders = Vec::new();
+        for holder in shown.spans.iter().filter_map(|span| span.holder.as_deref()) {
+            if !holders.contains(&holder) {
+                holders.push(holder);
+            }
+        }
+        let (mut places, mut bottom) = (Vec::new(), top);
+        for lane in 0..shown.lanes.len() {
+            let top = if lane == 0 { top } else { bottom + GAP };
+            let spans = shown.spans.iter().filter(|span| span.lane == lane);
+            let rows: BTreeSet<Row<'a>> = spans.filter_map(row).collect();
+            bottom = top + (rows.len() as f64 * ROW + LINE + 4.0).max(LEAST_LANE);
+            places.push(Place { rows: rows.into_iter().collect(), top, bottom });
+        }
+        let axis = Axis::new(instants(shown, from), LEFT);
+        Self { shown, axis, places, holders, top, bottom }
+    }
+
+    /// The nodes.
+    fn lanes(&self) -> Group {
+        let mut all = Group::new();
+        for (lane, place) in self.shown.lanes.iter().zip(&self.places) {
+            let x = MARGIN / 2.0..self.axis.right + TAIL - MARGIN / 2.0;
+            let frame = rectangle("lane", x, place.top..place.bottom);
+            all.append(titled(lane.name.clone(), frame));
+            let lines = [("name", &lane.name), ("role", &lane.role), ("grey", &lane.clock)];
+            for (i, (class, line)) in lines.into_iter().enumerate() {
+                let y = place.top + LINE * (i as f64 + 1.0);
+                all.append(text(class, MARGIN, y, line));
+            }
+            for (i, (kind, election)) in place.rows.iter().enumerate() {
+                let caption = format!("{} {}", word(*kind), election.unwrap_or_default());
+                let y = place.top + ROW * (i as f64 + 1.0) - 4.0;
+                all.append(text("caption", LEFT - 8.0, y, &caption));
+            }
+        }
+        all
+    }
+
+    /// What processes suffer.
+    fn bands(&self) -> Group {
+        let bands = self.shown.spans.iter().filter(|span| row(span).is_none());
+        bands.fold(Group::new(), |all, span| all.add(self.shape(span)))
+    }
+
+    /// Claims and grants.
+    fn bars(&self) -> Group {
+        let mut all = Group::new();
+        for span in self.shown.spans.iter().filter(|span| row(span).is_some()) {
+            all.append(self.shape(span));
+            let (x, y) = self.extent(span);
+            let said = said(span);
+            if width(&said) < x.end - x.start {
+                all.append(text(word(span.kind), x.start + 4.0, y.end - 4.0, &said));
+            }
+        }
+        all
+    }
+
+    fn shape(&self, span: &Span) -> Group {
+        let (x, y) = self.extent(span);
+        let shape = rectangle(word(span.kind), x, y).set("fill", self.colour(span));
+        titled(about(span), shape)
+    }
+
+    /// From where to where a span is drawn, never so short that it cannot be seen.
+    fn extent(&self, span: &Span) -> (Range<f64>, Range<f64>) {
+        let place = &self.places[span.lane];
+        let left = self.axis.x(span.from);
+        let x = left..self.axis.x(span.until).max(left + 2.0);
+        let Some(row) = place.rows.iter().position(|one| Some(*one) == row(span)) else {
+            return (x, place.top..place.bottom);
+        };
+        let top = place.top + ROW * row as f64 + 4.0;
+        (x, top..top + ROW - 4.0)
+    }
+
+    fn colour(&self, span: &Span) -> &'static str {
+        match span.kind {
+            SpanKind::Claim | SpanKind::Grant => {
+                let holder = span.holder.as_deref();
+                let holder = self.holders.iter().position(|known| Some(*known) == holder);
+                COLOURS[holder.unwrap_or(0) % COLOURS.len()]
+            }
+            SpanKind::Quarantine => "#fde68a",
+            SpanKind::Down => "#cbd5e1",
+            SpanKind::Paused => "#ddd6fe",
+        }
+    }
+
+    /// The axis.
+    fn time(&self) -> Group {
+        let mut all = Group::new();
+        for (x, length) in self.axis.shortened() {
+            let column = rectangle("wait", x, self.top..self.bottom);
+            all.append(titled(format!("{} seconds, shortened", seconds(length)), column));
+        }
+        for (at, x) in self.axis.ticks() {
+            all.append(upright("tick", x, self.top - 4.0..self.bottom));
+            all.append(text("tick", x, self.top - 8.0, &seconds(at)));
+        }
+        all
+    }
+
+    /// Messages, and what those say that have room beside their sender.
+    fn messages(&self) -> Group {
+        let (mut lines, mut labels) = (Group::new(), Group::new());
+        let mut free: BTreeMap<(usize, bool), f64> = BTreeMap::new();
+        for arrow in &self.shown.arrows {
+            let course = self.course(arrow);
+            let class = if arrow.arrived.is_some() { "message" } else { "lost" };
+            let [reach, line] = ["reach", class]
+                .map(|class| Polyline::new().set("class", class).set("points", course.clone()));
+            lines.append(titled(self.story(arrow), reach).add(line));
+
+            let (x, y) = course[0];
+            let up = arrow.to < arrow.from;
+            let free = free.entry((arrow.from, up)).or_default();
+            if x >= *free {
+                let label: String = arrow.label.chars().take(LABEL).collect();
+                *free = x + width(&label);
+                let y = if up { y - 4.0 } else { y + 12.0 };
+                labels.append(text("label", x + 4.0, y, &label));
+            }
+        }
+        lines.add(labels)
+    }
+
+    /// From the edge of one lane to the edge of the other; what is lost ends on its way.
+    fn course(&self, arrow: &Arrow) -> Vec<(f64, f64)> {
+        let (from, to) = (&self.places[arrow.from], &self.places[arrow.to]);
+        let start = self.axis.x(arrow.sent);
+        let end = arrow.arrived.map_or(start + 16.0, |at| self.axis.x(at));
+        if arrow.from == arrow.to {
+            let low = (f64::midpoint(start, end), from.bottom + LINE);
+            return vec![(start, from.bottom), low, (end, from.bottom)];
+        }
+        let down = arrow.from < arrow.to;
+        let (y, edge) = if down { (from.bottom, to.top) } else { (from.top, to.bottom) };
+        let edge = if arrow.arrived.is_some() { edge } else { f64::midpoint(y, edge) };
+        vec![(start, y), (end, edge)]
+    }
+
+    /// All about a message.
+    fn story(&self, arrow: &Arrow) -> String {
+        let [from, to] = [arrow.from, arrow.to].map(|lane| &self.shown.lanes[lane].name);
+        let arrived = arrow.arrived.map_or("lost".to_owned(), seconds);
+        format!("{from} to {to}: {}\n{} to {arrived}", arrow.label, seconds(arrow.sent))
+    }
+
+    /// What happened at one instant.
+    fn marks(&self) -> Group {
+        self.shown.marks.iter().fold(Group::new(), |all, mark| {
+            let (x, y) = (self.axis.x(mark.at), self.places[mark.lane].bottom - 4.0);
+            let sign = text("mark", x - LETTER / 2.0, y, &format!("▲ {}", mark.label));
+            all.add(titled(format!("{}\n{}", mark.label, seconds(mark.at)), sign))
+        })
+    }
+
+    /// The moment that must not have been.
+    fn violation(&self) -> Group {
+        let Some((at, what)) = &self.shown.violation else { return Group::new() };
+        let x = self.axis.x(*at);
+        let said = format!("violated at {}", seconds(*at));
+        let line = upright("violated", x, self.top - LINE - 4.0..self.bottom + 4.0);
+        titled(what.clone(), line).add(text("violated", x, self.top - LINE - 8.0, &said))
+    }
+}
+
+/// Claims and grants have rows; what a process suffers lies across all of them.
+fn row(span: &Span) -> Option<Row<'_>> {
+    let is_bar = matches!(span.kind, SpanKind::Claim | SpanKind::Grant);
+    is_bar.then_some((span.kind, span.election.as_deref()))
+}
+
+/// What a span is, for people and for the style sheet.
+fn word(kind: SpanKind) -> &'static str {
+    match kind {
+        SpanKind::Claim => "leads",
+        SpanKind::Grant => "grant",
+        SpanKind::Quarantine => "quarantine",
+        SpanKind::Down => "down",
+        SpanKind::Paused => "paused",
+    }
+}
+
+/// What a bar says.
+fn said(span: &Span) -> String {
+    match &span.holder {
+        Some(holder) if span.kind == SpanKind::Claim && *holder != span.label => {
+            format!("{holder} {}", span.label)
+        }
+        _ => span.label.clone(),
+    }
+}
+
+/// All about a span.
+fn about(span: &Span) -> String {
+    let [election, holder] = [&span.election, &span.holder].map(|one| one.as_deref().unwrap_or(""));
+    let until = if span.until == u64::MAX { "the end".to_owned() } else { seconds(span.until) };
+    let what = [word(span.kind), election, holder, span.label.as_str()].join(" ");
+    format!("{what}\n{} to {until}", seconds(span.from))
+}
+
+/// As the lines of a trace have it.
+fn seconds(nanos: u64) -> String {
+    format!("{:.6}", nanos as f64 / 1e9)
+}
+
+/// The room that a text takes, with some around it.
+fn width(text: &str) -> f64 {
+    (text.chars().count() as f64 + 2.0) * LETTER
+}
+
+/// Without what XML does not allow; the library escapes the rest.
+fn clean(text: &str) -> String {
+    let forbidden = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.replace(forbidden, "\u{fffd}")
+}
+
+/// A shape that says something when the pointer rests on it.
+fn titled(title: String, shape: impl Node) -> Group {
+    Group::new().add(Title::new(clean(&title))).add(shape)
+}
+
+fn text(class: &str, x: f64, y: f64, said: &str) -> Text {
+    Text::new(clean(said)).set("class", class).set("x", x).set("y", y)
+}
+
+fn upright(class: &str, x: f64, y: Range<f64>) -> Line {
+    let line = Line::new().set("class", class);
+    line.set("x1", x).set("x2", x).set("y1", y.start).set("y2", y.end)
+}
+
+fn rectangle(class: &str, x: Range<f64>, y: Range<f64>) -> Rectangle {
+    let shape = Rectangle::new().set("class", class).set("x", x.start).set("y", y.start);
+    shape.set("width", x.end - x.start).set("height", y.end - y.start)
+}
+
+fn arrow_head() -> Definitions {
+    let head = Marker::new().set("id", "head").set("viewBox", (0, 0, 8, 8)).set("orient", "auto");
+    let head = head.set("refX", 8).set("refY", 4).set("markerWidth", 6).set("markerHeight", 6);
+    Definitions::new().add(head.add(Path::new().set("d", "M0 0 8 4 0 8z")))
 }

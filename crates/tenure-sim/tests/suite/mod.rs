@@ -72,7 +72,7 @@ pub(crate) fn a_failure_is_made_small<S: Source>(sweep: &Sweep<S>, noticing: &[&
     let violated = format!("violated: {}", small.violation.property);
     assert!(text.contains("legend:") && text.contains(&violated), "{text}");
     let picture = tenure_sim::timeline::svg::draw(&account.timeline);
-    assert!(picture.contains("leads"), "{picture}");
+    assert!(picture.contains("<title>leads "), "{picture}");
     small
 }
 

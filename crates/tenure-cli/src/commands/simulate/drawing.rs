@@ -1,61 +1,73 @@
 //! A drawing for the page. What colours things have is the business of the page's style sheet, so
 //! that they follow the reader's choice of light and dark: everything here has a class.
 
-use tenure_sim::timeline::svg::canvas::{Canvas, Point, Rect};
-
-pub(super) use tenure_sim::timeline::svg::canvas::{Anchor, Escaped};
+use svg::Node;
+use svg::node::element::{Circle, Element, Line, Polyline, Rectangle, Text, Title};
 
 /// A drawing that is being made. Its size is that of its coordinates; the page scales it.
-pub(super) struct Drawing {
-    width: f64,
-    height: f64,
-    canvas: Canvas,
+pub(super) struct Drawing(Element);
+
+/// Which part of a text is at its point.
+#[derive(Clone, Copy)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
 }
 
 impl Drawing {
     pub(super) fn new(width: f64, height: f64) -> Self {
-        Self { width, height, canvas: Canvas::default() }
+        let mut drawing = Element::new("svg");
+        drawing.assign("viewBox", (0, 0, width, height));
+        drawing.assign("role", "img");
+        Self(drawing)
     }
 
     pub(super) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
-        self.canvas.line(point(from), point(to), &style(class));
+        let ((x1, y1), (x2, y2)) = (rounded(from), rounded(to));
+        let line = Line::new().set("class", class);
+        self.0.append(line.set("x1", x1).set("y1", y1).set("x2", x2).set("y2", y2));
     }
 
     pub(super) fn bar(&mut self, class: &str, at: (f64, f64), size: (f64, f64), tip: &str) {
-        let ((x, y), (width, height)) = (at, (size.0.max(0.5), size.1.max(0.0)));
-        let bar = Rect { x, y, width, height };
-        self.canvas.titled(tip, |canvas| canvas.rect(bar, &style(class)));
+        let (x, y) = rounded(at);
+        let (width, height) = rounded((size.0.max(0.5), size.1.max(0.0)));
+        let bar = Rectangle::new().set("class", class).set("x", x).set("y", y);
+        self.0.append(bar.set("width", width).set("height", height).add(Title::new(tip)));
     }
 
-    pub(super) fn dot(&mut self, class: &str, (x, y): (f64, f64), radius: f64, tip: &str) {
-        self.canvas.titled(tip, |canvas| {
-            let attributes =
-                format_args!(r#"class="{class}" cx="{x:.1}" cy="{y:.1}" r="{radius}""#);
-            canvas.element("circle", attributes);
-        });
+    pub(super) fn dot(&mut self, class: &str, at: (f64, f64), radius: f64, tip: &str) {
+        let (x, y) = rounded(at);
+        let dot = Circle::new().set("class", class).set("cx", x).set("cy", y).set("r", radius);
+        self.0.append(dot.add(Title::new(tip)));
     }
 
     pub(super) fn path(&mut self, class: &str, points: &[(f64, f64)]) {
-        let points: Vec<Point> = points.iter().copied().map(point).collect();
-        self.canvas.polyline(&points, &style(class));
+        let points: Vec<(f64, f64)> = points.iter().copied().map(rounded).collect();
+        self.0.append(Polyline::new().set("class", class).set("points", points));
     }
 
     pub(super) fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
-        self.canvas.text_of_class(point(at), class, anchor, text);
+        let (x, y) = rounded(at);
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let text = Text::new(text).set("class", class).set("text-anchor", anchor);
+        self.0.append(text.set("x", x).set("y", y));
     }
 
     /// The element; `label` says what it shows to those who do not see it.
-    pub(super) fn finish(self, label: &str) -> String {
-        self.canvas.embedded(self.width, self.height, label)
+    pub(super) fn finish(mut self, label: &str) -> String {
+        self.0.assign("aria-label", label);
+        format!("{}\n", self.0)
     }
 }
 
-fn point((x, y): (f64, f64)) -> Point {
-    Point { x, y }
-}
-
-fn style(class: &str) -> String {
-    format!(r#"class="{class}""#)
+/// With one decimal, which nobody sees.
+fn rounded((x, y): (f64, f64)) -> (f64, f64) {
+    ((x * 10.0).round() / 10.0, (y * 10.0).round() / 10.0)
 }
 
 /// A linear scale from values to coordinates.
@@ -104,7 +116,7 @@ mod tests {
         let mut drawing = Drawing::new(10.0, 10.0);
         drawing.text("x", (0.0, 0.0), Anchor::Start, "</text><script>'\"&");
         let text = drawing.finish("\"");
-        assert!(text.contains("&lt;/text&gt;&lt;script&gt;&#39;&quot;&amp;"), "{text}");
+        assert!(text.contains("&lt;/text&gt;&lt;script&gt;'\"&amp;"), "{text}");
         assert!(text.contains("aria-label=\"&quot;\""));
     }
 }

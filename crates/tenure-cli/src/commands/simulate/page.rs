@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::drawing::Escaped;
+// Text of SVG is escaped as text of HTML has to be.
+use svg::node::Text as Escaped;
+
 use super::words::{counted, digits, percent, rate, span};
 use super::{Report, advice, plots, text};
 use crate::settings::simulate::LOSS;
@@ -23,13 +25,13 @@ pub(super) fn page(report: &Report) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>Tenure forecast: {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <header><p class=\"eyebrow\">tenure simulate</p><h1>{title}</h1><p>{}</p></header>\n",
-        Escaped(&network(report)),
+        Escaped::new(network(report)),
     );
     page += &tiles(report);
     let sentences = advice::sentences(answer);
     page += "<section><h2>Advice</h2><ul>\n";
     for sentence in sentences {
-        let _ = writeln!(page, "<li>{}</li>", Escaped(&capitalized(&sentence)));
+        let _ = writeln!(page, "<li>{}</li>", Escaped::new(capitalized(&sentence)));
     }
     page += "</ul></section>\n";
     let crashes = counted(answer.crash.count(), "crash", "crashes");
@@ -57,8 +59,8 @@ pub(super) fn page(report: &Report) -> String {
     let _ = write!(
         page,
         "<footer><p>{}</p><p>The same again:</p><pre>{}</pre></footer>\n</body>\n</html>\n",
-        Escaped(&text::effort(report)),
-        Escaped(&report.again)
+        Escaped::new(text::effort(report)),
+        Escaped::new(&report.again)
     );
     page
 }
@@ -120,8 +122,8 @@ fn tiles(report: &Report) -> String {
     let tile = |(name, value, below): &(&str, String, String)| {
         format!(
             "<div class=\"tile\"><p>{name}</p><strong>{}</strong><p>{}</p></div>\n",
-            Escaped(value),
-            Escaped(below)
+            Escaped::new(value),
+            Escaped::new(below)
         )
     };
     format!("<section class=\"tiles\">\n{}</section>\n", tiles.iter().map(tile).collect::<String>())
@@ -133,8 +135,8 @@ fn figure(title: &str, caption: &str, drawing: &str) -> String {
     }
     format!(
         "<section><h2>{}</h2><p>{}</p>\n<figure>{drawing}</figure></section>\n",
-        Escaped(title),
-        Escaped(caption)
+        Escaped::new(title),
+        Escaped::new(caption)
     )
 }
 
@@ -142,10 +144,10 @@ fn tables(report: &Report) -> String {
     let answer = &report.answer;
     let mut all = String::from("<section><h2>All numbers</h2>\n<table><tbody>\n");
     for (name, value) in text::facts(answer) {
-        let _ = writeln!(all, "<tr><th>{name}</th><td>{}</td></tr>", Escaped(&value));
+        let _ = writeln!(all, "<tr><th>{name}</th><td>{}</td></tr>", Escaped::new(value));
     }
     for (name, value) in settings(report) {
-        let _ = writeln!(all, "<tr><th>{name}</th><td>{}</td></tr>", Escaped(&value));
+        let _ = writeln!(all, "<tr><th>{name}</th><td>{}</td></tr>", Escaped::new(value));
     }
     all += "</tbody></table>\n<div class=\"scroll\"><table><thead><tr>";
     let head = [
@@ -183,7 +185,7 @@ fn tables(report: &Report) -> String {
             _ => "",
         };
         let cells: String =
-            cells.iter().map(|cell| format!("<td>{}</td>", Escaped(cell))).collect();
+            cells.iter().map(|cell| format!("<td>{}</td>", Escaped::new(cell))).collect();
         let _ = writeln!(all, "<tr{class}>{cells}</tr>");
     }
     all + "</tbody></table></div>\n<p>Bold is what is recommended; needless changes are the best \
