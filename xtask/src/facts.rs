@@ -1,4 +1,4 @@
-//! What our protocols rely on, checked on real services.
+//! What the safety of our protocols rests on, checked on real services.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;

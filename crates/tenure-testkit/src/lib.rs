@@ -11,7 +11,7 @@
 //! | [`mod@story`]: nodes whose clocks and letters a test moves by hand | [`Players`] | |
 //! | [`model`]: every state of a small cluster | [`Players`]; [`model::Cluster`]: what its nodes lose, what must hold of it alone | |
 //! | `handles!`: what the handles of every driver do | `handles::Group`: an election of a participant, closing one; if it can be done, taking away what leaderships live on | `handles` |
-//! | `facts::run`: what a driver relies on in a service of others | `facts::Stage`: servers of the oldest and the newest version; sentences | `facts` |
+//! | `facts::run`: what safety rests on in a service of others | `facts::Stage`: servers of the oldest and the newest version; sentences | `facts` |
 //! | `processes::rounds`: real processes, real faults, one judge | `processes::Deployment`: its nodes, started, stopped and killed; what a runner is given; the network; the faults it knows | `processes` |
 //!
 //! Without a feature only `tenure-core` is needed: what tests of a core use is built in a moment.

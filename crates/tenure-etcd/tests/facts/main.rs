@@ -1,22 +1,16 @@
-//! What Tenure's elections on etcd rely on, checked on real servers of every version.
-//!
-//! A fact is a sentence about etcd, a function that makes a server show it, and what has to be seen
-//! on each version. When the next version behaves in another way, its row says CHANGED, and
-//! whoever relies on it can be found by the sentence. `cargo xtask facts etcd` runs this.
+//! What the safety of Tenure's elections on etcd rests on, checked on real servers of every
+//! version. `cargo xtask facts etcd` runs this.
 //!
 //! What a fact says *can* happen is tried once; what only sometimes happens is in [`NOT_TRIED`].
 
 #![expect(clippy::unwrap_used, reason = "what a server does not do as expected is a failure")]
 
-mod auth;
-mod elections;
 mod leases;
 mod quorum;
 mod restores;
 mod snapshots;
 mod stage;
 mod transactions;
-mod watches;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -27,19 +21,11 @@ use tenure_testkit::facts;
 use crate::stage::{Fact, Scenes, Stage};
 
 /// In the order in which the sources of the sentences come.
-static FACTS: [&[Fact]; 8] = [
-    elections::FACTS,
-    leases::FACTS,
-    transactions::FACTS,
-    watches::FACTS,
-    quorum::FACTS,
-    snapshots::FACTS,
-    restores::FACTS,
-    auth::FACTS,
-];
+static FACTS: [&[Fact]; 5] =
+    [leases::FACTS, transactions::FACTS, quorum::FACTS, snapshots::FACTS, restores::FACTS];
 
 /// What is known of etcd and not checked here, with the reason.
-static NOT_TRIED: [(&str, &str); 6] = [
+static NOT_TRIED: [(&str, &str); 5] = [
     (
         "a leader stopped for some seconds revokes a lease that was renewed elsewhere",
         "happens in one of four trials",
@@ -51,7 +37,6 @@ static NOT_TRIED: [(&str, &str); 6] = [
     ("a leader stuck on its disk renews and revokes", "needs a disk that stands still"),
     ("a renewal that races a revoke is answered with a TTL", "a race"),
     ("renewals do not wait for the applied index", "a race"),
-    ("Go's Campaign reports a win with a key that is gone", "a race, and a Go program"),
 ];
 
 fn main() -> ExitCode {

@@ -1,61 +1,41 @@
 //! A cluster that is restored from a snapshot.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use etcd_client::{Client, LeaseGrantOptions, PutOptions, WatchOptions};
+use etcd_client::{Client, LeaseGrantOptions, PutOptions};
 use tenure_services::etcd::{Cluster, Restore, Version};
 
-use crate::stage::{Fact, Stage, connect, silent};
-use tenure_testkit::facts::Expected::{Always, Each};
+use crate::stage::{Fact, Stage, connect};
 use tenure_testkit::facts::{Failure, Seen, fact};
 
 pub(crate) const FACTS: &[Fact] = &[
     fact!(
         restore_rolls_back,
-        Always("revision 4 after 9, same cluster id, member id and term"),
+        "revision 4 after 9, same cluster id, member id and term",
         "With the same token and addresses, a restored cluster comes back with revision 4 after 9, \
          the same cluster id, member id and term."
     ),
     fact!(
-        watch_after_a_restore,
-        Always("silent for 3 changes, then told the next"),
-        "A watch from a future revision is silent after a restore until that revision is reached \
-         again, and what happened before is lost."
-    ),
-    fact!(
         restore_with_a_new_token,
-        Always("another cluster id, revision 4 after 9"),
+        "another cluster id, revision 4 after 9",
         "A new token changes the cluster id, yet the revision still rolls back."
     ),
     fact!(
-        tool_of_the_version_bumps,
-        Each("unknown flag", "accepted"),
-        "3.4's tool cannot bump revisions."
-    ),
-    fact!(
-        bump_needs_both_flags,
-        Always("neither flag without the other"),
-        "Bumping needs `--bump-revision` and `--mark-compacted`."
-    ),
-    fact!(
         bumped_restore,
-        Always("revision above 1000000, key and lease kept, CREATE kept"),
+        "revision above 1000000, key and lease kept, CREATE kept",
         "The newest etcdutl bumps a snapshot of any version; that changes no creation revision of \
          keys that survive, and keeps leases."
     ),
 ];
 
-const BUMP: [&str; 2] = ["--bump-revision=1000000", "--mark-compacted"];
-
 fn bumped() -> Restore {
-    let arguments = BUMP.map(str::to_owned).to_vec();
+    let arguments = ["--bump-revision=1000000", "--mark-compacted"].map(str::to_owned).to_vec();
     Restore { tool: Some(Version::Newest), arguments, token: None }
 }
 
 /// A cluster at revision 4, a snapshot of that, and the cluster at revision 9.
 async fn past(stage: &Stage) -> Result<(Cluster, PathBuf), Failure> {
-    let cluster = stage.own(1)?;
+    let cluster = stage.own()?;
     let mut client = connect(&cluster, 0).await?;
     puts(&mut client, 3).await?;
     let snapshot = cluster.folder().join("snapshot");
@@ -103,35 +83,6 @@ async fn restore_rolls_back(stage: Stage) -> Seen {
     ))
 }
 
-async fn watch_after_a_restore(stage: Stage) -> Seen {
-    let (cluster, snapshot) = past(&stage).await?;
-    cluster.restore(&snapshot, &Restore::default())?;
-    let mut client = connect(&cluster, 0).await?;
-    // Whoever had seen revision 7 goes on with 8.
-    let options = WatchOptions::new().with_start_revision(8);
-    let mut watch = client.watch("key", Some(options)).await?;
-    puts(&mut client, 3).await?;
-    let mut told = Vec::new();
-    let early = async {
-        while told.is_empty() {
-            let message = watch.message().await.unwrap().unwrap();
-            told.extend(message.events().iter().filter_map(|e| Some(e.kv()?.mod_revision())));
-        }
-    };
-    if !silent(early, Duration::from_secs(2)).await {
-        return Ok(format!("told {told:?}"));
-    }
-    puts(&mut client, 1).await?;
-    while told.is_empty() {
-        let message = watch.message().await?.ok_or("the stream has ended")?;
-        told.extend(message.events().iter().filter_map(|event| Some(event.kv()?.mod_revision())));
-    }
-    match told.as_slice() {
-        [8] => Ok("silent for 3 changes, then told the next".to_owned()),
-        told => Ok(format!("silent for 3 changes, then told {told:?}")),
-    }
-}
-
 async fn restore_with_a_new_token(stage: Stage) -> Seen {
     let (cluster, snapshot) = past(&stage).await?;
     let before = header(&cluster).await?;
@@ -142,33 +93,8 @@ async fn restore_with_a_new_token(stage: Stage) -> Seen {
     Ok(format!("{id} cluster id, revision {} after {}", after.0, before.0))
 }
 
-async fn tool_of_the_version_bumps(stage: Stage) -> Seen {
-    let (cluster, snapshot) = past(&stage).await?;
-    let restored = cluster.restore(&snapshot, &Restore { tool: None, ..bumped() });
-    Ok(match restored {
-        Ok(()) => "accepted".to_owned(),
-        Err(error) if error.to_string().contains("unknown flag") => "unknown flag".to_owned(),
-        Err(error) => error.to_string(),
-    })
-}
-
-async fn bump_needs_both_flags(stage: Stage) -> Seen {
-    let (cluster, snapshot) = past(&stage).await?;
-    let mut accepted = Vec::new();
-    for flag in BUMP {
-        let how = Restore { arguments: vec![flag.to_owned()], ..bumped() };
-        if cluster.restore(&snapshot, &how).is_ok() {
-            accepted.push(flag);
-        }
-    }
-    if accepted.is_empty() {
-        return Ok("neither flag without the other".to_owned());
-    }
-    Ok(format!("without the other: {accepted:?}"))
-}
-
 async fn bumped_restore(stage: Stage) -> Seen {
-    let cluster = stage.own(1)?;
+    let cluster = stage.own()?;
     let mut client = connect(&cluster, 0).await?;
     client.lease_grant(600, Some(LeaseGrantOptions::new().with_id(77))).await?;
     client.put("key", "", Some(PutOptions::new().with_lease(77))).await?;

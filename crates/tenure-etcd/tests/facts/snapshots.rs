@@ -5,12 +5,11 @@ use tenure_services::etcd::{Cluster, ClusterConfig, Member, Version};
 use tokio::task::JoinSet;
 
 use crate::stage::{Fact, Stage, connect};
-use tenure_testkit::facts::Expected::Always;
 use tenure_testkit::facts::{Failure, Seen, fact};
 
 pub(crate) const FACTS: &[Fact] = &[fact!(
     term_after_a_snapshot,
-    Always("the newest revision with a term that is over, after an entry the term of all"),
+    "the newest revision with a term that is over, after an entry the term of all",
     "A member that was brought up to date with a snapshot answers linearizable reads with a term \
      that is over, until an entry is applied."
 )];

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use etcd_client::{Client, ConnectOptions, Error as EtcdError};
+use etcd_client::{Client, Error as EtcdError};
 use rustix::time::{ClockId, clock_gettime};
 use tenure_services::etcd::{Cluster, Version};
 use tenure_testkit::facts::{self, Failure};
@@ -16,14 +16,12 @@ type Shared = OnceLock<Result<Cluster, String>>;
 pub(crate) struct Scenes {
     pub(crate) version: Version,
     single: Shared,
-    trio: Shared,
     minority: Shared,
 }
 
 impl Scenes {
     pub(crate) fn new(version: Version) -> Self {
-        let [single, trio, minority] = [const { OnceLock::new() }; 3];
-        Self { version, single, trio, minority }
+        Self { version, single: OnceLock::new(), minority: OnceLock::new() }
     }
 }
 
@@ -55,7 +53,7 @@ impl Stage {
         self.scenes.version
     }
 
-    /// A name nobody else on the same server uses: of a key, or of an election.
+    /// A name nobody else on the same server uses: of a key, or of several.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
@@ -65,19 +63,14 @@ impl Stage {
         shared(&self.scenes.single, || Cluster::start(self.version(), 1))
     }
 
-    /// Three members that everybody uses: not to be disturbed.
-    pub(crate) fn trio(&self) -> Result<&Cluster, String> {
-        shared(&self.scenes.trio, || Cluster::start(self.version(), 3))
-    }
-
     /// Three members of which only the first runs: see [`quorum::minority`].
     pub(crate) fn minority(&self) -> Result<&Cluster, String> {
         shared(&self.scenes.minority, || quorum::minority(self.version()))
     }
 
-    /// Members of one's own, to be killed, stopped and restored.
-    pub(crate) fn own(&self, members: usize) -> Result<Cluster, tenure_services::Error> {
-        Cluster::start(self.version(), members)
+    /// A member of one's own, to be restored.
+    pub(crate) fn own(&self) -> Result<Cluster, tenure_services::Error> {
+        Cluster::start(self.version(), 1)
     }
 
     /// A client of the one member that everybody uses.
@@ -96,15 +89,7 @@ fn shared(
 
 /// A client of one member only.
 pub(crate) async fn connect(cluster: &Cluster, member: usize) -> Result<Client, EtcdError> {
-    connect_with(cluster, member, ConnectOptions::new()).await
-}
-
-pub(crate) async fn connect_with(
-    cluster: &Cluster,
-    member: usize,
-    options: ConnectOptions,
-) -> Result<Client, EtcdError> {
-    Client::connect([cluster.member(member).endpoint()], Some(options)).await
+    Client::connect([cluster.member(member).endpoint()], None).await
 }
 
 /// A status as `Code: message`, and other errors as they are.
@@ -118,11 +103,6 @@ pub(crate) fn words(error: &EtcdError) -> String {
 /// What came of a call of which only that matters.
 pub(crate) fn outcome<T>(result: &Result<T, EtcdError>) -> String {
     result.as_ref().map_or_else(words, |_| "accepted".to_owned())
-}
-
-/// Whether `future` has nothing to say for so long.
-pub(crate) async fn silent(future: impl Future, long: Duration) -> bool {
-    tokio::time::timeout(long, future).await.is_err()
 }
 
 /// The time since the machine started.

@@ -1,12 +1,10 @@
-//! Elections on Kafka rely on facts, which are checked on real brokers, and on `rdkafka` as it is
-//! built in. `cargo xtask facts kafka` runs this on every version.
+//! What the safety of elections on Kafka rests on, checked on real brokers of every version, and on
+//! `rdkafka` as it is built in. `cargo xtask facts kafka` runs this.
 //!
 //! What a fact says *can* happen is tried once; what only sometimes happens is in [`NOT_TRIED`].
 
 #![expect(clippy::unwrap_used, reason = "what a broker does not do as expected is a failure")]
 
-mod groups;
-mod limits;
 mod member;
 mod records;
 mod sessions;
@@ -23,25 +21,14 @@ use tenure_testkit::facts;
 use crate::stage::{Fact, Scenes, Stage};
 
 /// Those first that take longest.
-static FACTS: [&[Fact]; 6] = [
-    truncation::FACTS,
-    groups::FACTS,
-    sessions::FACTS,
-    records::FACTS,
-    topics::FACTS,
-    limits::FACTS,
-];
+static FACTS: [&[Fact]; 4] = [truncation::FACTS, sessions::FACTS, records::FACTS, topics::FACTS];
 
 /// What is known of Kafka and not checked here, with the reason.
-static NOT_TRIED: [(&str, &str); 3] = [
+static NOT_TRIED: [(&str, &str); 2] = [
     (
         "a member that was stopped beyond its session may read what was written meanwhile, and \
          after, before it is told of its loss",
         "a race; seen with the newer protocol",
-    ),
-    (
-        "a header whose name is not UTF-8 makes `rdkafka`'s own reading of headers panic",
-        "it cannot be written with `rdkafka`; ours reads by name",
     ),
     (
         "a group that nobody uses is forgotten, and its generations begin at 1 again",

@@ -6,7 +6,6 @@ use rdkafka::message::BorrowedMessage;
 use rdkafka::{Message as _, Offset, TopicPartitionList};
 use tenure_kafka::native;
 use tenure_services::kafka::quick;
-use tenure_testkit::facts::Expected::Always;
 use tenure_testkit::facts::{Failure, Seen, fact};
 
 use crate::stage::{Fact, SOON, Stage, append, client, create, producer};
@@ -14,30 +13,19 @@ use crate::stage::{Fact, SOON, Stage, append, client, create, producer};
 pub(crate) const FACTS: &[Fact] = &[
     fact!(
         read_back,
-        Always("offset 2, epoch 0, nonce 17, neither key nor value"),
+        "offset 2, epoch 0, nonce 17, neither key nor value",
         "A record is read back at the next offset of its partition, with the leader epoch of its \
          batch, and its headers."
     ),
     fact!(
         epoch_after_a_restart,
-        Always("grows"),
+        "grows",
         "When a partition's leader is started again the leader epoch of what it appends is higher."
     ),
     fact!(
-        end_is_resolved,
-        Always("where the next record is"),
-        "The end of a partition that is asked for is the offset of the next record."
-    ),
-    fact!(
         read_from_the_end,
-        Always("only what came later"),
+        "only what came later",
         "A reader that begins at the end that it asked for reads all that is appended later."
-    ),
-    fact!(
-        out_of_range,
-        Always("AutoOffsetReset, no partition is named"),
-        "With auto.offset.reset=error a reader whose offset is not there any more is told, and \
-         not for which partition."
     ),
 ];
 
@@ -102,7 +90,7 @@ async fn read_back(stage: Stage) -> Seen {
 async fn epoch_after_a_restart(stage: Stage) -> Seen {
     let cluster = quick(stage.version()).start()?;
     let brokers = cluster.addresses();
-    create(&brokers, "t", 1, &[]).await?;
+    create(&brokers, "t", 1).await?;
     let producer = producer(&brokers)?;
     append(&producer, "t", 0)?;
     cluster.broker(0).kill()?;
@@ -128,22 +116,6 @@ fn end(reader: &BaseConsumer, topic: &str, partition: i32) -> Result<Offset, Fai
     Ok(found.offset())
 }
 
-async fn end_is_resolved(stage: Stage) -> Seen {
-    let brokers = stage.topic(2).await?;
-    let producer = producer(&brokers)?;
-    let reader: BaseConsumer = client(&brokers).create()?;
-    let before = end(&reader, stage.name(), 1)?;
-    for _ in 0..3 {
-        append(&producer, stage.name(), 1)?;
-    }
-    let after = end(&reader, stage.name(), 1)?;
-    Ok(if before == Offset::Offset(0) && after == Offset::Offset(3) {
-        "where the next record is".to_owned()
-    } else {
-        format!("{before:?}, then {after:?}")
-    })
-}
-
 async fn read_from_the_end(stage: Stage) -> Seen {
     let brokers = stage.topic(1).await?;
     let producer = producer(&brokers)?;
@@ -157,16 +129,4 @@ async fn read_from_the_end(stage: Stage) -> Seen {
     append(&producer, stage.name(), 0)?;
     let offsets = [next(&reader)?.offset(), next(&reader)?.offset()];
     Ok(if offsets == [1, 2] { "only what came later".to_owned() } else { format!("{offsets:?}") })
-}
-
-async fn out_of_range(stage: Stage) -> Seen {
-    let brokers = stage.topic(1).await?;
-    append(&producer(&brokers)?, stage.name(), 0)?;
-    let reader = reader(&brokers, stage.name(), &[(0, Offset::Offset(1000))])?;
-    Ok(match next(&reader).map(|message| message.offset()) {
-        Err(error) if error.to_string().contains("AutoOffsetReset") => {
-            "AutoOffsetReset, no partition is named".to_owned()
-        }
-        read => format!("{read:?}"),
-    })
 }

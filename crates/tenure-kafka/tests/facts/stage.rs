@@ -82,7 +82,7 @@ impl Stage {
     /// Makes the topic of this fact on the broker that everybody uses; says where that is.
     pub(crate) async fn topic(&self, partitions: i32) -> Result<String, Failure> {
         let brokers = self.single()?.addresses();
-        create(&brokers, &self.name, partitions, &[]).await?;
+        create(&brokers, &self.name, partitions).await?;
         Ok(brokers)
     }
 }
@@ -99,14 +99,8 @@ pub(crate) fn admin(brokers: &str) -> Result<AdminClient<DefaultClientContext>, 
 }
 
 /// Makes a topic with one copy of each partition.
-pub(crate) async fn create(
-    brokers: &str,
-    name: &str,
-    count: i32,
-    settings: &[(&str, &str)],
-) -> Result<(), Failure> {
-    let mut topic = NewTopic::new(name, count, TopicReplication::Fixed(1));
-    topic.config.extend(settings);
+pub(crate) async fn create(brokers: &str, name: &str, count: i32) -> Result<(), Failure> {
+    let topic = NewTopic::new(name, count, TopicReplication::Fixed(1));
     let options = AdminOptions::new().operation_timeout(Some(SOON));
     for result in admin(brokers)?.create_topics(&[topic], &options).await? {
         result.map_err(|(name, code)| format!("{name}: {code}"))?;

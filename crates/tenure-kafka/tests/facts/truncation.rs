@@ -8,7 +8,6 @@ use rdkafka::admin::{AdminOptions, NewTopic, TopicReplication};
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use tenure_kafka::native;
 use tenure_services::kafka::Cluster;
-use tenure_testkit::facts::Expected::Always;
 use tenure_testkit::facts::{Failure, Seen, fact};
 
 use crate::records::{next, reader};
@@ -17,7 +16,7 @@ use crate::stage::{Fact, SOON, Stage, admin, append, client};
 
 pub(crate) const FACTS: &[Fact] = &[fact!(
     truncated,
-    Always("offsets go back, the epoch and the fence grow, reader and producer are told"),
+    "offsets go back, the epoch and the fence grow, reader and producer are told",
     "After an unclean election offsets are given again, in a higher leader epoch; a reader with \
      auto.offset.reset=error that had read further is told, and an idempotent producer that had \
      written further is of no use any more."

@@ -1,9 +1,12 @@
-//! Which of several servers is used.
+//! Which of several servers is used, and how one is spoken to.
 
-use tenure_nats::Config;
-use tenure_services::nats::{Cluster, ClusterConfig, Version};
+use std::fs;
 
-use crate::common::{config, leads, run, start};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tenure_nats::{Config, Node, Options, Pem, Tls};
+use tenure_services::nats::{Cluster, ClusterConfig, Tls as ServerTls, Version};
+
+use crate::common::{PATIENCE, config, leads, run, start};
 
 tenure_services::on_each_nats!(one_that_takes_too_little_is_left_for_the_next);
 
@@ -18,5 +21,33 @@ fn one_that_takes_too_little_is_left_for_the_next(version: Version) {
         let counters = node.counters().await.unwrap();
         assert_eq!((counters.unreachable, counters.connections), (1, 1));
         assert!(leadership.is_current());
+    });
+}
+
+/// It says nothing before TLS is there, as only newer ones can be set to.
+#[test]
+fn one_that_speaks_tls_first_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    let certificate = params.signed_by(&key, &authority).unwrap();
+    fs::write(path("server.pem"), certificate.pem()).unwrap();
+    fs::write(path("server.key"), key.serialize_pem()).unwrap();
+    fs::write(path("ca.pem"), authority.pem()).unwrap();
+    let (certificate, key) = (path("server.pem"), path("server.key"));
+    let tls = ServerTls { certificate, key, clients: None, first: true };
+    let cluster = ClusterConfig::new(Version::Newest, 1).tls(tls).start().unwrap();
+    run(async {
+        let authority = Some(Pem::File(path("ca.pem")));
+        let tls = Some(Tls { authority, first: true, ..Tls::default() });
+        let servers = vec![cluster.server(0).url().parse().unwrap()];
+        let options = Options { tls, connect_within: PATIENCE, ..Options::new(servers) };
+        let options = options.check().unwrap();
+        let node = Node::builder(config("one").check().unwrap(), options).start().unwrap();
+        assert!(leads(&node).await.is_current());
     });
 }

@@ -3,16 +3,15 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions, Event, Subscriber};
+use async_nats::{Client, ConnectOptions, Subscriber};
 use tenure_services::nats::{Cluster, Version};
 use tenure_testkit::facts::{self, Failure};
-use tokio::sync::mpsc;
 use tokio_stream::StreamExt as _;
 
 /// Long enough for anything that comes at all.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
-/// Long enough for what is not expected to come.
-pub(crate) const A_WHILE: Duration = Duration::from_millis(500);
+/// Mostly long enough.
+pub(crate) const A_WHILE: Duration = Duration::from_millis(100);
 
 /// A server that facts of one version share, started by the first that needs it.
 pub(crate) struct Scenes {
@@ -65,7 +64,7 @@ impl Stage {
         self.scenes.single.get_or_init(start).as_ref().map_err(Clone::clone)
     }
 
-    /// Servers of one's own, to be killed, stopped and cut off.
+    /// Servers of one's own, to be killed.
     pub(crate) fn own(&self, servers: usize) -> Result<Cluster, tenure_services::Error> {
         Cluster::start(self.version(), servers)
     }
@@ -79,36 +78,6 @@ impl Stage {
 /// A client of one server.
 pub(crate) async fn connect(url: &str) -> Result<Client, Failure> {
     Ok(ConnectOptions::new().connection_timeout(SOON).connect(url).await?)
-}
-
-/// A client of one server, and what the library says of its connection.
-pub(crate) async fn watched(
-    options: ConnectOptions,
-    url: &str,
-) -> Result<(Client, mpsc::UnboundedReceiver<Event>), Failure> {
-    let (tell, events) = mpsc::unbounded_channel();
-    let options = options.connection_timeout(SOON).event_callback(move |event| {
-        let _ = tell.send(event);
-        std::future::ready(())
-    });
-    Ok((options.connect(url).await?, events))
-}
-
-/// The first event of which that is so.
-pub(crate) async fn event(
-    events: &mut mpsc::UnboundedReceiver<Event>,
-    is_it: impl Fn(&Event) -> bool,
-) -> Result<Event, Failure> {
-    let seen = async {
-        loop {
-            match events.recv().await {
-                Some(event) if is_it(&event) => return Ok(event),
-                Some(_) => {}
-                None => return Err("the client has ended"),
-            }
-        }
-    };
-    Ok(tokio::time::timeout(SOON, seen).await??)
 }
 
 /// A subscription that its server knows of: whatever is said on that connection comes after it.

@@ -129,26 +129,6 @@ impl Cluster {
         self.pair(one, other).for_each(Relay::cut);
     }
 
-    /// Lets nothing through between two servers, without either's knowing: what they send
-    /// meanwhile comes when the routes are [restored](Self::restore).
-    ///
-    /// # Panics
-    ///
-    /// When there are not so many.
-    pub fn hold(&self, one: usize, other: usize) {
-        self.pair(one, other).for_each(Relay::hold);
-    }
-
-    /// Lets the routes between two servers be made again; they try once a second.
-    /// [`wait_ready`](Self::wait_ready) waits for that.
-    ///
-    /// # Panics
-    ///
-    /// When there are not so many.
-    pub fn restore(&self, one: usize, other: usize) {
-        self.pair(one, other).for_each(Relay::open);
-    }
-
     /// Cuts all routes of one server.
     ///
     /// # Panics
@@ -158,7 +138,8 @@ impl Cluster {
         (0..self.seats.len()).for_each(|other| self.cut(server, other));
     }
 
-    /// Restores all routes.
+    /// Lets all routes be made again; servers try once a second. [`wait_ready`](Self::wait_ready)
+    /// waits for that.
     pub fn heal(&self) {
         self.relays.iter().flatten().flatten().for_each(Relay::open);
     }

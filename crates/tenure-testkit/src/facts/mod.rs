@@ -1,9 +1,10 @@
-//! What a protocol relies on in a service of others, checked on the version that other tests run
+//! What a protocol rests on in a service of others, checked on the version that other tests run
 //! against, and with `TESTS_LONG` on the oldest and the newest: `cargo xtask facts` asks for that.
 //!
-//! A [`Fact`] is a sentence about the service, a function that makes a server show it, and what has
-//! to be seen on each version. When the next version behaves in another way, its row says CHANGED,
-//! and whoever relies on it can be found by the sentence.
+//! Only what safety rests on: if the service behaved otherwise, somebody would lead beside another
+//! one, or a fence would not grow. A [`Fact`] is a sentence about the service, a function that makes
+//! a server show it, and what has to be seen. When the next version behaves in another way, its row
+//! says CHANGED, and whoever relies on it can be found by the sentence.
 
 mod report;
 
@@ -48,38 +49,10 @@ pub struct Fact<S> {
     pub name: &'static str,
     /// The sentence.
     pub sentence: &'static str,
-    /// What has to be seen.
-    pub expected: Expected,
-    /// Whether each trial shows it.
-    pub certain: bool,
+    /// What has to be seen, on every version.
+    pub expected: &'static str,
     /// Makes a server show it.
     pub check: fn(S) -> Pin<Box<dyn Future<Output = Seen>>>,
-}
-
-impl<S> Fact<S> {
-    /// The same, shown by most trials alone: only `TESTS_LONG` asks for it.
-    #[must_use]
-    pub const fn in_most_trials(self) -> Self {
-        Self { certain: false, ..self }
-    }
-}
-
-/// What has to be seen.
-#[derive(Clone, Copy, Debug)]
-pub enum Expected {
-    /// On every version.
-    Always(&'static str),
-    /// What differs: on the oldest, and on the newest.
-    Each(&'static str, &'static str),
-}
-
-impl Expected {
-    const fn on(self, version: usize) -> &'static str {
-        match (self, version) {
-            (Self::Always(seen) | Self::Each(seen, _), 0)
-            | (Self::Always(seen) | Self::Each(_, seen), _) => seen,
-        }
-    }
 }
 
 /// A [`Fact`] with the name of its function.
@@ -90,7 +63,6 @@ macro_rules! fact {
             name: stringify!($name),
             sentence: $sentence,
             expected: $expected,
-            certain: true,
             check: |stage| Box::pin($name(stage)),
         }
     };
@@ -109,7 +81,7 @@ pub fn run<S: Stage>(
     let report = Arc::new(Report::default());
     let is_long = env::var_os("TESTS_LONG").is_some();
     let versions = if is_long { 0..=1 } else { S::COMMON..=S::COMMON };
-    let all = || facts.iter().copied().flatten().filter(|fact| is_long || fact.certain);
+    let all = || facts.iter().copied().flatten();
     let numbers = S::versions();
     let mut trials = Vec::new();
     for fact in all() {
