@@ -67,30 +67,6 @@ fn a_key_is_exchanged_while_the_leader_leads() {
     assert_eq!((&now["id"], &now["fence"]), (&"web".into(), &fence), "{now}");
 }
 
-#[test]
-fn a_node_with_another_key_is_told_of_by_name_and_the_others_elect() {
-    let mut fleet = Fleet::new();
-    let (key, other) = (fleet.key("prod.key"), fleet.key("other.key"));
-    fleet.start_node("a", &key);
-    fleet.start_node("b", &key);
-    fleet.start_node("c", &other);
-    let billing = fleet.issue(&key, "billing.key");
-    fleet.start_runner("web", &billing);
-    fleet.leader(&billing);
-    // It asks the others from its own address only when it has forgotten what it granted.
-    fleet.stop("c");
-    fs::remove_dir_all(fleet.path("state-c")).unwrap();
-    fleet.start_node_again("c", &other);
-    until("a says who has another key", || fleet.said("a").contains("c at 127.0.0.1:"));
-    let said = fleet.said("a");
-    let line = said.lines().find(|line| line.contains("c at 127.0.0.1:")).unwrap();
-    assert!(line.contains("uses the key ") && line.contains("does not accept"), "{line}");
-    assert!(fleet.runs("a") && fleet.runs("c"), "nobody ends because of it");
-    // What an operator asks of its own machine.
-    let refused = fleet.tenure(&["keys", "status", "--control", "runner-web.sock"]);
-    assert_eq!(refused.status.code(), Some(6), "{refused:?}");
-}
-
 /// Nothing is bound: the settings are only checked.
 #[test]
 fn outside_loopback_a_key_is_demanded_and_enough() {

@@ -215,35 +215,6 @@ fn programs_are_told_the_same() {
 }
 
 #[test]
-fn a_quarantine_says_until_when() {
-    let mut stage = Stage::new();
-    // What these had may have been lost.
-    for node in ["a", "b", "c"] {
-        stage.node(node, &[]);
-    }
-    stage.candidate("one", "one", &[]);
-    stage.says("one", "tenure: one waits: old leases may last: a, b, c grant nothing for ");
-    let waiting = stage.status("one")["done"]["waiting"].clone();
-    let left = waiting["remaining_ms"].as_u64().unwrap();
-    // Twice the lease, and a little more for clocks that drift.
-    assert!((1_000..=125_000).contains(&left), "{waiting}");
-}
-
-#[test]
-fn one_behind_another_says_whom() {
-    let mut stage = Stage::new();
-    stage.found();
-    stage.candidate("one", "one", &[]);
-    stage.says("one", "one leads e");
-    stage.candidate("two", "two", &[]);
-    stage.says("two", "tenure: two waits: behind one, which leads\n");
-    assert_eq!(stage.status("two")["done"]["waiting"]["behind"], "one");
-    let log = stage.log("one");
-    let (_, since) = log.split_once("one leads e").unwrap();
-    assert!(!since.contains(" waits: "), "{log}");
-}
-
-#[test]
 fn a_name_used_twice_is_told_to_those_who_use_it() {
     let mut stage = Stage::new();
     // Who stands still is known to wait for 6 s: none is forgotten, and heard of anew.

@@ -9,7 +9,7 @@ use tenure_services::etcd::{Cluster, Version};
 use crate::certificates::Authority;
 use crate::{golden, old};
 
-const CASES_AT_LEAST: usize = 20;
+const CASES_AT_LEAST: usize = 15;
 
 /// One that asks for a login: `root`, and `poor` who may use keys below `poor/` only.
 fn with_users() -> Cluster {

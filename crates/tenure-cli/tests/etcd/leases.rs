@@ -26,11 +26,6 @@ fn the_shortest_on_debians_3_4() {
     });
 }
 
-#[test]
-fn the_shortest_on_the_newest() {
-    leads(ClusterConfig::new(Version::Newest, 1), 1, |_| vec![TWO_FOR_ONE.to_owned()]);
-}
-
 /// One and a half of etcd's election time-outs.
 #[test]
 fn the_shortest_where_etcd_elects_slowly() {

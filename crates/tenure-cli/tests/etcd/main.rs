@@ -19,5 +19,4 @@ mod runs;
 mod silent_names;
 #[path = "../errors/stage.rs"]
 mod stage;
-mod theirs;
 mod troubles;

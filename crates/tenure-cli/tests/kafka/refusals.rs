@@ -3,13 +3,11 @@
 use std::fs;
 
 use rustix::process::{Pid, Signal};
-use tenure_services::kafka::{
-    ClusterConfig, Operation, Resource, SHARED_VERSION, Shared, quick, shared, unique,
-};
+use tenure_services::kafka::{Operation, Resource, SHARED_VERSION, Shared, quick, shared, unique};
 use tenure_testkit::processes::Machine;
-use tenure_testkit::processes::wait::{eventually as soon, output};
+use tenure_testkit::processes::wait::eventually as soon;
 
-use crate::{LOOSE, STRICT, machine, run, shared_broker, words};
+use crate::{STRICT, machine, run, shared_broker, words};
 
 const WORK: &str = "echo works; exec sleep 600";
 
@@ -24,23 +22,6 @@ fn refused(host: &Machine, words: &[&str], code: i32, parts: &[&str]) {
     let labels = ["error: ", "origin: ", "fix: ", "warning: ", "tenure: "];
     let is_labelled = |line: &str| labels.iter().any(|label| line.starts_with(label));
     assert!(answer.err.lines().all(is_labelled), "{}", answer.err);
-}
-
-#[test]
-fn a_session_timeout_that_brokers_do_not_allow() {
-    let (_broker, _, host) = shared_broker("session");
-    let host = host.with("TENURE_SESSION_TIMEOUT", "900ms");
-    let words = run("one", &STRICT, &["--partitions", "1"], WORK);
-    refused(
-        &host,
-        &words,
-        2,
-        &[
-            "error: session timeout is 900ms; brokers allow 1s to 1800s",
-            "origin: session-timeout 900ms, variable TENURE_SESSION_TIMEOUT",
-            "fix: change --session-timeout, or group.min.session.timeout.ms",
-        ],
-    );
 }
 
 #[test]
@@ -84,32 +65,6 @@ fn a_topic_that_is_not_there_or_is_wrong() {
             "give --partitions 2",
         ],
     );
-    let mut strict = host.command(&words("leader", &STRICT, &["--partitions", "2"]));
-    let answer = output(strict.env_remove("TENURE_ALLOW_UNREPLICATED"));
-    let said = String::from_utf8_lossy(&answer.stderr).into_owned();
-    assert_eq!(answer.status.code(), Some(2), "{said}");
-    for part in [
-        "has 1 of at least 3 copies",
-        "min.insync.replicas is 1, it must be at least 2",
-        "fix: Ask as those do who lead by it: give --allow-unreplicated",
-    ] {
-        assert!(said.contains(part), "{said}");
-    }
-}
-
-#[test]
-fn a_topic_that_is_compacted() {
-    let (broker, election, host) = shared_broker("compacted");
-    broker.make_topic(&election, 1, &[("cleanup.policy", "compact")]).unwrap();
-    refused(
-        &host,
-        &words("leader", &STRICT, &["--partitions", "1"]),
-        2,
-        &[
-            "cleanup.policy is compact, it must be delete: records have no keys",
-            &format!("--entity-name {election} --add-config cleanup.policy=delete"),
-        ],
-    );
 }
 
 /// The leader ends its CMD, and the process says what to do.
@@ -149,16 +104,6 @@ fn ann(name: &str) -> (Shared, String, Machine) {
 #[test]
 fn no_right_to_make_a_topic() {
     let (broker, election, host) = ann("rights");
-    refused(
-        &host,
-        &run("one", &STRICT, &["--partitions", "1"], WORK),
-        6,
-        &[
-            &format!("error: topic {election} cannot be"),
-            "kafka-",
-            "origin: user ann, variable TENURE_USER",
-        ],
-    );
     // She hears that there is none, and may not make it.
     broker.permit(Resource::Topic(&election), Operation::Describe).unwrap();
     soon("the right to describe holds", || {
@@ -257,29 +202,6 @@ fn takes(process: Pid, signal: Signal) -> bool {
     caught.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
 }
 
-/// One broker less must not stop all writes.
-#[test]
-fn a_topic_that_needs_every_copy_or_has_no_room() {
-    let (broker, election, host) = shared_broker("tight");
-    let tight = [
-        ("message.timestamp.type", "LogAppendTime"),
-        ("min.insync.replicas", "2"),
-        ("max.message.bytes", "500"),
-    ];
-    broker.make_topic(&election, 1, &tight).unwrap();
-    refused(
-        &host,
-        &run("one", &STRICT, &["--partitions", "1"], WORK),
-        2,
-        &[
-            "max.message.bytes is 500, it must be at least ",
-            "min.insync.replicas is 2 and there are 1 copies, it must be at most 1",
-            "--add-config max.message.bytes=",
-            ",min.insync.replicas=1",
-        ],
-    );
-}
-
 /// A secret that is given as a property stands nowhere, whatever is wrong and however much is said.
 #[test]
 fn a_secret_property_is_said_nowhere() {
@@ -348,45 +270,7 @@ fn a_broker_that_is_not_there() {
     }
 }
 
-/// The client library finds that out when it joins.
-#[test]
-fn a_broker_without_the_newer_protocol() {
-    let cluster = ClusterConfig::new(SHARED_VERSION, 1)
-        .setting("group.coordinator.rebalance.protocols=classic")
-        .start()
-        .unwrap();
-    let host = machine(&cluster.addresses(), "older").with("TENURE_SESSION_TIMEOUT", "45s");
-    let more = ["--partitions", "1", "--group-protocol", "consumer"];
-    refused(
-        &host,
-        &run("one", &STRICT, &more, WORK),
-        6,
-        &[
-            "the brokers do not have this group protocol",
-            "origin: group-protocol consumer, flag --group-protocol",
-            "fix: take --group-protocol classic, or Kafka 4.0 or newer",
-        ],
-    );
-}
-
-/// The first of two is told.
-#[test]
-fn two_processes_with_one_static_id() {
-    let (_broker, _, host) = shared_broker("static");
-    let more = ["--partitions", "1", "--kafka-property", "group.instance.id=one"];
-    let one = host.start("one", &run("one", &STRICT, &more, WORK));
-    one.line("works", 1);
-    let two = host.start("two", &run("two", &STRICT, &more, WORK));
-    assert_eq!(one.ended(), Some(6), "{}", host.log("one"));
-    for part in ["another member has the same group.instance.id", "fix: each needs one of its own"]
-    {
-        assert!(host.log("one").contains(part), "{part}: {}", host.log("one"));
-    }
-    two.signal(Signal::TERM);
-    assert_eq!(two.ended(), Some(143));
-}
-
-/// In the newer protocol it is the second that is told.
+/// In the newer protocol it is the second that is told, as is the first in the other one.
 #[test]
 fn two_processes_with_one_static_id_in_the_newer_protocol() {
     let (_broker, _, host) = shared_broker("newer");
@@ -416,18 +300,4 @@ fn two_processes_with_one_static_id_in_the_newer_protocol() {
     }
     one.signal(Signal::TERM);
     assert_eq!(one.ended(), Some(143));
-}
-
-/// Roles that others stand for and the owner of the partition does not are warned of.
-#[test]
-fn a_role_that_nobody_fills_is_warned_of() {
-    let (_broker, _, host) = shared_broker("unfilled");
-    let one = host.start("one", &run("one", &LOOSE, &["--partitions", "1", "--role", "0"], WORK));
-    one.line("works", 1);
-    let two = host.start("two", &run("two", &LOOSE, &["--partitions", "1", "--role", "1"], WORK));
-    one.line("warning: role 1 has no leader", 1);
-    for one in [one, two] {
-        one.signal(Signal::TERM);
-        assert_eq!(one.ended(), Some(143));
-    }
 }

@@ -53,14 +53,6 @@ fn in_at_least_one_cmd_has_no_fence_and_that_is_said() {
     assert_eq!(one.ended(), Some(143));
 }
 
-/// CMD that ends by itself ends its runner with its code.
-#[test]
-fn cmd_that_ends_ends_its_runner_with_its_code() {
-    let (_broker, _, host) = shared_broker("code");
-    let ended = host.ask(&run("one", &STRICT, &["--partitions", "1"], "exit 42"));
-    assert_eq!(ended.code, Some(42), "{}", ended.err);
-}
-
 /// With --on-exit restart it runs again, under the same leadership.
 #[test]
 fn cmd_that_ends_runs_again_where_that_is_asked_for() {

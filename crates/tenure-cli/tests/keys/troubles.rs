@@ -49,6 +49,11 @@ fn a_peer_with_another_key_is_in_the_status_until_it_has_the_right_one() {
     let told = |fleet: &Fleet| warned(fleet, "a").contains("c at 127.0.0.1:");
     until("a says who has another key", || told(&fleet));
     assert!(warned(&fleet, "a").contains("uses the key "), "{}", warned(&fleet, "a"));
+    until("its log says so", || fleet.said("a").contains("c at 127.0.0.1:"));
+    let said = fleet.said("a");
+    let line = said.lines().find(|line| line.contains("c at 127.0.0.1:")).unwrap();
+    assert!(line.contains("uses the key ") && line.contains("does not accept"), "{line}");
+    assert!(fleet.runs("a") && fleet.runs("c"), "nobody ends because of it");
     fleet.give(&fleet.file("c"), &[&key]);
     until("c has the right one", || !told(&fleet));
 }
@@ -66,6 +71,9 @@ fn a_runner_whose_key_no_node_accepts_is_told_where_to_look() {
     until("it says what may be behind it", || fleet.said("web").contains(told));
     let logged = || NODES.iter().all(|node| fleet.said(node).contains("uses the key "));
     until("and so do the logs", logged);
+    // What an operator asks of its own machine.
+    let refused = fleet.tenure(&["keys", "status", "--control", "runner-web.sock"]);
+    assert_eq!(refused.status.code(), Some(6), "{refused:?}");
 }
 
 /// Each of the two is there, and neither is who is meant.
@@ -134,19 +142,5 @@ fn a_leader_is_verified_while_keys_are_exchanged_where_it_accepts_both() {
     until("it is told what to do", || {
         let (code, said) = verify(&fleet, &old);
         code == Some(69) && said.contains("of an application, use one of that")
-    });
-}
-
-/// It need not be at the address of a member.
-#[test]
-fn a_leader_with_the_key_of_the_cluster_is_verified_with_it() {
-    let mut fleet = Fleet::new();
-    let key = fleet.key("prod.key");
-    NODES.iter().for_each(|node| fleet.start_node(node, &key));
-    fleet.start_runner("web", &key);
-    let members = fleet.members();
-    let asked = ["verify", "--election", "billing/x", "--members", &members, "--lease", LEASE_FLAG];
-    until("it is verified", || {
-        fleet.tenure(&[&asked[..], &["--key-file", &key]].concat()).status.success()
     });
 }

@@ -7,18 +7,6 @@ use rustix::process::Signal;
 
 use crate::network::{IDS, Network, end};
 
-/// The first one is its own seed.
-#[test]
-fn three_voters_of_one_seed_elect() {
-    let network = Network::new();
-    let seed = network.address(0);
-    let more = ["--seed-host", &*seed, "--expected-voters", "3"];
-    let voters = (0..3).map(|nth| network.start(nth, &more)).collect();
-    let (leader, _) = network.await_leader(2, 0);
-    assert!(IDS.contains(&&*leader), "{leader}");
-    end(voters);
-}
-
 /// Each has the next one as its seed, so that nobody is told of all.
 #[test]
 fn five_voters_of_overlapping_seeds_elect() {
@@ -57,23 +45,14 @@ fn a_seed_that_is_down_for_a_while_is_waited_for() {
 /// its directory, and is silent until its promises are over.
 #[test]
 fn a_leader_that_is_killed_is_replaced_and_comes_back() {
-    killed_and_stopped(3);
-}
-
-#[test]
-fn a_leader_of_five_that_is_killed_is_replaced_and_comes_back() {
-    killed_and_stopped(5);
-}
-
-fn killed_and_stopped(number: usize) {
     let network = Network::new();
-    let mut voters = network.listed(number);
+    let mut voters = network.listed(3);
     let (first, fence) = network.await_leader(0, 0);
     let nth = IDS.iter().position(|id| *id == first).unwrap();
     voters[nth].signal(Signal::KILL);
-    let other = (nth + 1) % number;
+    let other = (nth + 1) % 3;
     let (_, later) = network.await_leader_but(&first, other, fence);
-    voters[nth] = network.start(nth, &["--voter-list", &network.list(number)]);
+    voters[nth] = network.start(nth, &["--voter-list", &network.list(3)]);
     // It knows of the leader, and its directory was recognized.
     let (leader, _) = network.await_leader(nth, later - 1);
     assert!(IDS.contains(&&*leader));
@@ -82,7 +61,7 @@ fn killed_and_stopped(number: usize) {
     let (third, fence) = network.await_leader(other, later - 1);
     let nth = IDS.iter().position(|id| *id == third).unwrap();
     voters[nth].signal(Signal::STOP);
-    network.await_leader_but(&third, (nth + 1) % number, fence);
+    network.await_leader_but(&third, (nth + 1) % 3, fence);
     voters[nth].signal(Signal::CONT);
     end(voters);
 }

@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use tenure_testkit::processes::{Machine, eventually};
 
-use crate::network::{IDS, Network, end, told};
+use crate::network::{IDS, Network, end};
 
 /// CMD is given its fence, observers hear of each change, and a leader that is told to resign is
 /// followed by another.
@@ -73,29 +73,6 @@ fn in_available_one_alone_leads_without_a_fence() {
     let other = network.told(&["leader", "--mode", "majority", "--voter-list", &list]);
     assert_eq!(other.code, Some(2), "{}", other.err);
     assert!(other.err.contains("in the mode available"), "{}", other.err);
-}
-
-/// With a secret: voters elect, others may ask who leads, and change nothing.
-#[test]
-fn who_has_the_secret_takes_part() {
-    let secret = "one secret of sixteen bytes and more";
-    let machine = || Machine::new(env!("CARGO_BIN_EXE_tenure"));
-    let network = Network::of(machine().with("TENURE_SECRET", secret));
-    let voters = network.listed(3);
-    network.await_leader(0, 0);
-    assert!(!voters[0].log().contains(secret));
-    let list = network.list(3);
-    let stranger = machine().with("TENURE_PROTOCOL", "voter").with("TENURE_ELECTION", "billing");
-    let leader = told(&stranger, &["leader", "--voter-list", &list]);
-    assert_eq!(leader.code, Some(0), "{}", leader.err);
-    let remove = told(&stranger, &["members", "remove", "a", "--voter-list", &list]);
-    assert_eq!(remove.code, Some(6), "{}{}", remove.out, remove.err);
-    assert!(remove.err.contains("fix: give --secret-file"), "{}", remove.err);
-    let wrong = stranger.with("TENURE_SECRET", "another secret of sixteen bytes");
-    let leader = told(&wrong, &["leader", "--voter-list", &list]);
-    assert_eq!(leader.code, Some(6), "{}", leader.out);
-    assert!(leader.err.contains("has no right MAC"), "{}", leader.err);
-    end(voters);
 }
 
 /// What follows from others is shown: L, what of it counts, and the bound of a failover.

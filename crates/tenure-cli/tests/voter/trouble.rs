@@ -126,13 +126,12 @@ fn voters_that_begin_with_others_are_told_whose_list_differs() {
 }
 
 /// Those that ask for another election, or with another secret, are told that, and what to give.
+/// Without any one may ask who leads, and change nothing.
 #[test]
 fn who_asks_another_network_or_by_another_secret_is_told() {
-    let machine = || {
-        let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
-        machine.with("TENURE_SECRET", "one secret of sixteen bytes and more")
-    };
-    let network = Network::of(machine());
+    let with = |secret| Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_SECRET", secret);
+    let secret = "one secret of sixteen bytes and more";
+    let network = Network::of(with(secret));
     let list = network.list(1);
     let voter = network.start(0, &["--voter-list", &list]);
     network.await_leader(0, 0);
@@ -140,11 +139,20 @@ fn who_asks_another_network_or_by_another_secret_is_told() {
     assert_eq!(other.code, Some(2), "{}{}", other.out, other.err);
     assert!(other.err.contains("elects a leader of billing in the mode majority"), "{}", other.err);
     assert!(other.err.contains("fix: ask for that election"), "{}", other.err);
-    let wrong = Network::of(machine().with("TENURE_SECRET", "another secret of sixteen bytes"));
-    for words in [&["leader"][..], &["members", "show"]] {
-        let answer = wrong.told(&[words, &["--voter-list", &*list]].concat());
+    let wrong = Network::of(with("another secret of sixteen bytes"));
+    let stranger = Network::of(Machine::new(env!("CARGO_BIN_EXE_tenure")));
+    let leader = stranger.told(&["leader", "--voter-list", &list]);
+    assert_eq!(leader.code, Some(0), "{}", leader.err);
+    let fix = "fix: give --secret-file";
+    for (asks, words, told) in [
+        (&wrong, &["leader"][..], "has no right MAC"),
+        (&wrong, &["members", "show"], fix),
+        (&stranger, &["members", "remove", "a"], fix),
+    ] {
+        let answer = asks.told(&[words, &["--voter-list", &*list]].concat());
         assert_eq!(answer.code, Some(6), "{}{}", answer.out, answer.err);
-        assert!(answer.err.contains("fix: give --secret-file"), "{}", answer.err);
+        assert!(answer.err.contains(told) && answer.err.contains(fix), "{}", answer.err);
     }
+    assert!(!voter.log().contains(secret));
     end(vec![voter]);
 }

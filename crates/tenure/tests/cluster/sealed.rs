@@ -47,6 +47,13 @@ async fn grantors_with_keys_campaign_and_are_verified_by_applications() {
     soon(leadership.settled()).await.unwrap();
     let verified = soon(asker.verify(election.name(), leader.address(), PATIENCE)).await;
     assert_eq!(verified.unwrap().leader.as_str(), "leader");
+    // With the key of the cluster, though no member has its address.
+    let (operator, asks) = (candidate("operator", key.clone()), candidate("asks", key.clone()));
+    let other = operator.election("billing/y").unwrap();
+    let held = soon(other.campaign("me")).await.unwrap();
+    soon(held.settled()).await.unwrap();
+    let verified = soon(asks.verify(other.name(), operator.address(), PATIENCE)).await;
+    assert_eq!(verified.unwrap().leader.as_str(), "operator");
     // The two share no key.
     let other = candidate("other", audit);
     let verified = other.verify(election.name(), leader.address(), Duration::from_millis(300));

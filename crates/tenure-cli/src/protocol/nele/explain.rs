@@ -188,4 +188,23 @@ mod tests {
         assert_eq!(what, "topic t cannot be used: a: b; c");
         assert_eq!(fix, "This mends it: x --y z");
     }
+
+    #[test]
+    fn what_ends_all_leaderships_is_told_apart_from_what_mends_it() {
+        let told = |why| {
+            let Failure { what, fix, .. } = Explain::of_nothing().halted(why);
+            [what, fix]
+        };
+        let stopped = "mend that with all processes stopped, and start them again";
+        for (why, both) in [
+            ("no such protocol: take --x y", ["no such protocol", "take --x y"]),
+            (
+                "the same id: each needs one of its own",
+                ["the same id", "each needs one of its own"],
+            ),
+            ("topic t: it has 2 partitions", ["topic t: it has 2 partitions", stopped]),
+        ] {
+            assert_eq!(told(why), both);
+        }
+    }
 }

@@ -127,7 +127,8 @@ async fn of_two_members_with_one_static_id_the_earlier_leads_no_more() {
         why = stands_again => why,
         why = halted(&second, of_second) => why,
     };
-    assert!(why.contains("each needs one of its own"), "{why}");
+    let told = "another member has the same group.instance.id: each needs one of its own";
+    assert!(why.contains(told), "{why}");
     first.close().await;
     second.close().await;
 }
