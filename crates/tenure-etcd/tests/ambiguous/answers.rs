@@ -11,9 +11,9 @@ use tenure_services::etcd::{Cluster, Version};
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
+use crate::common::proxy::{Caught, Proxy, What};
 use crate::common::{all, node, run, soon};
 use crate::connected;
-use crate::proxy::{Caught, Proxy, What};
 use crate::store::Store;
 
 /// In seconds: nothing is renewed while a case runs, so calls can be counted.

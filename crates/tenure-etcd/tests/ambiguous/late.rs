@@ -5,9 +5,9 @@ use std::time::Duration;
 use tenure_etcd::Notice;
 use tenure_services::etcd::{Cluster, Version};
 
+use crate::common::proxy::{Proxy, What};
 use crate::common::{all, node, run, soon};
 use crate::connected;
-use crate::proxy::{Proxy, What};
 use crate::store::Store;
 
 /// In seconds: renewals are so far apart that a call can be caught between two of them.

@@ -9,7 +9,6 @@ mod common;
 
 mod answers;
 mod late;
-mod proxy;
 mod store;
 
 use tenure::{Observer, View};

@@ -2,7 +2,8 @@
 
 #![allow(dead_code, reason = "not every test file needs all of it")]
 
-pub(crate) mod frames;
+mod frames;
+pub(crate) mod proxy;
 
 use std::collections::VecDeque;
 use std::fmt::Debug;

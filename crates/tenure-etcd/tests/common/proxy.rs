@@ -1,9 +1,11 @@
-//! Between a driver and a server: it loses one answer, or holds one request back.
+//! Between a driver and a server: it loses one answer, holds one request back, or loses all that is
+//! told on some streams.
 //!
 //! It knows no more of HTTP/2 than frames: each call opens a stream with a number above all
 //! before, and an answer's frames carry the number of its call's. That an answer comes shows
 //! that the request was carried out, whatever it was.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use tenure_etcd::CheckedOptions;
@@ -12,8 +14,8 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
-use crate::common::frames::{Frame, Frames, HEADERS, PREFACE};
-use crate::common::{options, soon};
+use super::frames::{Frame, Frames, HEADERS, PREFACE};
+use super::{options, soon};
 
 /// What is waited for.
 struct Trap {
@@ -55,10 +57,25 @@ impl Caught {
     }
 }
 
+/// What does not come back, until something else is set.
+#[derive(Clone, Copy)]
+pub(crate) enum Lost {
+    Nothing,
+    /// Whatever is told on streams on which the client may still ask for something: watches.
+    Streams,
+    /// The answers to all calls.
+    Calls,
+}
+
+struct Rules {
+    trap: Option<Trap>,
+    lost: Lost,
+}
+
 /// The proxy, until it is dropped. Must be used in one runtime.
 pub(crate) struct Proxy {
-    address: String,
-    trap: Arc<Mutex<Option<Trap>>>,
+    pub(crate) url: String,
+    rules: Arc<Mutex<Rules>>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -67,28 +84,33 @@ impl Proxy {
     pub(crate) async fn start(cluster: &Cluster) -> Self {
         let server = cluster.member(0).endpoint().trim_start_matches("http://").to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let trap: Arc<Mutex<Option<Trap>>> = Arc::default();
-        let traps = Arc::clone(&trap);
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let rules = Arc::new(Mutex::new(Rules { trap: None, lost: Lost::Nothing }));
+        let its = Arc::clone(&rules);
         let task = tokio::spawn(async move {
             // Connections end with the proxy.
             let mut connections = tokio::task::JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
                 let server = TcpStream::connect(&server).await.unwrap();
-                connections.spawn(Connection::new(client, server, traps.clone()).carry());
+                connections.spawn(Connection::new(client, server, its.clone()).carry());
             }
         });
-        Self { address, trap, task }
+        Self { url, rules, task }
     }
 
     pub(crate) fn options(&self) -> CheckedOptions {
-        options(&[format!("http://{}", self.address)])
+        options(std::slice::from_ref(&self.url))
+    }
+
+    pub(crate) fn loses(&self, lost: Lost) {
+        self.rules.lock().unwrap().lost = lost;
     }
 
     /// Catches what belongs to the `nth` call from now on.
     pub(crate) fn trap(&self, what: What, nth: u32) -> impl Future<Output = Caught> + use<> {
         let (caught, comes) = oneshot::channel();
-        let before = self.trap.lock().unwrap().replace(Trap { what, calls: nth, caught });
+        let trap = Trap { what, calls: nth, caught };
+        let before = self.rules.lock().unwrap().trap.replace(trap);
         assert!(before.is_none(), "one thing at a time");
         async { soon(comes).await.unwrap() }
     }
@@ -105,15 +127,17 @@ struct Connection {
     from_server: Frames,
     to_client: tokio::net::tcp::OwnedWriteHalf,
     to_server: tokio::net::tcp::OwnedWriteHalf,
-    traps: Arc<Mutex<Option<Trap>>>,
+    rules: Arc<Mutex<Rules>>,
     /// The highest stream that was opened.
     opened: u32,
+    /// Streams on which the client asks for nothing more.
+    asked: BTreeSet<u32>,
     /// The one of which the answer is to be lost, and who is told.
     losing: Option<(u32, oneshot::Sender<Caught>)>,
 }
 
 impl Connection {
-    fn new(client: TcpStream, server: TcpStream, traps: Arc<Mutex<Option<Trap>>>) -> Self {
+    fn new(client: TcpStream, server: TcpStream, rules: Arc<Mutex<Rules>>) -> Self {
         let (from_client, to_client) = client.into_split();
         let (from_server, to_server) = server.into_split();
         Self {
@@ -121,8 +145,9 @@ impl Connection {
             from_server: Frames::new(from_server, 0),
             to_client,
             to_server,
-            traps,
+            rules,
             opened: 0,
+            asked: BTreeSet::new(),
             losing: None,
         }
     }
@@ -158,6 +183,9 @@ impl Connection {
                 self.losing = Some((self.opened, caught));
             }
         }
+        if frame.ends_stream() {
+            self.asked.insert(frame.stream());
+        }
         self.to_server.write_all(&frame.0).await.is_ok()
     }
 
@@ -167,18 +195,28 @@ impl Connection {
             self.wait(caught).await;
             return false;
         }
-        self.to_client.write_all(&frame.0).await.is_ok()
+        self.is_lost(&frame) || self.to_client.write_all(&frame.0).await.is_ok()
+    }
+
+    /// Pings and the like belong to no stream, and always pass.
+    fn is_lost(&self, frame: &Frame) -> bool {
+        let is_lost = match self.rules.lock().unwrap().lost {
+            Lost::Nothing => false,
+            Lost::Streams => !self.asked.contains(&frame.stream()),
+            Lost::Calls => true,
+        };
+        is_lost && frame.stream() > 0
     }
 
     /// The trap, if this call was the one that it waits for.
     fn spring(&self) -> Option<Trap> {
-        let mut trap = self.traps.lock().unwrap();
-        let set = trap.as_mut()?;
+        let mut rules = self.rules.lock().unwrap();
+        let set = rules.trap.as_mut()?;
         set.calls -= 1;
         if set.calls > 0 {
             return None;
         }
-        trap.take()
+        rules.trap.take()
     }
 
     /// Keeps a request, to its end, from the server.
