@@ -15,11 +15,6 @@ pub(crate) const VERSION: Version = Version::Newest;
 /// So long that nothing is renewed within a measurement.
 pub(crate) const LONG: Duration = Duration::from_secs(3_600);
 
-/// The application's thread.
-pub(crate) fn block_on(measure: impl Future<Output = Result<()>>) -> Result<()> {
-    Builder::new_current_thread().enable_all().build()?.block_on(measure)
-}
-
 pub(crate) fn start() -> Result<Cluster> {
     Ok(Cluster::start(VERSION, 1)?)
 }

@@ -9,6 +9,8 @@ mod ours;
 mod parts;
 #[path = "../../../tenure/benches/costs/processor.rs"]
 mod processor;
+#[path = "../../../tenure/benches/costs/program.rs"]
+mod program;
 mod stage;
 mod take_over;
 #[path = "../../../tenure/benches/costs/target.rs"]
@@ -19,11 +21,7 @@ mod used_by;
 use std::process::ExitCode;
 
 use parts::Part;
-use tokio::runtime::Builder;
-
-/// Whatever goes wrong ends the run: nothing is measured then.
-pub(crate) type Result<T> = std::result::Result<T, Error>;
-type Error = Box<dyn std::error::Error + Send + Sync>;
+use program::{Error, Result, block_on};
 
 /// What can be measured by itself.
 const PARTS: [(&str, Part<Error>); 2] = [
@@ -31,27 +29,11 @@ const PARTS: [(&str, Part<Error>); 2] = [
     ("load", |quick, targets| block_on(load::measure(quick, targets))),
 ];
 
-/// The application's thread.
-fn block_on(measure: impl Future<Output = Result<()>>) -> Result<()> {
-    Builder::new_current_thread().enable_all().build()?.block_on(measure)
-}
-
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` starts it too, without this flag.
-    if !arguments.iter().any(|argument| argument == "--bench") {
-        return ExitCode::SUCCESS;
-    }
     let on = format!(
         "One broker of Kafka {}; each part has one of its own. All processes of an election are in \
          this one, each with clients of its own, and have the default settings.\n",
         stage::VERSION.number()
     );
-    match parts::measure(&PARTS, &arguments, &on) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    program::run(|arguments| parts::measure(&PARTS, arguments, &on))
 }

@@ -8,6 +8,8 @@ mod load;
 mod meter;
 #[path = "../../../tenure/benches/costs/parts.rs"]
 mod parts;
+#[path = "../../../tenure/benches/costs/program.rs"]
+mod program;
 mod stage;
 mod take_over;
 #[path = "../../../tenure/benches/costs/target.rs"]
@@ -18,35 +20,21 @@ mod used_by;
 use std::process::ExitCode;
 
 use parts::Part;
-
-/// Whatever goes wrong ends the run: nothing is measured then.
-pub(crate) type Result<T> = std::result::Result<T, Error>;
-type Error = Box<dyn std::error::Error + Send + Sync>;
+use program::{Error, Result, block_on};
 
 /// What can be measured by itself.
 const PARTS: [(&str, Part<Error>); 4] = [
-    ("load", |quick, targets| stage::block_on(load::measure(quick, targets))),
-    ("takeover", |quick, targets| stage::block_on(take_over::measure(quick, targets))),
-    ("elections", |quick, targets| stage::block_on(elections::measure(quick, targets))),
-    ("bucket", |quick, _| stage::block_on(bucket::measure(quick))),
+    ("load", |quick, targets| block_on(load::measure(quick, targets))),
+    ("takeover", |quick, targets| block_on(take_over::measure(quick, targets))),
+    ("elections", |quick, targets| block_on(elections::measure(quick, targets))),
+    ("bucket", |quick, _| block_on(bucket::measure(quick))),
 ];
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` starts it too, without this flag.
-    if !arguments.iter().any(|argument| argument == "--bench") {
-        return ExitCode::SUCCESS;
-    }
     let on = format!(
         "One server of {}; each part has one of its own. All participants are of one process, \
          each with a thread and a connection.\n",
         stage::VERSION
     );
-    match parts::measure(&PARTS, &arguments, &on) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    program::run(|arguments| parts::measure(&PARTS, arguments, &on))
 }

@@ -5,17 +5,11 @@ use std::time::Duration;
 use tenure::{Leadership, MayOverlap};
 use tenure_nats::{Callers, Config, Node, Options};
 use tenure_services::nats::{Cluster, Version};
-use tokio::runtime::Builder;
 
 use crate::Result;
 
 pub(crate) const VERSION: Version = Version::Newest;
 pub(crate) const ELECTION: &str = "billing";
-
-/// The application's thread.
-pub(crate) fn block_on(measure: impl Future<Output = Result<()>>) -> Result<()> {
-    Builder::new_current_thread().enable_all().build()?.block_on(measure)
-}
 
 pub(crate) fn start() -> Result<Cluster> {
     Ok(Cluster::start(VERSION, 1)?)
