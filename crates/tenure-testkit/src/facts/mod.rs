@@ -2,9 +2,9 @@
 //! against, and with `TESTS_LONG` on the oldest and the newest: `cargo xtask facts` asks for that.
 //!
 //! Only what safety rests on: if the service behaved otherwise, somebody would lead beside another
-//! one, or a fence would not grow. A [`Fact`] is a sentence about the service, a function that makes
-//! a server show it, and what has to be seen. When the next version behaves in another way, its row
-//! says CHANGED, and whoever relies on it can be found by the sentence.
+//! one, or a fence would not grow. A [`Fact`] is a sentence about the service, a function that
+//! makes a server show it, and what has to be seen. When the next version behaves in another way,
+//! its row says CHANGED, and whoever relies on it can be found by the sentence.
 
 mod report;
 
