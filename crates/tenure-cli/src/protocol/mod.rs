@@ -6,7 +6,7 @@
 //! completions, errors and `docs/operations.md` are made from, or compared with, what the modules
 //! say. [`crate::main`] takes the list, so that a program of another crate can add one of its own.
 //!
-//! To write one:
+//! To write one, as `examples/beacon` does:
 //!
 //! 1. Declare the settings that no other protocol has with [`settings!`](crate::settings!), and
 //!    list them with those that it shares (`lease`, `grace`, `cacert` … of
@@ -193,8 +193,8 @@ pub struct About {
     pub note: &'static str,
 }
 
-/// What the leaders and candidates of a protocol can.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What the leaders and candidates of a protocol can: by default nothing of this.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Capabilities {
     /// Leaders are ordered by fences, and CMD is given its own.
     pub fence: bool,

@@ -10,7 +10,7 @@ use tenure_core::nerio::{
     Message, Nerio, OwnEvent, Query, QuorumTimestamp, Record, Remembered, Sender, Service, Start,
     To, Who,
 };
-use tenure_core::{Input, Protocol, Time};
+use tenure_core::{Drift, Input, Protocol, Time};
 use tenure_testkit::Players;
 use tenure_testkit::model::{Budget, Claim, Clock, Cluster, Judge, Life, Looks, Node, Setting};
 
@@ -79,8 +79,14 @@ pub struct Look {
 }
 
 impl Settings {
+    /// Nodes that know how bad clocks are.
     pub fn new(struck: Range<usize>, budget: &Budget<Troubles>) -> Self {
-        Self { config: config(), struck, all: budget.own }
+        Self { config: config(Config::DRIFT_MAX), struck, all: budget.own }
+    }
+
+    /// Nodes that take all clocks to be this good.
+    pub fn trusting(self, drift: Drift) -> Self {
+        Self { config: config(drift), ..self }
     }
 }
 
@@ -316,11 +322,11 @@ fn who(life: Life) -> Who {
 /// The lease, of the first and of all others, and the quarantine, in real time.
 const LEASE: Duration = Duration::from_secs(1);
 
-/// ρ at its largest, and a lease that every timer of the protocol is within a tick or two of.
-fn config() -> Checked {
+/// A lease that every timer of the protocol is within a tick or two of.
+fn config(drift: Drift) -> Checked {
     let member = |n: usize| Member::at(Grantors::NAMES[n].parse().unwrap(), place(n));
     let mut config = Config::new("model".parse().unwrap(), GRANTORS.map(member).collect());
-    config.drift = Config::DRIFT_MAX;
+    config.drift = drift;
     config.lease = LEASE;
     config.delta_max = LEASE;
     config.verify_max = LEASE;

@@ -42,3 +42,15 @@ mod every_state {
         holds(cases::late_request);
     }
 }
+
+/// Clocks that are worse than nodes take them to be are outside of what is promised, and what that
+/// costs one leader that pauses is found: a model that finds nothing proves nothing.
+#[test]
+fn clocks_beyond_the_bound_are_found() {
+    use tenure_testkit::model::{Budget, Setting, finds};
+
+    let case = cases::drift(false);
+    let own = case.own.clone().trusting(tenure_core::Drift::DEFAULT);
+    let budget = Budget { campaigns: [1, 0, 0], ..case.budget };
+    assert!(finds(&Setting { own, budget, ..case }, 3_000_000, "equation 14"), "no state shows it");
+}

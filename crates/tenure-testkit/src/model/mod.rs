@@ -4,7 +4,7 @@
 //! A protocol brings a [`Cluster`]: which nodes there are, what they lose when they start again,
 //! and what must hold of it alone. A [`Setting`] allows some kinds of trouble, a few times each,
 //! and is explored to the end: [`holds`] says that nothing was violated and that what the setting
-//! is about was seen; [`finds`] says that a rule which is broken on purpose is noticed.
+//! is about was seen; [`finds`] says that something which is wrong on purpose is noticed.
 
 mod clock;
 mod cluster;

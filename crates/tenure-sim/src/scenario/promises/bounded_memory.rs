@@ -16,7 +16,7 @@ pub struct Memory {
 pub struct BoundedMemory {
     /// How many inputs pass until the next look.
     left: u32,
-    limit: Memory,
+    pub(super) limit: Memory,
     /// What a core prints of itself: one buffer for all of them.
     printed: String,
 }

@@ -11,6 +11,8 @@ mod leader_in_the_end;
 mod no_return;
 mod observers;
 mod stability;
+#[cfg(test)]
+mod tests;
 
 pub use at_most_one::AtMostOne;
 pub use bounded_memory::{BoundedMemory, Memory};

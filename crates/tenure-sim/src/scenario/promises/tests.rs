@@ -1,0 +1,112 @@
+//! What must not be, told as facts: the promise about it says so. That worlds tell such facts, and
+//! that the promises about leaders notice, is seen where worlds do something wrong
+//! (`tests/worlds.rs`).
+
+use tenure_core::nerio::Nerio;
+use tenure_core::{End, Loss, Time};
+
+use super::{
+    BoundedMemory, Check, Claimed, EventsCome, Fact, LeaderInTheEnd, Observers, Property, Scenario,
+    Stability,
+};
+use crate::nerio::{QuorumLeases, Worlds};
+use crate::scenario::Run;
+use crate::sweep::Source;
+use crate::world::node::Node;
+
+/// A fact and its time.
+type Told<'a> = (u64, Fact<'a, QuorumLeases>);
+
+/// A world in which nothing has happened.
+fn quiet() -> Run<QuorumLeases> {
+    Run::new(Worlds::default().plan(1))
+}
+
+fn begun<P: Property<QuorumLeases>>(run: &Run<QuorumLeases>) -> P {
+    let mut promise = P::default();
+    promise.begin(&run.plan);
+    promise
+}
+
+#[track_caller]
+fn says<P>(mut promise: P, run: &Run<QuorumLeases>, facts: &[Told<'_>], what: &str)
+where
+    P: Property<QuorumLeases>,
+{
+    let Run { plan, history, apps, own, .. } = run;
+    let mut judged = facts
+        .iter()
+        .map(|(now, fact)| promise.see(&Check { now: *now, plan, history, apps, own }, *fact));
+    let said = judged.find_map(Result::err).unwrap_or_default();
+    assert!(said.contains(what), "{said:?}, and not {what:?}");
+}
+
+#[test]
+fn an_observer_that_does_not_see_a_vacancy() {
+    let run = quiet();
+    let begins = Fact::Observes { node: 0, election: 0, begins: true };
+    let facts = [(0, begins), (run.plan.conditions.end, Fact::Moment)];
+    says::<Observers>(begun(&run), &run, &facts, "does not see that");
+}
+
+#[test]
+fn an_election_without_a_leader() {
+    let mut run = quiet();
+    let can_lead = |node: &usize| QuorumLeases::can_lead(&run.plan, *node);
+    let node = (0..run.apps.len()).find(can_lead).unwrap();
+    run.apps[node][0].campaigning = true;
+    let facts = [(run.plan.settled, Fact::Moment)];
+    says::<LeaderInTheEnd>(begun(&run), &run, &facts, "nobody leads");
+}
+
+#[test]
+fn a_leader_that_does_not_stay() {
+    let run = quiet();
+    let end = &End::Lost(Loss::Expired);
+    let ended = Fact::Ended { node: 0, election: 0, end, decided: run.plan.settled };
+    let facts = [(run.plan.settled, ended)];
+    says::<Stability>(begun(&run), &run, &facts, "though nothing goes wrong");
+}
+
+/// The core of the first node.
+fn core(run: &Run<QuorumLeases>) -> Nerio {
+    let Node::Process(core) = run.own.node(&run.plan, 0, &run.plan.conditions.sites[0].clock);
+    core
+}
+
+#[test]
+fn events_that_do_not_come() {
+    let run = quiet();
+    let core = &core(&run);
+    let ends = Time::from_nanos(10);
+    let claim = Claimed {
+        node: 0,
+        life: 1,
+        election: 0,
+        fence: None,
+        term: 0,
+        until: 10,
+        ends,
+        decided: 0,
+    };
+    let handled = Fact::Handled { node: 0, core, timer: None };
+    let raised = [(1, Fact::Claimed(claim)), (2, handled)];
+    says::<EventsCome>(begun(&run), &run, &raised, "did not say that it is elected");
+    let elected = Fact::Elected { node: 0, election: 0, id: "a", decided: 0 };
+    let unsettled = [(1, elected), (run.plan.retired - 1, Fact::Moment)];
+    says::<EventsCome>(begun(&run), &run, &unsettled, "did not settle");
+    let ended = Fact::Ended { node: 0, election: 0, end: &End::Withdrawn, decided: 0 };
+    let unreleased = [(1, ended), (run.plan.conditions.end, Fact::Moment)];
+    says::<EventsCome>(begun(&run), &run, &unreleased, "was not released");
+}
+
+#[test]
+fn a_core_that_keeps_too_much() {
+    let run = quiet();
+    let core = &core(&run);
+    let mut promise: BoundedMemory = begun(&run);
+    promise.limit.bytes = 10;
+    let handled = (1, Fact::Handled { node: 0, core, timer: None });
+    let facts = vec![handled; promise.limit.every as usize];
+    says(promise, &run, &facts, "10 are enough for its limits");
+}

@@ -1,0 +1,22 @@
+//! A protocol of one's own, to be read in ten minutes. Never shipped.
+//!
+//! Processes of one machine send each other datagrams. Who wants to lead listens for a second, and
+//! leads if it has heard nobody. A leader tells all others so again and again, and gives way to one
+//! whose name comes before its own. So several may lead for a moment, or for as long as datagrams
+//! are lost, and there are no fences.
+//!
+//! 1. `core.rs` is the protocol, pure. It keeps the promises of [`tenure_core::contract`].
+//! 2. `node.rs` is its driver, on real sockets. It implements against [`tenure::driver`].
+//! 3. `main.rs` is the command with it, by [`tenure_cli::protocol`].
+//! 4. `tests/suites.rs` calls the suites for cores and for handles, and `tenure run`, as you can:
+//!
+//! ```text
+//! cargo run -p beacon -- run --protocol beacon --beacons 127.0.0.1:7001,127.0.0.1:7002 \
+//!     --election e -- sleep 60
+//! ```
+
+mod core;
+mod node;
+
+pub use crate::core::{Beacon, Beat, LEASE, Words};
+pub use crate::node::{Node, TIMING, start};

@@ -1,0 +1,135 @@
+//! The command `tenure` with this protocol beside its own: settings, words, and how to start one.
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use beacon::{LEASE, Node, TIMING, start};
+use tenure::{ElectionName, NodeName};
+use tenure_cli::Failure;
+use tenure_cli::protocol::{
+    AnyElection, Asks, Backend, Capabilities, Later, Participant, Protocol, Purpose, Started,
+    at_once, nerio::Nerio, refused,
+};
+use tenure_cli::settings::{
+    Default::Nothing, Layers, Origins, Reach::Everywhere, Refusal, Spec, parse,
+};
+
+tenure_cli::settings! {
+    BEACONS: Vec<SocketAddr> = "beacons" "LIST" List, Everywhere, Nothing, "Beacon",
+        addresses,
+        |all: &Vec<SocketAddr>| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+        "The addresses of all participants";
+}
+
+fn addresses(text: &str) -> Result<Vec<SocketAddr>, Refusal> {
+    text.split(',').map(parse::address).collect()
+}
+
+fn main() -> ExitCode {
+    tenure_cli::main(&[&Nerio, &Beacon])
+}
+
+#[derive(Debug)]
+struct Beacon;
+
+impl Protocol for Beacon {
+    fn name(&self) -> &'static str {
+        "beacon"
+    }
+
+    fn about(&self) -> &'static str {
+        "an example: processes of one machine that tell each other who leads"
+    }
+
+    fn can(&self) -> Capabilities {
+        Capabilities { several_leaders: true, ..Capabilities::default() }
+    }
+
+    fn settings(&self) -> &'static [&'static Spec] {
+        const { &[&BEACONS.spec] }
+    }
+
+    fn whereabouts(&self) -> &'static Spec {
+        &BEACONS.spec
+    }
+
+    fn realm(&self) -> &'static Spec {
+        &BEACONS.spec
+    }
+
+    fn unknown(&self) -> &'static str {
+        "nothing was heard yet"
+    }
+
+    fn example(&self) -> &'static str {
+        "--beacons 127.0.0.1:7001,127.0.0.1:7002"
+    }
+
+    fn backend(
+        &self,
+        layers: &mut Layers<'_>,
+        _: Purpose<'_>,
+    ) -> Result<Box<dyn Backend>, Failure> {
+        Ok(Box::new(Among(layers.required(&BEACONS)?)))
+    }
+}
+
+/// With whom to elect, or whom to ask.
+#[derive(Debug)]
+struct Among(Vec<SocketAddr>);
+
+impl Among {
+    fn start(&self, id: &str) -> Result<Box<dyn Participant>, Failure> {
+        let id = NodeName::new(id).map_err(|error| refused(error.to_string()))?;
+        let node = start(id, self.0.clone()).map_err(|error| refused(error.to_string()))?;
+        Ok(Box::new(One(node)))
+    }
+}
+
+impl Backend for Among {
+    fn grace(&self) -> Duration {
+        TIMING.grace
+    }
+
+    fn kill_margin(&self) -> Duration {
+        TIMING.kill_margin
+    }
+
+    fn patience(&self) -> Duration {
+        LEASE
+    }
+
+    fn candidate<'a>(
+        &'a self,
+        id: &'a NodeName,
+        _: &'a ElectionName,
+        _: &'a Origins,
+    ) -> Started<'a> {
+        at_once(self.start(id.as_str()))
+    }
+
+    fn asker<'a>(&'a self, _: &'a ElectionName, _: Asks, _: &'a Origins) -> Started<'a> {
+        at_once(self.start("asker"))
+    }
+}
+
+struct One(Node);
+
+impl Participant for One {
+    fn election(&self, name: &ElectionName) -> AnyElection {
+        AnyElection::MayOverlap(self.0.election(name.clone()))
+    }
+
+    fn alive(&self) -> Later<'_, bool> {
+        at_once(!self.0.is_closed())
+    }
+
+    fn permanent_failure(&self) -> Later<'static, Failure> {
+        Box::pin(std::future::pending())
+    }
+
+    fn close(self: Box<Self>) -> Later<'static, ()> {
+        Box::pin(async move { self.0.close().await })
+    }
+}
