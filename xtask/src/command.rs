@@ -1,12 +1,13 @@
 //! A command that can be run, and printed so that it can be pasted into a shell.
 
+use std::borrow::Cow;
 use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt;
 use std::process::{Command, Stdio};
 
 use crate::error::Error;
-use crate::workspace::Workspace;
+use crate::workspace::root;
 
 /// How variables begin that a command has only if it sets them.
 const LEFT_OUT: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "PROPTEST_", "TESTS_"];
@@ -27,8 +28,8 @@ impl Cmd {
 
     /// `program` with `arguments`, which are separated by spaces.
     pub(crate) fn new(program: impl Into<String>, arguments: &str) -> Self {
-        let arguments = arguments.split_whitespace().map(str::to_owned).collect();
-        Self { variables: Vec::new(), program: program.into(), arguments }
+        Self { variables: Vec::new(), program: program.into(), arguments: Vec::new() }
+            .args(arguments)
     }
 
     /// One more argument, which may hold spaces.
@@ -49,8 +50,8 @@ impl Cmd {
     }
 
     /// Runs it with its output passed through.
-    pub(crate) fn run(&self, workspace: &Workspace) -> Result<(), Error> {
-        let ended = self.command(workspace).status();
+    pub(crate) fn run(&self) -> Result<(), Error> {
+        let ended = self.command().status();
         let status = ended.map_err(|source| Error::Spawn { command: self.to_string(), source })?;
         if status.success() {
             return Ok(());
@@ -60,20 +61,15 @@ impl Cmd {
 
     /// Runs it in silence: its standard output, or nothing if it did not succeed or does not
     /// exist.
-    pub(crate) fn ask(&self, workspace: &Workspace) -> Option<String> {
-        let output = self.command(workspace).stderr(Stdio::null()).output().ok()?;
+    pub(crate) fn ask(&self) -> Option<String> {
+        let output = self.command().stderr(Stdio::null()).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    fn command(&self, workspace: &Workspace) -> Command {
-        let mut command = self.prepared(self.executable());
-        command.args(&self.arguments).current_dir(&workspace.root);
-        command
-    }
-
-    /// Some program with the variables of this command.
-    pub(crate) fn prepared(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut command = Command::new(program);
+    fn command(&self) -> Command {
+        // Cargo says in a variable which cargo it is: the same one is used for everything.
+        let same = (self.program == "cargo").then(|| env::var_os("CARGO")).flatten();
+        let mut command = Command::new(same.unwrap_or_else(|| OsString::from(&self.program)));
         // Not what Cargo has said of this package. Build scripts that ask for it (ring's) would run
         // anew here and after each run by hand, and all that needs them would be compiled again.
         // And nothing that changes what tests do: a commit has one verdict, whoever asks for it.
@@ -83,13 +79,8 @@ impl Cmd {
             command.env_remove(name);
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.args(&self.arguments).current_dir(root());
         command
-    }
-
-    /// Cargo says in a variable which cargo it is: the same one is used for everything.
-    fn executable(&self) -> OsString {
-        let same = (self.program == "cargo").then(|| env::var_os("CARGO")).flatten();
-        same.unwrap_or_else(|| OsString::from(&self.program))
     }
 }
 
@@ -103,12 +94,8 @@ impl fmt::Display for Cmd {
     }
 }
 
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
+fn quoted(word: &str) -> Cow<'_, str> {
+    shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
 }
 
 #[cfg(test)]
@@ -117,20 +104,20 @@ mod tests {
 
     #[test]
     fn a_command_prints_as_a_shell_reads_it() {
-        let command = Cmd::cargo("test --release").env("RUSTFLAGS", "--cfg x").arg("it's");
-        assert_eq!(command.to_string(), r"RUSTFLAGS='--cfg x' cargo test --release 'it'\''s'");
+        let command = Cmd::cargo("test --release").env("RUSTFLAGS", "--cfg x").arg("two words");
+        assert_eq!(command.to_string(), "RUSTFLAGS='--cfg x' cargo test --release 'two words'");
     }
 
     /// `.cargo/config.toml` sets it where this runs, and would again below; whoever calls could.
     #[test]
     fn what_changes_tests_is_not_taken_from_the_caller() {
-        let sets = |command: Cmd| {
-            let prepared = command.prepared("true");
-            let seeds = prepared.get_envs().filter(|(name, _)| *name == "PROPTEST_RNG_SEED");
-            seeds.map(|(_, value)| value.map(OsStr::to_owned)).collect::<Vec<_>>()
+        let seed = |command: Cmd| {
+            let command = command.command();
+            let set = command.get_envs().find(|(name, _)| *name == "PROPTEST_RNG_SEED");
+            set.map(|(_, value)| value.map(|value| value.to_os_string()))
         };
-        assert_eq!(sets(Cmd::cargo("test")), [None::<OsString>]);
+        assert_eq!(seed(Cmd::cargo("test")), Some(None));
         let own = Cmd::cargo("test").env("PROPTEST_RNG_SEED", "7");
-        assert_eq!(sets(own), [Some(OsString::from("7"))]);
+        assert_eq!(seed(own), Some(Some("7".into())));
     }
 }

@@ -7,7 +7,6 @@ use crate::command::Cmd;
 use crate::error::Error;
 use crate::protocols;
 use crate::services;
-use crate::workspace::Workspace;
 
 /// Facts of which service.
 #[derive(Args)]
@@ -27,23 +26,18 @@ fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Prints a table of all facts; fails when one of them has changed.
-pub(crate) fn run(workspace: &Workspace, chosen: &Selection) -> Result<(), Error> {
-    let name = chosen.service.as_str();
-    let protocol = protocols::ALL.iter().find(|protocol| protocol.service == Some(name));
-    let (Some(protocol), Some(service)) = (protocol, services::named(name)) else {
-        return Err(Error::Missing {
-            what: format!("there are no facts of {name}"),
-            remedy: "Put it into ALL of tenure-services.".into(),
-        });
-    };
+pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
+    let name = selection.service.as_str();
+    let service = services::named(name)?;
     (service.build_tools)()?;
-    let driver = protocol.driver;
-    let command = Cmd::cargo(&format!("test --quiet --package {driver} --test facts --"));
-    let mut command = command.env("TESTS_LONG", "1");
-    match chosen.newest.as_deref() {
-        None => {}
-        Some("latest") => command = command.env(service.newest_variable, (service.latest)()?),
-        Some(version) => command = command.env(service.newest_variable, version),
+    let protocol = protocols::ALL.iter().find(|protocol| protocol.service == Some(name));
+    let driver = protocol.unwrap_or(&protocols::ALL[0]).driver;
+    let mut command = Cmd::cargo(&format!("test --quiet --package {driver} --test facts --"))
+        .env("TESTS_LONG", "1");
+    if let Some(newest) = &selection.newest {
+        let latest = newest == "latest";
+        let version = if latest { (service.latest)()? } else { newest.clone() };
+        command = command.env(service.newest_variable, version);
     }
-    chosen.filter.iter().fold(command, |command, filter| command.arg(filter)).run(workspace)
+    selection.filter.iter().fold(command, Cmd::arg).run()
 }

@@ -11,7 +11,6 @@ mod facts;
 mod mutants;
 mod package;
 mod protocols;
-mod run;
 mod services;
 mod sim;
 mod soak;
@@ -19,30 +18,23 @@ mod steps;
 mod tests;
 mod tidy;
 mod tools;
+mod tree;
 mod workspace;
 
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::Parser;
 
 use crate::command::Cmd;
 use crate::error::Error;
-use crate::steps::Step;
-use crate::workspace::Workspace;
 
 /// Checks and chores of this repository.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
-struct Cli {
-    #[command(subcommand)]
-    task: Task,
-}
-
-#[derive(Subcommand)]
 enum Task {
     /// Run every check, stopping at the first that fails. Writes nothing but build output.
     #[command(visible_alias = "ci")]
-    Test(Selection),
+    Test(steps::Selection),
     /// Explore with drawn seeds, long rounds of faults, and all that takes minutes or needs root.
     Soak(soak::Selection),
     /// Measure what elections cost, and say whether the targets are met.
@@ -53,7 +45,7 @@ enum Task {
     Facts(facts::Selection),
     /// Build the Debian package of the command, and print its path.
     Package,
-    /// Check what compilers do not: sizes, leftovers, links, decisions.
+    /// Check what compilers do not: sizes, leftovers, links, decisions, patches.
     Tidy,
     /// Write what can be corrected by machine: lints with a known correction, then formatting.
     Fix,
@@ -67,36 +59,20 @@ enum Task {
     Mutants(mutants::Selection),
 }
 
-#[derive(Args)]
-struct Selection {
-    /// Run these steps only.
-    #[arg(long, value_name = "STEP", value_delimiter = ',', num_args = 1..)]
-    #[arg(conflicts_with = "without")]
-    only: Vec<Step>,
-    /// Leave these steps out.
-    #[arg(long, value_name = "STEP", value_delimiter = ',', num_args = 1..)]
-    without: Vec<Step>,
-    /// Print the steps and what each runs, and stop.
-    #[arg(long)]
-    list: bool,
-}
-
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let workspace = Workspace::find();
-    let done = match cli.task {
-        Task::Test(selection) => test(&workspace, &selection),
-        Task::Soak(selection) => soak::run(&workspace, &selection),
-        Task::Bench(selection) => bench::run(&workspace, &selection),
-        Task::Services(service) => services::run(&service),
-        Task::Facts(facts) => facts::run(&workspace, &facts),
-        Task::Package => package::run(&workspace),
-        Task::Tidy => tidy::run(&workspace),
-        Task::Fix => fix(&workspace),
-        Task::Bless(selection) => bless::run(&workspace, &selection),
-        Task::Sweep(rest) => sim::sweep(&workspace, &rest),
-        Task::Replay(rest) => sim::replay(&workspace, &rest),
-        Task::Mutants(selection) => mutants::run(&workspace, &selection),
+    let done = match Task::parse() {
+        Task::Test(selection) => steps::run(&selection),
+        Task::Soak(selection) => soak::run(&selection),
+        Task::Bench(selection) => bench::run(&selection),
+        Task::Services(selection) => services::run(&selection),
+        Task::Facts(selection) => facts::run(&selection),
+        Task::Package => package::run(),
+        Task::Tidy => tidy::run(),
+        Task::Fix => fix(),
+        Task::Bless(selection) => bless::run(&selection),
+        Task::Sweep(rest) => sim::run("sweep", &rest),
+        Task::Replay(rest) => sim::run("replay", &rest),
+        Task::Mutants(selection) => mutants::run(&selection),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -107,18 +83,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn test(workspace: &Workspace, selection: &Selection) -> Result<(), Error> {
-    let chosen = Step::choose(&selection.only, &selection.without);
-    if selection.list {
-        return run::list(workspace, &chosen);
-    }
-    run::run(workspace, &chosen)
-}
-
-fn fix(workspace: &Workspace) -> Result<(), Error> {
-    tools::component(workspace, "clippy")?;
-    tools::component(workspace, "rustfmt")?;
-    let fix = "clippy --workspace --all-targets --fix --allow-dirty --allow-staged";
-    Cmd::cargo(fix).run(workspace)?;
-    Cmd::cargo("fmt --all").run(workspace)
+fn fix() -> Result<(), Error> {
+    tools::component("clippy")?;
+    tools::component("rustfmt")?;
+    Cmd::cargo("clippy --workspace --all-targets --fix --allow-dirty --allow-staged").run()?;
+    Cmd::cargo("fmt --all").run()
 }

@@ -8,31 +8,27 @@ use tenure_services::build_tools;
 use crate::command::Cmd;
 use crate::error::Error;
 use crate::tools;
-use crate::workspace::Workspace;
+use crate::workspace::target;
 
 /// One build of both, so that they share all that they depend on.
 const BUILD: &str = "build --release --locked --package tenure-cli --package tenure-package \
                      --features tenure-cli/full,tenure-package/program";
 
-/// The manifest takes it from `target/release/package`.
-const BESIDE: &str = "release/package";
-
 /// Builds it. `cargo-deb` prints its path.
-pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
+pub(crate) fn run() -> Result<(), Error> {
     build_tools()?;
-    tools::DEB.ensure(workspace)?;
-    Cmd::cargo(BUILD).run(workspace)?;
-    let writer = workspace.target.join("release/tenure-package");
-    let beside = workspace.target.join(BESIDE);
-    // What the command no longer has would be packaged with the rest.
+    tools::DEB.ensure()?;
+    Cmd::cargo(BUILD).run()?;
+    let within = |path: &str| target().join(path).display().to_string();
+    // The manifest takes from there what comes beside it. What the command no longer has would be
+    // packaged with the rest.
+    let beside = target().join("release/package");
     if beside.exists() {
-        fs::remove_dir_all(&beside)
-            .map_err(|source| Error::Read { path: beside.clone(), source })?;
+        fs::remove_dir_all(&beside).map_err(|source| Error::Read { path: beside, source })?;
     }
-    Cmd::new(writer.display().to_string(), "").arg(beside.display().to_string()).run(workspace)?;
+    Cmd::new(within("release/tenure-package"), "").arg(within("release/package")).run()?;
     // `cargo-deb` leaves alone what comes from the build folder.
-    Cmd::new("gzip", "-9nr").arg(beside.join("man").display().to_string()).run(workspace)?;
-    Cmd::cargo("deb --package tenure-cli --no-build --strip --locked --output")
-        .arg(workspace.target.join("debian").display().to_string())
-        .run(workspace)
+    Cmd::new("gzip", "-9nr").arg(within("release/package/man")).run()?;
+    let deb = "deb --package tenure-cli --no-build --strip --locked --output";
+    Cmd::cargo(deb).arg(within("debian")).run()
 }

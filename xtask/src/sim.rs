@@ -4,15 +4,9 @@ use clap::Args;
 
 use crate::command::Cmd;
 use crate::error::Error;
-use crate::protocols::{self, Protocol};
+use crate::protocols;
 use crate::steps::FULL;
-use crate::workspace::Workspace;
-
-/// Events of each protocol in the ordinary test run.
-const ORDINARY_EVENTS: &str = "1e7";
-
-/// The seed of the ordinary test run: the same on each commit.
-const ORDINARY_SEED: &str = "1";
+use crate::workspace::target;
 
 /// What goes on to `tenure-sweep` as it is; its `--help` says what there is.
 #[derive(Args)]
@@ -22,49 +16,31 @@ pub(crate) struct Rest {
     arguments: Vec<String>,
 }
 
-fn with(command: Cmd, rest: &Rest) -> Cmd {
-    rest.arguments.iter().fold(command, |command, argument| command.arg(argument))
+/// `tenure-sweep`, optimized.
+fn optimized(task: &str) -> Cmd {
+    Cmd::cargo("run --quiet --release --package tenure-sweep --").arg(task)
 }
 
-fn tool(task: &str) -> Cmd {
-    Cmd::cargo(&format!("run --quiet --release --package tenure-sweep -- {task}"))
+pub(crate) fn run(task: &str, rest: &Rest) -> Result<(), Error> {
+    rest.arguments.iter().fold(optimized(task), Cmd::arg).run()
 }
 
-/// `cargo xtask sweep`.
-pub(crate) fn sweep(workspace: &Workspace, rest: &Rest) -> Result<(), Error> {
-    with(tool("sweep"), rest).run(workspace)
+/// A sweep of each protocol.
+fn each(sweep: &Cmd, events: &str, seed: u64) -> Vec<Cmd> {
+    let names = protocols::ALL.iter().map(|protocol| protocol.name);
+    let of = |name| format!("--protocol {name} --events {events} --seed {seed}");
+    names.map(|name| sweep.clone().args(&of(name))).collect()
 }
 
-/// `cargo xtask replay`.
-pub(crate) fn replay(workspace: &Workspace, rest: &Rest) -> Result<(), Error> {
-    with(tool("replay"), rest).run(workspace)
-}
-
-fn with_worlds() -> impl Iterator<Item = &'static Protocol> {
-    protocols::ALL.iter().filter(|protocol| protocol.worlds)
-}
-
-/// The sweeps of the ordinary test run, from a fixed seed, by the program that the tests were built
-/// with: its assertions are on.
-pub(crate) fn ordinary(workspace: &Workspace) -> Vec<Cmd> {
+/// The sweeps of the gate, from a fixed seed, by the program that the tests were built with: its
+/// assertions are on.
+pub(crate) fn ordinary() -> Vec<Cmd> {
     let build = Cmd::cargo("build --workspace --bins --features").arg(FULL);
-    let program = workspace.target.join("debug/tenure-sweep").display().to_string();
-    let sweep = |protocol: &Protocol| {
-        Cmd::new(&program, "sweep --protocol")
-            .arg(protocol.name)
-            .args("--events")
-            .arg(ORDINARY_EVENTS)
-            .args("--seed")
-            .arg(ORDINARY_SEED)
-    };
-    [build].into_iter().chain(with_worlds().map(sweep)).collect()
+    let program = target().join("debug/tenure-sweep").display().to_string();
+    [vec![build], each(&Cmd::new(program, "sweep"), "1e7", 1)].concat()
 }
 
-/// A sweep of each protocol, by an optimized program.
-pub(crate) fn each(events: &str, seed: &str) -> Vec<Cmd> {
-    let sweep = |protocol: &Protocol| {
-        let name = protocol.name;
-        tool(&format!("sweep --protocol {name} --events {events} --seed {seed}"))
-    };
-    with_worlds().map(sweep).collect()
+/// Those of one turn of the soak.
+pub(crate) fn drawn(seed: u64) -> Vec<Cmd> {
+    each(&optimized("sweep"), "2e8", seed)
 }

@@ -1,140 +1,179 @@
 //! The steps of `cargo xtask test`, in the order in which they run. One runs after the other: tests
 //! of real processes share the machine with each other, twenty at a time, and with nothing else.
 
-use clap::ValueEnum;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
 use tenure_services::build_tools;
 
 use crate::command::Cmd;
 use crate::error::Error;
 use crate::services;
 use crate::sim;
-use crate::tests;
+use crate::tests::{self, nextest};
 use crate::tidy;
 use crate::tools::{self, BARE_METAL};
-use crate::workspace::Workspace;
 
 /// The command with everything in it: its default leaves out protocols that need more than Rust.
 pub(crate) const FULL: &str = "tenure-cli/full";
 
-/// A program that no test needs, so that tests are built without.
-const PACKAGE: &str = "tenure-package/program";
-
-/// One check. The order of the variants is the order of the run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Step {
-    Fmt,
-    Tidy,
-    Deny,
-    Services,
-    Clippy,
-    BareMetal,
-    Doc,
-    Test,
-    Bare,
-    Doctest,
-    Sweep,
-}
-
-impl Step {
-    /// All steps, or `only` some, or all `without` some.
-    pub(crate) fn choose(only: &[Self], without: &[Self]) -> Vec<Self> {
-        let wanted = |step: &Self| match only {
-            [] => !without.contains(step),
-            _ => only.contains(step),
-        };
-        Self::value_variants().iter().copied().filter(wanted).collect()
-    }
-
-    pub(crate) fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-
-    pub(crate) fn purpose(self) -> &'static str {
-        match self {
-            Self::Fmt => "rustfmt would change nothing",
-            Self::Tidy => {
-                "sizes, leftovers, links, decisions, and that the README's code is tested"
-            }
-            Self::Deny => "licences, bans and sources of dependencies (deny.toml)",
-            Self::Services => "the services that tests run against are installed",
-            Self::Clippy => "clippy has no complaint about any target",
-            Self::BareMetal => "the core compiles where there is no std",
-            Self::Doc => "the documentation builds, private items too, without a warning",
-            Self::Test => "tests: units, cores, drivers on real services, real processes",
-            Self::Bare => "the command without features names the feature that is missing",
-            Self::Doctest => "every example in the documentation runs",
-            Self::Sweep => "made-up worlds of each protocol, from fixed seeds",
-        }
-    }
-
-    /// The commands of this step. Those of xtask itself run in this process instead.
-    pub(crate) fn commands(self, workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
-        Ok(match self {
-            Self::Fmt => vec![Cmd::cargo("fmt --all --check")],
-            Self::Tidy => vec![Cmd::cargo(tidy::COMMAND)],
-            Self::Deny => vec![Cmd::cargo(DENY)],
-            Self::Services => vec![Cmd::cargo(services::COMMAND)],
-            Self::Clippy => clippy(workspace)?,
-            Self::BareMetal => {
-                vec![Cmd::cargo(&format!("check --package tenure-core --target {BARE_METAL}"))]
-            }
-            Self::Doc => vec![doc()],
-            Self::Test => vec![tests::all()],
-            Self::Bare => vec![tests::bare()],
-            Self::Doctest => vec![Cmd::cargo("test --workspace --doc --features").arg(FULL)],
-            Self::Sweep => sim::ordinary(workspace),
-        })
-    }
-
-    pub(crate) fn run(self, workspace: &Workspace) -> Result<(), Error> {
-        match self {
-            Self::Tidy => return tidy::run(workspace),
-            Self::Services => return services::install_all(),
-            Self::Test => return tests::run(workspace, tests::all()),
-            Self::Bare => tools::NEXTEST.ensure(workspace)?,
-            Self::Deny => tools::DENY.ensure(workspace)?,
-            Self::Fmt => tools::component(workspace, "rustfmt")?,
-            Self::Clippy => {
-                tools::component(workspace, "clippy")?;
-                build_tools()?;
-            }
-            Self::BareMetal => tools::bare_metal(workspace)?,
-            Self::Doc | Self::Doctest | Self::Sweep => build_tools()?,
-        }
-        self.commands(workspace)?.iter().try_for_each(|command| command.run(workspace))
-    }
-}
+/// The same, and a program that no test needs, so that tests are built without.
+const ALL: &str = "tenure-cli/full,tenure-package/program";
 
 /// Advisories are left out: deny.toml says why.
 const DENY: &str =
     "deny --workspace --all-features check --hide-inclusion-graph bans licenses sources";
 
+#[derive(Args)]
+pub(crate) struct Selection {
+    /// Run these steps only.
+    #[arg(long, value_name = "STEP", value_delimiter = ',', num_args = 1..)]
+    #[arg(conflicts_with = "without")]
+    only: Vec<Step>,
+    /// Leave these steps out.
+    #[arg(long, value_name = "STEP", value_delimiter = ',', num_args = 1..)]
+    without: Vec<Step>,
+    /// Print the steps and what each runs, and stop.
+    #[arg(long)]
+    list: bool,
+}
+
+/// One check. The order of the variants is the order of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Step {
+    /// Rustfmt would change nothing.
+    Fmt,
+    /// Sizes, leftovers, links, decisions, patches, and that the README's code is tested.
+    Tidy,
+    /// Licences, bans and sources of dependencies (deny.toml).
+    Deny,
+    /// The services that tests run against are installed.
+    Services,
+    /// Clippy has no complaint about any target.
+    Clippy,
+    /// The core compiles where there is no std.
+    BareMetal,
+    /// The documentation builds, private items too, without a warning.
+    Doc,
+    /// Tests: units, cores, drivers on real services, real processes.
+    Test,
+    /// The command without features names the feature that is missing.
+    Bare,
+    /// Every example in the documentation runs.
+    Doctest,
+    /// Made-up worlds of each protocol, from fixed seeds.
+    Sweep,
+}
+
+impl Step {
+    /// The commands of this step. Those of xtask itself run in this process instead.
+    fn commands(self) -> Result<Vec<Cmd>, Error> {
+        let command = match self {
+            Self::Fmt => Cmd::cargo("fmt --all --check"),
+            Self::Tidy => Cmd::cargo(tidy::COMMAND),
+            Self::Deny => Cmd::cargo(DENY),
+            Self::Services => Cmd::cargo(services::COMMAND),
+            Self::Clippy => return clippy(),
+            Self::BareMetal => {
+                Cmd::cargo(&format!("check --package tenure-core --target {BARE_METAL}"))
+            }
+            Self::Doc => {
+                let doc = "doc --workspace --no-deps --document-private-items --features";
+                Cmd::cargo(doc).arg(ALL).env("RUSTDOCFLAGS", "-D warnings")
+            }
+            Self::Test => nextest(&format!("--features {FULL}")),
+            // Refusals alone differ. The whole workspace is chosen all the same, so that
+            // dependencies have the features that they were built with before.
+            Self::Bare => nextest("--test errors"),
+            Self::Doctest => Cmd::cargo("test --workspace --doc --features").arg(FULL),
+            Self::Sweep => return Ok(sim::ordinary()),
+        };
+        Ok(vec![command])
+    }
+
+    fn run(self) -> Result<(), Error> {
+        match self {
+            Self::Tidy => return tidy::run(),
+            Self::Services => return services::install_all(),
+            Self::Test => return self.commands()?.into_iter().try_for_each(tests::run),
+            Self::Bare => tools::NEXTEST.ensure()?,
+            Self::Deny => tools::DENY.ensure()?,
+            Self::Fmt => tools::component("rustfmt")?,
+            Self::Clippy => {
+                tools::component("clippy")?;
+                build_tools()?;
+            }
+            Self::BareMetal => tools::bare_metal()?,
+            Self::Doc | Self::Doctest | Self::Sweep => build_tools()?,
+        }
+        self.commands()?.iter().try_for_each(Cmd::run)
+    }
+}
+
 /// `--all-targets` leaves out the targets that `cargo test` leaves out, so a second command names
 /// the long tests.
-fn clippy(workspace: &Workspace) -> Result<Vec<Cmd>, Error> {
-    let features = format!("--features {FULL},{PACKAGE} -- -D warnings");
-    let tests = workspace.long_tests()?;
-    let long: String = tests.iter().map(|test| format!("--test {test} ")).collect();
-    Ok(["--all-targets ", &long]
-        .map(|targets| Cmd::cargo(&format!("clippy --workspace {targets}{features}")))
-        .into())
+fn clippy() -> Result<Vec<Cmd>, Error> {
+    let long: String = tests::long()?.iter().map(|test| format!("--test {test} ")).collect();
+    let of = |targets| format!("clippy --workspace {targets} --features {ALL} -- -D warnings");
+    Ok(["--all-targets", &long].map(|targets| Cmd::cargo(&of(targets))).into())
 }
 
-/// The documentation of the workspace, with the features that clippy has checked.
-fn doc() -> Cmd {
-    let features = format!("--features {FULL},{PACKAGE}");
-    let doc = format!("doc --workspace {features} --no-deps --document-private-items");
-    Cmd::cargo(&doc).env("RUSTDOCFLAGS", "-D warnings")
-}
-
-#[cfg(test)]
-mod tests_of_steps {
-    use super::*;
-
-    #[test]
-    fn steps_keep_their_own_order() {
-        assert_eq!(Step::choose(&[Step::Tidy, Step::Fmt], &[]), [Step::Fmt, Step::Tidy]);
-        let rest = Step::choose(&[], &[Step::Fmt, Step::Sweep]);
-        assert_eq!((rest.first(), rest.last()), (Some(&Step::Tidy), Some(&Step::Doctest)));
+/// Runs steps in order and stops at the first that fails. At the end, in either case, what took
+/// how long.
+pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
+    let Selection { only, without, list } = selection;
+    let wanted = |step: &Step| !without.contains(step) && (only.is_empty() || only.contains(step));
+    let steps: Vec<Step> = Step::value_variants().iter().copied().filter(wanted).collect();
+    if *list {
+        return self::list(&steps, Step::commands);
     }
+    let all = now();
+    let mut times = Vec::new();
+    let mut done = Ok(());
+    for step in &steps {
+        let name = name(step);
+        println!("\n== {name}: {}", purpose(step));
+        let start = now();
+        done = step.run();
+        let seconds = start.elapsed().as_secs_f64();
+        let result = if done.is_ok() { "passed" } else { "FAILED" };
+        println!("\n== {name} {result} after {seconds:.1} s");
+        times.push(format!("{seconds:>9.1} s  {name} {result}"));
+        if done.is_err() {
+            break;
+        }
+    }
+    let seconds = all.elapsed().as_secs_f64();
+    println!("\n{} of {} steps in {seconds:.1} s:\n{}", times.len(), steps.len(), times.join("\n"));
+    done
+}
+
+/// Prints steps, or parts of the soak, and the commands of each.
+pub(crate) fn list<T: ValueEnum + Copy>(
+    all: &[T],
+    commands: impl Fn(T) -> Result<Vec<Cmd>, Error>,
+) -> Result<(), Error> {
+    for one in all {
+        println!("{:12}{}", name(one), purpose(one));
+        for command in commands(*one)? {
+            println!("{:12}  {command}", "");
+        }
+    }
+    Ok(())
+}
+
+/// What a step or a part is called on the command line.
+pub(crate) fn name(of: &impl ValueEnum) -> String {
+    of.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// What its documentation says.
+pub(crate) fn purpose(of: &impl ValueEnum) -> String {
+    let value = of.to_possible_value();
+    value.and_then(|value| value.get_help().map(ToString::to_string)).unwrap_or_default()
+}
+
+#[expect(clippy::disallowed_methods, reason = "people read how long a step takes")]
+pub(crate) fn now() -> Instant {
+    Instant::now()
 }

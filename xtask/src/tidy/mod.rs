@@ -1,120 +1,113 @@
-//! What no compiler checks: sizes, leftovers, links, decisions.
+//! What no compiler checks: sizes, leftovers, links, decisions, patches.
 //!
-//! Each rule is a function from the repository's files to complaints, in a module of its own,
-//! with its limit beside it.
+//! Each rule is a function from the repository's files to complaints, with its limit beside it.
 
-mod decisions;
-mod leftovers;
-mod links;
-mod mutants;
-mod readme;
-mod shape;
+mod documents;
+mod patches;
 mod source;
-mod tokens;
 mod touched;
-mod tree;
-
-use std::fmt;
 
 use crate::error::Error;
-use crate::tidy::source::Source;
-use crate::tidy::tree::Tree;
-use crate::workspace::Workspace;
+use crate::tree::Tree;
+use crate::workspace::root;
 
 /// The arguments for `cargo` that repeat all of this.
 pub(crate) const COMMAND: &str = "xtask tidy";
 
-/// One thing to correct.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Complaint {
-    path: String,
-    /// Counted from 1.
-    line: usize,
-    /// What is wrong, with the limit.
-    what: String,
-    /// What to do about it.
-    remedy: String,
-}
-
-impl fmt::Display for Complaint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, line, what, remedy } = self;
-        write!(f, "{path}:{line}: {what}: {remedy}")
-    }
-}
-
-fn complaint(
-    path: &str,
-    line: usize,
-    what: impl Into<String>,
-    remedy: impl Into<String>,
-) -> Complaint {
-    Complaint { path: path.to_owned(), line, what: what.into(), remedy: remedy.into() }
-}
-
-pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
-    let tree = Tree::read(&workspace.root)?;
-    let mut complaints = check(&tree);
-    complaints.extend(readme::check(&tree));
-    complaints.extend(mutants::applied(workspace, &tree));
-    report(&complaints)
-}
-
-fn check(tree: &Tree) -> Vec<Complaint> {
-    let (sources, mut complaints) = Source::all(tree);
-    for source in &sources {
-        complaints.extend(shape::check(source));
-        complaints.extend(tokens::check(source));
-    }
-    complaints.extend(leftovers::check(tree));
-    complaints.extend(links::check(tree));
-    complaints.extend(mutants::check(tree));
-    complaints.extend(decisions::check(tree));
-    complaints.extend(touched::check(tree));
-    complaints.sort();
-    complaints
-}
-
-fn report(complaints: &[Complaint]) -> Result<(), Error> {
-    for complaint in complaints {
+pub(crate) fn run() -> Result<(), Error> {
+    let tree = Tree::read(&root())?;
+    let complaints = [check(&tree), patches::misfits(&tree)].concat();
+    for complaint in &complaints {
         println!("{complaint}");
     }
     match complaints.len() {
         0 => Ok(()),
-        count => Err(Error::Complaints { count, command: COMMAND }),
+        count => Err(Error::Said(format!("{count} to correct; `cargo {COMMAND}` looks again"))),
     }
+}
+
+/// Complaints as lines: place, what is wrong, what to do.
+fn check(tree: &Tree) -> Vec<String> {
+    let complaints = [
+        source::check(tree),
+        documents::links(tree),
+        documents::decisions(tree),
+        documents::crates(tree),
+        documents::readme(tree),
+        patches::check(tree),
+        touched::check(tree),
+    ];
+    complaints.concat()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::protocols;
 
-    /// What is said of a repository that holds `files`.
-    fn said(files: &[(&str, &str)]) -> Vec<String> {
-        check(&Tree::of(files)).iter().map(ToString::to_string).collect()
+    const DECISION: &str = "# A\n\n## Decision\n\n## Reason\n\n## Rejected\n";
+    const LIBRARY: &str = "#[doc = include_str!(\"../../../README.md\")]\nstruct Readme;\n";
+    const PATCH: &str = "rule: x\nsource: V1\nnoticed by: core leasing::one\n";
+
+    /// A repository about which there is no complaint, but for what is in another text.
+    fn said(path: &str, text: &str) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let good: [(&str, &str); 8] = [
+            ("README.md", "[a decision](docs/decisions/a.md#part)\n\n```rust\nlet a = 1;\n```\n"),
+            ("Cargo.toml", "[workspace.dependencies]\nours = { path = \"x\" }\nserde = \"1\"\n"),
+            ("crates/tenure/src/lib.rs", LIBRARY),
+            ("crates/tenure-core/tests/core/leasing.rs", "fn one() {}\n"),
+            ("docs/decisions/README.md", "[A](a.md), [crates](dependencies.md)\n"),
+            ("docs/decisions/a.md", DECISION),
+            ("docs/decisions/dependencies.md", &format!("{DECISION}\n| `x`, `serde` | data |\n")),
+            ("mutants/a/one.patch", PATCH),
+        ];
+        for (path, text) in good.into_iter().chain([(path, text)]) {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        check(&Tree::read(folder.path()).unwrap())
     }
 
     #[test]
-    fn a_complaint_names_place_limit_and_remedy() {
-        let long = format!("// {}\n", "x".repeat(98));
-        assert_eq!(
-            said(&[("crates/a/src/b.rs", &long)]),
-            ["crates/a/src/b.rs:1: 101 columns, the limit is 100: break the line"]
-        );
+    fn nothing_is_said_of_what_is_right() {
+        let wide = "x".repeat(98);
+        let right = [
+            ("a.rs", "fn f() {}\n// code\n".repeat(300) + "\n#[cfg(test)]\nmod tests {\n}\n"),
+            ("a.rs", format!("//! | a | {wide} |\n// see https://example.org/{wide}\n")),
+            ("a.md", "[x](docs) [y](#part) <a@b.org> [z](https://example.org/home/x)".to_owned()),
+        ];
+        for (path, text) in right {
+            assert_eq!(said(path, &text), [""; 0], "{path}");
+        }
     }
 
     #[test]
-    fn complaints_come_sorted_by_place() {
-        let unsafe_code = concat!("fn f() { un", "safe { g() } }\n");
-        let said = said(&[("b.rs", unsafe_code), ("a.rs", unsafe_code)]);
-        let places: Vec<_> = said.iter().map(|said| &said[..6]).collect();
-        assert_eq!(places, ["a.rs:1", "b.rs:1"]);
-    }
-
-    #[test]
-    fn source_that_does_not_parse_is_a_complaint() {
-        let said = said(&[("a.rs", "fn f( {\n")]);
-        assert_eq!(said.len(), 1, "{said:?}");
-        assert!(said[0].starts_with("a.rs:1: not Rust"), "{said:?}");
+    fn what_is_wrong_is_said_with_its_place() {
+        let long = "// code\n".repeat(601);
+        let unordered = DECISION.replace("Reason", "Why");
+        let wrong: [(&str, &str, &str); 14] = [
+            ("a.rs", long.as_str(), "a.rs:1: 601 lines"),
+            ("a.rs", &format!("\n// {}", "x".repeat(98)), "a.rs:2: 101 columns"),
+            ("a.rs", "// TODO: later", "a.rs:1: `TODO`"),
+            ("a.md", "see (/home/me/x)", "a.md:1: `/home/`"),
+            ("a.rs", "#[ignore]\nfn f() {}", "a.rs:1: `#[ignore`"),
+            ("a.rs", "#[expect(unsafe_code)]\nfn f() {}", "a.rs: `unsafe` code"),
+            ("docs/b.md", "\n[x](c.md)", "docs/b.md:2: the link to `c.md`"),
+            ("docs/decisions/b.md", DECISION, "docs/decisions/b.md: not in the index"),
+            ("docs/decisions/a.md", &unordered, "docs/decisions/a.md: not in the form"),
+            ("Cargo.toml", "[workspace.dependencies]\ntoml = \"1\"\n", "Cargo.toml: no reason"),
+            ("README.md", "text", "README.md: its code is not tested"),
+            ("mutants/a/two.patch", "rule: x\n", "mutants/a/two.patch:1: no head"),
+            ("crates/tenure-core/tests/core/leasing.rs", "", "mutants/a/one.patch:3: no test"),
+            ("a.rs", &format!("// on_{}\n", protocols::ALL[1].name), "a.rs: names a protocol"),
+        ];
+        for (path, text, expected) in wrong {
+            let said = said(path, text);
+            assert!(matches!(&said[..], [one] if one.starts_with(expected)), "{said:?}");
+        }
     }
 }

@@ -14,8 +14,8 @@ use super::{Etcd, Out};
 use crate::name::ElectionName;
 
 impl Etcd {
-    /// The next keys that can confirm a renewal, being on its lease; in rotation, so that each comes
-    /// up.
+    /// The next keys that can confirm a renewal, being on its lease; in rotation, so that each
+    /// comes up.
     pub(super) fn own_keys(&self) -> Vec<Own> {
         let (Some(lease), Some(name)) = (self.lease(), self.session.name()) else {
             return Vec::new();

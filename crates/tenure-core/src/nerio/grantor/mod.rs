@@ -465,8 +465,8 @@ impl Grantor {
         let (by, bound) = ((&from.who, from.address), self.config.limits.watermarks);
         let unparked = state.raise_watermark(at, by, release.start, bound);
         if ends && !serving {
-            // A release ends no quarantine (restart 3). Not confirmed, it comes again when it can be
-            // carried out.
+            // A release ends no quarantine (restart 3). Not confirmed, it comes again when it can
+            // be carried out.
             self.schedule(&election);
             return emit(out, Some(election), OwnEvent::Ignored(Ignored::NotServing));
         }

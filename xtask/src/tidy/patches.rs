@@ -1,0 +1,34 @@
+//! Patches that break a rule say which, name a test that there is, and apply.
+
+use crate::command::Cmd;
+use crate::mutants::noticed_by;
+use crate::tree::Tree;
+
+pub(super) fn check(tree: &Tree) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for (path, patch) in tree.patches() {
+        let Some((program, test)) = noticed_by(patch) else {
+            complaints.push(format!(
+                "{path}:1: no head: three lines, `rule: `, `source: ` and `noticed by: ` with a \
+                 test program of the core and its test"
+            ));
+            continue;
+        };
+        let function = format!("fn {}(", test.rsplit("::").next().unwrap_or(test));
+        let folder = format!("crates/tenure-core/tests/{program}");
+        let mut texts = tree.texts.iter().filter(|(path, _)| path.starts_with(&folder));
+        if !texts.any(|(_, text)| text.contains(&function)) {
+            complaints.push(format!("{path}:3: no test {test} in {folder}: name one that notices"));
+        }
+    }
+    complaints
+}
+
+/// Those that do not apply to what is there.
+pub(super) fn misfits(tree: &Tree) -> Vec<String> {
+    let applies = |path: &str| Cmd::new("git", "apply --check").arg(path).ask().is_some();
+    let misfits = tree.patches().filter(|(path, _)| !applies(path));
+    let complaint =
+        |path| format!("{path}: does not apply: carry it along, git apply --reject {path}");
+    misfits.map(|(path, _)| complaint(path)).collect()
+}
