@@ -184,7 +184,7 @@ impl Lab {
 
     /// Has etcd be led by its first member, and says when that began.
     fn lead(&self) -> Time {
-        let leads = |member: Member<'_>| member.status().is_ok_and(|status| status.leads());
+        let leads = |member: &Member| member.status().is_ok_and(|status| status.leads());
         let to = |member: usize| {
             eventually("etcd is led by the member that is asked to", || {
                 if leads(self.etcd.member(member)) {

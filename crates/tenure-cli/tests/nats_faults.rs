@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     started(|| {
         let mut kinds = vec![(Version::Newest, 3)];
         if rounds::is_soak() {
-            kinds.extend([(Version::Debian29, 1), (Version::Debian29, 3), (Version::Newest, 1)]);
+            kinds.extend([(Version::Oldest, 1), (Version::Oldest, 3), (Version::Newest, 1)]);
         }
         let trial = |(version, servers): (Version, usize)| {
             let name = format!("rounds of faults on {version} with {servers}");

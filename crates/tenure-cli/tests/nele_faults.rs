@@ -19,9 +19,9 @@ const LONG_ROUNDS: usize = 200;
 
 fn main() -> ExitCode {
     started(|| {
-        let mut trials = vec![trial::<false>("at_most_one", Version::V41, 1, "classic")];
+        let mut trials = vec![trial::<false>("at_most_one", Version::Oldest, 1, "classic")];
         if rounds::is_soak() {
-            trials.push(trial::<true>("at_least_one", Version::V41, 1, "classic"));
+            trials.push(trial::<true>("at_least_one", Version::Oldest, 1, "classic"));
             let name = "at_most_one_with_three_brokers";
             trials.push(trial::<false>(name, Version::Newest, 3, "consumer"));
         }

@@ -35,7 +35,8 @@ fn main() -> ExitCode {
 }
 
 fn spread() {
-    let config = ClusterConfig::new(Version::V41, 1).setting("group.min.session.timeout.ms=2000");
+    let config =
+        ClusterConfig::new(Version::Oldest, 1).setting("group.min.session.timeout.ms=2000");
     let cluster = config.start().unwrap();
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"))
         .with("TENURE_PROTOCOL", "nele")

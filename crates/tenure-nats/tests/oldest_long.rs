@@ -6,4 +6,4 @@ mod common;
 #[path = "elections/handles.rs"]
 mod handles;
 
-tenure_testkit::handles!(handles::Nats::start(tenure_services::nats::Version::Debian29));
+tenure_testkit::handles!(handles::Nats::start(tenure_services::nats::Version::Oldest));

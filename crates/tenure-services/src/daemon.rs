@@ -1,6 +1,5 @@
 //! One process of a cluster: it can be killed, stopped and started again.
 
-use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -10,11 +9,9 @@ use crate::error::Error;
 use crate::process::{Process, since_boot};
 use crate::tool;
 
-/// How long it may take to come up: a busy machine on which many do may need long.
+/// How long it may take to come up: a busy machine on which many do may need long. As long gets it
+/// to end by itself.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-
-/// How long it gets to end by itself.
-const FAREWELL: Duration = PATIENCE;
 
 pub(crate) const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
 
@@ -27,76 +24,62 @@ const PORT_TAKEN: &str = "address already in use";
 /// A server's place, whether it runs or not. Dropping it kills the server.
 #[derive(Debug)]
 pub struct Daemon {
-    pub(crate) name: String,
-    /// Its URL for clients.
-    pub(crate) url: String,
+    name: String,
+    url: String,
     log: PathBuf,
+    /// Its program, and its arguments.
+    command: Vec<String>,
     process: Mutex<Option<Process>>,
 }
 
 impl Daemon {
-    pub(crate) fn new(name: String, url: String, log: PathBuf) -> Self {
-        Self { name, url, log, process: Mutex::new(None) }
+    pub(crate) fn new(name: String, url: String, log: PathBuf, command: Vec<String>) -> Self {
+        Self { name, url, log, command, process: Mutex::new(None) }
+    }
+
+    /// Its URL for clients.
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     /// Its process id, unless it was killed or terminated.
-    #[must_use]
     pub fn pid(&self) -> Option<u32> {
         self.process().as_ref().map(Process::pid)
     }
 
     /// Its log so far.
-    #[must_use]
     pub fn log(&self) -> String {
         let bytes = std::fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// SIGKILL, also when it is stopped; it is gone on return. No harm if it is gone already.
-    ///
-    /// # Errors
-    ///
-    /// When the system refuses.
     pub fn kill(&self) -> Result<(), Error> {
         self.process().take().map_or(Ok(()), |process| process.kill())
     }
 
     /// SIGTERM; it is gone on return.
-    ///
-    /// # Errors
-    ///
-    /// When it runs no more, or the system refuses.
     pub fn terminate(&self) -> Result<(), Error> {
-        self.process().take().map_or(Ok(()), |process| process.terminate(FAREWELL))
+        self.process().take().map_or(Ok(()), |process| process.terminate(PATIENCE))
     }
 
     /// SIGSTOP; it stands still on return.
-    ///
-    /// # Errors
-    ///
-    /// When it runs no more, or the system refuses.
     pub fn stop(&self) -> Result<(), Error> {
         self.running(Process::stop)
     }
 
     /// SIGCONT.
-    ///
-    /// # Errors
-    ///
-    /// When it runs no more, or the system refuses.
     pub fn cont(&self) -> Result<(), Error> {
         self.running(Process::cont)
     }
 
-    /// Starts it; kills it first if it runs.
-    pub(crate) fn start<A: AsRef<OsStr>>(
-        &self,
-        program: &OsStr,
-        arguments: &[A],
-    ) -> Result<(), Error> {
+    /// Starts it again, with the same ports and data; kills it first if it runs. Does not wait
+    /// until it answers.
+    pub fn restart(&self) -> Result<(), Error> {
+        let (program, arguments) = self.command.split_first().expect("a program");
         let mut process = self.process();
         drop(process.take());
-        *process = Some(Process::start(program, arguments, &self.log)?);
+        *process = Some(Process::start(program.as_ref(), arguments, &self.log)?);
         Ok(())
     }
 
@@ -128,12 +111,12 @@ impl Daemon {
                 }
             };
             let log = self.log();
+            let who = format!("{} at {}", self.name, self.url);
+            let waited = since_boot().saturating_sub(began);
+            let last = tool::last_lines(&log);
             return Err(Error::NotReady {
-                member: format!("{} at {}", self.name, self.url),
-                how,
-                waited: since_boot().saturating_sub(began),
+                said: format!("{who} {how} (waited {waited:?}). The end of its log:\n{last}"),
                 port_taken: log.to_lowercase().contains(PORT_TAKEN),
-                log: tool::last_lines(&log),
             });
         }
     }
@@ -147,6 +130,11 @@ impl Daemon {
 
     fn process(&self) -> MutexGuard<'_, Option<Process>> {
         self.process.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For the person who started it.
+    pub(crate) fn told(&self) -> String {
+        format!("{} at {} (process {})\n", self.name, self.url, self.pid().unwrap_or_default())
     }
 }
 

@@ -16,7 +16,14 @@ const BETWEEN_UPDATES: Duration = Duration::from_secs(3);
 
 /// Unpacks `packages` into `folder`. Needs no root, unless the package lists are empty, and
 /// starts no daemon, which installing would.
-pub(crate) fn unpack(packages: &[&str], folder: &Path) -> Result<(), Error> {
+///
+/// Another Debian has another version: what `program` says of its own has to begin with `wanted`.
+pub(crate) fn unpack(
+    packages: &[&str],
+    folder: &Path,
+    program: &str,
+    wanted: &str,
+) -> Result<(), Error> {
     let archives = folder.join("archives");
     fs::create_dir(&archives).map_err(file_error(&archives))?;
     with_lists(packages, || {
@@ -29,48 +36,46 @@ pub(crate) fn unpack(packages: &[&str], folder: &Path) -> Result<(), Error> {
         let archive = entry.map_err(file_error(&archives))?.path();
         tool::run(Command::new("dpkg").arg("-x").arg(archive).arg(folder))?;
     }
-    fs::remove_dir_all(&archives).map_err(file_error(&archives))
-}
-
-/// Another Debian has another version: what `program`, unpacked into `folder`, says of its own has
-/// to begin with `wanted`.
-pub(crate) fn is_version(program: &Path, wanted: &'static str, folder: &Path) -> Result<(), Error> {
-    let said = tool::run(Command::new(program).arg("--version"))?.stdout;
+    fs::remove_dir_all(&archives).map_err(file_error(&archives))?;
+    let said = tool::run(Command::new(folder.join(program)).arg("--version"))?.stdout;
     let said = String::from_utf8_lossy(&said);
-    let got = said.lines().next().unwrap_or_default().to_owned();
+    let got = said.lines().next().unwrap_or_default();
     if got.starts_with(wanted) {
         return Ok(());
     }
-    let programs = program.parent().and_then(|parent| parent.strip_prefix(folder).ok());
-    let place = folder.with_extension("").join(programs.unwrap_or(Path::new("")));
-    Err(Error::OtherVersion { wanted, got, place })
+    let place = folder.with_extension("").join(program);
+    Err(Error::Missing {
+        what: format!("wanted \"{wanted}…\", and what was got says \"{got}\""),
+        remedy: format!(
+            "This Debian has another one. Put the wanted one in the place of {} by hand.",
+            place.display()
+        ),
+    })
 }
 
 /// Makes sure of what `packages` bring: unless it works already, they are installed if we are root.
 /// `missing` is said when that is of no use.
 pub(crate) fn ensure(
-    works: impl Fn() -> Result<bool, Error>,
+    works: impl Fn() -> bool,
     packages: &[&str],
-    missing: impl Fn() -> Error,
+    missing: &str,
 ) -> Result<(), Error> {
-    if works()? {
+    if works() {
         return Ok(());
     }
-    if !is_root() {
-        return Err(missing());
+    if is_root() {
+        with_lists(packages, || {
+            let mut install = apt("install");
+            install.args(["-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=300"]);
+            install.args(packages).env("DEBIAN_FRONTEND", "noninteractive");
+            install
+        })?;
+        if works() {
+            return Ok(());
+        }
     }
-    install(packages)?;
-    if works()? { Ok(()) } else { Err(missing()) }
-}
-
-/// Installs `packages` for the whole machine. Only root can.
-fn install(packages: &[&str]) -> Result<(), Error> {
-    with_lists(packages, || {
-        let mut install = apt("install");
-        install.args(["-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=300"]);
-        install.args(packages).env("DEBIAN_FRONTEND", "noninteractive");
-        install
-    })
+    let remedy = format!("As root: `apt-get install {}`.", packages.join(" "));
+    Err(Error::Missing { what: missing.to_owned(), remedy })
 }
 
 fn is_root() -> bool {

@@ -12,23 +12,13 @@ use crate::tool;
 /// The program `name` whose Go module, with its `go.sum`, is in the folder `source`: built into
 /// the user's cache of services, unless it was built of the same files before. Takes half a minute.
 /// Two processes at once do no harm.
-///
-/// # Errors
-///
-/// When it is not there and cannot be built: no `go`, no network, or it does not compile.
 pub fn program(name: &str, source: &Path) -> Result<PathBuf, Error> {
     let place = format!("{name}-{:016x}", fingerprint(source)?);
-    let folder = place::once(&place, |folder| build_module(name, source, folder))?;
+    let folder = place::once(&place, |folder| {
+        let binary = folder.join(name).display().to_string();
+        go(source, &["build", "-trimpath", "-mod=readonly", "-o", &binary, "."]).map(drop)
+    })?;
     Ok(folder.join(name))
-}
-
-/// Builds the program `name` of the module in `source` into `folder`.
-fn build_module(name: &str, source: &Path, folder: &Path) -> Result<(), Error> {
-    let binary = folder.join(name).display().to_string();
-    let mut go = Command::new("go");
-    go.args(["build", "-trimpath", "-mod=readonly", "-o", &binary, "."]);
-    go.current_dir(source).env("GOFLAGS", "-buildvcs=false");
-    tool::run_or(&mut go, missing).map(drop)
 }
 
 /// What changes when a file of the module does. Folders below belong to no module of ours.
@@ -48,18 +38,14 @@ fn fingerprint(source: &Path) -> Result<u64, Error> {
     Ok(hasher.finish())
 }
 
-/// Builds `programs`, as (module, name of the binary), all at `version` (`v3.7.3`), into `folder`.
+/// Builds `programs`, as (module, name of the binary), all of version `number`, into `folder`.
 ///
 /// In a module of their own: `go install` refuses modules that have replace directives.
-pub(crate) fn build(programs: &[(&str, &str)], version: &str, folder: &Path) -> Result<(), Error> {
-    let module = tempfile::tempdir().map_err(file_error(&std::env::temp_dir()))?;
-    let go = |arguments: &[&str]| {
-        let mut go = Command::new("go");
-        go.args(arguments).current_dir(module.path()).env("GOFLAGS", "-buildvcs=false");
-        tool::run_or(&mut go, missing).map(drop)
-    };
+pub(crate) fn build(programs: &[(&str, &str)], number: &str, folder: &Path) -> Result<(), Error> {
+    let module = place::temporary("tenure-go-")?;
+    let go = |arguments: &[&str]| go(module.path(), arguments);
     go(&["mod", "init", "example.org/services"])?;
-    let wanted: Vec<_> = programs.iter().map(|(module, _)| format!("{module}@{version}")).collect();
+    let wanted: Vec<_> = programs.iter().map(|(module, _)| format!("{module}@v{number}")).collect();
     let get: Vec<_> = std::iter::once("get").chain(wanted.iter().map(String::as_str)).collect();
     go(&get)?;
     for (module, name) in programs {
@@ -73,19 +59,20 @@ pub(crate) fn build(programs: &[(&str, &str)], version: &str, folder: &Path) -> 
 pub(crate) fn latest(module: &str) -> Result<String, Error> {
     let module = format!("{module}@latest");
     // Outside any module: none has a say in it.
-    let mut go = Command::new("go");
-    go.args(["list", "-m", "-f", "{{.Version}}", &module]).current_dir(std::env::temp_dir());
-    let said = tool::run_or(&mut go, missing)?.stdout;
-    Ok(String::from_utf8_lossy(&said).trim().to_owned())
+    go(&std::env::temp_dir(), &["list", "-m", "-f", "{{.Version}}", &module])
 }
 
-fn missing() -> Error {
-    Error::Missing {
+/// What `go` prints when it is run in `folder`.
+fn go(folder: &Path, arguments: &[&str]) -> Result<String, Error> {
+    let mut go = Command::new("go");
+    go.args(arguments).current_dir(folder).env("GOFLAGS", "-buildvcs=false");
+    let said = tool::run_or(&mut go, || Error::Missing {
         what: "some services are built from their Go modules, and there is no `go`".into(),
         remedy: "Install Go from https://go.dev/dl (Debian 12's is too old) and put it on PATH, \
                  or do without (`cargo xtask test --without services,test`)."
             .into(),
-    }
+    })?;
+    Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
 }
 
 #[cfg(test)]
@@ -102,16 +89,5 @@ mod tests {
         assert_eq!(fingerprint(module.path()).unwrap(), first);
         write("main.go", "package main\n\nfunc main() { println(2) }\n");
         assert_ne!(fingerprint(module.path()).unwrap(), first);
-        assert!(matches!(fingerprint(Path::new("/no/such/module")), Err(Error::File { .. })));
-    }
-
-    #[test]
-    fn what_does_not_compile_is_told() {
-        let module = tempfile::tempdir().unwrap();
-        fs::write(module.path().join("go.mod"), "module example.org/wrong\n").unwrap();
-        fs::write(module.path().join("main.go"), "package main\n\nfunc main() { x }\n").unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let error = build_module("wrong", module.path(), folder.path()).unwrap_err();
-        assert!(error.to_string().contains("undefined: x"), "{error}");
     }
 }

@@ -33,7 +33,7 @@ pub use error::Error;
 pub use kafka::{Sharing, share};
 pub use port::addresses;
 pub use process::Process;
-pub use service::{Service, Started, build_tools};
+pub use service::{Service, Started, Version, build_tools};
 
 /// The services that there are.
 pub static ALL: [&Service; 3] = [&etcd::SERVICE, &nats::SERVICE, &kafka::SERVICE];

@@ -4,15 +4,16 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::debian;
 use crate::error::Error;
-use crate::place::file_error;
-use crate::tool;
+use crate::place::{self, file_error};
+use crate::{debian, tool};
 
 const PACKAGES: [&str; 2] = ["openjdk-17-jre-headless", "maven"];
 
 /// The oldest Java that the services run on.
 const JAVA: u32 = 17;
+
+const MISSING: &str = "a service runs on Java 17 and is got with Maven; one of them is missing";
 
 /// What copies jars, at a version that is looked at before it changes.
 const PLUGIN: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1";
@@ -21,15 +22,15 @@ const PLUGIN: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1";
 /// they need to run, into `folder`.
 pub(crate) fn copy(wanted: &[&str], folder: &Path) -> Result<(), Error> {
     let output = format!("-DoutputDirectory={}", folder.display());
-    maven(wanted, &["copy-dependencies", "-DincludeScope=runtime", &output])
+    maven(wanted, "copy-dependencies", &["-DincludeScope=runtime", &output])
 }
 
 /// The newest version of the jar `group:name` that Maven Central has and that is no preview.
 pub(crate) fn latest(name: &str) -> Result<String, Error> {
-    let list = tempfile::tempdir().map_err(file_error(&std::env::temp_dir()))?;
+    let list = place::temporary("tenure-maven-")?;
     let file = list.path().join("list");
     let output = format!("-DoutputFile={}", file.display());
-    maven(&[&format!("{name}:RELEASE")], &["list", "-DexcludeTransitive=true", "-U", &output])?;
+    maven(&[&format!("{name}:RELEASE")], "list", &["-DexcludeTransitive=true", "-U", &output])?;
     let said = fs::read_to_string(&file).map_err(file_error(&file))?;
     let version = said.lines().find_map(|line| {
         // As `   org.slf4j:slf4j-api:jar:2.0.9:compile`.
@@ -42,15 +43,16 @@ pub(crate) fn latest(name: &str) -> Result<String, Error> {
 }
 
 /// Runs a goal of the plugin, in a project of its own that depends on `wanted`.
-fn maven(wanted: &[&str], goal: &[&str]) -> Result<(), Error> {
-    ensure()?;
-    let project = tempfile::tempdir().map_err(file_error(&std::env::temp_dir()))?;
+fn maven(wanted: &[&str], goal: &str, options: &[&str]) -> Result<(), Error> {
+    // `mvn` takes a second to say that it is there.
+    let mvn = || tool::says(Command::new("mvn").arg("--version")).is_some();
+    debian::ensure(|| java() && mvn(), &PACKAGES, MISSING)?;
+    let project = place::temporary("tenure-maven-")?;
     let file = project.path().join("pom.xml");
     fs::write(&file, pom(wanted)).map_err(file_error(&file))?;
-    let (goal, options) = goal.split_first().unwrap_or((&"help", &[]));
     let mut mvn = Command::new("mvn");
     mvn.args(["-B", "-q", "-f"]).arg(&file).arg(format!("{PLUGIN}:{goal}")).args(options);
-    tool::run_or(&mut mvn, missing).map(drop)
+    tool::run(&mut mvn).map(drop)
 }
 
 fn pom(wanted: &[&str]) -> String {
@@ -72,36 +74,18 @@ fn pom(wanted: &[&str]) -> String {
 /// Makes sure of a `java` that is new enough: Debian's packages are installed if it is missing and
 /// we are root.
 pub(crate) fn ensure_java() -> Result<(), Error> {
-    debian::ensure(java, &PACKAGES, missing)
-}
-
-/// The same, and of `mvn`, which takes a second to say that it is there.
-fn ensure() -> Result<(), Error> {
-    debian::ensure(|| Ok(java()? && mvn()?), &PACKAGES, missing)
+    debian::ensure(java, &PACKAGES, MISSING)
 }
 
 /// Whether `java` on `PATH` is new enough.
-fn java() -> Result<bool, Error> {
-    let said = tool::says(Command::new("java").arg("-version"))?;
-    Ok(said.as_deref().and_then(major).is_some_and(|java| java >= JAVA))
+fn java() -> bool {
+    let said = tool::says(Command::new("java").arg("-version"));
+    said.as_deref().and_then(major).is_some_and(|java| java >= JAVA)
 }
 
 /// As of `openjdk version "17.0.15" 2025-04-15`.
 fn major(said: &str) -> Option<u32> {
     said.split_once(" version \"")?.1.split(['.', '"', '-']).next()?.parse().ok()
-}
-
-fn mvn() -> Result<bool, Error> {
-    Ok(tool::says(Command::new("mvn").arg("--version"))?.is_some())
-}
-
-fn missing() -> Error {
-    Error::Missing {
-        what: format!(
-            "a service runs on Java {JAVA} and is got with Maven; one of them is missing"
-        ),
-        remedy: format!("As root: `apt-get install {}`.", PACKAGES.join(" ")),
-    }
 }
 
 #[cfg(test)]
@@ -118,14 +102,6 @@ mod tests {
             ("no such thing", None),
         ] {
             assert_eq!(major(said), version, "{said}");
-        }
-    }
-
-    #[test]
-    fn a_project_names_what_is_wanted() {
-        let pom = pom(&["org.slf4j:slf4j-api:2.0.9", "org.slf4j:slf4j-simple:1.7.36"]);
-        for part in ["<artifactId>slf4j-api</artifactId><version>2.0.9</version>", "slf4j-simple"] {
-            assert!(pom.contains(part), "{pom}");
         }
     }
 }

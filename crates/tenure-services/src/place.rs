@@ -1,28 +1,24 @@
 //! Where services are installed: a cache of the user, which all checkouts share.
 
 use std::env;
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
+use tempfile::TempDir;
 
 use crate::error::Error;
 
-/// The folder of all services.
+/// The folder of all services. The XDG base directory specification has programs ignore a path
+/// that is not absolute.
 fn services() -> Result<PathBuf, Error> {
-    let cache = cache(env::var_os("XDG_CACHE_HOME"), env::home_dir());
+    let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || env::home_dir().filter(|home| home.is_absolute()).map(|home| home.join(".cache"));
+    let cache = named.filter(|named| named.is_absolute()).or_else(home);
     cache.map(|cache| cache.join("tenure/services")).ok_or_else(|| Error::Missing {
         what: "services are kept in a cache of the user, and nothing says where that is".into(),
         remedy: "Set HOME, or XDG_CACHE_HOME.".into(),
     })
-}
-
-/// The XDG base directory specification has programs ignore a path that is not absolute.
-fn cache(named: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
-    let named = named.map(PathBuf::from).filter(|named| named.is_absolute());
-    named.or_else(|| Some(home.filter(|home| home.is_absolute())?.join(".cache")))
 }
 
 /// Fills the folder NAME among the services by calling `fill` with an empty folder, unless it is
@@ -38,7 +34,7 @@ pub(crate) fn once(
 }
 
 /// The same among others than the services of the user.
-pub(crate) fn once_in(
+fn once_in(
     services: &Path,
     name: &str,
     fill: impl FnOnce(&Path) -> Result<(), Error>,
@@ -50,8 +46,7 @@ pub(crate) fn once_in(
     fs::create_dir_all(services).map_err(file_error(services))?;
     let lock = services.join(format!("{name}.lock"));
     let held = File::create(&lock).map_err(file_error(&lock))?;
-    let locked = rustix::fs::flock(&held, FlockOperation::LockExclusive);
-    locked.map_err(|errno| file_error(&lock)(errno.into()))?;
+    held.lock().map_err(file_error(&lock))?;
     if folder.is_dir() {
         return Ok(folder);
     }
@@ -65,8 +60,14 @@ pub(crate) fn once_in(
     Ok(folder)
 }
 
+/// A folder that is removed when it is dropped.
+pub(crate) fn temporary(prefix: &str) -> Result<TempDir, Error> {
+    let folder = tempfile::Builder::new().prefix(prefix).tempdir();
+    folder.map_err(file_error(&env::temp_dir()))
+}
+
 pub(crate) fn file_error(path: &Path) -> impl FnOnce(io::Error) -> Error {
-    |source| Error::File { path: path.to_path_buf(), source }
+    |source| Error::System { what: path.display().to_string(), source }
 }
 
 #[cfg(test)]
@@ -76,18 +77,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-
-    #[test]
-    fn an_absolute_cache_goes_before_home() {
-        let cache = |named: Option<&str>, home: Option<&str>| {
-            cache(named.map(OsString::from), home.map(PathBuf::from))
-        };
-        assert_eq!(cache(Some("/c"), Some("/srv/ann")), Some("/c".into()));
-        for named in [None, Some(""), Some("c")] {
-            assert_eq!(cache(named, Some("/srv/ann")), Some("/srv/ann/.cache".into()));
-            assert_eq!(cache(named, None), None);
-        }
-    }
 
     #[test]
     fn a_folder_is_filled_once_and_never_seen_half_full() {

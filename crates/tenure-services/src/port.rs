@@ -1,12 +1,13 @@
 //! Ports nobody listens on.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::iter;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram};
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// Below the ports that Linux gives to outgoing connections (from 32768 on): one of those could
 /// take a member's port while that member is down for a moment.
@@ -16,25 +17,25 @@ const COUNT: u16 = 20_000;
 /// Some addresses on loopback, all different, where nobody listens. They are given to this process
 /// for as long as it lives, and to no other that asks here: nobody takes a member's port while that
 /// member is down. Somebody who does not ask here may.
-///
-/// # Panics
-/// When there are not as many.
 pub fn addresses<const N: usize>() -> [SocketAddr; N] {
-    let ports: Result<[u16; N], _> = free(N).try_into();
-    ports.expect("thousands of ports").map(|port| (Ipv4Addr::LOCALHOST, port).into())
+    let ports: Result<[SocketAddr; N], _> = on_loopback(N).try_into();
+    ports.expect("thousands of ports")
+}
+
+/// So many of such addresses.
+pub(crate) fn on_loopback(count: usize) -> Vec<SocketAddr> {
+    free(count).into_iter().map(|port| (Ipv4Addr::LOCALHOST, port).into()).collect()
 }
 
 /// Ports of such addresses.
 pub(crate) fn free(count: usize) -> Vec<u16> {
-    static START: OnceLock<u16> = OnceLock::new();
-    static GIVEN: AtomicU16 = AtomicU16::new(0);
-    let start = START.get_or_init(|| {
-        let mut seed = [0; 2];
-        // Only to be elsewhere than others: without the system's numbers, everybody begins at 0.
-        let _ = getrandom::fill(&mut seed);
-        u16::from_le_bytes(seed) % COUNT
+    // Only to be elsewhere than others from the start.
+    static START: LazyLock<u16> = LazyLock::new(|| {
+        let [low, high, ..] = RandomState::new().hash_one(0_u8).to_le_bytes();
+        u16::from_le_bytes([low, high]) % COUNT
     });
-    let next = || FIRST + (start + GIVEN.fetch_add(1, Ordering::Relaxed) % COUNT) % COUNT;
+    static GIVEN: AtomicU16 = AtomicU16::new(0);
+    let next = || FIRST + (*START + GIVEN.fetch_add(1, Ordering::Relaxed) % COUNT) % COUNT;
     iter::repeat_with(next).take(COUNT.into()).filter(|port| is_ours(*port)).take(count).collect()
 }
 

@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::Error;
-use crate::service::Service;
+use crate::place::file_error;
 use crate::tool::shown;
 
 /// How often is looked whether a process has ended.
@@ -37,61 +37,44 @@ pub struct Process {
 
 impl Process {
     /// Starts `program` with `arguments`, which begin a process group of their own: Ctrl-C on our
-    /// terminal is not for them. Both outputs are appended to `log`.
-    ///
-    /// # Errors
-    ///
-    /// When the log cannot be opened, or there is no `setpriv` (Debian: `util-linux`). That there
-    /// is no `program` is found out by the process itself: it ends at once, and its log says so.
+    /// terminal is not for them. Both outputs are appended to `log`. That there is no `program` is
+    /// found out by the process itself: it ends at once, and its log says so.
     pub fn start<A: AsRef<OsStr>>(
         program: &OsStr,
         arguments: &[A],
         log: &Path,
     ) -> Result<Self, Error> {
-        let open = || {
-            let log = File::options().create(true).append(true).open(log)?;
-            Ok((log.try_clone()?, log))
-        };
-        let (out, err) =
-            open().map_err(|source| Error::File { path: log.to_path_buf(), source })?;
+        let out = File::options().create(true).append(true).open(log).map_err(file_error(log))?;
+        let err = out.try_clone().map_err(file_error(log))?;
         let mut command = Command::new("setpriv");
         // A shell has what it starts in the background ignore SIGINT, and that is inherited.
         command.args(["--pdeathsig", "KILL", "--", "env", "--default-signal=INT,TERM"]);
         command.arg(program).args(arguments);
         command.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
         clean_environment(&mut command);
-        let said = shown(&command);
+        let what = shown(&command);
         let child = nursery(command).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => Error::Missing {
                 what: "there is no `setpriv`, which ends services with the tests".into(),
                 remedy: "Install it (Debian: package util-linux).".into(),
             },
-            _ => Error::Spawn { command: said, source },
+            _ => Error::System { what, source },
         })?;
         let pid = child.id();
         Ok(Self { child: Mutex::new(child), pid })
     }
 
     /// Its process id: of the program itself, `setpriv` has become it.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
     /// How it ended, or nothing while it runs (or is stopped).
-    ///
-    /// # Errors
-    ///
-    /// When the system does not tell.
     pub fn ended(&self) -> Result<Option<ExitStatus>, Error> {
         self.child().try_wait().map_err(|source| self.failed("waiting for", source))
     }
 
     /// SIGKILL, also when it is stopped; returns when it is gone. No harm if it has ended.
-    ///
-    /// # Errors
-    ///
-    /// When the system refuses.
     pub fn kill(&self) -> Result<(), Error> {
         let mut child = self.child();
         child.kill().map_err(|source| self.failed("SIGKILL to", source))?;
@@ -99,10 +82,6 @@ impl Process {
     }
 
     /// SIGTERM, and SIGKILL if it has not ended `within` that time; returns when it is gone.
-    ///
-    /// # Errors
-    ///
-    /// When the system refuses.
     pub fn terminate(&self, within: Duration) -> Result<(), Error> {
         let limit = since_boot() + within;
         self.signal(Signal::TERM)?;
@@ -116,19 +95,11 @@ impl Process {
     }
 
     /// SIGINT, as Ctrl-C would send it; returns at once.
-    ///
-    /// # Errors
-    ///
-    /// When it has ended already, or the system refuses.
     pub fn interrupt(&self) -> Result<(), Error> {
         self.signal(Signal::INT)
     }
 
     /// SIGSTOP; returns when every thread of it stands still, or it has ended.
-    ///
-    /// # Errors
-    ///
-    /// When it has ended already, does not stand still within a minute, or the system refuses.
     pub fn stop(&self) -> Result<(), Error> {
         let limit = since_boot() + STANDSTILL;
         self.signal(Signal::STOP)?;
@@ -149,10 +120,6 @@ impl Process {
     }
 
     /// SIGCONT.
-    ///
-    /// # Errors
-    ///
-    /// When it has ended already, or the system refuses.
     pub fn cont(&self) -> Result<(), Error> {
         self.signal(Signal::CONT)
     }
@@ -173,7 +140,7 @@ impl Process {
     }
 
     fn failed(&self, what: &str, source: io::Error) -> Error {
-        Error::Signal { what: format!("{what} process {}", self.pid), source }
+        Error::System { what: format!("{what} process {}", self.pid), source }
     }
 }
 
@@ -187,11 +154,9 @@ impl Drop for Process {
 /// Some programs take every setting from the environment, too: ours is not for them.
 pub(crate) fn clean_environment(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
-        let of_a_service = |service: &&Service| {
-            !service.variables.is_empty() && name.to_string_lossy().starts_with(service.variables)
-        };
-        if crate::ALL.iter().any(of_a_service) {
-            command.env_remove(name);
+        let shown = name.to_string_lossy();
+        if crate::ALL.iter().any(|service| shown.starts_with(service.variables)) {
+            command.env_remove(&name);
         }
     }
 }

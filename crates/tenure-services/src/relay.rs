@@ -24,12 +24,17 @@ enum Mode {
 }
 
 #[derive(Debug)]
-struct Shared {
-    to: Mutex<SocketAddr>,
-    mode: Mutex<Mode>,
-    changed: Condvar,
+struct State {
+    to: SocketAddr,
+    mode: Mode,
     /// Both ends of every connection, to be closed; those that ended are dropped at the next one.
-    ends: Mutex<Vec<TcpStream>>,
+    ends: Vec<TcpStream>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
 }
 
 /// Passes TCP connections to an address on loopback, until it is cut. Dropping it closes them.
@@ -42,16 +47,11 @@ pub struct Relay {
 impl Relay {
     /// In front of `to`, on a free port of loopback; open. Nobody needs to listen there yet: a
     /// connection is closed when its other side cannot be made.
-    ///
-    /// # Errors
-    ///
-    /// When the system has no port.
     pub fn start(to: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let (mode, changed) = (Mutex::new(Mode::Open), Condvar::new());
-        let to = Mutex::new(to);
-        let shared = Arc::new(Shared { to, mode, changed, ends: Mutex::default() });
+        let state = Mutex::new(State { to, mode: Mode::Open, ends: Vec::new() });
+        let shared = Arc::new(Shared { state, changed: Condvar::new() });
         let accepting = Arc::downgrade(&shared);
         thread::Builder::new().name("relay".to_owned()).spawn(move || {
             for client in listener.incoming() {
@@ -64,19 +64,22 @@ impl Relay {
     }
 
     /// Where to connect to.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Passes the connections that come from now on to another address.
     pub fn lead_to(&self, to: SocketAddr) {
-        *self.shared.to() = to;
+        self.shared.state().to = to;
     }
 
     /// Closes all connections, and those that come, until it is opened.
     pub fn cut(&self) {
         self.shared.set(Mode::Cut);
+        for end in self.shared.state().ends.drain(..) {
+            // An error means that it is closed already.
+            let _ = end.shutdown(Shutdown::Both);
+        }
     }
 
     /// Passes nothing on, and keeps it, until it is opened or cut. The systems' buffers take what
@@ -100,61 +103,53 @@ impl Drop for Relay {
 }
 
 impl Shared {
-    fn to(&self) -> MutexGuard<'_, SocketAddr> {
-        self.to.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn mode(&self) -> MutexGuard<'_, Mode> {
-        self.mode.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn ends(&self) -> MutexGuard<'_, Vec<TcpStream>> {
-        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn set(&self, mode: Mode) {
-        *self.mode() = mode;
+        self.state().mode = mode;
         self.changed.notify_all();
-        if mode == Mode::Cut {
-            for end in self.ends().drain(..) {
-                // An error means that it is closed already.
-                let _ = end.shutdown(Shutdown::Both);
-            }
-        }
     }
 
     /// Waits while it is held; whether something may be passed on.
     fn may_pass(&self) -> bool {
-        let held = |mode: &mut Mode| *mode == Mode::Held;
-        let mode = self.changed.wait_while(self.mode(), held);
-        *mode.unwrap_or_else(PoisonError::into_inner) == Mode::Open
+        let held = |state: &mut State| state.mode == Mode::Held;
+        let state = self.changed.wait_while(self.state(), held);
+        state.unwrap_or_else(PoisonError::into_inner).mode == Mode::Open
     }
 
     fn join(self: &Arc<Self>, client: TcpStream) -> io::Result<()> {
-        if *self.mode() == Mode::Cut {
+        let (to, is_cut) = {
+            let state = self.state();
+            (state.to, state.mode == Mode::Cut)
+        };
+        if is_cut {
             return Ok(());
         }
-        let to = *self.to();
         let server = TcpStream::connect(to)?;
         for end in [&client, &server] {
             end.set_nodelay(true)?;
             end.set_write_timeout(Some(PATIENCE))?;
         }
+        let halves = [
+            (client.try_clone()?, server.try_clone()?),
+            (server.try_clone()?, client.try_clone()?),
+        ];
         {
-            let mut ends = self.ends();
-            ends.retain(|end| end.peer_addr().is_ok());
-            ends.extend([client.try_clone()?, server.try_clone()?]);
+            let mut state = self.state();
+            // It may have been cut meanwhile.
+            if state.mode == Mode::Cut {
+                return Ok(());
+            }
+            state.ends.retain(|end| end.peer_addr().is_ok());
+            state.ends.extend([client, server]);
         }
-        let halves = [(client.try_clone()?, server.try_clone()?), (server, client)];
         for (from, to) in halves {
             let shared = self.clone();
             thread::Builder::new()
                 .name("relay".to_owned())
                 .spawn(move || shared.carry(from, to))?;
-        }
-        // It may have been cut since the first look.
-        if *self.mode() == Mode::Cut {
-            self.set(Mode::Cut);
         }
         Ok(())
     }

@@ -1,10 +1,51 @@
 //! What `cargo xtask` needs of a service, whichever it is.
 
 use std::any::Any;
-use std::fmt;
 use std::path::PathBuf;
+use std::{env, fmt};
 
 use crate::error::Error;
+
+/// A version of a service that tests run against.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Version {
+    /// The oldest that is in wide use, or that elections are promised to work on.
+    Oldest,
+    /// The newest that was looked at.
+    Newest,
+}
+
+impl Version {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Oldest, Self::Newest];
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Oldest => "the oldest",
+            Self::Newest => "the newest",
+        })
+    }
+}
+
+/// Makes a test of each function that takes a [`Version`], on each.
+#[macro_export]
+macro_rules! on_each_version {
+    ($($name:ident),+) => {
+        $(mod $name {
+            #[test]
+            fn on_the_oldest() {
+                super::$name($crate::Version::Oldest);
+            }
+
+            #[test]
+            fn on_the_newest() {
+                super::$name($crate::Version::Newest);
+            }
+        })+
+    };
+}
 
 /// A service that tests run against.
 pub struct Service {
@@ -12,10 +53,13 @@ pub struct Service {
     pub name: &'static str,
     /// Its versions, the oldest first and the newest last, as the command line has them.
     pub versions: &'static [&'static str],
-    /// How long getting one takes.
-    pub takes: &'static str,
+    /// What the newest is. `cargo xtask facts NAME --newest latest` looks at a newer one, before
+    /// this is changed.
+    pub newest: &'static str,
     /// The variable that puts another version in the place of the newest.
     pub newest_variable: &'static str,
+    /// How long getting one takes.
+    pub takes: &'static str,
     /// What the variables begin with that its programs take settings from: those of the caller are
     /// not for the programs of a test.
     pub variables: &'static str,
@@ -29,6 +73,22 @@ pub struct Service {
     pub build_tools: fn() -> Result<(), Error>,
 }
 
+impl Service {
+    /// The number of a version: `3.4` or `3.7.3`.
+    pub fn number(&self, version: Version) -> String {
+        let newest = || env::var(self.newest_variable).unwrap_or_else(|_| self.newest.to_owned());
+        match version {
+            Version::Oldest => self.versions[0].to_owned(),
+            Version::Newest => newest().trim_start_matches('v').to_owned(),
+        }
+    }
+
+    /// The numbers of both.
+    pub fn numbers(&self) -> [String; 2] {
+        Version::ALL.map(|version| self.number(version))
+    }
+}
+
 /// A running service. Dropping it ends it.
 pub struct Started {
     /// What to tell the person who started it: addresses, processes, how to reach it.
@@ -39,23 +99,8 @@ pub struct Started {
     pub running: Box<dyn Any>,
 }
 
-impl fmt::Debug for Service {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Service").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Started {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Started").field("folder", &self.folder).finish_non_exhaustive()
-    }
-}
-
-/// Makes sure of all that the client libraries of services are built with.
-///
-/// # Errors
-///
-/// When something is missing and cannot be installed; the error says what to do.
+/// Makes sure of all that the client libraries of services are built with: the error says what is
+/// missing and cannot be installed.
 pub fn build_tools() -> Result<(), Error> {
     crate::ALL.iter().try_for_each(|service| (service.build_tools)())
 }

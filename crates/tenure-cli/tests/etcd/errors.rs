@@ -49,7 +49,7 @@ fn every_etcd_that_cannot_be_used_is_refused_in_its_golden_words() {
     let proxy = plain.grpc_proxy(&[]).unwrap();
     let texts = [
         text("plain", address(&plain)),
-        text("proxy", proxy.endpoint().trim_start_matches("http://").to_owned()),
+        text("proxy", proxy.url().trim_start_matches("http://").to_owned()),
         text("tls", address(&tls)),
         text("expired", address(&expired)),
         text("strict", address(&strict)),

@@ -25,7 +25,7 @@ type Scene = fn(Version);
 pub(crate) const ALL: &[(&str, Scene, Option<Version>)] = &[
     ("rounds_of_faults", rounds_of_faults, Some(Version::Newest)),
     ("leader_of_etcd_killed", leader_of_etcd_killed, Some(Version::Newest)),
-    ("leader_of_etcd_stopped", leader_of_etcd_stopped, Some(Version::Debian34)),
+    ("leader_of_etcd_stopped", leader_of_etcd_stopped, Some(Version::Oldest)),
     ("no_quorum_for_longer_than_the_lease", no_quorum, Some(Version::Newest)),
     ("lease_revoked_by_hand", lease_revoked_by_hand, Some(Version::Newest)),
     ("compacted_while_others_wait", compacted_while_others_wait, None),
@@ -84,9 +84,8 @@ fn leader_of_etcd_stopped(version: Version) {
         // Renewed at least once, on the lease of this term, and stopped at any moment after.
         sleep(lease() / 2 + lease() * (round % 7) / 21);
         let leader = team.await_any();
-        let is_it = |member: &Member<'_>| member.status().is_ok_and(|status| status.leads());
-        let stopped =
-            eventually("etcd has a leader", || team.etcd().members().position(|m| is_it(&m)));
+        let is_it = |member: &Member| member.status().is_ok_and(|status| status.leads());
+        let stopped = eventually("etcd has a leader", || team.etcd().members().position(is_it));
         let before = refused_revocations(team.etcd().member(stopped));
         let struck = clock::now();
         team.etcd().member(stopped).stop().unwrap();
@@ -107,7 +106,7 @@ fn leader_of_etcd_stopped(version: Version) {
 }
 
 /// How many leases a member wanted to end that were gone already.
-fn refused_revocations(member: Member<'_>) -> usize {
+fn refused_revocations(member: &Member) -> usize {
     let log = member.log();
     let is_it = |line: &&str| line.contains("failed to revoke") && line.contains("not found");
     log.lines().filter(is_it).count()
@@ -270,7 +269,7 @@ fn lead_elsewhere(team: &Fleet<Etcd>, endpoint: &str) {
 
 /// Writes a little, so that there is something to forget. Asks one member: `etcdctl` takes
 /// seconds when one of several is gone.
-fn compact(member: Member<'_>) {
+fn compact(member: &Member) {
     for number in ["1", "2"] {
         member.etcdctl(&["put", "other", number]).unwrap();
     }
@@ -278,7 +277,7 @@ fn compact(member: Member<'_>) {
 }
 
 /// Has etcd forget all revisions but the last.
-fn forget(member: Member<'_>) {
+fn forget(member: &Member) {
     let revision = member.status().unwrap().revision.to_string();
     member.etcdctl(&["compact", &revision]).unwrap();
 }

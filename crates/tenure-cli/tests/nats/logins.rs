@@ -12,7 +12,7 @@ use tenure_testkit::processes::Machine;
 use crate::authority::Authority;
 use crate::{LEASE, candidate, machine, words};
 
-tenure_services::on_each_nats!(by_password, by_token, by_seed, by_credentials, over_tls);
+tenure_services::on_each_version!(by_password, by_token, by_seed, by_credentials, over_tls);
 
 /// One leads, CMD runs, and an asker with the same settings hears of it.
 fn elects(host: &Machine) {

@@ -38,7 +38,7 @@ fn candidate<'a>(id: &'a str, rank: &'a str) -> Vec<&'a str> {
     [words("run", &own), vec!["--", "sh", "-c", WORK]].concat()
 }
 
-tenure_services::on_each_nats!(the_lower_rank_leads_and_the_next_one_follows);
+tenure_services::on_each_version!(the_lower_rank_leads_and_the_next_one_follows);
 
 /// Askers hear who leads; CMD has no fence, and is told that several may run; a clean stop hands
 /// over.

@@ -23,6 +23,7 @@ use std::process::ExitCode;
 
 use parts::Part;
 use program::{Error, Result, block_on};
+use tenure_services::etcd::SERVICE;
 
 /// What can be measured by itself.
 const PARTS: [(&str, Part<Error>); 6] = [
@@ -40,7 +41,8 @@ fn main() -> ExitCode {
             block_on(crowd::wait(endpoint, number.parse()?))
         }
         _ => {
-            let on = format!("One member of {}; each part has one of its own.\n", stage::VERSION);
+            let number = SERVICE.number(stage::VERSION);
+            let on = format!("One member of etcd {number}; each part has one of its own.\n");
             parts::measure(&PARTS, arguments, &on)
         }
     })

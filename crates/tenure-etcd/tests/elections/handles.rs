@@ -136,7 +136,7 @@ fn hand_over(version: Version) {
 /// The lease is revoked by hand: the leader learns it, and another one leads.
 #[test]
 fn a_lease_revoked_by_hand() {
-    let cluster = Cluster::start(Version::Debian34, 1).unwrap();
+    let cluster = Cluster::start(Version::Oldest, 1).unwrap();
     run(async {
         let (one, two) = (node(&all(&cluster), 60), node(&all(&cluster), 60));
         let mut notices = one.notices();
@@ -170,7 +170,7 @@ fn a_lease_revoked_by_hand() {
 /// etcdctl's candidates and ours stand in one line.
 #[test]
 fn etcdctl_stands_in_the_same_line() {
-    let cluster = Cluster::start(Version::Debian34, 1).unwrap();
+    let cluster = Cluster::start(Version::Oldest, 1).unwrap();
     run(async {
         let ours = node(&all(&cluster), 60);
         let election = ours.election("mixed").unwrap();

@@ -27,11 +27,11 @@ fn grpc_proxies(version: Version) {
     let config = Config::default().check().unwrap();
     run(async {
         for proxy in &proxies {
-            let told = check(&patient(&[proxy.endpoint()]), &config, &[]).await.unwrap_err();
+            let told = check(&patient(&[proxy.url()]), &config, &[]).await.unwrap_err();
             let CheckError::NoEndpoint { errors } = &told else { panic!("{told}") };
             assert!(matches!(errors[..], [ConnectError::GrpcProxy { .. }]), "{told}");
         }
-        let (proxy, member) = (proxies[0].endpoint(), cluster.member(0).endpoint());
+        let (proxy, member) = (proxies[0].url(), cluster.member(0).endpoint());
         let both = patient(&[proxy, member]);
         let report = check(&both, &config, &[]).await.unwrap();
         let good: Vec<_> = report.members().map(|(endpoint, _)| endpoint.as_str()).collect();
@@ -65,7 +65,7 @@ fn grpc_proxies_in_the_place_of_members(version: Version) {
     run(async {
         let mut line = Line::new(patient(&[&format!("http://{}", relay.address())]));
         line.ask(then(vec![read("idle")])).await;
-        lead_to(address(proxy.endpoint()));
+        lead_to(address(proxy.url()));
         // For a sharper test: the next request is to find the connection closed.
         tokio::time::sleep(Duration::from_millis(100)).await;
         let call = line.send(PATIENCE, then(vec![read("idle")]));

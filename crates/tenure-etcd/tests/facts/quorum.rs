@@ -40,7 +40,7 @@ pub(crate) fn minority(version: Version) -> Result<Cluster, tenure_services::Err
     cluster.wait_ready()?;
     let (first, others) = (cluster.member(0), [cluster.member(1), cluster.member(2)]);
     first.stop()?;
-    others.into_iter().try_for_each(Member::restart)?;
+    others.into_iter().try_for_each(|member| member.restart())?;
     others.into_iter().try_for_each(Member::wait_ready)?;
     others[0].etcdctl(&["put", "stale", "new"])?;
     others.into_iter().try_for_each(|member| member.stop())?;

@@ -32,7 +32,7 @@ async fn brought_up_to_date(version: Version) -> Result<(Cluster, i64, u64), Fai
     let config = config.argument("--snapshot-count=10");
     // 3.4 keeps 5,000, and more until its next snapshot.
     let (config, missed) = match version {
-        Version::Debian34 => (config, 5_500),
+        Version::Oldest => (config, 5_500),
         Version::Newest => (config.argument("--snapshot-catchup-entries=5"), 60),
     };
     let cluster = config.start()?;
@@ -47,8 +47,8 @@ async fn brought_up_to_date(version: Version) -> Result<(Cluster, i64, u64), Fai
     Ok((cluster, written, term))
 }
 
-fn start_anew(members: [Member<'_>; 2]) -> Result<(), tenure_services::Error> {
-    members.into_iter().try_for_each(Member::restart)?;
+fn start_anew(members: [&Member; 2]) -> Result<(), tenure_services::Error> {
+    members.into_iter().try_for_each(|member| member.restart())?;
     members.into_iter().try_for_each(Member::wait_ready)
 }
 

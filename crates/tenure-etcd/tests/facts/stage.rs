@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use etcd_client::{Client, Error as EtcdError};
 use rustix::time::{ClockId, clock_gettime};
-use tenure_services::etcd::{Cluster, Version};
+use tenure_services::etcd::{Cluster, SERVICE, Version};
 use tenure_testkit::facts::{self, Failure};
 
 use crate::quorum;
@@ -36,7 +36,7 @@ pub(crate) struct Stage {
 
 impl facts::Stage for Stage {
     fn versions() -> [String; 2] {
-        Version::ALL.map(Version::number)
+        SERVICE.numbers()
     }
 
     fn version(&self) -> usize {

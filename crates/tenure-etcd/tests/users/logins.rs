@@ -17,7 +17,7 @@ fn users(version: Version) {
         let report = check(&poor, &config, &names(&["poor/e"])).await.unwrap();
         let (_, status) = report.members().next().unwrap();
         assert_eq!(status.leader, Some(status.member));
-        assert_eq!(report.unfixed().count(), usize::from(version == Version::Debian34));
+        assert_eq!(report.unfixed().count(), usize::from(version == Version::Oldest));
         let told = check(&poor, &config, &names(&["poor/e", "rich"])).await.unwrap_err();
         assert_eq!(
             told.to_string(),

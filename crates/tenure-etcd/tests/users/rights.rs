@@ -64,7 +64,7 @@ fn one_right_of_two(version: Version) {
         assert_eq!(soon(one.lost()).await, Loss::Expired, "it stands on the same lease");
         let told = obstacles(&mut notices);
         let doing = match version {
-            Version::Debian34 => "confirming a renewal",
+            Version::Oldest => "confirming a renewal",
             Version::Newest => "renewing the lease",
         };
         assert!(told.contains(&format!("etcd refuses {doing}: {DENIED}")), "{told:?}");
@@ -93,7 +93,7 @@ fn one_right_of_two(version: Version) {
 
 #[test]
 fn one_that_may_only_read_on_debians_3_4() {
-    let cluster = with_two_elections(Version::Debian34);
+    let cluster = with_two_elections(Version::Oldest);
     run(async {
         let us = node(&user(&cluster, "poor", PASSWORD), 20);
         let rival = node(&user(&cluster, "root", PASSWORD), 20);

@@ -71,7 +71,7 @@ fn an_answer_that_is_too_large() {
 /// answer to a later request.
 #[test]
 fn a_member_that_stands_still() {
-    let cluster = Cluster::start(Version::Debian34, 1).unwrap();
+    let cluster = Cluster::start(Version::Oldest, 1).unwrap();
     let lease = LeaseId(9);
     run(async {
         let mut line = Line::new(all(&cluster));
@@ -176,7 +176,7 @@ fn a_connection_that_went_silent_is_noticed() {
 /// Nobody is there, and somebody comes later.
 #[test]
 fn nobody_answers_at_first() {
-    let cluster = Cluster::start(Version::Debian34, 1).unwrap();
+    let cluster = Cluster::start(Version::Oldest, 1).unwrap();
     cluster.member(0).terminate().unwrap();
     run(async {
         let mut line = Line::new(all(&cluster));

@@ -22,6 +22,7 @@ use std::process::ExitCode;
 
 use parts::Part;
 use program::{Error, Result, block_on};
+use tenure_services::kafka::SERVICE;
 
 /// What can be measured by itself.
 const PARTS: [(&str, Part<Error>); 2] = [
@@ -33,7 +34,7 @@ fn main() -> ExitCode {
     let on = format!(
         "One broker of Kafka {}; each part has one of its own. All processes of an election are in \
          this one, each with clients of its own, and have the default settings.\n",
-        stage::VERSION.number()
+        SERVICE.number(stage::VERSION)
     );
     program::run(|arguments| parts::measure(&PARTS, arguments, &on))
 }

@@ -10,7 +10,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::KafkaError;
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _, ProducerContext};
-use tenure_services::kafka::{SHARED_VERSION, Shared, Version, shared, unique};
+use tenure_services::kafka::{SERVICE, SHARED_VERSION, Shared, Version, shared, unique};
 use tenure_testkit::facts::{self, Failure};
 
 /// Long enough for anything that comes at all.
@@ -41,7 +41,7 @@ impl facts::Stage for Stage {
     const COMMON: usize = 0;
 
     fn versions() -> [String; 2] {
-        Version::ALL.map(Version::number)
+        SERVICE.numbers()
     }
 
     fn version(&self) -> usize {

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 
 use parts::Part;
 use program::{Error, Result, block_on};
+use tenure_services::nats::SERVICE;
 
 /// What can be measured by itself.
 const PARTS: [(&str, Part<Error>); 4] = [
@@ -32,9 +33,9 @@ const PARTS: [(&str, Part<Error>); 4] = [
 
 fn main() -> ExitCode {
     let on = format!(
-        "One server of {}; each part has one of its own. All participants are of one process, \
+        "One server of NATS {}; each part has one of its own. All participants are of one process, \
          each with a thread and a connection.\n",
-        stage::VERSION
+        SERVICE.number(stage::VERSION)
     );
     program::run(|arguments| parts::measure(&PARTS, arguments, &on))
 }

@@ -24,7 +24,7 @@ const PERMISSIONS: &str = r#"authorization {
   ]
 }"#;
 
-tenure_services::on_each_nats!(with_permissions_a_stranger_reaches_nobody);
+tenure_services::on_each_version!(with_permissions_a_stranger_reaches_nobody);
 
 /// What was really said, to be said again.
 async fn overheard(stranger: &Client, count: usize) -> Vec<async_nats::Message> {
@@ -166,7 +166,7 @@ fn indented(text: &str) -> String {
     text.replace("tenure.test", "tenure.prod")
 }
 
-tenure_services::on_each_nats!(one_that_may_only_ask_makes_nobody_lead);
+tenure_services::on_each_version!(one_that_may_only_ask_makes_nobody_lead);
 
 /// With the permissions of the documentation, as the user that may only ask: questions in the names
 /// of the two participants, of later rounds than theirs, make none of their calls late.

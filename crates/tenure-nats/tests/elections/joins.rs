@@ -5,7 +5,7 @@ use tenure_services::nats::{Cluster, Version};
 
 use crate::common::{ELECTION, elected, leads, ranked, run};
 
-tenure_services::on_each_nats!(a_better_one_that_joins_never_leads_beside_the_old_one);
+tenure_services::on_each_version!(a_better_one_that_joins_never_leads_beside_the_old_one);
 
 /// Two join one after the other, each better than all before. Each leads in the end, and the moment
 /// at which it begins is after that at which the one before it has stopped.

@@ -9,7 +9,7 @@ use tokio_stream::StreamExt as _;
 
 use crate::common::{ELECTION, config, leads, ranked, renewed, run, soon, start, until_alone};
 
-tenure_services::on_each_nats!(a_thousand_messages_held_back_over_a_reconnection);
+tenure_services::on_each_version!(a_thousand_messages_held_back_over_a_reconnection);
 
 /// The leader's way to its server stands still, with a thousand of its claims on it. Another leads.
 /// Then all of them arrive, long after the connection that they were sent on was left, and nobody

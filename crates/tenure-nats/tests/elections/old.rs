@@ -12,7 +12,7 @@ use crate::common::{
     ELECTION, config, elected, leads, ranked, renewed, run, seen, soon, start, until_alone,
 };
 
-tenure_services::on_each_nats!(
+tenure_services::on_each_version!(
     two_equal_ranks_never_alternate,
     own_broadcasts_are_heard_and_one_leads_once,
     a_malformed_reply_harms_nobody

@@ -8,7 +8,7 @@ use tenure_services::nats::{Cluster, ClusterConfig, Tls as ServerTls, Version};
 
 use crate::common::{PATIENCE, config, leads, run, start};
 
-tenure_services::on_each_nats!(one_that_takes_too_little_is_left_for_the_next);
+tenure_services::on_each_version!(one_that_takes_too_little_is_left_for_the_next);
 
 /// The first in the list takes fewer bytes a message than participants need.
 fn one_that_takes_too_little_is_left_for_the_next(version: Version) {

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_nats::{Client, ConnectOptions, Subscriber};
-use tenure_services::nats::{Cluster, Version};
+use tenure_services::nats::{Cluster, SERVICE, Version};
 use tenure_testkit::facts::{self, Failure};
 use tokio_stream::StreamExt as _;
 
@@ -36,7 +36,7 @@ pub(crate) struct Stage {
 
 impl facts::Stage for Stage {
     fn versions() -> [String; 2] {
-        Version::ALL.map(Version::number)
+        SERVICE.numbers()
     }
 
     fn version(&self) -> usize {

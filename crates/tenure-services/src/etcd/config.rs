@@ -1,9 +1,10 @@
 //! What a cluster is like.
 
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{Cluster, Version};
+use super::{Cluster, Version, install};
+use crate::daemon::on_free_ports;
 use crate::error::Error;
 
 /// What a cluster is like; [`start`](Self::start) starts it.
@@ -23,12 +24,6 @@ pub struct Host {
     /// What its command begins with, such as `ip netns exec NAME`; it must become the command, not
     /// start it. The client asks this member through the same.
     pub wrapper: Vec<String>,
-}
-
-impl Default for Host {
-    fn default() -> Self {
-        Self { address: Ipv4Addr::LOCALHOST, wrapper: Vec::new() }
-    }
 }
 
 /// TLS between clients and members; the members among themselves do without. PEM files.
@@ -55,14 +50,12 @@ pub struct ClientCertificate {
 
 impl ClusterConfig {
     /// So many members of `version` on loopback, without TLS, with etcd's defaults.
-    #[must_use]
     pub fn new(version: Version, members: usize) -> Self {
-        let hosts = vec![Host::default(); members];
-        Self { version, hosts, arguments: Vec::new(), tls: None }
+        let host = Host { address: Ipv4Addr::LOCALHOST, wrapper: Vec::new() };
+        Self { version, hosts: vec![host; members], arguments: Vec::new(), tls: None }
     }
 
-    /// One more argument for every member: `--quota-backend-bytes=2097152`. It comes after our
-    /// own, so it wins.
+    /// One more argument for every member: `--max-txn-ops=16`. It comes after our own, so it wins.
     #[must_use]
     pub fn argument(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
@@ -77,26 +70,45 @@ impl ClusterConfig {
 
     /// Clients speak TLS.
     #[must_use]
-    pub fn tls(mut self, tls: Tls) -> Self {
-        self.tls = Some(tls);
-        self
+    pub fn tls(self, tls: Tls) -> Self {
+        Self { tls: Some(tls), ..self }
     }
 
     /// Where the members run, and how many they are.
     #[must_use]
-    pub fn hosts(mut self, hosts: Vec<Host>) -> Self {
-        self.hosts = hosts;
-        self
+    pub fn hosts(self, hosts: Vec<Host>) -> Self {
+        Self { hosts, ..self }
     }
 
     /// Installs the version if need be, starts the members on free ports, and waits until each
     /// answers. Takes two seconds.
-    ///
-    /// # Errors
-    ///
-    /// When the version cannot be got, or a member does not come up: the error has the end of
-    /// its log.
     pub fn start(self) -> Result<Cluster, Error> {
-        Cluster::with(self)
+        let binaries = install(self.version)?;
+        on_free_ports(|| Cluster::launch(&self, &binaries), Cluster::wait_ready)
     }
+}
+
+impl Tls {
+    /// What a member is told of it.
+    pub(super) fn of_member(&self) -> Vec<String> {
+        let mut words = vec![flag("cert-file", &self.certificate), flag("key-file", &self.key)];
+        if self.client.is_some() {
+            words.push("--client-cert-auth".to_owned());
+            words.push(flag("trusted-ca-file", &self.authority));
+        }
+        words
+    }
+
+    /// What a client is told of it.
+    pub(super) fn of_client(&self) -> Vec<String> {
+        let mut words = vec![flag("cacert", &self.authority)];
+        if let Some(client) = &self.client {
+            words.extend([flag("cert", &client.certificate), flag("key", &client.key)]);
+        }
+        words
+    }
+}
+
+fn flag(name: &str, path: &Path) -> String {
+    format!("--{name}={}", path.display())
 }

@@ -1,51 +1,48 @@
 //! One member of a cluster: a process that can be killed, stopped and started again.
 
-use std::ffi::OsStr;
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::cluster::Cluster;
-use super::config::{ClusterConfig, Tls};
+use super::config::Tls;
+use super::{Binaries, Version};
 use crate::daemon::Daemon;
 use crate::error::Error;
+use crate::process::clean_environment;
+use crate::tool;
 
-/// A member's place, whether anybody is in it or not.
+/// How long `etcdctl` tries, and how long logging in may take.
+const COMMAND_TIMEOUT: &str = "--command-timeout=20s";
+const LOGIN_TIMEOUT: &str = "--dial-timeout=20s";
+
+/// What all members of a cluster have in common.
 #[derive(Debug)]
-pub(super) struct Seat {
-    pub(super) daemon: Daemon,
-    pub(super) peer: String,
-    pub(super) data: PathBuf,
-    wrapper: Vec<String>,
-}
-
-impl Seat {
-    pub(super) fn new(index: usize, config: &ClusterConfig, ports: &[u16], folder: &Path) -> Self {
-        let host = &config.hosts[index];
-        let name = format!("m{index}");
-        let scheme = if config.tls.is_some() { "https" } else { "http" };
-        let (data, log) = (folder.join(&name), folder.join(format!("{name}.log")));
-        let url = format!("{scheme}://{}:{}", host.address, ports[0]);
-        Self {
-            daemon: Daemon::new(name, url, log),
-            peer: format!("http://{}:{}", host.address, ports[1]),
-            data,
-            wrapper: host.wrapper.clone(),
-        }
-    }
+pub(super) struct Shared {
+    pub(super) version: Version,
+    pub(super) binaries: Binaries,
+    pub(super) tls: Option<Tls>,
+    /// `name:password`, as soon as authentication is on.
+    pub(super) user: Mutex<Option<String>>,
 }
 
 /// One member of a cluster.
-#[derive(Clone, Copy, Debug)]
-pub struct Member<'a> {
-    pub(super) cluster: &'a Cluster,
-    pub(super) seat: &'a Seat,
+#[derive(Debug)]
+pub struct Member {
+    pub(super) daemon: Daemon,
+    pub(super) shared: Arc<Shared>,
+    /// What its command, and that of its client, begins with.
+    pub(super) wrapper: Vec<String>,
+    /// Who is in the cluster: the same for a new one and for one restored from a snapshot.
+    pub(super) founding: [String; 3],
+    pub(super) data: PathBuf,
 }
 
-impl Deref for Member<'_> {
+impl Deref for Member {
     type Target = Daemon;
 
     fn deref(&self) -> &Daemon {
-        &self.seat.daemon
+        &self.daemon
     }
 }
 
@@ -64,57 +61,31 @@ pub struct Status {
 
 impl Status {
     /// Whether it takes itself for the leader.
-    #[must_use]
     pub fn leads(self) -> bool {
         self.member == self.leader
     }
 }
 
-impl<'a> Member<'a> {
+impl Member {
     /// Its URL for clients.
-    #[must_use]
-    pub fn endpoint(self) -> &'a str {
-        &self.seat.daemon.url
-    }
-
-    /// Its URL for the other members.
-    #[must_use]
-    pub fn peer(self) -> &'a str {
-        &self.seat.peer
-    }
-
-    /// Starts it again, with the same ports and data; kills it first if it runs. Does not wait
-    /// until it answers.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be started at all.
-    pub fn restart(self) -> Result<(), Error> {
-        let mut words = self.seat.wrapper.clone();
-        words.push(self.cluster.binaries.etcd.display().to_string());
-        words.extend(self.arguments());
-        let (program, rest) = words.split_first().map_or(("", &[][..]), |(p, r)| (p.as_str(), r));
-        self.start(OsStr::new(program), rest)
+    pub fn endpoint(&self) -> &str {
+        self.url()
     }
 
     /// Waits until it answers a linearizable read; that takes a quorum.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotReady`] when it ends, or does not answer in time.
-    pub fn wait_ready(self) -> Result<(), Error> {
-        self.wait(|| {
-            let answer = self.etcdctl(&["--command-timeout=2s", "get", "tenure-services-ready"]);
-            answer.map(drop).map_err(|error| format!("does not answer: {error}"))
-        })
+    pub fn wait_ready(&self) -> Result<(), Error> {
+        self.wait(|| self.answers_at(self.url()))
+    }
+
+    /// Whether a linearizable read is answered there; else why not.
+    pub(super) fn answers_at(&self, url: &str) -> Result<(), String> {
+        let ask = ["--command-timeout=2s", "get", "tenure-services-ready"];
+        let answer = self.control(url, &ask);
+        answer.map(drop).map_err(|error| format!("does not answer: {error}"))
     }
 
     /// What it says of itself; without a quorum, too.
-    ///
-    /// # Errors
-    ///
-    /// When it does not answer.
-    pub fn status(self) -> Result<Status, Error> {
+    pub fn status(&self) -> Result<Status, Error> {
         let ask = ["--command-timeout=5s", "endpoint", "status", "--write-out=fields"];
         let said = self.etcdctl(&ask)?;
         let field = |name: &str| {
@@ -132,49 +103,37 @@ impl<'a> Member<'a> {
     }
 
     /// Runs `etcdctl` with the endpoint of this member only, and returns its standard output.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Failed`] when it does not succeed, with what it said.
-    pub fn etcdctl(self, arguments: &[&str]) -> Result<String, Error> {
-        self.cluster.control(&self.seat.wrapper, &self.seat.daemon.url, arguments)
+    pub fn etcdctl(&self, arguments: &[&str]) -> Result<String, Error> {
+        self.control(self.url(), arguments)
     }
 
-    fn arguments(self) -> Vec<String> {
-        let (seat, config) = (self.seat, &self.cluster.config);
-        let mut arguments = vec![
-            format!("--data-dir={}", seat.data.display()),
-            format!("--listen-client-urls={}", seat.daemon.url),
-            format!("--advertise-client-urls={}", seat.daemon.url),
-            format!("--listen-peer-urls={}", seat.peer),
-        ];
-        arguments.extend(self.founding());
-        arguments.push(format!("--initial-cluster-token={}", self.cluster.token()));
-        arguments.extend(config.tls.iter().flat_map(tls_arguments));
-        arguments.extend(config.arguments.iter().cloned());
-        arguments
+    pub(super) fn control(&self, endpoints: &str, arguments: &[&str]) -> Result<String, Error> {
+        // Its own time-outs of 5 s, and of 2 s for a login, are soon over where the disk or the
+        // machine is slow, and it has none for some commands. The last one counts, if there are
+        // more.
+        let bounded = [&[COMMAND_TIMEOUT, LOGIN_TIMEOUT][..], arguments].concat();
+        let mut command = Command::new("env");
+        command.args(self.control_words(endpoints, &bounded));
+        clean_environment(&mut command);
+        let output = tool::run(&mut command)?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Who is in the cluster: the same for a new one and for one restored from a snapshot.
-    pub(super) fn founding(self) -> [String; 3] {
-        let of = |seat: &Seat| format!("{}={}", seat.daemon.name, seat.peer);
-        let all: Vec<_> = self.cluster.seats.iter().map(of).collect();
-        [
-            format!("--name={}", self.seat.daemon.name),
-            format!("--initial-advertise-peer-urls={}", self.seat.peer),
-            format!("--initial-cluster={}", all.join(",")),
-        ]
+    /// What comes after `env`.
+    pub(super) fn control_words(&self, endpoints: &str, arguments: &[&str]) -> Vec<String> {
+        let Shared { version, binaries, tls, user } = &*self.shared;
+        let mut words = Vec::new();
+        // Newer ones speak nothing else, and complain about the variable.
+        if *version == Version::Oldest {
+            words.push("ETCDCTL_API=3".to_owned());
+        }
+        words.extend(self.wrapper.iter().cloned());
+        let etcdctl = binaries.etcdctl.display().to_string();
+        words.extend([etcdctl, format!("--endpoints={endpoints}")]);
+        words.extend(tls.iter().flat_map(Tls::of_client));
+        let user = user.lock().unwrap_or_else(PoisonError::into_inner);
+        words.extend(user.iter().map(|user| format!("--user={user}")));
+        words.extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        words
     }
-}
-
-fn tls_arguments(tls: &Tls) -> Vec<String> {
-    let mut arguments = vec![
-        format!("--cert-file={}", tls.certificate.display()),
-        format!("--key-file={}", tls.key.display()),
-    ];
-    if tls.client.is_some() {
-        let authority = format!("--trusted-ca-file={}", tls.authority.display());
-        arguments.extend(["--client-cert-auth".to_owned(), authority]);
-    }
-    arguments
 }

@@ -26,40 +26,25 @@ pub struct Restore {
 impl Cluster {
     /// Kills all members, gives each the data of `snapshot`, starts them, and waits until each
     /// answers. Ports and names stay.
-    ///
-    /// # Errors
-    ///
-    /// When the tool refuses, or a member does not come up.
     pub fn restore(&self, snapshot: &Path, how: &Restore) -> Result<(), Error> {
+        let binaries = install(how.tool.unwrap_or(self.version()))?;
+        let token = how.token.clone().unwrap_or_else(|| self.token());
         self.members().try_for_each(|member| member.kill())?;
         for member in self.members() {
-            let data = &member.seat.data;
+            let data = &member.data;
             if data.exists() {
                 fs::remove_dir_all(data).map_err(file_error(data))?;
             }
-            let mut tool = self.restoring(how)?;
+            let mut tool = Command::new(binaries.etcdutl.as_ref().unwrap_or(&binaries.etcdctl));
+            clean_environment(&mut tool);
+            if binaries.etcdutl.is_none() {
+                tool.env("ETCDCTL_API", "3");
+            }
             tool.args(["snapshot", "restore"]).arg(snapshot).arg("--data-dir").arg(data);
-            tool.args(member.founding());
-            let token = how.token.clone().unwrap_or_else(|| self.token());
-            tool.arg("--initial-cluster-token").arg(token).args(&how.arguments);
-            tool::run(&mut tool)?;
+            tool.args(&member.founding).arg("--initial-cluster-token").arg(&token);
+            tool::run(tool.args(&how.arguments))?;
             member.restart()?;
         }
         self.wait_ready()
-    }
-
-    /// Keeps clusters apart that find each other's ports.
-    pub(super) fn token(&self) -> String {
-        self.folder().file_name().unwrap_or_default().to_string_lossy().into_owned()
-    }
-
-    fn restoring(&self, how: &Restore) -> Result<Command, Error> {
-        let binaries = install(how.tool.unwrap_or(self.config.version))?;
-        let mut command = Command::new(binaries.etcdutl.as_ref().unwrap_or(&binaries.etcdctl));
-        clean_environment(&mut command);
-        if binaries.etcdutl.is_none() {
-            command.env("ETCDCTL_API", "3");
-        }
-        Ok(command)
     }
 }

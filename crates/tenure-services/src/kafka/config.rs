@@ -4,17 +4,18 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use super::{Cluster, Version};
+use super::{Cluster, Version, install};
+use crate::daemon::on_free_ports;
 use crate::error::Error;
 
 /// What a cluster is like; [`start`](Self::start) starts it.
 #[derive(Clone, Debug)]
 pub struct ClusterConfig {
-    pub(super) version: Version,
+    version: Version,
     pub(super) brokers: usize,
     pub(super) ways: usize,
-    pub(super) settings: String,
-    pub(super) security: Security,
+    settings: String,
+    security: Security,
     /// More arguments for `java`.
     pub(super) java: Vec<String>,
 }
@@ -41,7 +42,6 @@ impl ClusterConfig {
     /// So many brokers of `version` on loopback, without TLS and without logins. Everything is as
     /// Kafka has it by default but for what only takes time or memory: internal topics are small
     /// and a group's first members are not waited for.
-    #[must_use]
     pub fn new(version: Version, brokers: usize) -> Self {
         let (settings, security) = (String::new(), Security::Plain);
         Self { version, brokers, ways: 0, settings, security, java: Vec::new() }
@@ -58,27 +58,21 @@ impl ClusterConfig {
 
     /// What clients and brokers speak.
     #[must_use]
-    pub fn security(mut self, security: Security) -> Self {
-        self.security = security;
-        self
+    pub fn security(self, security: Security) -> Self {
+        Self { security, ..self }
     }
 
     /// So many more ways to the brokers, each of which can be cut: [`Cluster::way`].
     #[must_use]
-    pub fn ways(mut self, ways: usize) -> Self {
-        self.ways = ways;
-        self
+    pub fn ways(self, ways: usize) -> Self {
+        Self { ways, ..self }
     }
 
     /// Installs the version if need be, starts the brokers on free ports, and waits until each
     /// knows all others. Takes a few seconds.
-    ///
-    /// # Errors
-    ///
-    /// When the version cannot be got, or a broker does not come up: the error has the end of its
-    /// log.
     pub fn start(self) -> Result<Cluster, Error> {
-        Cluster::with(self)
+        let installed = install(self.version)?;
+        on_free_ports(|| Cluster::launch(&self, &installed), Cluster::wait_ready)
     }
 
     /// The configuration file of one broker.

@@ -9,7 +9,6 @@ mod shared;
 mod storage;
 mod wire;
 
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,19 +19,9 @@ pub use shared::{SHARED_VARIABLE, SHARED_VERSION, Shared, Sharing, quick, share,
 pub use wire::{Operation, Resource};
 
 use crate::error::Error;
+pub use crate::service::Version;
 use crate::service::{Service, Started};
 use crate::{maven, place};
-
-/// The version that elections are promised to work on.
-const OLDEST: &str = "4.1.2";
-
-/// What [`Version::Newest`] is: the newest that was looked at. `cargo xtask facts kafka --newest
-/// latest` looks at a newer one, before this line is changed.
-const NEWEST: &str = "4.4.0";
-
-/// The variable that puts another version from Maven Central (`4.5.0`) in the place of
-/// [`Version::Newest`].
-pub const NEWEST_VARIABLE: &str = "TESTS_KAFKA_NEWEST";
 
 /// The classes of a broker that has started, which halve what the next one takes.
 const CLASSES: &str = "classes.jsa";
@@ -41,66 +30,20 @@ const BROKER: &str = "org.apache.kafka:kafka_2.13";
 /// Kafka logs through an interface; this is the smallest that writes.
 const LOGGER: &str = "org.slf4j:slf4j-simple:1.7.36";
 
-/// Kafka, for `cargo xtask`.
+/// Kafka: both from Maven Central.
 pub static SERVICE: Service = Service {
     name: "kafka",
-    versions: &["4.1", "newest"],
+    versions: &["4.1.2", "newest"],
+    newest: "4.4.0",
+    newest_variable: "TESTS_KAFKA_NEWEST",
     takes: "a minute",
-    newest_variable: NEWEST_VARIABLE,
     // Kafka itself takes none, but every `java` does.
     variables: "JDK_JAVA",
-    install: |version| install(Version::ALL[version]),
+    install: |version| Ok(install(Version::ALL[version])?.folder),
     start: |version, brokers| start(Version::ALL[version], brokers),
     latest: || maven::latest(BROKER),
     build_tools: build::ensure,
 };
-
-/// A version of Kafka that tests run against.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Version {
-    /// 4.1, the oldest.
-    V41,
-    /// The newest.
-    Newest,
-}
-
-impl Version {
-    /// All of them, the oldest first.
-    pub const ALL: [Self; 2] = [Self::V41, Self::Newest];
-
-    /// Its number: `4.1.2`.
-    #[must_use]
-    pub fn number(self) -> String {
-        match self {
-            Self::V41 => OLDEST.to_owned(),
-            Self::Newest => std::env::var(NEWEST_VARIABLE).unwrap_or_else(|_| NEWEST.to_owned()),
-        }
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Kafka {}", self.number())
-    }
-}
-
-/// Makes a test of each function that takes a [`Version`], on each.
-#[macro_export]
-macro_rules! on_each_kafka {
-    ($($name:ident),+) => {
-        $(mod $name {
-            #[test]
-            fn on_4_1() {
-                super::$name($crate::kafka::Version::V41);
-            }
-
-            #[test]
-            fn on_the_newest() {
-                super::$name($crate::kafka::Version::Newest);
-            }
-        })+
-    };
-}
 
 /// What is installed of one version.
 #[derive(Clone, Debug)]
@@ -137,22 +80,13 @@ impl Installed {
 
 /// Gets the jars of `version` into the user's cache of services, unless they are there,
 /// formats a storage, and says where: a minute, with Java and Maven. Two processes at once do no
-/// harm.
-///
-/// # Errors
-///
-/// When it is not there and cannot be got: no Java, no Maven, no network. The error says what is
-/// missing and what to do.
-pub fn install(version: Version) -> Result<PathBuf, Error> {
-    Ok(installed(version)?.folder)
-}
-
-fn installed(version: Version) -> Result<Installed, Error> {
+/// harm. The error says what is missing and what to do.
+fn install(version: Version) -> Result<Installed, Error> {
     // Whoever shares a broker has looked, and to look is to start one more Java.
     if std::env::var_os(SHARED_VARIABLE).is_none() {
         maven::ensure_java()?;
     }
-    let number = version.number();
+    let number = SERVICE.number(version);
     let fill = |folder: &Path| {
         let installed = Installed { folder: folder.to_owned(), classes: None };
         maven::copy(&[&format!("{BROKER}:{number}"), LOGGER], &installed.jars())?;
@@ -169,13 +103,7 @@ fn installed(version: Version) -> Result<Installed, Error> {
 
 fn start(version: Version, brokers: usize) -> Result<Started, Error> {
     let cluster = Cluster::start(version, brokers)?;
-    let line = |broker: Broker<'_>| {
-        let (address, pid) = (broker.address(), broker.pid().unwrap_or_default());
-        let memory = broker.memory().unwrap_or_default() >> 20;
-        format!("{version} at {address} (process {pid}), {memory} MiB\n")
-    };
-    let brokers: String = cluster.brokers().map(line).collect();
-    let took = cluster.took().as_secs_f64();
-    let said = format!("{brokers}Up after {took:.1} s.\n\n    --brokers {}\n", cluster.addresses());
+    let brokers: String = cluster.brokers().map(|broker| broker.told()).collect();
+    let said = format!("{brokers}\n    --brokers {}\n", cluster.addresses());
     Ok(Started { said, folder: cluster.folder().into(), running: Box::new(cluster) })
 }

@@ -1,7 +1,5 @@
 //! One broker for many tests, each with names of its own.
 
-use std::any::Any;
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,11 +13,10 @@ use crate::process::since_boot;
 pub const SHARED_VARIABLE: &str = "TESTS_KAFKA";
 
 /// The version of the broker that tests share.
-pub const SHARED_VERSION: Version = Version::V41;
+pub const SHARED_VERSION: Version = Version::Oldest;
 
 /// A broker that allows short sessions, and long ones. Sessions of the newer protocol last 45 s, as
 /// Kafka has it, unless [another](Shared::set_of_group) is set for a group.
-#[must_use]
 pub fn quick(version: Version) -> ClusterConfig {
     ClusterConfig::new(version, 1)
         .setting("group.min.session.timeout.ms=1000")
@@ -37,87 +34,65 @@ pub struct Shared {
     open: SocketAddr,
     guarded: SocketAddr,
     /// Kept until the last test of this process drops it.
-    _own: Option<Arc<Cluster>>,
+    own: Option<Arc<Cluster>>,
 }
 
 /// The broker that [`SHARED_VARIABLE`] names, or else one for all tests of this process that run at
 /// the same time; that one ends with the last of them.
-///
-/// # Errors
-///
-/// When nobody answers at that address, or those of [`ClusterConfig::start`].
 pub fn shared() -> Result<Shared, Error> {
     static CLUSTER: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
     if let Ok(named) = std::env::var(SHARED_VARIABLE) {
         return Shared::at(&named);
     }
     let mut shared = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
-    let cluster = match shared.upgrade() {
-        Some(cluster) => cluster,
-        None => Shared::cluster(SHARED_VERSION)?,
-    };
-    *shared = Arc::downgrade(&cluster);
-    Ok(Shared::of(cluster))
+    if let Some(cluster) = shared.upgrade() {
+        return Ok(Shared::of(cluster));
+    }
+    let started = Shared::start(SHARED_VERSION)?;
+    *shared = started.own.as_ref().map(Arc::downgrade).unwrap_or_default();
+    Ok(started)
 }
 
 /// A server that the tests of one run share. Dropping it ends the server.
+#[derive(Debug)]
 pub struct Sharing {
     /// The variable that names the server to tests.
     pub variable: &'static str,
     /// Its address.
     pub address: String,
-    _running: Box<dyn Any>,
-}
-
-impl fmt::Debug for Sharing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sharing").field("address", &self.address).finish_non_exhaustive()
-    }
+    _broker: Shared,
 }
 
 /// Starts a broker for the tests of one run.
-///
-/// # Errors
-///
-/// Those of [`ClusterConfig::start`].
 pub fn share() -> Result<Sharing, Error> {
     let broker = Shared::start(SHARED_VERSION)?;
     let address = format!("{},{}", broker.open, broker.guarded);
-    Ok(Sharing { variable: SHARED_VARIABLE, address, _running: Box::new(broker) })
+    Ok(Sharing { variable: SHARED_VARIABLE, address, _broker: broker })
 }
 
 /// A name for a topic, a group or a transactional id that no other test has, nor this one in
 /// another run. It is 17 bytes longer at most.
-#[must_use]
 pub fn unique(name: &str) -> String {
     format!("{name}-{:x}-{:x}", std::process::id(), since_boot().as_millis())
 }
 
 impl Shared {
     /// One that is shared by whoever is given it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`ClusterConfig::start`].
     pub fn start(version: Version) -> Result<Self, Error> {
-        Self::cluster(version).map(Self::of)
-    }
-
-    fn cluster(version: Version) -> Result<Arc<Cluster>, Error> {
         let logins = Security::Logins(vec![("ann".into(), "secret".into())]);
         let authorizer = "org.apache.kafka.metadata.authorizer.StandardAuthorizer";
-        quick(version)
+        let cluster = quick(version)
             .security(logins)
             .setting(&format!("authorizer.class.name={authorizer}"))
             .setting("super.users=User:ANONYMOUS")
-            .start()
-            .map(Arc::new)
+            .start()?;
+        Ok(Self::of(Arc::new(cluster)))
     }
 
     /// Brokers among themselves do without logins, and so may whoever takes their address.
     fn of(cluster: Arc<Cluster>) -> Self {
-        let seat = &cluster.seats[0];
-        Self { open: seat.internal, guarded: seat.client, _own: Some(cluster) }
+        let broker = cluster.broker(0);
+        Self { open: broker.internal, guarded: broker.client, own: Some(cluster) }
     }
 
     fn at(named: &str) -> Result<Self, Error> {
@@ -131,68 +106,46 @@ impl Shared {
             return Err(unusable("not two addresses".into()));
         };
         wire::brokers(open).map_err(|error| unusable(error.to_string()))?;
-        Ok(Self { open, guarded, _own: None })
+        Ok(Self { open, guarded, own: None })
     }
 
     /// Its address for those who may do everything, as clients take it.
-    #[must_use]
     pub fn addresses(&self) -> String {
         self.open.to_string()
     }
 
     /// Its address for ann.
-    #[must_use]
     pub fn guarded(&self) -> String {
         self.guarded.to_string()
     }
 
     /// Makes a topic with one copy of each partition and these settings, as somebody else might.
     /// The controller has it at once; this waits until the broker knows it.
-    ///
-    /// # Errors
-    ///
-    /// When the broker does not answer, or refuses, or does not know it in time.
     pub fn make_topic(
         &self,
         name: &str,
         partitions: i32,
         settings: &[(&str, &str)],
     ) -> io::Result<()> {
-        wire::make_known_topic(self.open, name, partitions, settings)
+        wire::make_topic(self.open, name, partitions, settings)
     }
 
     /// Gives a topic so many partitions in all.
-    ///
-    /// # Errors
-    ///
-    /// When the broker does not answer, or refuses: fewer than there are.
     pub fn set_partitions(&self, name: &str, partitions: i32) -> io::Result<()> {
         wire::set_partitions(self.open, name, partitions)
     }
 
     /// Sets something for one group, such as `consumer.session.timeout.ms` of the newer protocol.
-    ///
-    /// # Errors
-    ///
-    /// When the broker does not answer, or refuses.
     pub fn set_of_group(&self, group: &str, setting: &str, value: &str) -> io::Result<()> {
         wire::set_of_group(self.open, group, setting, value)
     }
 
     /// Allows ann everything with a topic or a group, or takes that back. It holds a moment later.
-    ///
-    /// # Errors
-    ///
-    /// When the broker does not answer, or refuses.
     pub fn allow(&self, resource: Resource<'_>, allowed: bool) -> io::Result<()> {
         wire::allow(self.open, "ann", resource, Operation::All, allowed)
     }
 
     /// Allows ann one thing with a topic or a group.
-    ///
-    /// # Errors
-    ///
-    /// When the broker does not answer, or refuses.
     pub fn permit(&self, resource: Resource<'_>, operation: Operation) -> io::Result<()> {
         wire::allow(self.open, "ann", resource, operation, true)
     }

@@ -4,13 +4,9 @@
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
-use std::time::Duration;
 
 use crate::daemon::{BETWEEN_QUESTIONS, PATIENCE};
 use crate::process::since_boot;
-
-/// How long one answer is waited for: only who never gets any waits that long.
-const ANSWER: Duration = PATIENCE;
 
 /// No answer that we ask for is longer.
 const LONGEST: usize = 1 << 20;
@@ -18,48 +14,28 @@ const LONGEST: usize = 1 << 20;
 /// How long a broker may take for what changes something: as long as is waited for it.
 const TIME: i32 = 120_000;
 
-/// The ids of all brokers that take clients, as the one at `address` knows them: the request
-/// "metadata" in its version 1, about no topic.
+/// The ids of all brokers that take clients, as the one at `address` knows them.
 pub(super) fn brokers(address: SocketAddr) -> io::Result<Vec<i32>> {
-    let answer = ask(address, (3, 1), &0_i32.to_be_bytes())?;
-    ids(&answer).ok_or_else(cut_short)
+    metadata(address, &[]).map(|(ids, _)| ids)
 }
 
 /// Makes a topic with one copy of each partition and these settings: the request "create topics"
-/// in its version 2.
-fn make_topic(
+/// in its version 2. The controller has it at once; this waits until the broker knows it.
+pub(super) fn make_topic(
     address: SocketAddr,
     name: &str,
     partitions: i32,
     settings: &[(&str, &str)],
 ) -> io::Result<()> {
-    let mut body = Vec::new();
-    put_count(&mut body, 1);
-    put_text(&mut body, name);
-    body.extend(partitions.to_be_bytes());
-    body.extend(1_i16.to_be_bytes());
-    // Whoever wants to may have them.
-    put_count(&mut body, 0);
-    put_count(&mut body, settings.len());
+    // Whoever wants to may have its partitions.
+    let mut request = Request::new(19, 2).count(1).text(name).int(partitions).short(1).count(0);
+    request = request.count(settings.len());
     for (name, value) in settings {
-        put_text(&mut body, name);
-        put_text(&mut body, value);
+        request = request.text(name).text(value);
     }
-    body.extend(TIME.to_be_bytes());
-    body.push(0);
-    done(&ask(address, (19, 2), &body)?)
-}
-
-/// The same. The controller has it at once; this waits until the broker knows it.
-pub(super) fn make_known_topic(
-    address: SocketAddr,
-    name: &str,
-    partitions: i32,
-    settings: &[(&str, &str)],
-) -> io::Result<()> {
-    make_topic(address, name, partitions, settings)?;
+    request.int(TIME).bytes(&[0]).is_done(address)?;
     let limit = since_boot() + PATIENCE;
-    while !matches!(knows(address, name), Ok(true)) {
+    while !matches!(metadata(address, &[name]), Ok((_, 0))) {
         if since_boot() > limit {
             return Err(io::Error::other(format!("the broker does not know topic {name}")));
         }
@@ -68,36 +44,25 @@ pub(super) fn make_known_topic(
     Ok(())
 }
 
-/// Whether this broker knows a topic: the request "metadata" in its version 4, which makes none.
-fn knows(address: SocketAddr, name: &str) -> io::Result<bool> {
-    let mut body = Vec::new();
-    put_count(&mut body, 1);
-    put_text(&mut body, name);
-    body.push(0);
-    let answer = ask(address, (3, 4), &body)?;
-    Ok(known(&answer).ok_or_else(cut_short)? == 0)
+/// The brokers, and with which error this one answers of the topics: the request "metadata" in its
+/// version 4, which makes none.
+fn metadata(address: SocketAddr, topics: &[&str]) -> io::Result<(Vec<i32>, i16)> {
+    let request = Request::new(3, 4).count(topics.len());
+    let request = topics.iter().fold(request, |request, topic| request.text(topic));
+    let answer = request.bytes(&[0]).ask(address)?;
+    known(&answer).ok_or_else(cut_short)
 }
 
 /// Gives a topic so many partitions in all: the request "create partitions" in its version 0.
 pub(super) fn set_partitions(address: SocketAddr, name: &str, partitions: i32) -> io::Result<()> {
-    let mut body = Vec::new();
-    put_count(&mut body, 1);
-    put_text(&mut body, name);
-    body.extend(partitions.to_be_bytes());
     // Whoever wants to may have them: an array that is not there.
-    body.extend((-1_i32).to_be_bytes());
-    body.extend(TIME.to_be_bytes());
-    body.push(0);
-    done(&ask(address, (37, 0), &body)?)
+    let request = Request::new(37, 0).count(1).text(name).int(partitions).int(-1);
+    request.int(TIME).bytes(&[0]).is_done(address)
 }
 
 /// Deletes a topic: the request "delete topics" in its version 1.
 pub(super) fn delete_topic(address: SocketAddr, name: &str) -> io::Result<()> {
-    let mut body = Vec::new();
-    put_count(&mut body, 1);
-    put_text(&mut body, name);
-    body.extend(TIME.to_be_bytes());
-    done(&ask(address, (20, 1), &body)?)
+    Request::new(20, 1).count(1).text(name).int(TIME).is_done(address)
 }
 
 /// Sets something for one group: the request "incremental alter configs" in its version 0.
@@ -107,18 +72,10 @@ pub(super) fn set_of_group(
     setting: &str,
     value: &str,
 ) -> io::Result<()> {
-    let mut body = Vec::new();
-    put_count(&mut body, 1);
-    // That it is a group.
-    body.push(32);
-    put_text(&mut body, group);
-    put_count(&mut body, 1);
-    put_text(&mut body, setting);
-    // That it is set.
-    body.push(0);
-    put_text(&mut body, value);
-    body.push(0);
-    accepted(&ask(address, (44, 0), &body)?)
+    // That it is a group, and that it is set.
+    let request = Request::new(44, 0).count(1).bytes(&[32]).text(group);
+    let request = request.count(1).text(setting).bytes(&[0]).text(value);
+    request.bytes(&[0]).is_accepted(address)
 }
 
 /// What a user may be allowed to do anything with.
@@ -128,39 +85,6 @@ pub enum Resource<'a> {
     Topic(&'a str),
     /// The group of this name.
     Group(&'a str),
-}
-
-impl Resource<'_> {
-    /// Its kind, its name, and that the name is meant literally.
-    fn put(self, body: &mut Vec<u8>) {
-        let (kind, name) = match self {
-            Self::Topic(name) => (2, name),
-            Self::Group(name) => (3, name),
-        };
-        body.push(kind);
-        put_text(body, name);
-        body.push(3);
-    }
-}
-
-/// Allows a user something with a resource, or takes that back: the requests "create ACLs" and
-/// "delete ACLs" in their versions 1.
-pub(super) fn allow(
-    address: SocketAddr,
-    user: &str,
-    resource: Resource<'_>,
-    operation: Operation,
-    allowed: bool,
-) -> io::Result<()> {
-    let mut body = Vec::new();
-    put_count(&mut body, 1);
-    resource.put(&mut body);
-    put_text(&mut body, &format!("User:{user}"));
-    put_text(&mut body, "*");
-    // That it is allowed.
-    body.extend([operation as u8, 3]);
-    let answer = ask(address, (if allowed { 30 } else { 31 }, 1), &body)?;
-    accepted(&answer)
 }
 
 /// One thing that a user may be allowed to do, by its number in Kafka's protocol.
@@ -178,92 +102,116 @@ pub enum Operation {
     DescribeConfigs = 10,
 }
 
-fn put_count(body: &mut Vec<u8>, count: usize) {
-    body.extend(i32::try_from(count).unwrap_or(i32::MAX).to_be_bytes());
+/// Allows a user something with a resource, or takes that back: the requests "create ACLs" and
+/// "delete ACLs" in their versions 1.
+pub(super) fn allow(
+    address: SocketAddr,
+    user: &str,
+    resource: Resource<'_>,
+    operation: Operation,
+    allowed: bool,
+) -> io::Result<()> {
+    let (kind, name) = match resource {
+        Resource::Topic(name) => (2, name),
+        Resource::Group(name) => (3, name),
+    };
+    // That the name is meant literally, and that it is allowed.
+    let request = Request::new(if allowed { 30 } else { 31 }, 1).count(1);
+    let request = request.bytes(&[kind]).text(name).bytes(&[3]).text(&format!("User:{user}"));
+    request.text("*").bytes(&[operation as u8, 3]).is_accepted(address)
 }
 
-fn put_text(body: &mut Vec<u8>, text: &str) {
-    body.extend(i16::try_from(text.len()).unwrap_or(i16::MAX).to_be_bytes());
-    body.extend(text.as_bytes());
-}
+/// What is asked of a broker.
+struct Request(Vec<u8>);
 
-/// What a broker answers to a request with this key and version, number 1, from nobody.
-fn ask(address: SocketAddr, (key, version): (i16, i16), body: &[u8]) -> io::Result<Vec<u8>> {
-    let mut request = [key.to_be_bytes(), version.to_be_bytes()].concat();
-    request.extend(1_i32.to_be_bytes());
-    request.extend((-1_i16).to_be_bytes());
-    request.extend(body);
-    let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(ANSWER))?;
-    stream.set_write_timeout(Some(ANSWER))?;
-    let length = u32::try_from(request.len()).unwrap_or(u32::MAX);
-    stream.write_all(&[&length.to_be_bytes()[..], &request].concat())?;
-    let mut length = [0; 4];
-    stream.read_exact(&mut length)?;
-    let length = usize::try_from(i32::from_be_bytes(length)).unwrap_or(usize::MAX);
-    if length > LONGEST {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "an answer that is too long"));
+impl Request {
+    /// With this key and version, number 1, from nobody.
+    fn new(key: i16, version: i16) -> Self {
+        Self(Vec::new()).short(key).short(version).int(1).short(-1)
     }
-    let mut answer = vec![0; length];
-    stream.read_exact(&mut answer)?;
-    Ok(answer)
+
+    fn bytes(mut self, bytes: &[u8]) -> Self {
+        self.0.extend(bytes);
+        self
+    }
+
+    fn short(self, number: i16) -> Self {
+        self.bytes(&number.to_be_bytes())
+    }
+
+    fn int(self, number: i32) -> Self {
+        self.bytes(&number.to_be_bytes())
+    }
+
+    /// How many there are of what follows.
+    fn count(self, count: usize) -> Self {
+        self.int(i32::try_from(count).unwrap_or(i32::MAX))
+    }
+
+    fn text(self, text: &str) -> Self {
+        self.short(i16::try_from(text.len()).unwrap_or(i16::MAX)).bytes(text.as_bytes())
+    }
+
+    /// What the broker answers. Only who never gets an answer waits for it as long as for all.
+    fn ask(self, address: SocketAddr) -> io::Result<Vec<u8>> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let length = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+        stream.write_all(&[&length.to_be_bytes()[..], &self.0].concat())?;
+        let mut length = [0; 4];
+        stream.read_exact(&mut length)?;
+        let length = usize::try_from(i32::from_be_bytes(length)).unwrap_or(usize::MAX);
+        if length > LONGEST {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "an answer that is too long"));
+        }
+        let mut answer = vec![0; length];
+        stream.read_exact(&mut answer)?;
+        Ok(answer)
+    }
+
+    /// Has something done with one topic, of which the answer has the name before the error.
+    fn is_done(self, address: SocketAddr) -> io::Result<()> {
+        refused(&self.ask(address)?, true)
+    }
+
+    /// Has something changed, of which the answer has the error first.
+    fn is_accepted(self, address: SocketAddr) -> io::Result<()> {
+        refused(&self.ask(address)?, false)
+    }
 }
 
 fn cut_short() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "an answer cut short")
 }
 
-/// Whether what was asked for of one topic is done.
-fn done(mut answer: &[u8]) -> io::Result<()> {
+/// Whether the broker refuses what was asked for.
+fn refused(mut answer: &[u8], has_name: bool) -> io::Result<()> {
     let mut code = || {
         let _number = integer(&mut answer)?;
         let _throttle = integer(&mut answer)?;
         let _count = integer(&mut answer)?;
-        text(&mut answer)?;
-        answer.first_chunk().map(|bytes| i16::from_be_bytes(*bytes))
+        if has_name {
+            text(&mut answer)?;
+        }
+        short(&mut answer)
     };
     match code().ok_or_else(cut_short)? {
         0 => Ok(()),
-        code => Err(refused(code)),
+        code => Err(io::Error::other(format!("the broker refuses it with error {code}"))),
     }
 }
 
-/// Whether one change of rights is made.
-fn accepted(mut answer: &[u8]) -> io::Result<()> {
-    let mut code = || {
-        let _number = integer(&mut answer)?;
-        let _throttle = integer(&mut answer)?;
-        let _count = integer(&mut answer)?;
-        answer.first_chunk().map(|bytes| i16::from_be_bytes(*bytes))
-    };
-    match code().ok_or_else(cut_short)? {
-        0 => Ok(()),
-        code => Err(refused(code)),
-    }
-}
-
-fn refused(code: i16) -> io::Error {
-    io::Error::other(format!("the broker refuses it with error {code}"))
-}
-
-/// What the answer says of brokers, which come first in it.
-fn ids(mut answer: &[u8]) -> Option<Vec<i32>> {
-    let _number = integer(&mut answer)?;
-    let count = integer(&mut answer)?;
-    (0..count).map(|_| broker(&mut answer)).collect()
-}
-
-/// With which error the broker answers of the one topic it was asked about.
-fn known(mut answer: &[u8]) -> Option<i16> {
+/// The brokers, and the error of the one topic that was asked about.
+fn known(mut answer: &[u8]) -> Option<(Vec<i32>, i16)> {
     let _number = integer(&mut answer)?;
     let _throttle = integer(&mut answer)?;
-    for _ in 0..integer(&mut answer)? {
-        broker(&mut answer)?;
-    }
+    let count = integer(&mut answer)?;
+    let ids = (0..count).map(|_| broker(&mut answer)).collect::<Option<_>>()?;
     text(&mut answer)?;
     let _controller = integer(&mut answer)?;
-    let _count = integer(&mut answer)?;
-    answer.first_chunk().map(|bytes| i16::from_be_bytes(*bytes))
+    let topics = integer(&mut answer)?;
+    Some((ids, if topics == 0 { 0 } else { short(&mut answer)? }))
 }
 
 /// The id of one broker: its host, its port and its rack follow.
@@ -281,11 +229,16 @@ fn integer(answer: &mut &[u8]) -> Option<i32> {
     Some(i32::from_be_bytes(*bytes))
 }
 
+fn short(answer: &mut &[u8]) -> Option<i16> {
+    let (bytes, rest) = answer.split_first_chunk()?;
+    *answer = rest;
+    Some(i16::from_be_bytes(*bytes))
+}
+
 /// Skips a text; -1 is the length of none.
 fn text(answer: &mut &[u8]) -> Option<()> {
-    let (bytes, rest) = answer.split_first_chunk()?;
-    let length = usize::try_from(i16::from_be_bytes(*bytes)).unwrap_or(0);
-    *answer = rest.get(length..)?;
+    let length = usize::try_from(short(answer)?).unwrap_or(0);
+    *answer = answer.get(length..)?;
     Some(())
 }
 
@@ -294,26 +247,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brokers_are_read_and_half_an_answer_is_none() {
-        let mut answer = vec![0, 0, 0, 1, 0, 0, 0, 2];
+    fn brokers_and_a_topic_are_read_and_half_an_answer_is_none() {
+        let mut answer = vec![0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2];
         for id in [0_u8, 7] {
             answer.extend([0, 0, 0, id, 0, 9]);
             answer.extend(b"127.0.0.1");
             answer.extend([0, 0, 0x23, 0x84, 0xff, 0xff]);
         }
-        assert_eq!(ids(&answer), Some(vec![0, 7]));
-        for length in 0..answer.len() {
-            assert_eq!(ids(&answer[..length]), None, "{length}");
-        }
-        assert_eq!(ids(&[0, 0, 0, 1, 0, 0, 0, 0]), Some(vec![]));
-    }
-
-    #[test]
-    fn whether_a_topic_is_known_stands_behind_the_brokers() {
-        let mut answer = vec![0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 9];
-        answer.extend(b"127.0.0.1");
-        answer.extend([0, 0, 0x23, 0x84, 0xff, 0xff, 0, 1, b'c', 0, 0, 0, 0, 0, 0, 0, 1, 0, 3]);
-        assert_eq!(known(&answer), Some(3));
+        answer.extend([0, 1, b'c', 0, 0, 0, 0, 0, 0, 0, 1, 0, 3]);
+        assert_eq!(known(&answer), Some((vec![0, 7], 3)));
         for length in 0..answer.len() {
             assert_eq!(known(&answer[..length]), None, "{length}");
         }
@@ -321,17 +263,13 @@ mod tests {
 
     #[test]
     fn what_is_refused_is_told_by_its_number() {
-        let answer = |code: u8| {
-            let begin = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, b't'];
-            [&begin[..], &[0, code, 0xff, 0xff]].concat()
-        };
-        done(&answer(0)).unwrap();
-        let said = done(&answer(36)).unwrap_err().to_string();
-        assert_eq!(said, "the broker refuses it with error 36");
-        assert!(done(&answer(0)[..16]).is_err());
-        let changed = |code: u8| [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, code];
-        accepted(&changed(0)).unwrap();
-        assert_eq!(accepted(&changed(31)).unwrap_err().to_string(), said.replace("36", "31"));
-        assert!(accepted(&changed(0)[..13]).is_err());
+        let begin = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1];
+        for (name, has_name) in [(&[0, 1, b't'][..], true), (&[][..], false)] {
+            let answer = |code: u8| [&begin[..], name, &[0, code]].concat();
+            refused(&answer(0), has_name).unwrap();
+            let said = refused(&answer(36), has_name).unwrap_err().to_string();
+            assert_eq!(said, "the broker refuses it with error 36");
+            assert!(refused(&answer(0)[..begin.len() + name.len() + 1], has_name).is_err());
+        }
     }
 }

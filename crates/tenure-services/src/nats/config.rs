@@ -4,15 +4,16 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use super::{Cluster, Version};
+use super::{Cluster, Version, install};
+use crate::daemon::on_free_ports;
 use crate::error::Error;
 
 /// What a cluster is like; [`start`](Self::start) starts it.
 #[derive(Clone, Debug)]
 pub struct ClusterConfig {
-    pub(super) version: Version,
+    version: Version,
     pub(super) servers: usize,
-    pub(super) settings: String,
+    settings: String,
     pub(super) tls: Option<Tls>,
 }
 
@@ -32,7 +33,6 @@ pub struct Tls {
 impl ClusterConfig {
     /// So many servers of `version` on loopback, without TLS and without logins. One of them is no
     /// cluster.
-    #[must_use]
     pub fn new(version: Version, servers: usize) -> Self {
         Self { version, servers, settings: String::new(), tls: None }
     }
@@ -47,20 +47,15 @@ impl ClusterConfig {
 
     /// Clients speak TLS.
     #[must_use]
-    pub fn tls(mut self, tls: Tls) -> Self {
-        self.tls = Some(tls);
-        self
+    pub fn tls(self, tls: Tls) -> Self {
+        Self { tls: Some(tls), ..self }
     }
 
     /// Installs the version if need be, starts the servers on free ports, and waits until each
     /// takes clients and knows all others. Takes a second or two.
-    ///
-    /// # Errors
-    ///
-    /// When the version cannot be got, or a server does not come up: the error has the end of
-    /// its log.
     pub fn start(self) -> Result<Cluster, Error> {
-        Cluster::with(self)
+        let program = install(self.version)?;
+        on_free_ports(|| Cluster::launch(&self, &program), Cluster::wait_ready)
     }
 
     /// Whether a server greets before TLS, so that the greeting shows that it is there.
@@ -68,9 +63,10 @@ impl ClusterConfig {
         self.tls.as_ref().is_none_or(|tls| !tls.first)
     }
 
-    /// The configuration file of one server.
-    pub(super) fn file(&self, place: &Place<'_>) -> String {
-        let Place { name, client, monitor, route, others } = place;
+    /// The configuration file of one server: for clients, its monitoring and routes, in this order,
+    /// and through these relays to the others.
+    pub(super) fn file(&self, name: &str, ports: &[SocketAddr], others: &[SocketAddr]) -> String {
+        let (client, monitor, route) = (ports[0], ports[1], ports[2]);
         let mut text = format!(
             "server_name: \"{name}\"\nlisten: \"{client}\"\nhttp: \"{monitor}\"\n\
              write_deadline: \"10s\"\n"
@@ -97,14 +93,4 @@ impl ClusterConfig {
         }
         text + &self.settings
     }
-}
-
-/// Where one server is.
-pub(super) struct Place<'a> {
-    pub(super) name: &'a str,
-    pub(super) client: SocketAddr,
-    pub(super) monitor: SocketAddr,
-    pub(super) route: SocketAddr,
-    /// The relays to the others.
-    pub(super) others: Vec<SocketAddr>,
 }

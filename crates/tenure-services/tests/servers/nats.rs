@@ -1,27 +1,14 @@
-//! Servers of both versions: they start, pass messages on, survive what tests do to them, and are
-//! gone.
+//! NATS.
 
-#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
-
-use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tenure_services::Error;
-use tenure_services::nats::{Cluster, ClusterConfig, Tls, Version, install};
+use tenure_services::nats::{Cluster, SERVICE, Version};
 
-/// Nothing of a cluster is left: neither its folder nor its processes.
-fn gone(folder: &Path, pids: &[u32]) -> bool {
-    let running = |pid: &u32| {
-        let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&command).contains(&*folder.to_string_lossy())
-    };
-    !folder.exists() && !pids.iter().any(running)
-}
+use crate::gone;
 
 fn pids(cluster: &Cluster) -> Vec<u32> {
     cluster.servers().filter_map(|server| server.pid()).collect()
@@ -93,19 +80,14 @@ fn passes(cluster: &Cluster, from: usize, to: usize) -> bool {
     is_heard(cluster, from, to, 600)
 }
 
-fn says_what_it_is(version: Version) {
-    let server = Cluster::start(version, 1).unwrap();
-    let greeting = Client::new(server.server(0).address()).greeting;
-    let number = format!("\"version\":\"{}", version.number());
-    assert!(greeting.starts_with("INFO {") && greeting.contains(&number), "{greeting}");
-    assert_eq!(install(version).unwrap(), install(version).unwrap());
-    assert!(passes(&server, 0, 0));
-}
-
 fn killed_and_started_again(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     let before = pids(&cluster);
     let server = cluster.server(0);
+    let greeting = Client::new(server.address()).greeting;
+    let number = format!("\"version\":\"{}", SERVICE.number(version));
+    assert!(greeting.starts_with("INFO {") && greeting.contains(&number), "{greeting}");
+    assert!(passes(&cluster, 0, 0));
     server.kill().unwrap();
     assert_eq!(server.pid(), None);
     assert!(matches!(server.wait_ready(), Err(Error::NotReady { .. })));
@@ -140,56 +122,4 @@ fn routes_that_are_cut_stay_cut(version: Version) {
     assert!(passes(&cluster, 0, 1));
 }
 
-/// A client that is connected hears of it at once.
-fn a_lame_duck_says_so(version: Version) {
-    let cluster = Cluster::start(version, 1).unwrap();
-    let mut client = Client::new(cluster.server(0).address());
-    client.settled();
-    cluster.server(0).lame_duck().unwrap();
-    let mut line = client.line();
-    while !line.is_empty() && !line.contains("\"ldm\":true") {
-        line = client.line();
-    }
-    assert!(line.starts_with("INFO "), "it closed without saying so");
-}
-
-fn with_tls_and_logins(version: Version) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
-    let certificate = params.signed_by(&key, &authority).unwrap();
-    fs::write(path("server.pem"), certificate.pem()).unwrap();
-    fs::write(path("server.key"), key.serialize_pem()).unwrap();
-    fs::write(path("ca.pem"), authority.pem()).unwrap();
-    let tls = Tls {
-        certificate: path("server.pem"),
-        key: path("server.key"),
-        clients: Some(path("ca.pem")),
-        first: false,
-    };
-    let logins = "authorization { users: [ { user: ann, password: secret } ] }";
-    let cluster = ClusterConfig::new(version, 1).tls(tls).settings(logins).start().unwrap();
-    assert!(cluster.urls()[0].starts_with("tls://"));
-    let greeting = Client::new(cluster.server(0).address()).greeting;
-    for sign in ["\"tls_required\":true", "\"tls_verify\":true", "\"auth_required\":true"] {
-        assert!(greeting.contains(sign), "{greeting}");
-    }
-}
-
-fn a_wrong_setting_is_told(version: Version) {
-    let error = ClusterConfig::new(version, 1).settings("no_such_setting: 1").start().unwrap_err();
-    assert!(error.to_string().contains("no_such_setting"), "{error}");
-}
-
-tenure_services::on_each_nats!(
-    says_what_it_is,
-    killed_and_started_again,
-    routes_that_are_cut_stay_cut,
-    a_lame_duck_says_so,
-    with_tls_and_logins,
-    a_wrong_setting_is_told
-);
+tenure_services::on_each_version!(killed_and_started_again, routes_that_are_cut_stay_cut);
