@@ -7,7 +7,7 @@
 //! revocations come, the leading runners stand still, as paused machines do: whoever loses its key
 //! then is followed by the next one while its CMD works on.
 //!
-//! Needs root and `ip` (iproute2); a minute for each trial. `cargo xtask soak` runs it;
+//! Needs root, `ip` (iproute2) and `iptables`; a minute for each trial. `cargo xtask soak` runs it;
 //! `TENURE_TRIALS` asks for another number.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
 
@@ -109,7 +109,7 @@ struct Lab {
 
 impl Lab {
     fn start() -> Self {
-        let network = Namespaces::create_without_filters();
+        let network = Namespaces::create();
         let place = |node| {
             let (address, wrapper) = network.place(node);
             etcd::Host { address, wrapper }

@@ -31,7 +31,7 @@ mod tool;
 pub use daemon::Daemon;
 pub use error::Error;
 pub use kafka::{Sharing, share};
-pub use port::addresses;
+pub use port::{addresses, reserve};
 pub use process::Process;
 pub use service::{Service, Started, Version, build_tools};
 

@@ -39,21 +39,21 @@ pub(crate) fn free(count: usize) -> Vec<u16> {
     iter::repeat_with(next).take(COUNT.into()).filter(|port| is_ours(*port)).take(count).collect()
 }
 
-/// Whether the port is free, and reserved for this process from now on: by a name that one process
-/// at a time can have, and that the kernel takes back when it ends.
+/// Whether the port is free, and reserved for this process from now on.
 fn is_ours(port: u16) -> bool {
-    static RESERVED: Mutex<Vec<UnixDatagram>> = Mutex::new(Vec::new());
     let at = (Ipv4Addr::LOCALHOST, port);
-    let reserve = || -> io::Result<UnixDatagram> {
-        let name = UnixAddress::from_abstract_name(format!("tenure-port-{port}"))?;
-        let reserved = UnixDatagram::bind_addr(&name)?;
-        TcpListener::bind(at)?;
-        UdpSocket::bind(at)?;
-        Ok(reserved)
-    };
-    let Ok(reserved) = reserve() else { return false };
+    reserve(&format!("tenure-port-{port}")).is_ok()
+        && TcpListener::bind(at).is_ok()
+        && UdpSocket::bind(at).is_ok()
+}
+
+/// Takes a name that one process at a time can have, and that the kernel takes back when this one
+/// ends.
+pub fn reserve(name: &str) -> io::Result<()> {
+    static RESERVED: Mutex<Vec<UnixDatagram>> = Mutex::new(Vec::new());
+    let reserved = UnixDatagram::bind_addr(&UnixAddress::from_abstract_name(name)?)?;
     RESERVED.lock().unwrap_or_else(PoisonError::into_inner).push(reserved);
-    true
+    Ok(())
 }
 
 #[cfg(test)]

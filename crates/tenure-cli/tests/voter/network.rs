@@ -2,9 +2,8 @@
 
 use rustix::process::Signal;
 use serde_json::Value;
-use tenure_testkit::processes::voter::{loopback, own_net};
 use tenure_testkit::processes::wait::eventually;
-use tenure_testkit::processes::{Answer, Machine, Running};
+use tenure_testkit::processes::{Answer, Machine, Running, loopback, own_net};
 
 pub(crate) const ELECTION: &str = "billing";
 

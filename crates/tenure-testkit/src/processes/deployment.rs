@@ -4,7 +4,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use tenure_services::Daemon;
 
+use super::rounds::is_soak;
 use super::{Fault, Fleet, Host, Manner, Network};
 
 /// The timing of all runners.
@@ -19,8 +21,14 @@ pub struct Timing {
 }
 
 impl Timing {
+    /// Of a lease and of margins of so many milliseconds: in the soak, and elsewhere.
+    pub(super) fn of_millis(soak: [u64; 2], elsewhere: [u64; 2]) -> Self {
+        let millis = if is_soak() { soak } else { elsewhere };
+        let [lease, margin] = millis.map(Duration::from_millis);
+        Self { lease, grace: margin, kill_margin: margin }
+    }
+
     /// The same as flags.
-    #[must_use]
     pub fn flags(self) -> [String; 3] {
         let Self { lease, grace, kill_margin } = self;
         [("lease", lease), ("grace", grace), ("kill-margin", kill_margin)]
@@ -64,23 +72,59 @@ pub trait Deployment: Sized {
     /// Whether this can be done here.
     fn knows(&self, fault: Fault) -> bool;
 
-    /// Starts all nodes.
-    fn start(fleet: &mut Fleet<Self>);
+    /// The server of a service that is this node; none where nodes are processes of the fleet.
+    fn server(&self, _node: Host) -> Option<&Daemon> {
+        None
+    }
+
+    /// The process of the fleet that is this node.
+    fn process(node: Host) -> Host {
+        node
+    }
+
+    /// Starts all nodes that do not run already.
+    fn start(_fleet: &mut Fleet<Self>) {}
 
     /// Waits until every node works.
-    fn await_ready(fleet: &Fleet<Self>);
+    fn await_ready(_fleet: &Fleet<Self>) {}
 
     /// Kills a node, as by `kill -9`, and waits until it is gone.
-    fn kill(fleet: &mut Fleet<Self>, node: Host);
+    fn kill(fleet: &mut Fleet<Self>, node: Host) {
+        match fleet.deployment.server(node) {
+            Some(server) => server.kill().unwrap(),
+            None => fleet.kill(Self::process(node)),
+        }
+    }
 
     /// Starts a node again that was killed.
-    fn restart(fleet: &mut Fleet<Self>, node: Host);
+    fn restart(fleet: &mut Fleet<Self>, node: Host) {
+        let server = fleet.deployment.server(node).expect("a server");
+        // Another node may be the same server.
+        if server.pid().is_none() {
+            server.restart().unwrap();
+        }
+    }
 
-    /// SIGSTOP, which has taken effect when this returns, or SIGCONT.
-    fn signal(fleet: &mut Fleet<Self>, node: Host, signal: Signal);
+    /// SIGSTOP, which has taken effect when this returns.
+    fn stop(fleet: &mut Fleet<Self>, node: Host) {
+        match fleet.deployment.server(node) {
+            Some(server) => server.stop().unwrap(),
+            None => fleet.freeze(Self::process(node)),
+        }
+    }
+
+    /// SIGCONT.
+    fn cont(fleet: &mut Fleet<Self>, node: Host) {
+        match fleet.deployment.server(node) {
+            Some(server) => server.cont().unwrap(),
+            None => fleet.signal(Self::process(node), Signal::CONT),
+        }
+    }
 
     /// Deletes all that a killed node has written.
-    fn lose_state(fleet: &Fleet<Self>, node: Host);
+    fn lose_state(_fleet: &Fleet<Self>, _node: Host) {
+        unreachable!("`knows` says so");
+    }
 
     /// While the nodes work: how long after a fault the next leader may begin, if that is promised.
     fn take_over(&self) -> Option<Duration> {

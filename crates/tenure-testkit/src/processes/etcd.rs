@@ -6,6 +6,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tenure::clock;
 use tenure_core::{Fence, Time};
+use tenure_services::Daemon;
 use tenure_services::etcd::{Cluster, ClusterConfig, Host as Place, Member};
 
 use super::rounds::is_soak;
@@ -19,15 +20,11 @@ pub const OBSERVER: Host = Host::runner(2);
 
 /// The lease as asked for and as granted, unless a test wants another. The machine may stand still
 /// just when it ends: elsewhere than in the soak for three seconds.
-#[must_use]
 pub fn timing() -> Timing {
-    let [lease, margin] = if is_soak() { [4_000, 800] } else { [12_000, 3_000] };
-    let margin = Duration::from_millis(margin);
-    Timing { lease: Duration::from_millis(lease), grace: margin, kill_margin: margin }
+    Timing::of_millis([4_000, 800], [12_000, 3_000])
 }
 
 /// The lease of [`timing`].
-#[must_use]
 pub fn lease() -> Duration {
     timing().lease
 }
@@ -40,7 +37,6 @@ pub const NOISE: Duration = Duration::from_secs(10);
 /// much less than the 10 s after which a waiting candidate looks again by itself.
 pub const PROMPT: Duration = Duration::from_secs(2);
 /// From the last sign of life of a leader to the begin of the next.
-#[must_use]
 pub fn take_over() -> Duration {
     lease() + EXPIRY + NOISE
 }
@@ -57,13 +53,11 @@ pub struct Etcd {
 
 impl Etcd {
     /// Starts three members on this machine.
-    #[must_use]
     pub fn start(config: ClusterConfig) -> Self {
         Self { cluster: config.start().unwrap(), network: None, lease: lease() }
     }
 
     /// Starts three members in these namespaces.
-    #[must_use]
     pub fn start_in(network: Namespaces, config: ClusterConfig) -> Self {
         let place = |(address, wrapper)| Place { address, wrapper };
         let places: Vec<Place> = Host::nodes().map(|node| network.place(node)).map(place).collect();
@@ -71,7 +65,6 @@ impl Etcd {
     }
 
     /// The same with leases of this length.
-    #[must_use]
     pub fn with_lease(self, lease: Duration) -> Self {
         Self { lease, ..self }
     }
@@ -125,21 +118,8 @@ impl Deployment for Etcd {
         fleet.await_keys(Host::runners().count());
     }
 
-    fn kill(fleet: &mut Fleet<Self>, node: Host) {
-        fleet.etcd().member(node.index()).kill().unwrap();
-    }
-
-    fn restart(fleet: &mut Fleet<Self>, node: Host) {
-        fleet.etcd().member(node.index()).restart().unwrap();
-    }
-
-    fn signal(fleet: &mut Fleet<Self>, node: Host, signal: Signal) {
-        let member = fleet.etcd().member(node.index());
-        if signal == Signal::STOP { member.stop().unwrap() } else { member.cont().unwrap() }
-    }
-
-    fn lose_state(_: &Fleet<Self>, _: Host) {
-        unreachable!("`knows` says so");
+    fn server(&self, node: Host) -> Option<&Daemon> {
+        Some(self.cluster.member(node.index()))
     }
 
     fn take_over(&self) -> Option<Duration> {
@@ -153,19 +133,17 @@ impl Deployment for Etcd {
 
 impl Fleet<Etcd> {
     /// The members.
-    #[must_use]
     pub fn etcd(&self) -> &Cluster {
         &self.deployment.cluster
     }
 
     /// The host of the runner that leads.
-    #[must_use]
     pub fn runner_of(leader: &Leadership) -> Host {
         Host::named(&leader.id).unwrap()
     }
 
     /// The member that `runner` asks: the one that it said last.
-    pub fn asked_by(&self, runner: Host) -> Member<'_> {
+    pub fn asked_by(&self, runner: Host) -> &Member {
         // It may have a key before it has said where.
         let last = eventually("a runner says whom it asks", || {
             let said = self.said(runner);

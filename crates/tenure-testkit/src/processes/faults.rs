@@ -11,7 +11,7 @@ use super::rounds::is_soak;
 use super::{Deployment, Fleet, Host, Leadership, Network, Weather, eventually};
 use crate::Rng;
 
-/// What is done, wherever it can be done.
+/// What is done, wherever it can be done. Those that spare the nodes come first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fault {
     /// kill -9 of the leader's `tenure run`.
@@ -77,26 +77,14 @@ impl Fault {
     ];
 
     /// Whether all participants hear each other meanwhile.
-    pub(super) const fn spares_network(self) -> bool {
+    pub(super) fn spares_network(self) -> bool {
         let alone = matches!(self, Self::RunnerCutOff | Self::GuardStopped);
         self.spares_nodes() && !alone
     }
 
     /// Whether all nodes work meanwhile, as they do without any fault.
-    pub(super) const fn spares_nodes(self) -> bool {
-        matches!(
-            self,
-            Self::RunnerKilled
-                | Self::RunnerTerminated
-                | Self::RunnerStopped
-                | Self::RunnerJoins
-                | Self::RunnerCutOff
-                | Self::CommandKilled
-                | Self::GuardKilled
-                | Self::GuardStopped
-                | Self::Resigned
-                | Self::Transferred
-        )
+    pub(super) fn spares_nodes(self) -> bool {
+        self <= Self::Transferred
     }
 }
 
@@ -122,6 +110,10 @@ impl Struck {
     fn passing(how: impl Into<String>) -> Self {
         Self { how: how.into(), ends_leadership: false }
     }
+}
+
+fn names(nodes: &[Host]) -> String {
+    nodes.iter().map(|node| node.name()).collect::<Vec<_>>().join(",")
 }
 
 /// One fault, for one leader.
@@ -230,8 +222,7 @@ impl<D: Deployment> Blow<'_, D> {
             (true, false) => "-->",
             _ => "<--",
         };
-        let names: Vec<_> = nodes.iter().map(|node| node.name()).collect();
-        let how = format!("{} {arrow} {}", self.runner, names.join(","));
+        let how = format!("{} {arrow} {}", self.runner, names(&nodes));
         if NODES - nodes.len() >= D::NEEDED {
             return Struck::passing(how);
         }
@@ -306,26 +297,21 @@ impl<D: Deployment> Blow<'_, D> {
         self.hold(0, 4);
         nodes.iter().for_each(|node| D::restart(self.fleet, *node));
         self.hold(2, 10);
-        let names: Vec<_> = nodes.iter().map(|node| node.name()).collect();
-        let how = names.join(",");
         if !isolated {
-            return Struck::passing(how);
+            return Struck::passing(names(&nodes));
         }
         self.fleet.await_leader(self.leader.fence, clock::now());
-        Struck::ending(how + ", the leader cut off")
+        Struck::ending(names(&nodes) + ", the leader cut off")
     }
 
     fn nodes_stopped(&mut self) -> Struck {
         let count = 1 + self.rng.index(NODES - 1);
         let nodes = self.some_nodes(count);
-        nodes.iter().for_each(|node| D::signal(self.fleet, *node, Signal::STOP));
+        nodes.iter().for_each(|node| D::stop(self.fleet, *node));
         self.hold(12, 20);
-        nodes.iter().for_each(|node| D::signal(self.fleet, *node, Signal::CONT));
-        let names: Vec<_> = nodes.iter().map(|node| node.name()).collect();
-        match NODES - count < D::WORKING {
-            true => Struck::ending(names.join(",")),
-            false => Struck::passing(names.join(",")),
-        }
+        nodes.iter().for_each(|node| D::cont(self.fleet, *node));
+        let ends_leadership = NODES - count < D::WORKING;
+        Struck { how: names(&nodes), ends_leadership }
     }
 
     fn nodes_moved(&mut self) -> Struck {
@@ -341,9 +327,8 @@ impl<D: Deployment> Blow<'_, D> {
             }
         }
         self.hold(5, 25);
-        let names: Vec<_> = nodes.iter().map(|node| node.name()).collect();
-        let names = names.join(",");
-        Struck::passing(if restarted { names + ", restarted" } else { names })
+        let how = if restarted { ", restarted" } else { "" };
+        Struck::passing(names(&nodes) + how)
     }
 
     fn node_cut_off(&mut self) -> Struck {
@@ -400,9 +385,10 @@ impl<D: Deployment> Blow<'_, D> {
         self.hold(0, 3);
         D::restart(self.fleet, lost);
         D::await_ready(self.fleet);
-        let how =
-            if narrow { format!(", the leader cut off from {distant}") } else { String::new() };
-        Struck::passing(format!("{lost}{how}"))
+        if !narrow {
+            return Struck::passing(lost.name());
+        }
+        Struck::passing(format!("{lost}, the leader cut off from {distant}"))
     }
 
     fn storm(&mut self) -> Struck {

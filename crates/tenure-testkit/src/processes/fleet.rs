@@ -178,7 +178,6 @@ impl<D: Deployment> Fleet<D> {
     }
 
     /// The whole journal, for tests that judge it in another way.
-    #[must_use]
     pub fn journal(&self) -> String {
         fs::read_to_string(self.journal.path()).unwrap()
     }

@@ -24,13 +24,11 @@ impl Hanging {
         fcntl(F, 1024, F_WRLCK) or die $!; $| = 1; print qq(held\\n); <STDIN>";
 
     /// One that runs for a minute, if it runs at all.
-    #[must_use]
     pub fn script() -> Self {
         Self::with(b"#!/bin/sh\nexec sleep 60\n", 0o755)
     }
 
     /// A file with this content and this mode.
-    #[must_use]
     pub fn with(content: &[u8], mode: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -53,7 +51,6 @@ impl Hanging {
     }
 
     /// The path of the file.
-    #[must_use]
     pub fn command(&self) -> OsString {
         self.folder.path().join("command").into()
     }
@@ -72,7 +69,6 @@ pub struct HangingLibrary(TempDir);
 
 impl HangingLibrary {
     /// One that is not made yet.
-    #[must_use]
     pub fn missing() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -83,7 +79,6 @@ impl HangingLibrary {
     }
 
     /// The path of the file.
-    #[must_use]
     pub fn path(&self) -> PathBuf {
         self.0.path().join("library")
     }

@@ -13,14 +13,12 @@ impl Host {
     const NAMES: [&'static str; NODES + RUNNERS] = ["a", "b", "c", "x", "y", "z"];
 
     /// One of the nodes.
-    #[must_use]
     pub const fn node(index: usize) -> Self {
         assert!(index < NODES);
         Self(index)
     }
 
     /// One of the runners.
-    #[must_use]
     pub const fn runner(index: usize) -> Self {
         assert!(index < RUNNERS);
         Self(NODES + index)
@@ -42,25 +40,21 @@ impl Host {
     }
 
     /// Who has this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|host| host.name() == name)
     }
 
     /// Whether it is no runner.
-    #[must_use]
     pub const fn is_node(self) -> bool {
         self.0 < NODES
     }
 
     /// Its place among all.
-    #[must_use]
     pub const fn index(self) -> usize {
         self.0
     }
 
     /// The name of the node, or the id of the candidate.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         Self::NAMES[self.0]
     }

@@ -17,39 +17,28 @@ pub struct Journal {
 
 impl Journal {
     /// Begins an empty one.
-    #[must_use]
     pub fn create(path: PathBuf) -> Self {
         Self::judged_by(Judge::default(), path)
     }
 
     /// Begins an empty one that this judge reads.
-    #[must_use]
     pub fn judged_by(judge: Judge, path: PathBuf) -> Self {
         let open = File::options().read(true).append(true).create_new(true).open(&path);
         Self { file: open.unwrap(), path, rest: String::new(), judge }
     }
 
     /// Where CMDs write.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Judges what was written since the last time.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong in it.
     pub fn read_on(&mut self) -> Result<&Judge, Violation> {
-        self.judge_new()?;
-        Ok(&self.judge)
-    }
-
-    fn judge_new(&mut self) -> Result<(), Violation> {
         self.file.read_to_string(&mut self.rest).unwrap();
         let end = self.rest.rfind('\n').map_or(0, |last| last + 1);
         let rest = self.rest.split_off(end);
         let whole = std::mem::replace(&mut self.rest, rest);
-        whole.lines().try_for_each(|line| self.judge.read(line))
+        whole.lines().try_for_each(|line| self.judge.read(line))?;
+        Ok(&self.judge)
     }
 }

@@ -47,52 +47,42 @@ pub(super) fn moment() -> Duration {
 }
 
 /// What must never be in a journal.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "a line, and the leader when it was read")]
-pub enum Violation {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wrong {
     /// A line that no worker writes.
-    Unreadable { text: String },
+    Unreadable,
     /// A leadership wrote after the next one had begun.
-    Overlap { line: Line, leader: String },
+    Overlap,
     /// A leadership began on the clock before the last reading of the one before it.
-    ClockOverlap { line: Line, last: Time, leader: String },
+    ClockOverlap,
     /// Two leaderships were given one fence.
-    SameFence { line: Line, leader: String },
+    SameFence,
     /// A leadership was given a smaller fence than an earlier one.
-    FenceWentBack { line: Line, leader: String },
+    FenceWentBack,
     /// Work by somebody who never began.
-    NeverBegan { line: Line },
+    NeverBegan,
     /// CMD was started a second time under one fence.
-    BegunTwice { line: Line, first: i32 },
+    BegunTwice,
     /// A leadership went on working beyond its lease.
-    Beyond { line: Line, since: Time },
+    Beyond,
+}
+
+/// What is wrong in a journal, and where.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// What.
+    pub wrong: Wrong,
+    said: String,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable { text } => write!(f, "no worker writes `{text}`"),
-            Self::Overlap { line, leader } => {
-                write!(f, "overlap: `{line}` after {leader} had begun")
-            }
-            Self::ClockOverlap { line, last, leader } => {
-                write!(f, "overlap: `{line}`, but {leader} still worked at {last}")
-            }
-            Self::SameFence { line, leader } => {
-                write!(f, "one fence twice: `{line}`, and {leader} had it")
-            }
-            Self::FenceWentBack { line, leader } => {
-                write!(f, "the fence went back: `{line}` after {leader}")
-            }
-            Self::NeverBegan { line } => write!(f, "`{line}` without a begin"),
-            Self::BegunTwice { line, first } => {
-                write!(f, "`{line}`, and process {first} had begun under that fence")
-            }
-            Self::Beyond { line, since } => {
-                write!(f, "work beyond its lease: `{line}`, and already at {since}")
-            }
-        }
+        f.write_str(&self.said)
     }
+}
+
+fn found(wrong: Wrong, said: String) -> Violation {
+    Violation { wrong, said }
 }
 
 impl fmt::Display for Leadership {
@@ -168,7 +158,8 @@ impl Judge {
 
     /// The next line of the journal, without its end.
     pub fn read(&mut self, text: &str) -> Result<(), Violation> {
-        let line: Line = text.parse().map_err(|()| Violation::Unreadable { text: text.into() })?;
+        let unreadable = |()| found(Wrong::Unreadable, format!("no worker writes `{text}`"));
+        let line: Line = text.parse().map_err(unreadable)?;
         if self.may_overlap && self.current.as_ref().is_some_and(|leader| !leader.wrote(&line)) {
             self.turn_to(&line);
         }
@@ -176,7 +167,8 @@ impl Judge {
         match &mut self.current {
             Some(leader) if leader.wrote(&line) => {
                 if line.what == What::Begin {
-                    return Err(Violation::BegunTwice { line, first: leader.pid });
+                    let said = format!("`{line}`, and process {} had begun so", leader.pid);
+                    return Err(found(Wrong::BegunTwice, said));
                 }
                 leader.last = leader.last.max(line.at);
                 leader.until = leader.until.max(line.until);
@@ -185,7 +177,9 @@ impl Judge {
                 leader.beyond = leader.beyond.or(Some(line.at)).filter(|_| is_beyond);
                 match leader.beyond {
                     Some(since) if line.at.since(since) > moment() => {
-                        Err(Violation::Beyond { line, since })
+                        let said =
+                            format!("work beyond its lease: `{line}`, and already at {since}");
+                        Err(found(Wrong::Beyond, said))
                     }
                     _ => Ok(()),
                 }
@@ -205,22 +199,23 @@ impl Judge {
     /// A line of another leadership than the one before it.
     fn change(&mut self, line: Line) -> Result<(), Violation> {
         if let Some(leader) = self.current.as_ref().filter(|_| !self.may_overlap) {
-            let (last, name) = (leader.last, leader.to_string());
-            if self.past.iter().any(|past| past.wrote(&line)) {
-                return Err(Violation::Overlap { line, leader: name });
-            }
-            if line.fence == leader.fence {
-                return Err(Violation::SameFence { line, leader: name });
-            }
-            if line.fence < leader.fence {
-                return Err(Violation::FenceWentBack { line, leader: name });
-            }
-            if line.at <= last {
-                return Err(Violation::ClockOverlap { line, last, leader: name });
+            let wrong = if self.past.iter().any(|past| past.wrote(&line)) {
+                Some(Wrong::Overlap)
+            } else if line.fence == leader.fence {
+                Some(Wrong::SameFence)
+            } else if line.fence < leader.fence {
+                Some(Wrong::FenceWentBack)
+            } else {
+                (line.at <= leader.last).then_some(Wrong::ClockOverlap)
+            };
+            if let Some(wrong) = wrong {
+                let said =
+                    format!("{wrong:?}: `{line}` after {leader}, seen last at {}", leader.last);
+                return Err(found(wrong, said));
             }
         }
         if line.what != What::Begin {
-            return Err(Violation::NeverBegan { line });
+            return Err(found(Wrong::NeverBegan, format!("`{line}` without a begin")));
         }
         self.past.extend(self.current.take());
         self.tallies.leaderships += 1;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::{Fence, Time};
 
-use super::judge::{Judge, Violation, moment};
+use super::judge::{Judge, Violation, Wrong, moment};
 
 fn verdict(journal: &str) -> Result<Judge, Violation> {
     let mut judge = Judge::default();
@@ -28,17 +28,17 @@ fn leaders_one_after_the_other_are_right() {
 #[test]
 fn a_line_after_the_next_began_is_an_overlap() {
     let found = verdict(&format!("{TWO}\ntick 202 1 x 11 950")).err().unwrap();
-    assert!(matches!(found, Violation::Overlap { .. }), "{found}");
+    assert_eq!(found.wrong, Wrong::Overlap, "{found}");
     // Even if the clock says that it came before.
     let found = verdict(&format!("{TWO}\ntick 131 1 x 11 950")).err().unwrap();
-    assert!(matches!(found, Violation::Overlap { .. }), "{found}");
+    assert_eq!(found.wrong, Wrong::Overlap, "{found}");
 }
 
 #[test]
 fn a_clock_reading_before_the_last_of_the_one_before_is_an_overlap() {
     for at in [200, 201] {
         let found = verdict(&format!("{TWO}\nbegin {at} 4 x 30 990")).err().unwrap();
-        assert!(matches!(found, Violation::ClockOverlap { .. }), "{found}");
+        assert_eq!(found.wrong, Wrong::ClockOverlap, "{found}");
     }
     verdict(&format!("{TWO}\nbegin 202 4 x 30 990")).unwrap();
 }
@@ -46,13 +46,13 @@ fn a_clock_reading_before_the_last_of_the_one_before_is_an_overlap() {
 #[test]
 fn an_equal_fence_is_wrong() {
     let found = verdict(&format!("{TWO}\nbegin 300 3 x 30 990")).err().unwrap();
-    assert!(matches!(found, Violation::SameFence { .. }), "{found}");
+    assert_eq!(found.wrong, Wrong::SameFence, "{found}");
 }
 
 #[test]
 fn a_smaller_fence_is_wrong() {
     let found = verdict(&format!("{TWO}\nbegin 300 2 x 30 990")).err().unwrap();
-    assert!(matches!(found, Violation::FenceWentBack { .. }), "{found}");
+    assert_eq!(found.wrong, Wrong::FenceWentBack, "{found}");
 }
 
 #[test]
@@ -60,18 +60,18 @@ fn a_stale_line_of_an_old_leader_is_wrong() {
     let three = format!("{TWO}\nbegin 300 4 x 30 990\ntick 301 4 x 30 990");
     for stale in ["tick 302 1 x 10 950", "end 302 3 y 20 990"] {
         let found = verdict(&format!("{three}\n{stale}")).err().unwrap();
-        assert!(matches!(found, Violation::Overlap { .. }), "{found}");
+        assert_eq!(found.wrong, Wrong::Overlap, "{found}");
     }
     let found = verdict(&format!("{three}\ntick 302 2 z 10 950")).err().unwrap();
-    assert!(matches!(found, Violation::FenceWentBack { .. }), "{found}");
+    assert_eq!(found.wrong, Wrong::FenceWentBack, "{found}");
 }
 
 #[test]
 fn work_without_a_begin_is_wrong() {
     for line in ["tick 300 9 x 30 990", "child 300 9 x 30 990", "end 300 9 x 30 990"] {
         let found = verdict(&format!("{TWO}\n{line}")).err().unwrap();
-        assert!(matches!(found, Violation::NeverBegan { .. }), "{found}");
-        assert!(matches!(verdict(line), Err(Violation::NeverBegan { .. })));
+        assert_eq!(found.wrong, Wrong::NeverBegan, "{found}");
+        assert!(matches!(verdict(line), Err(Violation { wrong: Wrong::NeverBegan, .. })));
     }
 }
 
@@ -84,20 +84,26 @@ fn work_that_goes_on_beyond_its_lease_is_wrong() {
     let judge = verdict(&late).unwrap();
     assert_eq!(judge.tallies.beyond, 2);
     let found = verdict(&format!("{late}\n{}", at(since.after(moment() * 2)))).err().unwrap();
-    assert!(matches!(found, Violation::Beyond { .. }), "{found}");
+    assert_eq!(found.wrong, Wrong::Beyond, "{found}");
 }
 
 #[test]
 fn a_command_that_is_started_twice_is_wrong() {
     let found = verdict(&format!("{TWO}\nbegin 300 3 y 30 990")).err().unwrap();
-    assert!(matches!(found, Violation::BegunTwice { first: 20, .. }), "{found}");
+    assert!(
+        found.wrong == Wrong::BegunTwice && found.to_string().contains("process 20"),
+        "{found}"
+    );
 }
 
 #[test]
 fn what_nobody_writes_is_wrong() {
     for text in ["", "tick", "tock 1 1 x 1 1", "tick 1 1 x 1", "tick -1 1 x 1 1", "tick 1 1 x 1 1 "]
     {
-        assert!(matches!(verdict(&format!("{TWO}\n{text}\n")), Err(Violation::Unreadable { .. })));
+        assert!(matches!(
+            verdict(&format!("{TWO}\n{text}\n")),
+            Err(Violation { wrong: Wrong::Unreadable, .. })
+        ));
     }
 }
 
@@ -121,5 +127,8 @@ fn of_leaders_that_may_overlap_the_longest_overlap_is_measured() {
     // One candidate does not overlap with itself, and what nobody began is wrong all the same.
     read(&mut judge, "begin 260 7 x 40 990\ntick 261 1 x 10 950");
     assert_eq!(judge.overlap(Time::from_nanos(255)), Duration::ZERO);
-    assert!(matches!(judge.read("tick 262 8 y 50 990"), Err(Violation::NeverBegan { .. })));
+    assert!(matches!(
+        judge.read("tick 262 8 y 50 990"),
+        Err(Violation { wrong: Wrong::NeverBegan, .. })
+    ));
 }

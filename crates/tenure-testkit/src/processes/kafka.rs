@@ -1,15 +1,13 @@
 //! NELE on Kafka: one broker or three, with a way of its own to them for each runner.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
 use std::time::Duration;
 
-use rustix::process::Signal;
-use tenure_services::kafka::{Broker, Cluster, ClusterConfig, Version};
+use tenure_services::Daemon;
+use tenure_services::kafka::{Cluster, ClusterConfig, Version};
 
 use super::host::{NODES, RUNNERS};
-use super::rounds::is_soak;
-use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing, Weather};
+use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing};
 
 /// S, the least that the brokers are told to allow, and R.
 const SESSION: Duration = Duration::from_secs(1);
@@ -24,29 +22,20 @@ const NOISE: Duration = Duration::from_secs(10);
 /// T in `at-most-one`, and about G; grace and kill margin. Others wait for S as well, so that
 /// elsewhere than in the soak a guard may stand still for three seconds just when a lease ends.
 fn strict() -> Timing {
-    let [lease, margin] = if is_soak() { [3_000, 600] } else { [7_000, 2_500] };
-    let margin = Duration::from_millis(margin);
-    Timing { lease: Duration::from_millis(lease), grace: margin, kill_margin: margin }
+    Timing::of_millis([3_000, 600], [7_000, 2_500])
 }
 
 /// Brokers on this machine, and runners in `at-least-one`, where leaders may overlap, or in
-/// `at-most-one`.
+/// `at-most-one`. Each runner has a way of its own to all brokers.
 pub struct Kafka<const MAY_OVERLAP: bool> {
-    brokers: Brokers,
+    cluster: Cluster,
+    /// How many brokers there are.
+    count: usize,
     group_protocol: &'static str,
 }
 
-/// In `at-most-one`.
-pub type Exclusive = Kafka<false>;
-/// In `at-least-one`.
-pub type Overlapping = Kafka<true>;
-
-/// Each runner has a way of its own to all of them.
-struct Brokers(Cluster);
-
 impl<const MAY_OVERLAP: bool> Kafka<MAY_OVERLAP> {
     /// Starts them: one, or as many as there are nodes. Runners join by this group protocol.
-    #[must_use]
     pub fn start(version: Version, brokers: usize, group_protocol: &'static str) -> Self {
         assert!(brokers == 1 || brokers == NODES);
         let config = ClusterConfig::new(version, brokers)
@@ -58,50 +47,21 @@ impl<const MAY_OVERLAP: bool> Kafka<MAY_OVERLAP> {
             .setting("group.consumer.session.timeout.ms=1000")
             .setting("group.consumer.min.heartbeat.interval.ms=200")
             .setting("group.consumer.heartbeat.interval.ms=250");
-        Self { brokers: Brokers(config.start().unwrap()), group_protocol }
+        Self { cluster: config.start().unwrap(), count: brokers, group_protocol }
     }
 }
 
-impl Brokers {
-    /// How many there are.
-    fn count(&self) -> usize {
-        self.0.brokers().count()
-    }
-
-    /// Of one broker all nodes are the same.
-    fn broker(&self, node: Host) -> Broker<'_> {
-        self.0.broker(node.index() % self.count())
-    }
-}
-
-impl Network for Brokers {
-    fn member(&self, node: Host) -> SocketAddr {
-        self.broker(node).address()
-    }
-
-    /// Clients bind any port.
-    fn listen(&self, _: Host) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, 0).into()
-    }
-
-    fn command(&self, _: Host, program: &str) -> Command {
-        Command::new(program)
-    }
-
+impl<const MAY_OVERLAP: bool> Network for Kafka<MAY_OVERLAP> {
     /// A connection that is cut in one direction is cut, and so is the whole way.
     fn cut(&self, from: Host, to: Host) {
         let runner = if from.is_node() { to } else { from };
         if from.is_node() != to.is_node() {
-            self.0.way(runner.index() - NODES).cut();
+            self.cluster.way(runner.index() - NODES).cut();
         }
     }
 
-    fn set_weather(&self, _: Weather) {
-        unreachable!("`knows` says so");
-    }
-
     fn heal(&self) {
-        (0..RUNNERS).for_each(|way| self.0.way(way).open());
+        (0..RUNNERS).for_each(|way| self.cluster.way(way).open());
     }
 }
 
@@ -134,24 +94,24 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
             if MAY_OVERLAP { ("at-least-one", LOOSE) } else { ("at-most-one", strict().lease) };
         vec![
             ("TENURE_PROTOCOL", "nele".to_owned()),
-            ("TENURE_BROKERS", self.brokers.0.addresses()),
+            ("TENURE_BROKERS", self.cluster.addresses()),
             ("TENURE_PARTITIONS", "1".to_owned()),
             ("TENURE_MODE", mode.to_owned()),
             ("TENURE_TAKEOVER", millis(takeover)),
             ("TENURE_PUBLISH_INTERVAL", millis(PUBLISH)),
             ("TENURE_SESSION_TIMEOUT", millis(SESSION)),
             ("TENURE_GROUP_PROTOCOL", self.group_protocol.to_owned()),
-            ("TENURE_ALLOW_UNREPLICATED", (self.brokers.count() == 1).to_string()),
+            ("TENURE_ALLOW_UNREPLICATED", (self.count == 1).to_string()),
         ]
     }
 
     fn participate(&self, runner: Host, command: &mut Command) {
-        let way = self.brokers.0.way(runner.index() - NODES);
+        let way = self.cluster.way(runner.index() - NODES);
         command.arg("--create-topic").arg("--brokers").arg(way.addresses());
     }
 
     fn network(&self) -> Option<&dyn Network> {
-        Some(&self.brokers)
+        Some(self)
     }
 
     /// Nobody is named in a hand-over, nothing is kept, a connection loses nothing, and a way to
@@ -167,32 +127,13 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
         )
     }
 
-    /// The brokers run already.
-    fn start(_: &mut Fleet<Self>) {}
+    /// Of one broker all nodes are the same.
+    fn server(&self, node: Host) -> Option<&Daemon> {
+        Some(self.cluster.broker(node.index() % self.count))
+    }
 
     fn await_ready(fleet: &Fleet<Self>) {
-        fleet.deployment.brokers.0.wait_ready().unwrap();
-    }
-
-    fn kill(fleet: &mut Fleet<Self>, node: Host) {
-        fleet.deployment.brokers.broker(node).kill().unwrap();
-    }
-
-    fn restart(fleet: &mut Fleet<Self>, node: Host) {
-        let broker = fleet.deployment.brokers.broker(node);
-        // Another node may be the same broker.
-        if broker.pid().is_none() {
-            broker.restart().unwrap();
-        }
-    }
-
-    fn signal(fleet: &mut Fleet<Self>, node: Host, signal: Signal) {
-        let broker = fleet.deployment.brokers.broker(node);
-        if signal == Signal::STOP { broker.stop().unwrap() } else { broker.cont().unwrap() }
-    }
-
-    fn lose_state(_: &Fleet<Self>, _: Host) {
-        unreachable!("`knows` says so");
+        fleet.deployment.cluster.wait_ready().unwrap();
     }
 
     /// S + R + two reports, an end that is found, and a record that is written and read, twice a

@@ -36,6 +36,12 @@ pub struct Line {
     pub until: Time,
 }
 
+impl What {
+    /// Each, with the word for it.
+    const WORDS: [(Self, &str); 4] =
+        [(Self::Begin, "begin"), (Self::Child, "child"), (Self::Tick, "tick"), (Self::End, "end")];
+}
+
 impl Line {
     /// How much of the lease was left; negative beyond its end.
     pub fn left(&self) -> Result<Duration, Duration> {
@@ -48,12 +54,7 @@ impl Line {
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.what {
-            What::Begin => "begin",
-            What::Child => "child",
-            What::Tick => "tick",
-            What::End => "end",
-        };
+        let what = What::WORDS.iter().find(|(what, _)| *what == self.what).map_or("", |one| one.1);
         let (at, until, fence) = (self.at.as_nanos(), self.until.as_nanos(), self.fence.number());
         write!(f, "{what} {at} {fence} {} {} {until}", self.id, self.pid)
     }
@@ -67,13 +68,7 @@ impl FromStr for Line {
         let [what, at, fence, id, pid, until] = words[..] else { return Err(()) };
         let number = |word: &str| word.parse::<u64>().map_err(drop);
         Ok(Self {
-            what: match what {
-                "begin" => What::Begin,
-                "child" => What::Child,
-                "tick" => What::Tick,
-                "end" => What::End,
-                _ => return Err(()),
-            },
+            what: What::WORDS.iter().find(|(_, word)| *word == what).ok_or(())?.0,
             at: Time::from_nanos(number(at)?),
             fence: Fence::new(number(fence)?),
             id: id.to_owned(),

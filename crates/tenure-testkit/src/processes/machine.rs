@@ -30,6 +30,7 @@ pub struct Answer {
 }
 
 /// A command that goes on. Killed when dropped.
+#[must_use]
 pub struct Running {
     child: Child,
     log: PathBuf,
@@ -37,32 +38,27 @@ pub struct Running {
 
 impl Machine {
     /// `tenure` is the command, `env!("CARGO_BIN_EXE_tenure")`.
-    #[must_use]
     pub fn new(tenure: &'static str) -> Self {
         Self { tenure, folder: tempfile::tempdir().unwrap(), variables: Vec::new() }
     }
 
     /// With this variable for all commands.
-    #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// A place in its folder.
-    #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// `tenure` with these words.
-    #[must_use]
     pub fn command(&self, words: &[&str]) -> Command {
         self.command_in(&[], words)
     }
 
     /// The same under another command, which executes it.
-    #[must_use]
     pub fn command_in(&self, around: &[&str], words: &[&str]) -> Command {
         let line = [around, &[self.tenure], words].concat();
         let mut command = Command::new(line[0]);
@@ -78,7 +74,6 @@ impl Machine {
     }
 
     /// Runs a command to its end.
-    #[must_use]
     pub fn ask(&self, words: &[&str]) -> Answer {
         let output = output(&mut self.command(words));
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -87,13 +82,11 @@ impl Machine {
     }
 
     /// Starts a command; both outputs go to the log of this name.
-    #[must_use]
     pub fn start(&self, name: &str, words: &[&str]) -> Running {
         self.spawn(name, self.command(words))
     }
 
     /// The same for a command that was made by hand.
-    #[must_use]
     pub fn spawn(&self, name: &str, mut command: Command) -> Running {
         let log = self.path(&format!("{name}.log"));
         let file = File::create(&log).unwrap();
@@ -102,7 +95,6 @@ impl Machine {
     }
 
     /// What was said by the one of this name that was started last.
-    #[must_use]
     pub fn log(&self, name: &str) -> String {
         let log = fs::read(self.path(&format!("{name}.log"))).unwrap_or_default();
         String::from_utf8_lossy(&log).into_owned()
@@ -137,7 +129,6 @@ const LAST: usize = 20;
 
 impl Running {
     /// What it has said so far.
-    #[must_use]
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap()).into_owned()
     }
@@ -151,7 +142,6 @@ impl Running {
     }
 
     /// Its process.
-    #[must_use]
     pub fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
@@ -162,13 +152,11 @@ impl Running {
     }
 
     /// Waits until it has ended by itself.
-    #[must_use]
     pub fn status(mut self) -> ExitStatus {
         ended("it has ended", &mut self.child)
     }
 
     /// The same, and its exit code.
-    #[must_use]
     pub fn ended(self) -> Option<i32> {
         self.status().code()
     }

@@ -55,7 +55,6 @@ impl Marked {
 }
 
 /// Whether SIGSTOP has taken effect on all of its threads that matter to us: the first.
-#[must_use]
 pub fn is_stopped(pid: i32) -> bool {
     stat(pid).is_some_and(|fields| fields[0] == "T")
 }

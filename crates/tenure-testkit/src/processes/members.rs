@@ -12,7 +12,6 @@ pub struct Members<const N: usize>([(&'static str, SocketAddr); N]);
 
 impl<const N: usize> Members<N> {
     /// Those of these names.
-    #[must_use]
     pub fn new(names: [&'static str; N]) -> Self {
         let mut addresses = addresses::<N>().into_iter();
         Self(names.map(|name| (name, addresses.next().unwrap())))

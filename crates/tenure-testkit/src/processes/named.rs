@@ -15,11 +15,9 @@ use tempfile::TempDir;
 use super::dns::Zone;
 use super::host::Host;
 use super::namespaces::{Namespaces, run};
-use super::network::{Network, Weather};
+use super::network::{Network, PORT, Weather};
 use super::wait::output;
 
-/// The port of every node.
-const PORT: u16 = 7100;
 /// The name server.
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 /// What a host's number in the network grows by when it moves.
@@ -32,17 +30,15 @@ pub struct Named {
     /// The number in the network of each host.
     numbers: Mutex<Vec<u8>>,
     folder: TempDir,
-    keys: bool,
 }
 
 impl Named {
     /// Hosts, and a key of the cluster and one of an application, made by `tenure`.
-    #[must_use]
     pub fn create(tenure: &str) -> Self {
         let (namespaces, folder) = (Namespaces::create(), tempfile::tempdir().unwrap());
         let numbers = Host::all().map(|host| 10 + u8::try_from(host.index()).unwrap());
         let (zone, numbers) = (Zone::default(), Mutex::new(numbers.collect()));
-        let mut this = Self { namespaces, zone, numbers, folder, keys: false };
+        let this = Self { namespaces, zone, numbers, folder };
         this.start_server();
         for host in Host::all() {
             this.dress(host);
@@ -59,7 +55,7 @@ impl Named {
         self.folder.path().join(name)
     }
 
-    fn make_keys(&mut self, tenure: &str) {
+    fn make_keys(&self, tenure: &str) {
         let make = |words: &[&str], out: &str| {
             let out = self.path(out).display().to_string();
             // Not with variables of this process, which may be meant for tests.
@@ -70,7 +66,6 @@ impl Named {
         let cluster = make(&["keys", "new", "--cluster", "chaos"], "cluster.key");
         let words = ["keys", "issue", "--key-file", &cluster, "--app", "app", "--elections", "*"];
         make(&words, "app.key");
-        self.keys = true;
     }
 
     /// In the namespace that joins all others; only a thread can go there.
@@ -88,7 +83,6 @@ impl Named {
     }
 
     /// Where `host` is now. The second node has IPv4 only, the third IPv6 only.
-    #[must_use]
     pub fn addresses(&self, host: Host) -> Vec<IpAddr> {
         let number = self.numbers.lock().unwrap()[host.index()];
         let four = Ipv4Addr::new(10, 77, 0, number).into();
@@ -101,7 +95,6 @@ impl Named {
     }
 
     /// What others call `host`.
-    #[must_use]
     pub fn name(host: Host) -> String {
         format!("{host}.tenure.test")
     }
@@ -146,7 +139,6 @@ impl Named {
     }
 
     /// What runs a command where `host` is, with a resolver of its own.
-    #[must_use]
     pub fn around(&self, host: Host) -> Vec<String> {
         let mount =
             |name: &str| format!("mount --bind {} /etc/{name} && ", self.path(name).display());
@@ -157,7 +149,6 @@ impl Named {
     }
 
     /// The key of a node, or that of an application.
-    #[must_use]
     pub fn key(&self, host: Host) -> PathBuf {
         self.path(if host.is_node() { "cluster.key" } else { "app.key" })
     }
@@ -178,7 +169,7 @@ impl Network for Named {
     }
 
     fn key_file(&self, host: Host) -> Option<PathBuf> {
-        self.keys.then(|| self.key(host))
+        Some(self.key(host))
     }
 
     fn command(&self, host: Host, program: &str) -> Command {
@@ -191,25 +182,20 @@ impl Network for Named {
     fn cut(&self, from: Host, to: Host) {
         // Whichever of its addresses it sends from.
         let number = self.numbers.lock().unwrap()[from.index()];
-        self.namespaces.filter(to, &format!("-A INPUT -s 10.77.0.{number} -j DROP"));
-        let six = Ipv6Addr::UNSPECIFIED.into();
-        self.namespaces.filter_of(six, to, &format!("-A INPUT -s fd77::{number:x} -j DROP"));
+        let rule = |source: String| format!("-A INPUT -s {source} -j DROP");
+        self.namespaces.filter("iptables", to, &rule(format!("10.77.0.{number}")));
+        self.namespaces.filter("ip6tables", to, &rule(format!("fd77::{number:x}")));
     }
 
     fn set_weather(&self, weather: Weather) {
-        self.namespaces.set_weather(weather.clone());
-        let probability = f32::from(weather.loss) / 100.0;
-        for host in Host::all() {
-            let random = format!("-m statistic --mode random --probability {probability}");
-            let rule = format!("-A INPUT -p udp {random} -j DROP");
-            self.namespaces.filter_of(Ipv6Addr::UNSPECIFIED.into(), host, &rule);
+        for tool in ["iptables", "ip6tables"] {
+            self.namespaces.lose(tool, &weather);
         }
     }
 
     fn heal(&self) {
         self.namespaces.heal();
-        let six = Ipv6Addr::UNSPECIFIED.into();
-        Host::all().for_each(|host| self.namespaces.filter_of(six, host, "-F INPUT"));
+        Host::all().for_each(|host| self.namespaces.filter("ip6tables", host, "-F INPUT"));
     }
 
     fn moves(&self) -> bool {

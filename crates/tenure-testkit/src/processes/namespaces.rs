@@ -6,12 +6,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::host::Host;
-use super::network::{Network, Weather};
+use super::network::{Network, PORT, Weather};
 
-const NEEDS: &str = "this test needs root, `ip` (Debian: iproute2) and, unless it says otherwise, \
-                     `iptables`";
+const NEEDS: &str = "this test needs root, `ip` (Debian: iproute2) and `iptables`";
 const HUB: &str = "hub";
-const PORT: u16 = 7100;
 /// How many this process has made.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
@@ -22,19 +20,10 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// For faults of all kinds.
+    /// One for all hosts.
     pub fn create() -> Self {
-        Self::create_with(&["ip", "iptables"])
-    }
-
-    /// For those who only pull plugs.
-    pub fn create_without_filters() -> Self {
-        Self::create_with(&["ip"])
-    }
-
-    fn create_with(tools: &[&str]) -> Self {
         assert!(rustix::process::geteuid().is_root(), "{NEEDS}; run it as root");
-        for tool in tools {
+        for tool in ["ip", "iptables"] {
             let found = Command::new(tool).arg("--version").output();
             let missing = found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
             assert!(!missing, "{NEEDS}; there is no {tool} in PATH, install it");
@@ -83,7 +72,6 @@ impl Namespaces {
     }
 
     /// Where a server runs: its address, and what runs a command there.
-    #[must_use]
     pub fn place(&self, node: Host) -> (Ipv4Addr, Vec<String>) {
         let IpAddr::V4(address) = self.listen(node).ip() else { panic!("IPv6") };
         let wrapper = ["ip", "netns", "exec", &self.name(node.name())].map(str::to_owned);
@@ -99,26 +87,21 @@ impl Namespaces {
         format!("{}-{place}", self.prefix)
     }
 
-    pub(super) fn filter(&self, host: Host, rule: &str) {
-        run(&format!("ip netns exec {} iptables -w {rule}", self.name(host.name())));
+    /// Has the packets to `host` filtered by `tool`: `iptables`, or `ip6tables`.
+    pub(super) fn filter(&self, tool: &str, host: Host, rule: &str) {
+        run(&format!("ip netns exec {} {tool} -w {rule}", self.name(host.name())));
     }
 
-    /// The same of packets of the family of `address`.
-    pub(super) fn filter_of(&self, address: IpAddr, host: Host, rule: &str) {
-        match address {
-            IpAddr::V4(_) => self.filter(host, rule),
-            IpAddr::V6(_) => {
-                run(&format!("ip netns exec {} ip6tables -w {rule}", self.name(host.name())));
-            }
-        }
+    /// Only loss: what delays and reorders is not in every kernel.
+    pub(super) fn lose(&self, tool: &str, weather: &Weather) {
+        let probability = f32::from(weather.loss) / 100.0;
+        let random = format!("-m statistic --mode random --probability {probability}");
+        let rule = format!("-A INPUT -p udp {random} -j DROP");
+        Host::all().for_each(|host| self.filter(tool, host, &rule));
     }
 }
 
 impl Network for Namespaces {
-    fn member(&self, node: Host) -> SocketAddr {
-        self.listen(node)
-    }
-
     fn listen(&self, host: Host) -> SocketAddr {
         let last = 10 + u8::try_from(host.index()).unwrap();
         ([10, 77, 0, last], if host.is_node() { PORT } else { 0 }).into()
@@ -131,20 +114,16 @@ impl Network for Namespaces {
     }
 
     fn cut(&self, from: Host, to: Host) {
-        self.filter(to, &format!("-A INPUT -s {} -j DROP", self.listen(from).ip()));
+        let rule = format!("-A INPUT -s {} -j DROP", self.listen(from).ip());
+        self.filter("iptables", to, &rule);
     }
 
-    /// Only loss: what delays and reorders is not in every kernel.
     fn set_weather(&self, weather: Weather) {
-        let probability = f32::from(weather.loss) / 100.0;
-        for host in Host::all() {
-            let random = format!("-m statistic --mode random --probability {probability}");
-            self.filter(host, &format!("-A INPUT -p udp {random} -j DROP"));
-        }
+        self.lose("iptables", &weather);
     }
 
     fn heal(&self) {
-        Host::all().for_each(|host| self.filter(host, "-F INPUT"));
+        Host::all().for_each(|host| self.filter("iptables", host, "-F INPUT"));
     }
 }
 

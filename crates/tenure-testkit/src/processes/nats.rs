@@ -1,16 +1,15 @@
 //! ALLCALL on NATS: one server or a cluster of three, with a relay between each runner and each
 //! server.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
 use std::time::Duration;
 
-use rustix::process::Signal;
-use tenure_services::nats::{Cluster, Server, Version};
+use tenure_services::Daemon;
+use tenure_services::nats::{Cluster, Version};
 use tenure_services::relay::Relay;
 
 use super::host::{NODES, RUNNERS};
-use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing, Weather};
+use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing};
 
 /// L.
 const LEASE: Duration = Duration::from_secs(3);
@@ -23,73 +22,35 @@ const DELAY: Duration = Duration::from_millis(500);
 /// What such a machine may add to anything.
 const NOISE: Duration = Duration::from_secs(10);
 
-/// Servers on this machine.
+/// Servers on this machine. Each runner reaches each of them through a relay of its own.
 pub struct Nats {
-    servers: Servers,
-}
-
-/// Each runner reaches each server through a relay of its own.
-struct Servers {
     cluster: Cluster,
+    /// How many there are.
+    count: usize,
     /// By runner, then by node. Of one server all nodes are the same.
     relays: Vec<Vec<Relay>>,
 }
 
 impl Nats {
     /// Starts them: one, or as many as there are nodes.
-    #[must_use]
     pub fn start(version: Version, servers: usize) -> Self {
         assert!(servers == 1 || servers == NODES);
         let cluster = Cluster::start(version, servers).unwrap();
         let relay = |node: usize| Relay::start(cluster.server(node % servers).address()).unwrap();
         let relays = (0..RUNNERS).map(|_| (0..NODES).map(relay).collect()).collect();
-        Self { servers: Servers { cluster, relays } }
+        Self { cluster, count: servers, relays }
     }
 }
 
-impl Servers {
-    /// How many there are.
-    fn count(&self) -> usize {
-        self.cluster.servers().count()
-    }
-
-    fn server(&self, node: Host) -> Server<'_> {
-        self.cluster.server(node.index() % self.count())
-    }
-
-    /// Between a runner and a node.
-    fn relay(&self, one: Host, other: Host) -> Option<&Relay> {
-        let (node, runner) = if one.is_node() { (one, other) } else { (other, one) };
-        let pair = node.is_node() && !runner.is_node();
-        pair.then(|| &self.relays[runner.index() - NODES][node.index()])
-    }
-}
-
-impl Network for Servers {
-    fn member(&self, node: Host) -> SocketAddr {
-        self.server(node).address()
-    }
-
-    /// Clients bind any port.
-    fn listen(&self, _: Host) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, 0).into()
-    }
-
-    fn command(&self, _: Host, program: &str) -> Command {
-        Command::new(program)
-    }
-
+impl Network for Nats {
     /// A connection that is cut in one direction is cut.
     fn cut(&self, from: Host, to: Host) {
-        if let Some(relay) = self.relay(from, to) {
-            relay.cut();
-        } else if from.is_node() && to.is_node() && from != to && self.count() == NODES {
-            self.cluster.cut(from.index(), to.index());
+        let (node, other) = if from.is_node() { (from, to) } else { (to, from) };
+        if node.is_node() && !other.is_node() {
+            self.relays[other.index() - NODES][node.index()].cut();
+        } else if node.is_node() && node != other && self.count == NODES {
+            self.cluster.cut(node.index(), other.index());
         }
-    }
-
-    fn set_weather(&self, _: Weather) {
-        unreachable!("`knows` says so");
     }
 
     fn heal(&self) {
@@ -112,14 +73,14 @@ impl Deployment for Nats {
     }
 
     fn environment(&self) -> Vec<(&'static str, String)> {
-        let servers = self.servers.cluster.urls().join(",");
+        let servers = self.cluster.urls().join(",");
         vec![("TENURE_PROTOCOL", "allcall".to_owned()), ("TENURE_SERVERS", servers)]
     }
 
     /// Each has a server of its own to begin with.
     fn participate(&self, runner: Host, command: &mut Command) {
         let number = runner.index() - NODES;
-        let relays = (0..NODES).map(|node| &self.servers.relays[number][(number + node) % NODES]);
+        let relays = (0..NODES).map(|node| &self.relays[number][(number + node) % NODES]);
         let urls: Vec<_> = relays.map(|relay| format!("nats://{}", relay.address())).collect();
         for (flag, value) in [
             ("--servers", urls.join(",")),
@@ -133,7 +94,7 @@ impl Deployment for Nats {
     }
 
     fn network(&self) -> Option<&dyn Network> {
-        Some(&self.servers)
+        Some(self)
     }
 
     /// Nobody is named in a hand-over on request, nothing is kept, and a connection loses nothing.
@@ -141,37 +102,17 @@ impl Deployment for Nats {
     fn knows(&self, fault: Fault) -> bool {
         match fault {
             Fault::Transferred | Fault::StateDeleted | Fault::Storm | Fault::RunnerJoins => false,
-            Fault::RoutesCut | Fault::NodeCutOff => self.servers.count() == NODES,
+            Fault::RoutesCut | Fault::NodeCutOff => self.count == NODES,
             _ => true,
         }
     }
 
-    /// The servers run already.
-    fn start(_: &mut Fleet<Self>) {}
+    fn server(&self, node: Host) -> Option<&Daemon> {
+        Some(self.cluster.server(node.index() % self.count))
+    }
 
     fn await_ready(fleet: &Fleet<Self>) {
-        fleet.deployment.servers.cluster.wait_ready().unwrap();
-    }
-
-    fn kill(fleet: &mut Fleet<Self>, node: Host) {
-        fleet.deployment.servers.server(node).kill().unwrap();
-    }
-
-    fn restart(fleet: &mut Fleet<Self>, node: Host) {
-        let server = fleet.deployment.servers.server(node);
-        // Another node may be the same server.
-        if server.pid().is_none() {
-            server.restart().unwrap();
-        }
-    }
-
-    fn signal(fleet: &mut Fleet<Self>, node: Host, signal: Signal) {
-        let server = fleet.deployment.servers.server(node);
-        if signal == Signal::STOP { server.stop().unwrap() } else { server.cont().unwrap() }
-    }
-
-    fn lose_state(_: &Fleet<Self>, _: Host) {
-        unreachable!("`knows` says so");
+        fleet.deployment.cluster.wait_ready().unwrap();
     }
 
     /// L + 3K + 2H, if the others did not listen still: they may have begun to just before.

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use rustix::process::Signal;
-
 use super::{Deployment, Fault, Fleet, Host, Network, Timing, eventually, output};
 
 const CLUSTER: &str = "chaos";
@@ -93,20 +91,8 @@ impl<N: Network> Deployment for Nerio<N> {
         Host::nodes().for_each(|node| fleet.await_serving(node));
     }
 
-    fn kill(fleet: &mut Fleet<Self>, node: Host) {
-        fleet.kill(node);
-    }
-
     fn restart(fleet: &mut Fleet<Self>, node: Host) {
         fleet.start_node(node, Memory::State);
-    }
-
-    fn signal(fleet: &mut Fleet<Self>, node: Host, signal: Signal) {
-        if signal == Signal::STOP {
-            fleet.freeze(node);
-        } else {
-            fleet.signal(node, signal);
-        }
     }
 
     fn lose_state(fleet: &Fleet<Self>, node: Host) {
@@ -135,7 +121,6 @@ impl<N: Network> Fleet<Nerio<N>> {
     }
 
     /// What the node says of itself; null while it does not answer.
-    #[must_use]
     pub fn status(&self, node: Host) -> serde_json::Value {
         let mut status = self.tenure(node, &["node", "status", "--json", "--name", node.name()]);
         status.arg("--control").arg(self.control(node));

@@ -11,10 +11,9 @@
 //! is how the node tells clients apart and how its answers find back. Nodes hear each other from
 //! the fronts, as they know a member by its address.
 
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
-use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -24,7 +23,7 @@ use tenure::clock;
 use tenure_core::Time;
 
 use super::host::{Host, NODES};
-use super::network::{Network, Weather};
+use super::network::{Network, PORT, Weather, own_net};
 use crate::Rng;
 
 /// Per-client sockets; the one that was silent for longest makes room.
@@ -35,7 +34,6 @@ const UNDER_WAY: usize = 100_000;
 const KEPT: usize = 64;
 /// The thread looks at least this often whether it is to end.
 const GLANCE: Duration = Duration::from_millis(20);
-const PORT: u16 = 7100;
 
 /// What passed, as counts and as a sample.
 #[derive(Clone, Default, Debug)]
@@ -68,20 +66,9 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Takes a free part of 127.0.0.0/8.
+    /// In a part of loopback of its own. The weather follows the seed.
     pub fn start(seed: u64) -> Self {
-        // Whoever has the fronts has the whole part.
-        let mut rng = Rng::new(seed);
-        let (net, fronts) = loop {
-            let net = [1 + rng.within(0..254) as u8, rng.within(0..255) as u8];
-            let bind = |first| {
-                let bind = |host| UdpSocket::bind((address(net, first, host), PORT));
-                Host::nodes().map(bind).collect::<io::Result<Vec<_>>>()
-            };
-            if let (Ok(fronts), Ok(_)) = (bind(1), bind(10)) {
-                break (net, fronts);
-            }
-        };
+        let net = own_net();
         let rules = Arc::new(Mutex::new(Rules {
             cuts: BTreeSet::new(),
             weather: Weather::CALM,
@@ -89,7 +76,7 @@ impl Proxy {
             traffic: Traffic::default(),
             closed: false,
         }));
-        let mut post = Post::new(net, fronts, Arc::clone(&rules)).unwrap();
+        let mut post = Post::new(net, Arc::clone(&rules)).unwrap();
         let thread = thread::Builder::new().name("proxy".into()).spawn(move || post.run()).unwrap();
         Self { net, rules, thread: Some(thread) }
     }
@@ -112,10 +99,6 @@ impl Network for Proxy {
 
     fn listen(&self, host: Host) -> SocketAddr {
         (address(self.net, 10, host), if host.is_node() { PORT } else { 0 }).into()
-    }
-
-    fn command(&self, _: Host, program: &str) -> Command {
-        Command::new(program)
     }
 
     fn cut(&self, from: Host, to: Host) {
@@ -185,26 +168,11 @@ struct Path {
     used: u64,
 }
 
-/// A packet under way. The earliest is the greatest.
-#[derive(PartialEq, Eq)]
+/// A packet under way.
 struct Packet {
-    at: Time,
-    nth: u64,
     path: u64,
     to_node: bool,
     bytes: Vec<u8>,
-}
-
-impl Ord for Packet {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (other.at, other.nth).cmp(&(self.at, self.nth))
-    }
-}
-
-impl PartialOrd for Packet {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 /// The thread that does the work.
@@ -212,15 +180,18 @@ struct Post {
     net: [u8; 2],
     fronts: Vec<UdpSocket>,
     paths: BTreeMap<u64, Path>,
-    under_way: BinaryHeap<Packet>,
+    /// By when they arrive, and by which came first.
+    under_way: BTreeMap<(Time, u64), Packet>,
     nth: u64,
     rules: Arc<Mutex<Rules>>,
 }
 
 impl Post {
-    fn new(net: [u8; 2], fronts: Vec<UdpSocket>, rules: Arc<Mutex<Rules>>) -> io::Result<Self> {
+    fn new(net: [u8; 2], rules: Arc<Mutex<Rules>>) -> io::Result<Self> {
+        let bind = |host| UdpSocket::bind((address(net, 1, host), PORT));
+        let fronts = Host::nodes().map(bind).collect::<io::Result<Vec<_>>>()?;
         fronts.iter().try_for_each(|front| front.set_nonblocking(true))?;
-        let (paths, under_way) = (BTreeMap::new(), BinaryHeap::new());
+        let (paths, under_way) = (BTreeMap::new(), BTreeMap::new());
         Ok(Self { net, fronts, paths, under_way, nth: 0, rules })
     }
 
@@ -238,7 +209,7 @@ impl Post {
     }
 
     fn wait(&self) {
-        let next = self.under_way.peek().map(|packet| packet.at.since(clock::now()));
+        let next = self.under_way.keys().next().map(|(at, _)| at.since(clock::now()));
         let pause = next.map_or(GLANCE, |next| next.min(GLANCE));
         let sockets = self.fronts.iter().chain(self.paths.values().flat_map(|path| &path.socket));
         let mut fds: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
@@ -284,14 +255,16 @@ impl Post {
         for at in fate.into_iter().take(UNDER_WAY - self.under_way.len()) {
             self.nth += 1;
             let bytes = bytes.to_vec();
-            self.under_way.push(Packet { at, nth: self.nth, path, to_node, bytes });
+            self.under_way.insert((at, self.nth), Packet { path, to_node, bytes });
         }
     }
 
     fn deliver(&mut self) {
         let now = clock::now();
-        while self.under_way.peek().is_some_and(|packet| packet.at <= now) {
-            let Some(packet) = self.under_way.pop() else { return };
+        while let Some(entry) = self.under_way.first_entry()
+            && entry.key().0 <= now
+        {
+            let packet = entry.remove();
             let Some(path) = self.paths.get(&packet.path) else { continue };
             // Nobody there, or no room: lost, as on any network.
             let _ = match packet.to_node {

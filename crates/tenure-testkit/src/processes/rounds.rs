@@ -15,11 +15,8 @@ use crate::Rng;
 
 /// Leases so short that a round is soon over, with a margin in which a busy machine wakes up a
 /// guard: elsewhere than in the soak after three seconds, also just when a lease ends.
-#[must_use]
 pub fn timing() -> Timing {
-    let [lease, margin] = if is_soak() { [3_000, 600] } else { [10_000, 3_000] };
-    let margin = Duration::from_millis(margin);
-    Timing { lease: Duration::from_millis(lease), grace: margin, kill_margin: margin }
+    Timing::of_millis([3_000, 600], [10_000, 3_000])
 }
 
 /// The seed of everybody who names none, so that a commit always meets the same faults.
@@ -30,17 +27,22 @@ const ALONE: Duration = Duration::from_millis(300);
 
 /// Whether the machine is all for this test, so that spans are judged, and seeds are drawn:
 /// `TESTS_LONG`.
-#[must_use]
 pub fn is_soak() -> bool {
     env::var_os("TESTS_LONG").is_some()
 }
 
-/// Plays each kind of fault once; in the soak `rounds` rounds, each kind about equally often.
-/// `command` repeats them, with the seed in place of `{}`. Elsewhere than in the soak only that
-/// is judged which holds on a machine of any speed.
+/// Plays each kind of fault once; in the soak `rounds` rounds, each kind about equally often. The
+/// seed is printed first; `command` repeats them, with the seed in place of `{}`. Elsewhere than in
+/// the soak only that is judged which holds on a machine of any speed.
 pub fn play<D: Deployment>(rounds: usize, command: &str, start: impl FnOnce(u64) -> Fleet<D>) {
-    let repeat = Repeat::begin(command);
-    let mut rng = Rng::new(repeat.seed);
+    let began = clock::now();
+    let chosen = env::var("TESTS_SEED").ok().map(|seed| seed.parse().expect("a number"));
+    let drawn = || if is_soak() { RandomState::new().hash_one(0_u8) } else { SEED };
+    let seed = chosen.unwrap_or_else(drawn);
+    println!("seed {seed}");
+    let set = if is_soak() { "TESTS_LONG=1 " } else { "" };
+    let _repeat = Repeat(set.to_owned() + &command.replace("{}", &seed.to_string()));
+    let mut rng = Rng::new(seed);
     let fleet = start(rng.number());
     let moves = fleet.deployment.network().is_some_and(Network::moves);
     let knows =
@@ -55,33 +57,17 @@ pub fn play<D: Deployment>(rounds: usize, command: &str, start: impl FnOnce(u64)
         let fault = chaos.next();
         chaos.round(round, fault);
     }
-    chaos.report(repeat.began);
+    chaos.report(began);
     D::finish(chaos.fleet);
 }
 
-/// The seed, printed first, and the command that repeats it, printed last if it fails.
-struct Repeat {
-    seed: u64,
-    command: String,
-    began: Time,
-}
-
-impl Repeat {
-    fn begin(command: &str) -> Self {
-        let chosen = env::var("TESTS_SEED").ok().map(|seed| seed.parse().expect("a number"));
-        let drawn = || if is_soak() { RandomState::new().hash_one(0_u8) } else { SEED };
-        let seed = chosen.unwrap_or_else(drawn);
-        println!("seed {seed}");
-        let set = if is_soak() { "TESTS_LONG=1 " } else { "" };
-        let command = set.to_owned() + &command.replace("{}", &seed.to_string());
-        Self { seed, command, began: clock::now() }
-    }
-}
+/// The command that repeats the faults, printed last if they fail.
+struct Repeat(String);
 
 impl Drop for Repeat {
     fn drop(&mut self) {
         if thread::panicking() {
-            println!("the same faults again: {}", self.command);
+            println!("the same faults again: {}", self.0);
         }
     }
 }
@@ -157,13 +143,20 @@ impl<D: Deployment> Chaos<D> {
         // Long enough to see one that lasts longer.
         thread::sleep(2 * most);
         let seen = std::mem::replace(&mut self.seen, clock::now());
+        let after = self.record_overlap(fault, struck_at, reachable);
+        let before = self.fleet.judged().overlap(seen);
+        assert!(after <= most, "{fault:?}: two led for {after:?}, more than {most:?}");
+        let cut = !fault.spares_network();
+        assert!(cut || before.is_zero(), "{fault:?}: two led for {before:?}, with no cut");
+    }
+
+    /// For how long two led once they could reach each other.
+    fn record_overlap(&mut self, fault: Fault, struck_at: Time, reachable: Time) -> Duration {
         let judge = self.fleet.judged();
         let (meanwhile, after) = (judge.overlap(struck_at), judge.overlap(reachable));
-        let (before, all) = (judge.overlap(seen), fault.spares_network());
         let (cut, healed) = self.record.overlaps.entry(fault).or_default();
         (*cut, *healed) = (meanwhile.max(*cut), after.max(*healed));
-        assert!(after <= most, "{fault:?}: two led for {after:?}, more than {most:?}");
-        assert!(!all || before.is_zero(), "{fault:?}: two led for {before:?}, with no cut");
+        after
     }
 
     /// Waits until one leads alone, which is `most` after all can reach each other, at most.
@@ -181,10 +174,7 @@ impl<D: Deployment> Chaos<D> {
             let late = seen.since(reachable);
             assert!(late <= most, "{fault:?}: two lead for {late:?} still, more than {most:?}");
         }
-        let judge = self.fleet.judged();
-        let (meanwhile, after) = (judge.overlap(struck_at), judge.overlap(reachable));
-        let (cut, healed) = self.record.overlaps.entry(fault).or_default();
-        (*cut, *healed) = (meanwhile.max(*cut), after.max(*healed));
+        self.record_overlap(fault, struck_at, reachable);
     }
 
     /// How long after this the next leader may begin, in the soak.

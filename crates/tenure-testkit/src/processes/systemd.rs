@@ -44,7 +44,6 @@ impl Systemd {
     }
 
     /// A property of a unit.
-    #[must_use]
     pub fn shows(&self, unit: &str, property: &str) -> String {
         let (told, _) = self.run(&format!("systemctl show --property {property} --value {unit}"));
         told.trim().to_owned()

@@ -13,7 +13,6 @@ pub struct UdpSocketState {
 }
 
 /// All sockets.
-#[must_use]
 pub fn udp_sockets() -> Vec<UdpSocketState> {
     let table = fs::read_to_string("/proc/net/udp").unwrap();
     table.lines().skip(1).filter_map(parse).collect()

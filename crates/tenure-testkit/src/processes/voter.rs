@@ -3,22 +3,20 @@
 //! The nodes of the rounds are places of these voters: what is done to node `a` is done to the
 //! voter of runner `x`, and so on.
 
-use std::net::{SocketAddr, TcpListener};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram};
+use std::net::SocketAddr;
 use std::process::Command;
-use std::sync::Mutex;
 use std::time::Duration;
 
-use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::host::NODES;
+use super::network::PORT;
 use super::rounds::{is_soak, timing};
-use super::{Deployment, Fault, Fleet, Host, Manner, Namespaces, Network, Timing, Weather};
+use super::{
+    Deployment, Fault, Fleet, Host, Manner, Namespaces, Network, Timing, loopback, own_net,
+};
 
 const TOLERANCE: u32 = 6;
-const PORT: u16 = 7_100;
 
 /// H, and what a machine with more to do than it can takes for an answer: more elsewhere than in
 /// the soak.
@@ -35,23 +33,19 @@ pub struct Voters {
 
 enum Places {
     Loopback([u8; 2]),
-    Apart(Apart),
+    /// Where they can be cut off from each other.
+    Apart(Namespaces),
 }
-
-/// Voters that can be cut off from each other.
-struct Apart(Namespaces);
 
 impl Voters {
     /// On loopback, where nothing can be cut.
-    #[must_use]
     pub fn on_loopback() -> Self {
         Self { places: Places::Loopback(own_net()), state: tempfile::tempdir().unwrap() }
     }
 
     /// Each in a network namespace.
-    #[must_use]
     pub fn in_namespaces() -> Self {
-        let places = Places::Apart(Apart(Namespaces::create()));
+        let places = Places::Apart(Namespaces::create());
         Self { places, state: tempfile::tempdir().unwrap() }
     }
 
@@ -59,8 +53,13 @@ impl Voters {
         let runner = runner_at(host);
         match &self.places {
             Places::Loopback(net) => loopback(*net, runner.index()),
-            Places::Apart(Apart(namespaces)) => (namespaces.listen(runner).ip(), PORT).into(),
+            Places::Apart(namespaces) => (namespaces.listen(runner).ip(), PORT).into(),
         }
+    }
+
+    fn namespaces(&self) -> &Namespaces {
+        let Places::Apart(namespaces) = &self.places else { unreachable!("`knows` says so") };
+        namespaces
     }
 
     fn list(&self) -> String {
@@ -69,68 +68,25 @@ impl Voters {
     }
 }
 
-/// A part of loopback that this process has alone for as long as it lives: a name that one process
-/// at a time can have stands for it. An address of its own beside the usual one, so that no
-/// connection out of any port has taken it.
-///
-/// # Panics
-/// When thousands are taken.
-#[must_use]
-pub fn own_net() -> [u8; 2] {
-    static RESERVED: Mutex<Vec<UnixDatagram>> = Mutex::new(Vec::new());
-    // Only to be elsewhere than others from the start.
-    let first = std::process::id();
-    let reserve = |number: u32| {
-        let [.., high, low] = number.to_be_bytes();
-        let net = [64 + high % 128, low];
-        let name = format!("tenure-net-{}-{}", net[0], net[1]);
-        let name = UnixAddress::from_abstract_name(name).ok()?;
-        let reserved = UnixDatagram::bind_addr(&name).ok()?;
-        // A process that outlives its test may listen there still.
-        TcpListener::bind(loopback(net, 0)).ok()?;
-        RESERVED.lock().unwrap().push(reserved);
-        Some(net)
-    };
-    (first..first + 10_000).find_map(reserve).expect("a free part of loopback")
-}
-
-/// The address of the `nth` of this part.
-#[must_use]
-pub fn loopback([high, low]: [u8; 2], nth: usize) -> SocketAddr {
-    ([127, high, low, 10 + u8::try_from(nth).unwrap()], PORT).into()
-}
-
 /// Whose voter is meant.
 fn runner_at(host: Host) -> Host {
     if host.is_node() { Host::runner(host.index()) } else { host }
 }
 
-impl Network for Apart {
-    fn member(&self, node: Host) -> SocketAddr {
-        self.listen(node)
-    }
-
-    fn listen(&self, host: Host) -> SocketAddr {
-        self.0.listen(runner_at(host))
-    }
-
+impl Network for Voters {
     fn command(&self, host: Host, program: &str) -> Command {
-        self.0.command(runner_at(host), program)
+        self.namespaces().command(runner_at(host), program)
     }
 
     fn cut(&self, from: Host, to: Host) {
         let (from, to) = (runner_at(from), runner_at(to));
         if from != to {
-            self.0.cut(from, to);
+            self.namespaces().cut(from, to);
         }
     }
 
-    fn set_weather(&self, _: Weather) {
-        unreachable!("`knows` says so");
-    }
-
     fn heal(&self) {
-        self.0.heal();
+        self.namespaces().heal();
     }
 }
 
@@ -171,10 +127,7 @@ impl Deployment for Voters {
     }
 
     fn network(&self) -> Option<&dyn Network> {
-        match &self.places {
-            Places::Loopback(_) => None,
-            Places::Apart(apart) => Some(apart),
-        }
+        matches!(self.places, Places::Apart(_)).then_some(self as &dyn Network)
     }
 
     /// Nobody is named in a hand-over, there are no routes and no clients, a connection loses
@@ -193,27 +146,12 @@ impl Deployment for Voters {
         }
     }
 
-    fn start(_: &mut Fleet<Self>) {}
-
-    fn await_ready(_: &Fleet<Self>) {}
-
-    fn kill(fleet: &mut Fleet<Self>, node: Host) {
-        fleet.kill(runner_at(node));
+    fn process(node: Host) -> Host {
+        runner_at(node)
     }
 
     fn restart(fleet: &mut Fleet<Self>, node: Host) {
         fleet.start_runner(runner_at(node), Manner::Polite);
-    }
-
-    fn signal(fleet: &mut Fleet<Self>, node: Host, signal: Signal) {
-        match signal == Signal::STOP {
-            true => fleet.freeze(runner_at(node)),
-            false => fleet.signal(runner_at(node), signal),
-        }
-    }
-
-    fn lose_state(_: &Fleet<Self>, _: Host) {
-        unreachable!("`knows` says so");
     }
 }
 
