@@ -74,20 +74,3 @@ fn go(folder: &Path, arguments: &[&str]) -> Result<String, Error> {
     })?;
     Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_source_is_another_program() {
-        let module = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| fs::write(module.path().join(name), text).unwrap();
-        write("go.mod", "module example.org/hello\n");
-        write("main.go", "package main\n\nfunc main() { println(1) }\n");
-        let first = fingerprint(module.path()).unwrap();
-        assert_eq!(fingerprint(module.path()).unwrap(), first);
-        write("main.go", "package main\n\nfunc main() { println(2) }\n");
-        assert_ne!(fingerprint(module.path()).unwrap(), first);
-    }
-}

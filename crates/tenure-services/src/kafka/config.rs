@@ -30,12 +30,16 @@ pub enum Security {
     Tls {
         /// The brokers' key and certificate, good for their addresses, in one file.
         identity: PathBuf,
-        /// Whoever signed the clients' certificates: with it, brokers refuse clients that show
-        /// none.
-        clients: Option<PathBuf>,
+        /// Whoever signed the clients' certificates: brokers refuse clients that show none.
+        clients: PathBuf,
     },
-    /// Names and passwords, by SASL's mechanism PLAIN.
-    Logins(Vec<(String, String)>),
+    /// One name and its password, by SASL's mechanism PLAIN.
+    Login {
+        /// The name.
+        name: &'static str,
+        /// Its password.
+        password: &'static str,
+    },
 }
 
 impl ClusterConfig {
@@ -77,71 +81,69 @@ impl ClusterConfig {
 
     /// The configuration file of one broker.
     pub(super) fn file(&self, place: &Place<'_>) -> String {
+        let Place { node, controllers, internal, listeners, storage } = place;
+        let (controller, storage) = (controllers[*node], storage.display());
+        let voters = controllers.iter().enumerate().map(|(node, at)| format!("{node}@{at}"));
+        let voters = voters.collect::<Vec<_>>().join(",");
+        let each = |one: fn(&Listener) -> String| listeners.iter().map(one).collect::<String>();
+        let listen = each(|one| format!(",{}://{}", one.name, one.address));
+        let advertised = each(|one| format!(",{}://{}", one.name, one.advertised));
+        let spoken = listeners.iter().map(|one| format!(",{}:{}", one.name, self.protocol()));
+        let spoken: String = spoken.collect();
         let copies = self.brokers.min(3);
         let most = copies.div_ceil(2);
-        let mut text = place.file();
-        let _ = writeln!(
-            text,
-            "offsets.topic.replication.factor={copies}\n\
+        let text = format!(
+            "process.roles=broker,controller\n\
+             node.id={node}\n\
+             controller.quorum.voters={voters}\n\
+             listeners=CONTROLLER://{controller},INTERNAL://{internal}{listen}\n\
+             advertised.listeners=INTERNAL://{internal}{advertised}\n\
+             controller.listener.names=CONTROLLER\n\
+             inter.broker.listener.name=INTERNAL\n\
+             listener.security.protocol.map=CONTROLLER:PLAINTEXT,INTERNAL:PLAINTEXT{spoken}\n\
+             log.dirs={storage}\n\
+             offsets.topic.replication.factor={copies}\n\
              offsets.topic.num.partitions=4\n\
              transaction.state.log.replication.factor={copies}\n\
              transaction.state.log.min.isr={most}\n\
              transaction.state.log.num.partitions=4\n\
              group.initial.rebalance.delay.ms=0\n\
              num.network.threads=2\n\
-             num.io.threads=4"
+             num.io.threads=4\n"
         );
-        text.push_str(&self.security.lines(place.listeners.iter().map(|one| one.name.as_str())));
-        text + &self.settings
+        text + &self.security_of(listeners) + &self.settings
     }
-}
 
-impl Security {
     /// What each of the clients' listeners speaks.
     fn protocol(&self) -> &'static str {
-        match self {
-            Self::Plain => "PLAINTEXT",
-            Self::Tls { .. } => "SSL",
-            Self::Logins(_) => "SASL_PLAINTEXT",
+        match self.security {
+            Security::Plain => "PLAINTEXT",
+            Security::Tls { .. } => "SSL",
+            Security::Login { .. } => "SASL_PLAINTEXT",
         }
     }
 
-    fn lines<'a>(&self, listeners: impl Iterator<Item = &'a str> + Clone) -> String {
-        let each =
-            |protocol: &'a str| listeners.clone().map(move |name| format!(",{name}:{protocol}"));
-        let map: String = each(self.protocol()).collect();
-        let mut text = format!(
-            "listener.security.protocol.map=CONTROLLER:PLAINTEXT,INTERNAL:PLAINTEXT{map}\n"
-        );
-        match self {
-            Self::Plain => {}
-            Self::Tls { identity, clients } => {
-                let identity = identity.display();
-                let _ = writeln!(text, "ssl.keystore.type=PEM\nssl.keystore.location={identity}");
-                if let Some(clients) = clients {
-                    let clients = clients.display();
-                    let _ = writeln!(
-                        text,
-                        "ssl.client.auth=required\n\
-                         ssl.truststore.type=PEM\nssl.truststore.location={clients}"
-                    );
-                }
-            }
-            Self::Logins(logins) => {
-                let login =
-                    |(name, password): &(String, String)| format!(" user_{name}=\"{password}\"");
-                let logins: String = logins.iter().map(login).collect();
+    fn security_of(&self, listeners: &[Listener]) -> String {
+        match &self.security {
+            Security::Plain => String::new(),
+            Security::Tls { identity, clients } => format!(
+                "ssl.keystore.type=PEM\nssl.keystore.location={}\n\
+                 ssl.client.auth=required\n\
+                 ssl.truststore.type=PEM\nssl.truststore.location={}\n",
+                identity.display(),
+                clients.display()
+            ),
+            Security::Login { name, password } => {
                 let module = "org.apache.kafka.common.security.plain.PlainLoginModule";
-                text.push_str("sasl.enabled.mechanisms=PLAIN\n");
-                for name in listeners.map(str::to_lowercase) {
-                    let _ = writeln!(
-                        text,
-                        "listener.name.{name}.plain.sasl.jaas.config={module} required{logins};"
-                    );
+                let jaas = format!("{module} required user_{name}=\"{password}\";");
+                let mut text = "sasl.enabled.mechanisms=PLAIN\n".to_owned();
+                for listener in listeners.iter().map(|one| one.name.to_lowercase()) {
+                    let _ =
+                        writeln!(text, "listener.name.{listener}.plain.sasl.jaas.config={jaas}");
                 }
+                text
             }
         }
-        text
     }
 }
 
@@ -165,42 +167,4 @@ pub(super) struct Place<'a> {
     /// For clients.
     pub(super) listeners: &'a [Listener],
     pub(super) storage: &'a Path,
-}
-
-impl Place<'_> {
-    /// A configuration for formatting a template, of one broker that never runs.
-    pub(super) fn template(storage: &Path) -> String {
-        let nowhere = |port| SocketAddr::from(([127, 0, 0, 1], port));
-        let (controllers, internal) = (&[nowhere(1)], nowhere(2));
-        Place { node: 0, controllers, internal, listeners: &[], storage }.file()
-            + &Security::Plain.lines(std::iter::empty())
-    }
-
-    fn file(&self) -> String {
-        let Self { node, controllers, internal, listeners, storage } = self;
-        let controller = controllers.get(*node).unwrap_or(internal);
-        let voters: Vec<_> = controllers
-            .iter()
-            .enumerate()
-            .map(|(node, address)| format!("{node}@{address}"))
-            .collect();
-        let each = |address: fn(&Listener) -> SocketAddr| {
-            let one = |one: &Listener| format!(",{}://{}", one.name, address(one));
-            listeners.iter().map(one).collect::<String>()
-        };
-        format!(
-            "process.roles=broker,controller\n\
-             node.id={node}\n\
-             controller.quorum.voters={}\n\
-             listeners=CONTROLLER://{controller},INTERNAL://{internal}{}\n\
-             advertised.listeners=INTERNAL://{internal}{}\n\
-             controller.listener.names=CONTROLLER\n\
-             inter.broker.listener.name=INTERNAL\n\
-             log.dirs={}\n",
-            voters.join(","),
-            each(|one| one.address),
-            each(|one| one.advertised),
-            storage.display(),
-        )
-    }
 }

@@ -1,10 +1,9 @@
 //! One broker for many tests, each with names of its own.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::{Cluster, ClusterConfig, Operation, Resource, Security, Version, wire};
+use super::{Cluster, ClusterConfig, Security, Version, wire};
 use crate::error::Error;
 use crate::process::since_boot;
 
@@ -31,7 +30,7 @@ pub fn quick(version: Version) -> ClusterConfig {
 /// `ann`, whose password is `secret`, may do what she is [allowed](Shared::allow) to.
 #[derive(Clone, Debug)]
 pub struct Shared {
-    open: SocketAddr,
+    pub(super) open: SocketAddr,
     guarded: SocketAddr,
     /// Kept until the last test of this process drops it.
     own: Option<Arc<Cluster>>,
@@ -79,10 +78,10 @@ pub fn unique(name: &str) -> String {
 impl Shared {
     /// One that is shared by whoever is given it.
     pub fn start(version: Version) -> Result<Self, Error> {
-        let logins = Security::Logins(vec![("ann".into(), "secret".into())]);
+        let login = Security::Login { name: "ann", password: "secret" };
         let authorizer = "org.apache.kafka.metadata.authorizer.StandardAuthorizer";
         let cluster = quick(version)
-            .security(logins)
+            .security(login)
             .setting(&format!("authorizer.class.name={authorizer}"))
             .setting("super.users=User:ANONYMOUS")
             .start()?;
@@ -118,37 +117,6 @@ impl Shared {
     pub fn guarded(&self) -> String {
         self.guarded.to_string()
     }
-
-    /// Makes a topic with one copy of each partition and these settings, as somebody else might.
-    /// The controller has it at once; this waits until the broker knows it.
-    pub fn make_topic(
-        &self,
-        name: &str,
-        partitions: i32,
-        settings: &[(&str, &str)],
-    ) -> io::Result<()> {
-        wire::make_topic(self.open, name, partitions, settings)
-    }
-
-    /// Gives a topic so many partitions in all.
-    pub fn set_partitions(&self, name: &str, partitions: i32) -> io::Result<()> {
-        wire::set_partitions(self.open, name, partitions)
-    }
-
-    /// Sets something for one group, such as `consumer.session.timeout.ms` of the newer protocol.
-    pub fn set_of_group(&self, group: &str, setting: &str, value: &str) -> io::Result<()> {
-        wire::set_of_group(self.open, group, setting, value)
-    }
-
-    /// Allows ann everything with a topic or a group, or takes that back. It holds a moment later.
-    pub fn allow(&self, resource: Resource<'_>, allowed: bool) -> io::Result<()> {
-        wire::allow(self.open, "ann", resource, Operation::All, allowed)
-    }
-
-    /// Allows ann one thing with a topic or a group.
-    pub fn permit(&self, resource: Resource<'_>, operation: Operation) -> io::Result<()> {
-        wire::allow(self.open, "ann", resource, operation, true)
-    }
 }
 
 #[cfg(test)]
@@ -159,12 +127,5 @@ mod tests {
     fn a_wrong_address_is_told() {
         let said = Shared::at("nowhere").unwrap_err().to_string();
         assert!(said.starts_with("TESTS_KAFKA is nowhere, and that is no broker"), "{said}");
-    }
-
-    #[test]
-    fn two_names_differ() {
-        let [one, other] = ["one", "other"].map(unique);
-        assert!(one.starts_with("one-") && one.len() <= "one".len() + 17, "{one}");
-        assert_ne!(one, other);
     }
 }

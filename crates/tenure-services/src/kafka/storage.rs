@@ -2,11 +2,12 @@
 //! second; each broker gets a copy with ids of its own.
 
 use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
 
-use super::Installed;
-use super::config::Place;
+use super::config::{ClusterConfig, Place};
+use super::{Installed, Version};
 use crate::error::Error;
 use crate::place::file_error;
 use crate::process::clean_environment;
@@ -29,7 +30,16 @@ pub(super) fn random_id() -> Result<String, Error> {
 /// Formats the template of one version.
 pub(super) fn format(installed: &Installed) -> Result<(), Error> {
     let settings = installed.folder.join("format.properties");
-    let text = Place::template(&installed.template());
+    // Of one broker that never runs.
+    let nowhere = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let place = Place {
+        node: 0,
+        controllers: &[nowhere(1)],
+        internal: nowhere(2),
+        listeners: &[],
+        storage: &installed.template(),
+    };
+    let text = ClusterConfig::new(Version::Oldest, 1).file(&place);
     fs::write(&settings, text).map_err(file_error(&settings))?;
     let mut java = Command::new("java");
     java.args(installed.classes()?).args([TOOL, "format", "-t", &random_id()?, "-c"]);

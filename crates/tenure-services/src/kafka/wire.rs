@@ -1,10 +1,11 @@
-//! As much of Kafka's protocol as shows which brokers there are, and makes topics, so that no
-//! second client is needed.
+//! As much of Kafka's protocol as shows which brokers there are, makes topics and gives rights, so
+//! that no second client is needed.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
 
+use super::Shared;
 use crate::daemon::{BETWEEN_QUESTIONS, PATIENCE};
 use crate::process::since_boot;
 
@@ -19,31 +20,6 @@ pub(super) fn brokers(address: SocketAddr) -> io::Result<Vec<i32>> {
     metadata(address, &[]).map(|(ids, _)| ids)
 }
 
-/// Makes a topic with one copy of each partition and these settings: the request "create topics"
-/// in its version 2. The controller has it at once; this waits until the broker knows it.
-pub(super) fn make_topic(
-    address: SocketAddr,
-    name: &str,
-    partitions: i32,
-    settings: &[(&str, &str)],
-) -> io::Result<()> {
-    // Whoever wants to may have its partitions.
-    let mut request = Request::new(19, 2).count(1).text(name).int(partitions).short(1).count(0);
-    request = request.count(settings.len());
-    for (name, value) in settings {
-        request = request.text(name).text(value);
-    }
-    request.int(TIME).bytes(&[0]).is_done(address)?;
-    let limit = since_boot() + PATIENCE;
-    while !matches!(metadata(address, &[name]), Ok((_, 0))) {
-        if since_boot() > limit {
-            return Err(io::Error::other(format!("the broker does not know topic {name}")));
-        }
-        thread::sleep(BETWEEN_QUESTIONS);
-    }
-    Ok(())
-}
-
 /// The brokers, and with which error this one answers of the topics: the request "metadata" in its
 /// version 4, which makes none.
 fn metadata(address: SocketAddr, topics: &[&str]) -> io::Result<(Vec<i32>, i16)> {
@@ -53,29 +29,80 @@ fn metadata(address: SocketAddr, topics: &[&str]) -> io::Result<(Vec<i32>, i16)>
     known(&answer).ok_or_else(cut_short)
 }
 
-/// Gives a topic so many partitions in all: the request "create partitions" in its version 0.
-pub(super) fn set_partitions(address: SocketAddr, name: &str, partitions: i32) -> io::Result<()> {
-    // Whoever wants to may have them: an array that is not there.
-    let request = Request::new(37, 0).count(1).text(name).int(partitions).int(-1);
-    request.int(TIME).bytes(&[0]).is_done(address)
-}
-
 /// Deletes a topic: the request "delete topics" in its version 1.
 pub(super) fn delete_topic(address: SocketAddr, name: &str) -> io::Result<()> {
-    Request::new(20, 1).count(1).text(name).int(TIME).is_done(address)
+    Request::new(20, 1).count(1).text(name).int(TIME).done(address)
 }
 
-/// Sets something for one group: the request "incremental alter configs" in its version 0.
-pub(super) fn set_of_group(
-    address: SocketAddr,
-    group: &str,
-    setting: &str,
-    value: &str,
-) -> io::Result<()> {
-    // That it is a group, and that it is set.
-    let request = Request::new(44, 0).count(1).bytes(&[32]).text(group);
-    let request = request.count(1).text(setting).bytes(&[0]).text(value);
-    request.bytes(&[0]).is_accepted(address)
+impl Shared {
+    /// Makes a topic with one copy of each partition and these settings, as somebody else might:
+    /// the request "create topics" in its version 2. The controller has it at once; this waits
+    /// until the broker knows it.
+    pub fn make_topic(
+        &self,
+        name: &str,
+        partitions: i32,
+        settings: &[(&str, &str)],
+    ) -> io::Result<()> {
+        // Whoever wants to may have its partitions.
+        let mut request = Request::new(19, 2).count(1).text(name).int(partitions).short(1).count(0);
+        request = request.count(settings.len());
+        for (name, value) in settings {
+            request = request.text(name).text(value);
+        }
+        request.int(TIME).bytes(&[0]).done(self.open)?;
+        let limit = since_boot() + PATIENCE;
+        while !matches!(metadata(self.open, &[name]), Ok((_, 0))) {
+            if since_boot() > limit {
+                return Err(io::Error::other(format!("the broker does not know topic {name}")));
+            }
+            thread::sleep(BETWEEN_QUESTIONS);
+        }
+        Ok(())
+    }
+
+    /// Gives a topic so many partitions in all: the request "create partitions" in its version 0.
+    pub fn set_partitions(&self, name: &str, partitions: i32) -> io::Result<()> {
+        // Whoever wants to may have them: an array that is not there.
+        let request = Request::new(37, 0).count(1).text(name).int(partitions).int(-1);
+        request.int(TIME).bytes(&[0]).done(self.open)
+    }
+
+    /// Sets something for one group, such as `consumer.session.timeout.ms` of the newer protocol:
+    /// the request "incremental alter configs" in its version 0.
+    pub fn set_of_group(&self, group: &str, setting: &str, value: &str) -> io::Result<()> {
+        // That it is a group, and that it is set.
+        let request = Request::new(44, 0).count(1).bytes(&[32]).text(group);
+        let request = request.count(1).text(setting).bytes(&[0]).text(value);
+        request.bytes(&[0]).accepted(self.open)
+    }
+
+    /// Allows ann everything with a topic or a group, or takes that back. It holds a moment later.
+    pub fn allow(&self, resource: Resource<'_>, allowed: bool) -> io::Result<()> {
+        self.set_right(resource, Operation::All, allowed)
+    }
+
+    /// Allows ann one thing with a topic or a group.
+    pub fn permit(&self, resource: Resource<'_>, operation: Operation) -> io::Result<()> {
+        self.set_right(resource, operation, true)
+    }
+
+    /// The requests "create ACLs" and "delete ACLs" in their versions 1.
+    fn set_right(
+        &self,
+        resource: Resource<'_>,
+        operation: Operation,
+        allowed: bool,
+    ) -> io::Result<()> {
+        let (kind, name) = match resource {
+            Resource::Topic(name) => (2, name),
+            Resource::Group(name) => (3, name),
+        };
+        // That the name is meant literally, and that it is allowed.
+        let request = Request::new(if allowed { 30 } else { 31 }, 1).count(1);
+        let request = request.bytes(&[kind]).text(name).bytes(&[3]).text("User:ann");
+        request.text("*").bytes(&[operation as u8, 3]).accepted(self.open)
+    }
 }
 
 /// What a user may be allowed to do anything with.
@@ -100,25 +127,6 @@ pub enum Operation {
     Describe = 8,
     /// To read its settings.
     DescribeConfigs = 10,
-}
-
-/// Allows a user something with a resource, or takes that back: the requests "create ACLs" and
-/// "delete ACLs" in their versions 1.
-pub(super) fn allow(
-    address: SocketAddr,
-    user: &str,
-    resource: Resource<'_>,
-    operation: Operation,
-    allowed: bool,
-) -> io::Result<()> {
-    let (kind, name) = match resource {
-        Resource::Topic(name) => (2, name),
-        Resource::Group(name) => (3, name),
-    };
-    // That the name is meant literally, and that it is allowed.
-    let request = Request::new(if allowed { 30 } else { 31 }, 1).count(1);
-    let request = request.bytes(&[kind]).text(name).bytes(&[3]).text(&format!("User:{user}"));
-    request.text("*").bytes(&[operation as u8, 3]).is_accepted(address)
 }
 
 /// What is asked of a broker.
@@ -171,12 +179,12 @@ impl Request {
     }
 
     /// Has something done with one topic, of which the answer has the name before the error.
-    fn is_done(self, address: SocketAddr) -> io::Result<()> {
+    fn done(self, address: SocketAddr) -> io::Result<()> {
         refused(&self.ask(address)?, true)
     }
 
     /// Has something changed, of which the answer has the error first.
-    fn is_accepted(self, address: SocketAddr) -> io::Result<()> {
+    fn accepted(self, address: SocketAddr) -> io::Result<()> {
         refused(&self.ask(address)?, false)
     }
 }

@@ -112,7 +112,7 @@ async fn tls_is_spoken_and_both_sides_look_at_certificates() {
     let (certificate, key) = signed(&authority, "127.0.0.1");
     std::fs::write(path("broker.pem"), key + &certificate).unwrap();
     std::fs::write(path("ca.pem"), authority.pem()).unwrap();
-    let security = Security::Tls { identity: path("broker.pem"), clients: Some(path("ca.pem")) };
+    let security = Security::Tls { identity: path("broker.pem"), clients: path("ca.pem") };
     let cluster = quick().security(security).start().unwrap();
     let (certificate, key) = signed(&authority, "ann");
     let text = |text: String| Pem::Text(text.into_bytes());
