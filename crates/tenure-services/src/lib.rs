@@ -34,6 +34,7 @@ pub use kafka::{Sharing, share};
 pub use port::{addresses, reserve};
 pub use process::Process;
 pub use service::{Service, Started, Version, build_tools};
+pub use tool::last_lines;
 
 /// The services that there are.
 pub static ALL: [&Service; 3] = [&etcd::SERVICE, &nats::SERVICE, &kafka::SERVICE];

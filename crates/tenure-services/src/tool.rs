@@ -46,7 +46,8 @@ pub(crate) fn shown(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-pub(crate) fn last_lines(text: &str) -> String {
+/// The end of what a program said.
+pub fn last_lines(text: &str) -> String {
     let lines: Vec<_> = text.lines().collect();
     lines[lines.len().saturating_sub(LINES_REPEATED)..].join("\n")
 }

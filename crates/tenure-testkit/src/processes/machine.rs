@@ -7,6 +7,7 @@ use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+use tenure_services::last_lines;
 
 use super::wait::{ended, eventually, output};
 
@@ -116,16 +117,11 @@ pub fn print_logs_of_a_failure(folder: &Path) {
     files.sort();
     for path in files {
         let log = fs::read(&path).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
-        let lines: Vec<_> = log.lines().collect();
-        let last = &lines[lines.len().saturating_sub(LAST)..];
+        let last = last_lines(&String::from_utf8_lossy(&log));
         let name = path.file_name().unwrap_or_default().display();
-        eprintln!("--- {name}, the last of {} lines\n{}", lines.len(), last.join("\n"));
+        eprintln!("--- the last lines of {name}\n{last}");
     }
 }
-
-/// So many lines of a log are printed.
-const LAST: usize = 20;
 
 impl Running {
     /// What it has said so far.
