@@ -1,6 +1,6 @@
 //! A name server of a test: what it says may change at any time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -8,30 +8,18 @@ use std::thread;
 use simple_dns::rdata::{A, AAAA, RData};
 use simple_dns::{CLASS, Packet, QTYPE, RCODE, ResourceRecord, TYPE};
 
-/// The names that there are, each with its addresses.
+/// Names, each with its addresses; without a list of them, nobody who asks has an answer.
 #[derive(Clone, Default)]
-pub struct Zone {
-    names: Arc<Mutex<BTreeMap<String, Vec<IpAddr>>>>,
-    silent: Arc<Mutex<BTreeSet<String>>>,
-}
+pub(super) struct Zone(Arc<Mutex<BTreeMap<String, Option<Vec<IpAddr>>>>>);
 
 impl Zone {
-    /// From now on `name` has these addresses; it does not exist if there are none.
-    pub fn set(&self, name: &str, addresses: &[IpAddr]) {
-        let mut names = self.names.lock().unwrap();
-        match addresses {
-            [] => drop(names.remove(name)),
-            some => drop(names.insert(name.to_owned(), some.to_vec())),
-        }
-    }
-
-    /// From now on nobody who asks for `name` has an answer.
-    pub fn silence(&self, name: &str) {
-        self.silent.lock().unwrap().insert(name.to_owned());
+    /// What is so of `name` from now on. One without addresses does not exist.
+    pub(super) fn set(&self, name: String, addresses: Option<Vec<IpAddr>>) {
+        self.0.lock().unwrap().insert(name, addresses);
     }
 
     /// Answers on `socket` in a thread of its own, until the test's process ends.
-    pub fn serve(&self, socket: UdpSocket) {
+    pub(super) fn serve(&self, socket: UdpSocket) {
         let zone = self.clone();
         thread::spawn(move || {
             let mut buffer = [0; 1_500];
@@ -43,22 +31,21 @@ impl Zone {
         });
     }
 
-    /// The answer to a question of a resolver; `None` to what is none.
+    /// The answer to a question of a resolver, if there is one.
     fn answer(&self, question: &[u8]) -> Option<Vec<u8>> {
         let asked = Packet::parse(question).ok()?;
-        let silent = self.silent.lock().unwrap();
-        if asked.questions.iter().any(|question| silent.contains(&question.qname.to_string())) {
-            return None;
-        }
-        let names = self.names.lock().unwrap();
+        let names = self.0.lock().unwrap();
         let mut reply = Packet::new_reply(asked.id());
         for question in &asked.questions {
             let name = question.qname.clone();
             reply.questions.push(question.clone());
-            let Some(addresses) = names.get(&name.to_string()) else {
-                *reply.rcode_mut() = RCODE::NameError;
-                continue;
+            let addresses = match names.get(&name.to_string()) {
+                Some(addresses) => addresses.as_deref()?,
+                None => &[],
             };
+            if addresses.is_empty() {
+                *reply.rcode_mut() = RCODE::NameError;
+            }
             for address in addresses {
                 let data = match (address, question.qtype) {
                     (IpAddr::V4(ip), QTYPE::TYPE(TYPE::A)) => RData::A(A::from(*ip)),

@@ -41,7 +41,6 @@ pub mod wait;
 mod worker;
 
 pub use deployment::{Deployment, Timing};
-pub use dns::Zone;
 pub use faults::Fault;
 pub use fleet::{ELECTION, Fleet};
 pub use hanging::{Hanging, HangingLibrary};

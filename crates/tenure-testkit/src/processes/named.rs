@@ -111,22 +111,17 @@ impl Named {
 
     /// The name server tells where `host` is now.
     pub fn register(&self, host: Host) {
-        self.zone.set(&Self::name(host), &self.addresses(host));
-    }
-
-    /// The name server knows nothing of `host`.
-    pub fn forget(&self, host: Host) {
-        self.zone.set(&Self::name(host), &[]);
+        self.pretend(host, &self.addresses(host));
     }
 
     /// The name server does not answer who asks where `host` is.
     pub fn silence(&self, host: Host) {
-        self.zone.silence(&Self::name(host));
+        self.zone.set(Self::name(host), None);
     }
 
-    /// The name server says that `host` is at these addresses.
+    /// The name server says that `host` is at these addresses, or knows nothing of it.
     pub fn pretend(&self, host: Host, addresses: &[IpAddr]) {
-        self.zone.set(&Self::name(host), addresses);
+        self.zone.set(Self::name(host), Some(addresses.to_vec()));
     }
 
     /// `host` has other addresses from now on, and nobody is told.

@@ -48,7 +48,7 @@ pub fn play<D: Deployment>(rounds: usize, command: &str, start: impl FnOnce(u64)
     let knows =
         |fault: &Fault| fleet.deployment.knows(*fault) && (moves || *fault != Fault::NodesMoved);
     let known = Fault::ALL.into_iter().filter(knows).collect();
-    let (record, seen) = (Record::default(), clock::now());
+    let (record, seen) = (BTreeMap::new(), clock::now());
     let mut chaos = Chaos { fleet, rng, known, left: VecDeque::new(), record, seen };
     chaos.heal();
     chaos.fleet.await_any();
@@ -79,19 +79,19 @@ struct Chaos<D> {
     known: Vec<Fault>,
     /// Faults before the next shuffle.
     left: VecDeque<Fault>,
-    record: Record,
+    record: BTreeMap<Fault, Record>,
     /// Up to when overlaps are judged.
     seen: Time,
 }
 
-/// What came of each kind of fault.
+/// What came of one kind of fault.
 #[derive(Default)]
 struct Record {
-    rounds: BTreeMap<Fault, usize>,
+    rounds: usize,
     /// From the fault to the next CMD's begin, where the leadership changed.
-    taken_over: BTreeMap<Fault, Vec<Duration>>,
+    taken_over: Vec<Duration>,
     /// How long two led at once: meanwhile, and once they could reach each other.
-    overlaps: BTreeMap<Fault, (Duration, Duration)>,
+    overlap: [Duration; 2],
 }
 
 impl<D: Deployment> Chaos<D> {
@@ -123,8 +123,9 @@ impl<D: Deployment> Chaos<D> {
         {
             assert!(took <= most, "{fault:?} ({}): {took:?} is more than {most:?}", struck.how);
         }
-        *self.record.rounds.entry(fault).or_default() += 1;
-        self.record.taken_over.entry(fault).or_default().extend(taken_over);
+        let record = self.record.entry(fault).or_default();
+        record.rounds += 1;
+        record.taken_over.extend(taken_over);
         let took = taken_over.map_or("kept".to_owned(), |took| format!("{} ms", took.as_millis()));
         println!("{round:3} {fault:?} ({}): {leader} -> {after}, {took}", struck.how);
         match D::OVERLAP {
@@ -154,8 +155,9 @@ impl<D: Deployment> Chaos<D> {
     fn record_overlap(&mut self, fault: Fault, struck_at: Time, reachable: Time) -> Duration {
         let judge = self.fleet.judged();
         let (meanwhile, after) = (judge.overlap(struck_at), judge.overlap(reachable));
-        let (cut, healed) = self.record.overlaps.entry(fault).or_default();
-        (*cut, *healed) = (meanwhile.max(*cut), after.max(*healed));
+        let record = self.record.entry(fault).or_default();
+        let [cut, healed] = record.overlap;
+        record.overlap = [meanwhile.max(cut), after.max(healed)];
         after
     }
 
@@ -215,24 +217,19 @@ impl<D: Deployment> Chaos<D> {
         let tallies = self.fleet.judged().tallies;
         let fence = self.fleet.judged().fence();
         println!("{:18} {:>6} {:>9} {:>9} {:>9}", "fault", "rounds", "changes", "p50 ms", "max ms");
-        for (fault, rounds) in &self.record.rounds {
-            let mut times = self.record.taken_over.get(fault).cloned().unwrap_or_default();
+        for (fault, record) in &mut self.record {
+            let (fault, rounds) = (format!("{fault:?}"), record.rounds);
+            let times = &mut record.taken_over;
             times.sort_unstable();
             let show = |time: Option<&Duration>| {
                 time.map_or("-".to_owned(), |time| time.as_millis().to_string())
             };
             let (p50, max) = (show(times.get(times.len() / 2)), show(times.last()));
-            println!(
-                "{:18} {rounds:>6} {:>9} {p50:>9} {max:>9}",
-                format!("{fault:?}"),
-                times.len()
-            );
-        }
-        for (fault, (meanwhile, after)) in &self.record.overlaps {
-            println!(
-                "{:18} two led for {meanwhile:?}, {after:?} of it once connected",
-                format!("{fault:?}")
-            );
+            println!("{fault:18} {rounds:>6} {:>9} {p50:>9} {max:>9}", times.len());
+            if D::OVERLAP.is_some() {
+                let [meanwhile, after] = record.overlap;
+                println!("{fault:18} two led for {meanwhile:?}, {after:?} of it once connected");
+            }
         }
         let overlaps = if D::OVERLAP.is_some() { "overlaps as above" } else { "0 overlaps" };
         println!(
