@@ -159,27 +159,25 @@ impl Rules {
     }
 }
 
-/// A client and a node, and the socket that speaks to the node for this client; none for a node,
-/// whose front does.
+/// What speaks to a node for a client that is no node.
 struct Path {
-    client: SocketAddr,
-    node: usize,
-    socket: Option<UdpSocket>,
+    socket: Arc<UdpSocket>,
     used: u64,
 }
 
 /// A packet under way.
 struct Packet {
-    path: u64,
-    to_node: bool,
+    socket: Arc<UdpSocket>,
+    to: SocketAddr,
     bytes: Vec<u8>,
 }
 
 /// The thread that does the work.
 struct Post {
     net: [u8; 2],
-    fronts: Vec<UdpSocket>,
-    paths: BTreeMap<u64, Path>,
+    fronts: Vec<Arc<UdpSocket>>,
+    /// By client and node.
+    paths: BTreeMap<(SocketAddr, usize), Path>,
     /// By when they arrive, and by which came first.
     under_way: BTreeMap<(Time, u64), Packet>,
     nth: u64,
@@ -188,9 +186,8 @@ struct Post {
 
 impl Post {
     fn new(net: [u8; 2], rules: Arc<Mutex<Rules>>) -> io::Result<Self> {
-        let bind = |host| UdpSocket::bind((address(net, 1, host), PORT));
-        let fronts = Host::nodes().map(bind).collect::<io::Result<Vec<_>>>()?;
-        fronts.iter().try_for_each(|front| front.set_nonblocking(true))?;
+        let bind = |host| bind((address(net, 1, host), PORT).into());
+        let fronts = Host::nodes().map(bind).collect::<io::Result<_>>()?;
         let (paths, under_way) = (BTreeMap::new(), BTreeMap::new());
         Ok(Self { net, fronts, paths, under_way, nth: 0, rules })
     }
@@ -201,8 +198,9 @@ impl Post {
             for node in 0..NODES {
                 self.take_requests(node);
             }
-            for path in self.paths.keys().copied().collect::<Vec<_>>() {
-                self.take_answers(path);
+            let paths = self.paths.iter().map(|(ends, path)| (*ends, Arc::clone(&path.socket)));
+            for ((client, node), socket) in paths.collect::<Vec<_>>() {
+                self.take_answers(client, node, &socket);
             }
             self.deliver();
         }
@@ -211,7 +209,7 @@ impl Post {
     fn wait(&self) {
         let next = self.under_way.keys().next().map(|(at, _)| at.since(clock::now()));
         let pause = next.map_or(GLANCE, |next| next.min(GLANCE));
-        let sockets = self.fronts.iter().chain(self.paths.values().flat_map(|path| &path.socket));
+        let sockets = self.fronts.iter().chain(self.paths.values().map(|path| &path.socket));
         let mut fds: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
         // An interruption only makes the loop turn.
         poll(&mut fds, Some(&Timespec::try_from(pause).unwrap())).ok();
@@ -223,39 +221,40 @@ impl Post {
             let packet = &buffer[..length];
             let from = self.host(client.ip());
             self.rules.lock().unwrap().keep(from, packet);
-            if let Some(path) = self.path(client, node) {
-                self.send_off(from, Some(Host::node(node)), path, true, packet);
+            if let Some(socket) = self.speaks_for(client, node) {
+                self.send_off(from, Some(Host::node(node)), &socket, self.behind(node), packet);
             }
         }
     }
 
-    fn take_answers(&mut self, path: u64) {
+    fn take_answers(&mut self, client: SocketAddr, node: usize, socket: &UdpSocket) {
         let mut buffer = [0; 2048];
-        let Some(Path { client, node, .. }) = self.paths.get(&path) else { return };
-        let (to, node) = (self.host(client.ip()), Host::node(*node));
-        let behind = SocketAddr::from((address(self.net, 10, node), PORT));
-        while let Some((length, from)) =
-            self.paths.get(&path).and_then(|path| receive(path.socket.as_ref()?, &mut buffer))
-        {
-            if from == behind {
-                self.send_off(Some(node), to, path, false, &buffer[..length]);
+        let (to, front) = (self.host(client.ip()), Arc::clone(&self.fronts[node]));
+        while let Some((length, from)) = receive(socket, &mut buffer) {
+            if from == self.behind(node) {
+                self.send_off(Some(Host::node(node)), to, &front, client, &buffer[..length]);
             }
         }
+    }
+
+    /// Where a node listens.
+    fn behind(&self, node: usize) -> SocketAddr {
+        (address(self.net, 10, Host::node(node)), PORT).into()
     }
 
     fn send_off(
         &mut self,
         from: Option<Host>,
         to: Option<Host>,
-        path: u64,
-        to_node: bool,
+        socket: &Arc<UdpSocket>,
+        address: SocketAddr,
         bytes: &[u8],
     ) {
         let fate = self.rules.lock().unwrap().fate(clock::now(), from, to);
         for at in fate.into_iter().take(UNDER_WAY - self.under_way.len()) {
             self.nth += 1;
-            let bytes = bytes.to_vec();
-            self.under_way.insert((at, self.nth), Packet { path, to_node, bytes });
+            let (socket, bytes) = (Arc::clone(socket), bytes.to_vec());
+            self.under_way.insert((at, self.nth), Packet { socket, to: address, bytes });
         }
     }
 
@@ -264,53 +263,40 @@ impl Post {
         while let Some(entry) = self.under_way.first_entry()
             && entry.key().0 <= now
         {
-            let packet = entry.remove();
-            let Some(path) = self.paths.get(&packet.path) else { continue };
+            let Packet { socket, to, bytes } = entry.remove();
             // Nobody there, or no room: lost, as on any network.
-            let _ = match packet.to_node {
-                true => {
-                    let node = address(self.net, 10, Host::node(path.node));
-                    let speaks = self.speaks_for(path);
-                    speaks.map_or(Ok(0), |speaks| speaks.send_to(&packet.bytes, (node, PORT)))
-                }
-                false => self.fronts[path.node].send_to(&packet.bytes, path.client),
-            };
+            socket.send_to(&bytes, to).ok();
         }
-    }
-
-    /// The socket that speaks to nodes for the client of `path`.
-    fn speaks_for<'a>(&'a self, path: &'a Path) -> Option<&'a UdpSocket> {
-        let front = || self.fronts.get(self.host(path.client.ip())?.index());
-        path.socket.as_ref().or_else(front)
     }
 
     fn host(&self, ip: IpAddr) -> Option<Host> {
         Host::all().find(|host| ip == address(self.net, 10, *host))
     }
 
-    /// The number of the path from `client` to `node`; a new one if need be.
-    fn path(&mut self, client: SocketAddr, node: usize) -> Option<u64> {
+    /// What speaks to `node` for `client`: the front of a node, or a path, which is made if need be.
+    fn speaks_for(&mut self, client: SocketAddr, node: usize) -> Option<Arc<UdpSocket>> {
+        if let Some(host) = self.host(client.ip()).filter(|host| host.is_node()) {
+            return self.fronts.get(host.index()).cloned();
+        }
         self.nth += 1;
-        let known = self.paths.iter_mut().find(|(_, p)| p.client == client && p.node == node);
-        if let Some((number, path)) = known {
-            path.used = self.nth;
-            return Some(*number);
+        if !self.paths.contains_key(&(client, node)) {
+            if self.paths.len() >= PATHS {
+                let oldest = *self.paths.iter().min_by_key(|(_, path)| path.used)?.0;
+                self.paths.remove(&oldest);
+            }
+            let socket = bind((Ipv4Addr::LOCALHOST, 0).into()).ok()?;
+            self.paths.insert((client, node), Path { socket, used: 0 });
         }
-        if self.paths.len() >= PATHS {
-            let oldest = self.paths.iter().min_by_key(|(_, path)| path.used)?;
-            let oldest = *oldest.0;
-            self.paths.remove(&oldest);
-        }
-        let socket = match self.host(client.ip()) {
-            Some(host) if host.is_node() => None,
-            _ => Some(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).ok()?),
-        };
-        if let Some(socket) = &socket {
-            socket.set_nonblocking(true).ok()?;
-        }
-        self.paths.insert(self.nth, Path { client, node, socket, used: self.nth });
-        Some(self.nth)
+        let path = self.paths.get_mut(&(client, node))?;
+        path.used = self.nth;
+        Some(Arc::clone(&path.socket))
     }
+}
+
+fn bind(address: SocketAddr) -> io::Result<Arc<UdpSocket>> {
+    let socket = UdpSocket::bind(address)?;
+    socket.set_nonblocking(true)?;
+    Ok(Arc::new(socket))
 }
 
 /// The next packet. A socket remembers that an earlier one was not delivered; that is passed over.
