@@ -1,4 +1,9 @@
-//! Kafka.
+//! Kafka of both versions: it starts, answers, survives what tests do to it, and is gone. Logins and
+//! certificates are shown by the tests of its driver.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+mod common;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -6,7 +11,7 @@ use std::time::Duration;
 
 use tenure_services::kafka::{Cluster, ClusterConfig, Version};
 
-use crate::gone;
+use common::gone;
 
 /// Whether somebody at this address answers the request "versions" of Kafka's protocol.
 fn answers(address: &str) -> bool {

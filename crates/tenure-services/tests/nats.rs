@@ -1,4 +1,9 @@
-//! NATS.
+//! NATS of both versions: it starts, answers, survives what tests do to it, and is gone. Logins and
+//! certificates are shown by the tests of its driver.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+mod common;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -8,7 +13,7 @@ use std::time::Duration;
 use tenure_services::Error;
 use tenure_services::nats::{Cluster, SERVICE, Version};
 
-use crate::gone;
+use common::gone;
 
 fn pids(cluster: &Cluster) -> Vec<u32> {
     cluster.servers().filter_map(|server| server.pid()).collect()

@@ -1,4 +1,9 @@
-//! etcd.
+//! etcd of both versions: it starts, answers, survives what tests do to it, and is gone. Logins and
+//! certificates are shown by the tests of its driver.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+mod common;
 
 use std::fs;
 use std::net::TcpListener;
@@ -8,7 +13,7 @@ use std::time::Duration;
 use tenure_services::Error;
 use tenure_services::etcd::{Cluster, ClusterConfig, Host, Member, SERVICE, Version};
 
-use crate::gone;
+use common::gone;
 
 /// Looks again and again, for a minute at least, until there is something.
 fn soon<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
