@@ -1,4 +1,4 @@
-//! Kafka of both versions: it starts, answers, survives what tests do to it, and is gone. Logins and
+//! Kafka of both versions starts, answers, survives what tests do to it, and is gone. Logins and
 //! certificates are shown by the tests of its driver.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]

@@ -273,7 +273,7 @@ impl Post {
         Host::all().find(|host| ip == address(self.net, 10, *host))
     }
 
-    /// What speaks to `node` for `client`: the front of a node, or a path, which is made if need be.
+    /// What speaks to `node` for `client`: its front if that is a node, else a path.
     fn speaks_for(&mut self, client: SocketAddr, node: usize) -> Option<Arc<UdpSocket>> {
         if let Some(host) = self.host(client.ip()).filter(|host| host.is_node()) {
             return self.fronts.get(host.index()).cloned();
