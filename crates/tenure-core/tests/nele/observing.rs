@@ -338,6 +338,22 @@ fn one_that_cannot_read_a_partition_reads_the_next() {
     assert_eq!(reads(&stage), Some(3));
 }
 
+/// A broker that is busy answers each question about the end of the only partition too late once.
+#[test]
+fn slow_answers_hide_no_vacancy() {
+    let config = Config { partitions: 1, ..config(0, Mode::AtMostOne) };
+    let mut stage = Stage::with(vec![config]);
+    stage.observe(0, X);
+    stage.pass(ms(100));
+    for _ in 0..10 {
+        stage.nodes[0].no_end = vec![0];
+        stage.pass(ms(2_700));
+        stage.nodes[0].no_end.clear();
+        stage.pass(ms(1_500));
+    }
+    assert!(vacant(&stage, 0), "{:?}", stage.view(0, X));
+}
+
 /// It need not be silent first, for as long as one that is stopped may lead.
 #[test]
 fn one_that_leaves_is_shown_no_more() {

@@ -189,9 +189,11 @@ impl Nele {
                 Some(Reads::begin(partition, RebalanceId::NONE, &mut context))
             }
             Some(mut plain) => {
-                // Every member writes to the next one, too.
-                if plain.is_missed(self.now) {
-                    plain.partition = self.next_to_read(plain.partition);
+                // Every member writes to the next one, too. Where there is no other, a slow answer
+                // still says whether anything was written meanwhile.
+                let next = self.next_to_read(plain.partition);
+                if plain.is_missed(self.now) && next != plain.partition {
+                    plain.partition = next;
                     self.sight.silent = None;
                 }
                 plain.work(&mut self.context(out).1);

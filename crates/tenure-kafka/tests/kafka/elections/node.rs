@@ -43,8 +43,9 @@ pub(crate) fn patient(config: Config) -> Config {
     };
     let [session, takeover] = [session, takeover].map(Duration::from_secs);
     let delivery_timeout = Duration::from_secs(2);
-    let max_poll_interval = session;
-    Config { session_timeout: session, max_poll_interval, takeover, delivery_timeout, ..config }
+    let (seek, max_poll_interval) = (delivery_timeout, session);
+    let session_timeout = session;
+    Config { session_timeout, max_poll_interval, takeover, delivery_timeout, seek, ..config }
 }
 
 /// A process with these settings, and its topic, made with one copy if need be.
