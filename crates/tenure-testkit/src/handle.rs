@@ -2,16 +2,19 @@
 
 use tenure_core::{Clocks, Effects, Input, Now, Protocol, Time, WallTime};
 
-/// The clocks of a machine whose wall clock is right.
-struct At(Time);
+/// What the clocks of a machine show.
+struct Showing {
+    boot: Time,
+    wall: WallTime,
+}
 
-impl Clocks for At {
+impl Clocks for Showing {
     fn since_boot(&self) -> Time {
-        self.0
+        self.boot
     }
 
     fn wall(&self) -> WallTime {
-        WallTime::from_nanos(self.0.as_nanos())
+        self.wall
     }
 }
 
@@ -22,5 +25,16 @@ pub fn handle<P: Protocol>(
     input: Input<P::Words>,
     out: &mut Effects<P::Words>,
 ) {
-    core.handle(Now::sample(&At(now)), input, out);
+    handle_at(core, now, WallTime::from_nanos(now.as_nanos()), input, out);
+}
+
+/// Hands `core` an input on a machine whose clocks show this.
+pub fn handle_at<P: Protocol>(
+    core: &mut P,
+    boot: Time,
+    wall: WallTime,
+    input: Input<P::Words>,
+    out: &mut Effects<P::Words>,
+) {
+    core.handle(Now::sample(&Showing { boot, wall }), input, out);
 }

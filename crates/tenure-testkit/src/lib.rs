@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | [`contract!`]: what every core promises | [`contract::Subject`]: how a node is made and started, who is reached where, any command, any hostile message; [`contract::Packets`], if messages travel as such | |
 //! | [`conversations!`]: golden texts | [`Players`]: the sender of a node's messages, how its directory takes a record; [`conversations::Cast`]: settings, names of messages, directives of its own | |
+//! | [`mod@stage`]: stories, in true time | [`Players`]; [`stage::Scene`]: what becomes of what its nodes send, and what must hold of their effects | |
 //! | [`mod@story`]: nodes whose clocks and letters a test moves by hand | [`Players`] | |
 //! | [`model`]: every state of a small cluster | [`Players`]; [`model::Cluster`]: what its nodes lose, what must hold of it alone | |
 //! | `handles!`: what the handles of every driver do | `handles::Group`: an election of a participant, closing one; if it can be done, taking away what leaderships live on | `handles` |
@@ -18,6 +19,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what went wrong")]
 
+mod clock;
 pub mod contract;
 pub mod conversations;
 #[cfg(feature = "facts")]
@@ -30,8 +32,10 @@ mod players;
 #[cfg(feature = "processes")]
 pub mod processes;
 mod rng;
+pub mod stage;
 pub mod story;
 
-pub use handle::handle;
+pub use clock::Clock;
+pub use handle::{handle, handle_at};
 pub use players::*;
 pub use rng::Rng;

@@ -13,8 +13,8 @@ fn elections() -> Vec<String> {
 #[test]
 fn a_part_of_a_batch_that_is_lost_says_nothing() {
     let mut stage = Stage::new(1);
-    stage.payload = 16_384;
-    stage.loses =
+    stage.own.payload = 16_384;
+    stage.own.loses =
         |_, _, packet| matches!(&packet.body, Body::Call(Call { part, .. }) if part.number > 0);
     stage.join(0);
     elections().iter().for_each(|election| stage.campaign(0, election));
@@ -32,27 +32,27 @@ fn a_hundred_elections_are_one_call_and_one_reply() {
     }
     stage.pass(ms(15_000));
     assert!(elections().iter().all(|election| stage.leaders(election) == [0]));
-    stage.log.clear();
+    stage.own.log.clear();
     stage.pass(ms(10_000));
     assert_eq!((stage.calls(0), stage.calls(1)), (10, 10));
     assert_eq!((stage.replies(0), stage.replies(1)), (10, 10));
     // A claim that both know is not said again: only around the two renewals of these 10 s.
-    let said = stage.log.iter().map(|(_, _, packet)| match &packet.body {
+    let said = stage.own.log.iter().map(|(_, _, packet)| match &packet.body {
         Body::Reply(reply) => reply.entries.len(),
         _ => 0,
     });
     assert!(said.sum::<usize>() <= 2 * 2 * 100);
-    assert!(stage.log.iter().all(|(_, _, packet)| packet.bytes() <= PACKET_BYTES_MAX));
+    assert!(stage.own.log.iter().all(|(_, _, packet)| packet.bytes() <= PACKET_BYTES_MAX));
 }
 
 #[test]
 fn a_server_that_takes_too_little_is_not_used() {
     let mut stage = Stage::new(1);
-    stage.payload = 16_383;
+    stage.own.payload = 16_383;
     stage.join(0);
     stage.campaign(0, X);
     stage.pass(ms(30_000));
-    assert!(stage.log.is_empty());
+    assert!(stage.own.log.is_empty());
     let told = |event: &Event| matches!(event, Event::Own(OwnEvent::PayloadTooSmall { .. }));
     assert_eq!(stage.told(0, told), 1);
 }
@@ -68,7 +68,7 @@ fn of_few_callers_the_best_call() {
     (0..10).for_each(|node| stage.campaign(node, X));
     stage.pass(ms(20_000));
     assert_eq!(stage.leaders(X), [0]);
-    stage.log.clear();
+    stage.own.log.clear();
     stage.pass(ms(10_000));
     let calls: Vec<_> = (0..10).map(|node| stage.calls(node)).collect();
     assert_eq!(calls, [10, 10, 0, 0, 0, 0, 0, 0, 0, 0]);
@@ -89,13 +89,13 @@ fn of_many_few_speak() {
         stage.pass(ms(20));
     }
     // All begin to call within a heartbeat, and nobody leads.
-    stage.until(ms(12_000), |stage| !stage.log.is_empty());
+    stage.until(ms(12_000), |stage| !stage.own.log.is_empty());
     stage.pass(ms(1_000));
-    let first = stage.log.len();
+    let first = stage.own.log.len();
     assert!(first < 60 * 6, "{first} packets in the first heartbeat");
     stage.until(ms(5_000), |stage| stage.leaders(X) == [0]);
     stage.pass(ms(5_000));
-    stage.log.clear();
+    stage.own.log.clear();
     stage.pass(ms(10_000));
     let (calls, replies) =
         (0..60).fold((0, 0), |(c, r), node| (c + stage.calls(node), r + stage.replies(node)));

@@ -36,7 +36,7 @@ fn a_void_round_elects_nobody() {
 #[test]
 fn one_that_does_not_hear_its_claim_does_not_lead() {
     let mut stage = Stage::new(1);
-    stage.loses = |_, _, packet| packet.body.claim().is_some();
+    stage.own.loses = |_, _, packet| packet.body.claim().is_some();
     stage.join(0);
     stage.campaign(0, X);
     stage.pass(ms(20_000));
@@ -81,7 +81,7 @@ fn a_late_reply_shows_nobody() {
 #[test]
 fn a_thousand_messages_that_were_held_back_are_not_believed() {
     let mut stage = Stage::led(2);
-    (stage.nodes[0].holds_back, stage.nodes[0].again) = (true, true);
+    (stage.nodes[0].own.holds_back, stage.nodes[0].again) = (true, true);
     stage.until(ms(40_000), |stage| stage.leaders(X) == [1]);
     assert_eq!(stage.overlap(), Duration::ZERO);
     stage.pass(ms(1_000_000));
@@ -98,7 +98,7 @@ fn a_thousand_messages_that_were_held_back_are_not_believed() {
 #[test]
 fn everything_twice_and_in_another_order_changes_nothing() {
     let mut stage = Stage::led(3);
-    let said: Vec<Packet> = stage.log.iter().map(|(_, _, packet)| packet.clone()).collect();
+    let said: Vec<Packet> = stage.own.log.iter().map(|(_, _, packet)| packet.clone()).collect();
     for packet in said.iter().rev().take(200) {
         (0..3).for_each(|node| stage.deliver(node, packet.clone()));
     }
@@ -146,7 +146,7 @@ fn what_is_malformed_or_foreign_is_counted_and_changes_nothing() {
 fn a_connection_that_is_gone_ends_the_leadership_at_its_deadline() {
     let mut stage = Stage::led(2);
     stage.link_down(0);
-    stage.log.clear();
+    stage.own.log.clear();
     let took = stage.until(ms(9_000), |stage| stage.leaders(X).is_empty());
     assert!(took > ms(1_500), "{took:?}");
     assert_eq!(stage.said(0).len(), 0, "nothing is published meanwhile");
@@ -180,7 +180,7 @@ fn a_flood_of_strangers_is_bounded() {
 #[test]
 fn a_round_from_before_a_pause_elects_nobody() {
     let mut stage = Stage::led(2);
-    stage.log.clear();
+    stage.own.log.clear();
     stage.until(ms(1_500), |stage| stage.calls(1) > 0);
     stage.pass(ms(5));
     stage.nodes[1].stopped = true;

@@ -17,7 +17,7 @@ fn a_clock_that_is_set_back_lengthens_no_lease() {
     assert_eq!(stage.overlap(), Duration::ZERO);
     let set_back = |event: &Event| matches!(event, Event::Own(OwnEvent::ClockSetBack { .. }));
     assert!(stage.told(0, set_back) > 0);
-    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Expired)));
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
     assert_eq!(stage.leaders(X), [1]);
 }
 
@@ -214,7 +214,7 @@ fn stopped_and_stepped(step: i64, delay: Duration) -> Duration {
     let mut stage = Stage::led(3);
     stage.delay = delay;
     stage.pass(ms(5_000));
-    stage.log.clear();
+    stage.own.log.clear();
     let calls = stage.until(ms(1_500), |stage| stage.calls(2) > 0);
     assert!(calls < ms(1_500));
     // Its own call is back, and nobody has answered yet.

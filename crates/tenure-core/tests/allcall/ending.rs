@@ -17,7 +17,7 @@ fn a_clean_stop_is_followed_within_a_heartbeat() {
         let mut stage = Stage::led(2);
         stage.pass(ms(phase));
         stage.command(0, X, Command::Resign);
-        assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Resigned)));
+        assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Resigned)));
         stage.kill(0);
         stage.pass(SOON);
         assert_eq!(stage.leaders(X), [1], "{phase}");
@@ -43,7 +43,7 @@ fn a_claim_that_comes_after_its_tombstone_revives_nothing() {
 #[test]
 fn a_resignation_that_the_best_one_missed_reaches_it_through_others() {
     let mut stage = Stage::led(3);
-    stage.loses = |_, to, packet| to == 1 && matches!(packet.body, Body::Resign(_));
+    stage.own.loses = |_, to, packet| to == 1 && matches!(packet.body, Body::Resign(_));
     stage.command(0, X, Command::Resign);
     stage.kill(0);
     stage.pass(SOON + ms(1_000));
@@ -62,9 +62,9 @@ fn a_hand_over_that_is_repeated_ends_no_later_term() {
     stage.observe(1, X);
     stage.pass(ms(4_000));
     assert_eq!(stage.leaders(X), [0], "in its second term");
-    assert_eq!(&*stage.view(1).unwrap().leader().unwrap().id, "n0");
+    assert_eq!(&*stage.view(1, X).unwrap().leader().unwrap().id, "n0");
     stage.deliver(1, hand_over);
-    assert_eq!(&*stage.view(1).unwrap().leader().unwrap().id, "n0");
+    assert_eq!(&*stage.view(1, X).unwrap().leader().unwrap().id, "n0");
 }
 
 #[test]
@@ -83,11 +83,11 @@ fn one_that_contends_again_leads_again() {
 #[test]
 fn a_campaign_that_is_withdrawn_ends_quietly() {
     let mut stage = Stage::led(2);
-    stage.log.clear();
+    stage.own.log.clear();
     stage.command(1, X, Command::Resign);
-    assert_eq!(stage.ended(1), Some(&End::Withdrawn));
+    assert_eq!(stage.ended(1, X), Some(&End::Withdrawn));
     assert_eq!(stage.told(1, |event| *event == Event::Released), 1);
-    assert!(stage.log.is_empty());
+    assert!(stage.own.log.is_empty());
     stage.command(1, X, Command::Resign);
     assert_eq!(stage.told(1, |event| *event == Event::Released), 1, "again does nothing");
 }
@@ -98,13 +98,13 @@ fn an_election_is_forgotten() {
     let mut stage = Stage::led(1);
     stage.command(0, X, Command::Resign);
     stage.pass(ms(20_000));
-    stage.log.clear();
+    stage.own.log.clear();
     stage.pass(ms(20_000));
-    assert!(stage.log.is_empty());
+    assert!(stage.own.log.is_empty());
     stage.observe(0, X);
     // It listens anew.
     stage.pass(ms(12_000));
-    assert_eq!(stage.view(0), Some(&View::Vacant));
+    assert_eq!(stage.view(0, X), Some(&View::Vacant));
     assert_eq!(stage.calls(0), 0, "an asker never calls");
 }
 
@@ -114,7 +114,7 @@ fn an_election_is_forgotten() {
 #[test]
 fn one_that_campaigns_again_is_announced_again_first() {
     let mut stage = Stage::new(2);
-    stage.route = ms(50);
+    stage.own.route = ms(50);
     (0..2).for_each(|node| stage.join(node));
     (0..2).for_each(|node| stage.campaign(node, X));
     // In the middle of a round, whose calls are answered.
@@ -221,15 +221,15 @@ fn released_is_told_when_others_know() {
     stage.observe(1, X);
     stage.pass(ms(500));
     // What it publishes waits in its client.
-    stage.nodes[0].holds_back = true;
+    stage.nodes[0].own.holds_back = true;
     stage.command(0, X, Command::Resign);
     stage.pass(ms(100));
-    let follows = stage.view(1).and_then(|view| view.leader()).is_some();
+    let follows = stage.view(1, X).and_then(|view| view.leader()).is_some();
     let released = stage.told(0, |event| *event == Event::Released);
     assert!(follows && released == 0, "others follow it still");
     stage.let_go(0);
     stage.pass(ms(5));
-    assert!(stage.view(1).and_then(|view| view.leader()).is_none());
+    assert!(stage.view(1, X).and_then(|view| view.leader()).is_none());
     assert_eq!(stage.told(0, |event| *event == Event::Released), 1);
 }
 

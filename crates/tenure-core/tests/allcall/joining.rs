@@ -31,7 +31,7 @@ fn silent_leader() -> Stage {
     stage.join(1);
     stage.campaign(1, X);
     stage.pass(LISTENS + ms(3_500));
-    stage.loses = |from, to, _| from == 1 && to != 1;
+    stage.own.loses = |from, to, _| from == 1 && to != 1;
     stage
 }
 
@@ -69,10 +69,10 @@ fn a_newcomer_with_other_times_refuses_to_start() {
     stage.join(1);
     stage.campaign(1, X);
     stage.pass(ms(2_000));
-    let Some(End::Refused { why }) = stage.ended(1) else { panic!("{:?}", stage.ended(1)) };
+    let Some(End::Refused { why }) = stage.ended(1, X) else { panic!("{:?}", stage.ended(1, X)) };
     assert!(why.contains("lease 10s") && why.contains("lease 12s"), "{why}");
     stage.campaign(1, X);
-    assert!(matches!(stage.ended(1), Some(End::Refused { .. })));
+    assert!(matches!(stage.ended(1, X), Some(End::Refused { .. })));
     stage.pass(3 * LISTENS);
     assert_eq!(stage.leaders(X), [0]);
     let other = |event: &Event| matches!(event, Event::Own(OwnEvent::OtherTimes { .. }));
@@ -89,7 +89,7 @@ fn of_two_newcomers_that_differ_the_first_is_joined() {
         stage.campaign(node, X);
     }
     stage.pass(3 * LISTENS);
-    assert!(matches!(stage.ended(1), Some(End::Refused { .. })), "{:?}", stage.ended(1));
+    assert!(matches!(stage.ended(1, X), Some(End::Refused { .. })), "{:?}", stage.ended(1, X));
     assert_eq!(stage.leaders(X), [0]);
 }
 
@@ -120,7 +120,7 @@ fn a_newcomer_does_not_refuse_for_what_is_old() {
     stage.campaign(1, X);
     stage.deliver(1, old);
     stage.pass(2 * LISTENS);
-    assert_eq!(stage.ended(1), None);
+    assert_eq!(stage.ended(1, X), None);
     assert_eq!(stage.leaders(X), [1]);
 }
 
@@ -137,7 +137,7 @@ fn a_newcomer_takes_part_with_those_that_go_by_its_times() {
     stage.join(2);
     stage.campaign(2, X);
     stage.pass(2 * LISTENS);
-    assert_eq!(stage.ended(2), None);
+    assert_eq!(stage.ended(2, X), None);
     for node in 0..3 {
         // An operator hears of it once, wherever they look.
         assert_eq!(told_of_other_times(&stage, node), 1, "{node}");
@@ -301,7 +301,7 @@ fn the_second_best_waits_anew_after_a_void_round() {
 #[test]
 fn of_two_that_have_listened_one_leads() {
     let mut stage = Stage::new(3);
-    stage.route = ms(50);
+    stage.own.route = ms(50);
     stage.join(2);
     stage.campaign(2, X);
     stage.pass(ms(15_000));
@@ -351,7 +351,7 @@ fn one_that_was_not_connected_while_it_listened_is_a_newcomer() {
     stage.link_up(1);
     stage.pass(ms(60_000));
     assert_eq!(stage.overlap(), Duration::ZERO);
-    assert!(matches!(stage.ended(1), Some(End::Refused { .. })), "{:?}", stage.ended(1));
+    assert!(matches!(stage.ended(1, X), Some(End::Refused { .. })), "{:?}", stage.ended(1, X));
 }
 
 /// However long the interruption is.
@@ -365,7 +365,7 @@ fn an_initial_wait_that_is_interrupted_begins_anew() {
     stage.link_down(1);
     stage.pass(ms(11_000));
     stage.link_up(1);
-    stage.log.clear();
+    stage.own.log.clear();
     stage.pass(ms(10_000));
     assert_eq!(stage.calls(1), 0, "it has listened for 10.1 s in all, and L + K is 11 s");
 }

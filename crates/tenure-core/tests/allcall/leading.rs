@@ -134,7 +134,7 @@ fn a_leader_that_does_not_renew_stops_before_the_end_of_its_lease() {
     stage.cut_off(0);
     let margin = self::margin(&mut stage, 0);
     assert!(margin > ms(1_990) && margin < ms(2_020), "{margin:?}");
-    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Expired)));
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn what_others_relay_beats_nobody() {
     let claim = rival(&stage, &stranger, ms(10_500));
     stage.deliver(0, claim);
     assert!(stage.leaders(X).is_empty());
-    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Superseded)));
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Superseded)));
     let beaten = |event: &Event| matches!(event, Event::Own(OwnEvent::Beaten { .. }));
     assert_eq!(stage.told(0, beaten), 1);
 }
@@ -204,7 +204,7 @@ fn of_two_claims_the_one_that_is_heard_first_wins() {
     assert!(stage.leaders(X).is_empty());
     let resigned = Event::Own(OwnEvent::NotConfirmed { renewal: false });
     assert_eq!(stage.told(0, |event| *event == resigned), 1);
-    assert_eq!(stage.ended(0), None, "the campaign goes on");
+    assert_eq!(stage.ended(0, X), None, "the campaign goes on");
 }
 
 #[test]

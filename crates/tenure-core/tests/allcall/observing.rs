@@ -20,7 +20,7 @@ fn an_observer_is_told_within_a_round_trip_who_leads() {
     let mut stage = observed();
     stage.observe(2, X);
     stage.pass(ms(5));
-    let leader = stage.view(2).unwrap().leader().unwrap();
+    let leader = stage.view(2, X).unwrap().leader().unwrap();
     assert_eq!((&*leader.id, leader.incarnation), ("n0", Some(1 << 96)));
     assert_eq!(leader.value.text(), "v");
     assert!(leader.heard.is_some() && leader.until.unwrap() > stage.now);
@@ -30,7 +30,7 @@ fn an_observer_is_told_within_a_round_trip_who_leads() {
 fn an_asker_calls_nobody_and_answers_nobody() {
     let mut stage = observed();
     stage.observe(2, X);
-    stage.log.clear();
+    stage.own.log.clear();
     stage.pass(ms(30_000));
     let said = stage.said(2);
     assert!(said.len() >= 30 && said.iter().all(|packet| matches!(packet.body, Body::Ask(_))));
@@ -42,14 +42,14 @@ fn vacant_is_what_a_whole_round_did_not_find() {
     stage.join(0);
     stage.observe(0, X);
     stage.pass(ms(999));
-    assert_eq!(stage.view(0), None, "the round is not over");
+    assert_eq!(stage.view(0, X), None, "the round is not over");
     stage.pass(ms(1));
-    assert!(matches!(stage.view(0), Some(View::Unknown { .. })), "a leader may be stopped");
+    assert!(matches!(stage.view(0, X), Some(View::Unknown { .. })), "a leader may be stopped");
     // L + K, as long as one that stands: 11 s and the drift.
     stage.pass(ms(10_000));
-    assert!(matches!(stage.view(0), Some(View::Unknown { .. })), "{:?}", stage.view(0));
+    assert!(matches!(stage.view(0, X), Some(View::Unknown { .. })), "{:?}", stage.view(0, X));
     stage.pass(ms(1_020));
-    assert_eq!(stage.view(0), Some(&View::Vacant));
+    assert_eq!(stage.view(0, X), Some(&View::Vacant));
 }
 
 /// Candidates that have listened know that nobody leads, and a newcomer takes it from them.
@@ -64,11 +64,11 @@ fn vacant_is_what_a_candidate_says_that_could_lead() {
     stage.join(2);
     stage.observe(2, X);
     stage.pass(ms(1_400));
-    assert!(matches!(stage.view(2), Some(View::Unknown { .. })), "{:?}", stage.view(2));
+    assert!(matches!(stage.view(2, X), Some(View::Unknown { .. })), "{:?}", stage.view(2, X));
     let vacant = |event: &Event| matches!(event, Event::View(view) if **view == View::Vacant);
     stage.pass(ms(3_100));
     assert_eq!(stage.told(2, vacant), 1, "they have announced themselves, and then one stood");
-    assert_eq!(&*stage.view(2).unwrap().leader().unwrap().id, "n0");
+    assert_eq!(&*stage.view(2, X).unwrap().leader().unwrap().id, "n0");
 }
 
 /// The leader is stopped, its lease runs, and somebody asks who leads.
@@ -86,8 +86,8 @@ fn a_leader_that_is_stopped_is_not_vacant() {
         let vacant = |event: &Event| matches!(event, Event::View(view) if **view == View::Vacant);
         stage.pass(ms(3_000));
         match others {
-            true => assert_eq!(&*stage.view(asker).unwrap().leader().unwrap().id, "n0"),
-            false => assert!(matches!(stage.view(asker), Some(View::Unknown { .. }))),
+            true => assert_eq!(&*stage.view(asker, X).unwrap().leader().unwrap().id, "n0"),
+            false => assert!(matches!(stage.view(asker, X), Some(View::Unknown { .. }))),
         }
         stage.pass(ms(2_000));
         assert_eq!(stage.told(asker, vacant), 0, "{others}");
@@ -100,19 +100,19 @@ fn unknown_is_what_one_says_that_does_not_hear_itself() {
     stage.cut_off(2);
     stage.observe(2, X);
     stage.pass(ms(1_500));
-    assert!(matches!(stage.view(2), Some(View::Unknown { .. })));
+    assert!(matches!(stage.view(2, X), Some(View::Unknown { .. })));
     stage.heal();
     stage.pass(ms(2_000));
-    assert_eq!(&*stage.view(2).unwrap().leader().unwrap().id, "n0");
+    assert_eq!(&*stage.view(2, X).unwrap().leader().unwrap().id, "n0");
     // A leader that was heard is believed until its lease has ended everywhere.
     stage.cut_off(2);
     stage.pass(ms(3_000));
-    assert!(stage.view(2).unwrap().leader().is_some());
+    assert!(stage.view(2, X).unwrap().leader().is_some());
     stage.pass(ms(12_000));
-    assert!(matches!(stage.view(2), Some(View::Unknown { .. })));
+    assert!(matches!(stage.view(2, X), Some(View::Unknown { .. })));
     stage.link_down(2);
     stage.pass(ms(3_000));
-    assert!(matches!(stage.view(2), Some(View::Unknown { .. })));
+    assert!(matches!(stage.view(2, X), Some(View::Unknown { .. })));
 }
 
 /// Its own clock says that every claim is over, or that no clock can have granted it.
@@ -123,20 +123,24 @@ fn unknown_is_what_one_says_whose_clock_is_off() {
         stage.nodes[2].ahead = off;
         stage.observe(2, X);
         stage.pass(ms(20_000));
-        assert!(matches!(stage.view(2), Some(View::Unknown { .. })), "{off}: {:?}", stage.view(2));
+        assert!(
+            matches!(stage.view(2, X), Some(View::Unknown { .. })),
+            "{off}: {:?}",
+            stage.view(2, X)
+        );
         assert_eq!(
             stage.told(2, |event| matches!(event, Event::View(view) if **view == View::Vacant)),
             0
         );
         stage.nodes[2].ahead = 0;
         stage.pass(ms(1_500));
-        assert!(stage.view(2).unwrap().leader().is_some(), "{off}");
+        assert!(stage.view(2, X).unwrap().leader().is_some(), "{off}");
         // Nobody leads, and it knows that at once.
         stage.nodes[2].ahead = off;
         stage.pass(ms(20_000));
         stage.command(0, X, Command::Resign);
         stage.pass(ms(1_500));
-        assert_eq!(stage.view(2), Some(&View::Vacant), "{off}");
+        assert_eq!(stage.view(2, X), Some(&View::Vacant), "{off}");
     }
 }
 
@@ -158,14 +162,14 @@ fn unknown_is_what_one_says_that_hears_who_is_followed() {
     let mut said = call(&observer, &follower, true, None);
     observer.deliver(0, said.clone());
     observer.pass(ms(2_000));
-    assert!(matches!(observer.view(0), Some(View::Unknown { .. })), "{:?}", observer.view(0));
+    assert!(matches!(observer.view(0, X), Some(View::Unknown { .. })), "{:?}", observer.view(0, X));
     // It follows nobody any more.
     if let Body::Call(call) = &mut said.body {
         (call.entries[0].digest, call.round.0) = (Digest::default(), call.round.0 + 1);
     }
     said.header.sent = observer.wall(0);
     observer.deliver(0, said);
-    assert_eq!(observer.view(0), Some(&View::Vacant));
+    assert_eq!(observer.view(0, X), Some(&View::Vacant));
 }
 
 /// Its clock is off, and it believes no claim: the leader has led before, and that was resigned.
@@ -206,7 +210,7 @@ fn unknown_is_what_one_says_beside_others_of_other_times() {
     stage.heal();
     stage.pass(ms(3_000));
     let before = vacancies(&stage, 1);
-    assert!(matches!(stage.view(1), Some(View::Unknown { .. })), "{:?}", stage.view(1));
+    assert!(matches!(stage.view(1, X), Some(View::Unknown { .. })), "{:?}", stage.view(1, X));
     stage.pass(ms(30_000));
     assert_eq!(vacancies(&stage, 1), before);
     let told =
@@ -229,9 +233,9 @@ fn one_that_stops_when_it_has_stood_is_not_vacant() {
     stage.pass(ms(7_900));
     assert_eq!(stage.leaders(X), [0]);
     assert_eq!(vacancies(&stage, 1), before);
-    assert!(matches!(stage.view(1), Some(View::Unknown { .. })), "{:?}", stage.view(1));
+    assert!(matches!(stage.view(1, X), Some(View::Unknown { .. })), "{:?}", stage.view(1, X));
     stage.pass(ms(10_000));
-    assert_eq!(stage.view(1), Some(&View::Vacant));
+    assert_eq!(stage.view(1, X), Some(&View::Vacant));
 }
 
 /// By its clock each lease of the leader is over before it is renewed, between two words of it.
@@ -245,7 +249,7 @@ fn a_lease_that_is_over_by_a_wrong_clock_is_no_vacancy() {
     assert_eq!(vacancies(&stage, 2), 0);
     stage.command(0, X, Command::Resign);
     stage.pass(ms(1_500));
-    assert_eq!(stage.view(2), Some(&View::Vacant));
+    assert_eq!(stage.view(2, X), Some(&View::Vacant));
 }
 
 /// The leader is not heard any more, and by a wrong clock its lease ends between two words of a
@@ -269,7 +273,7 @@ fn a_followers_word_outlives_a_lease_that_is_over_by_a_wrong_clock() {
         stage.command(1, X, Command::Resign);
         stage.command(0, X, Command::Resign);
         stage.pass(ms(1_500));
-        assert_eq!(stage.view(2), Some(&View::Vacant));
+        assert_eq!(stage.view(2, X), Some(&View::Vacant));
     }
 }
 
@@ -293,7 +297,7 @@ fn one_that_was_stopped_does_not_say_what_was() {
     stage.go_on(1);
     stage.pass(ms(3_000));
     assert_eq!(vacancies(&stage, 1), before);
-    assert_eq!(&*stage.view(1).unwrap().leader().unwrap().id, "n0");
+    assert_eq!(&*stage.view(1, X).unwrap().leader().unwrap().id, "n0");
 }
 
 /// What followers have said of its own leadership is not what it does not know.
@@ -307,10 +311,10 @@ fn who_resigns_knows_at_once_that_the_election_is_vacant() {
     [0, 1].into_iter().for_each(|node| stage.observe(node, X));
     stage.until(ms(20_000), |stage| stage.leaders(X) == [0]);
     stage.pass(ms(3_300));
-    assert!(stage.view(1).unwrap().leader().is_some());
+    assert!(stage.view(1, X).unwrap().leader().is_some());
     stage.command(0, X, Command::Resign);
     stage.pass(ms(100));
-    assert_eq!(stage.view(0), Some(&View::Vacant));
+    assert_eq!(stage.view(0, X), Some(&View::Vacant));
 }
 
 #[test]
@@ -328,21 +332,21 @@ fn of_two_leaders_the_one_that_is_followed_comes_first() {
     // The observer hears both; they do not hear each other.
     stage.cut.retain(|(from, to)| [*from, *to] == [0, 1] || [*from, *to] == [1, 0]);
     stage.pass(ms(1_500));
-    let view = stage.view(2).unwrap();
+    let view = stage.view(2, X).unwrap();
     assert_eq!(&*view.leader().unwrap().id, "n1", "its lease ends later");
     let others: Vec<_> = view.others().iter().map(|leader| &*leader.id).collect();
     assert_eq!(others, ["n0"]);
     assert!(view.others()[0].heard.is_some());
     // One that leads follows itself.
     stage.observe(0, X);
-    assert_eq!(&*stage.view(0).unwrap().leader().unwrap().id, "n0");
+    assert_eq!(&*stage.view(0, X).unwrap().leader().unwrap().id, "n0");
 }
 
 /// One that stands and dies, or does not hear itself, never leads.
 #[test]
 fn a_claim_that_its_own_leader_has_not_heard_is_not_shown() {
     let mut stage = Stage::new(3);
-    stage.loses = |from, to, packet| from == to && packet.body.claim().is_some();
+    stage.own.loses = |from, to, packet| from == to && packet.body.claim().is_some();
     stage.join(2);
     stage.observe(2, X);
     stage.join(0);
@@ -350,10 +354,10 @@ fn a_claim_that_its_own_leader_has_not_heard_is_not_shown() {
     stage.until(ms(20_000), |stage| stage.said(0).iter().any(|said| said.body.claim().is_some()));
     stage.pass(ms(20_000));
     let leader = |event: &Event| matches!(event, Event::View(view) if view.leader().is_some());
-    assert_eq!(stage.told(2, leader), 0, "{:?}", stage.view(2));
+    assert_eq!(stage.told(2, leader), 0, "{:?}", stage.view(2, X));
     assert!(stage.leaders(X).is_empty());
     // Once it hears itself, it is.
-    stage.loses = |_, _, _| false;
+    stage.own.loses = |_, _, _| false;
     stage.until(ms(15_000), |stage| stage.leaders(X) == [0]);
     stage.pass(ms(1_100));
     assert_eq!(stage.told(2, leader), 1);
@@ -369,7 +373,7 @@ fn a_new_observer_is_told_what_is_known() {
     stage.observe(2, X);
     assert_eq!(views(&stage), 2);
     stage.command(2, X, Command::Unobserve);
-    stage.log.clear();
+    stage.own.log.clear();
     stage.pass(ms(5_000));
     assert_eq!(stage.said(2).len(), 0);
 }

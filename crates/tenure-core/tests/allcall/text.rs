@@ -19,7 +19,7 @@ fn s1_every_second_leases_of_ten_seconds_clocks_within_one() {
     let Config { heartbeat, lease, max_clock_skew, .. } = config(0);
     assert_eq!((heartbeat, lease, max_clock_skew), (H, L, K));
     let mut stage = Stage::led(2);
-    stage.log.clear();
+    stage.own.log.clear();
     stage.pass(ms(10_000));
     assert_eq!((stage.calls(0), stage.calls(1)), (10, 10), "one call a heartbeat");
 }
@@ -88,7 +88,7 @@ fn s5_a_later_lease_goes_before_a_lower_rank() {
     stage.heal();
     stage.pass(2 * H + ms(100));
     assert_eq!(stage.leaders(X), [1]);
-    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Superseded)));
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Superseded)));
 }
 
 /// "It does not issue allcalls until after leaseTime + maxClockSkew time has elapsed."
@@ -113,7 +113,7 @@ fn s7_meanwhile_it_answers_and_learns_who_leads() {
     stage.join(1);
     stage.campaign(1, X);
     stage.observe(1, X);
-    stage.log.clear();
+    stage.own.log.clear();
     stage.pass(3 * H);
     assert_eq!(stage.calls(1), 0);
     assert!(stage.replies(1) >= 3);
@@ -121,7 +121,7 @@ fn s7_meanwhile_it_answers_and_learns_who_leads() {
         unreachable!()
     };
     assert!(!reply.entries[0].eligible);
-    assert_eq!(&*stage.view(1).unwrap().leader().unwrap().id, "n0");
+    assert_eq!(&*stage.view(1, X).unwrap().leader().unwrap().id, "n0");
 }
 
 /// "The allcall() ping will contain the current (lease, leader-rank) and leader-id according to the
@@ -151,7 +151,7 @@ fn s9_what_is_known_of_leaders_only_grows() {
     stage.until(L, |stage| end(&call(stage)) > end(&early));
     stage.pass(ms(50));
     stage.observe(2, X);
-    let known = stage.view(2).unwrap().leader().unwrap().until;
+    let known = stage.view(2, X).unwrap().leader().unwrap().until;
     // The same leader with an earlier E, in a round that has not been heard.
     let mut stale = early;
     if let Body::Call(call) = &mut stale.body {
@@ -159,7 +159,7 @@ fn s9_what_is_known_of_leaders_only_grows() {
     }
     stage.deliver(2, stale);
     stage.observe(2, X);
-    assert_eq!(stage.view(2).unwrap().leader().unwrap().until, known);
+    assert_eq!(stage.view(2, X).unwrap().leader().unwrap().until, known);
 }
 
 /// "It enters its ping phase, where it stays until it is shut down."
@@ -167,7 +167,7 @@ fn s9_what_is_known_of_leaders_only_grows() {
 fn s10_from_then_on_it_calls_and_answers_until_it_is_shut_down() {
     let mut stage = Stage::led(2);
     for _ in 0..20 {
-        stage.log.clear();
+        stage.own.log.clear();
         stage.pass(H);
         assert_eq!((stage.calls(1), stage.replies(1)), (1, 1));
     }
@@ -211,7 +211,7 @@ fn s13_a_claim_is_broadcast_with_the_next_call() {
     assert_eq!(claim.unwrap().leader, stage.who(0));
     // It is shown when it is heard from one that has heard itself.
     stage.pass(H);
-    assert_eq!(&*stage.view(1).unwrap().leader().unwrap().id, "n0");
+    assert_eq!(&*stage.view(1, X).unwrap().leader().unwrap().id, "n0");
 }
 
 /// "If that leader claim has a shorter lease expiration time than the existing leader, the new
@@ -229,7 +229,7 @@ fn s14_a_leader_goes_on_until_the_end_of_its_term_when_a_better_one_joins() {
     assert_eq!(stage.leaders(X), [1], "it renews while the better one only listens");
     stage.until(L + 2 * H, |stage| stage.leaders(X) == [0]);
     assert_eq!(stage.overlap(), NOTHING);
-    assert_eq!(stage.ended(1), Some(&End::Lost(Loss::Transferred)));
+    assert_eq!(stage.ended(1, X), Some(&End::Lost(Loss::Transferred)));
 }
 
 /// "Each recipient of an allcall() replies to all cluster members. Both the sending and the
@@ -237,7 +237,7 @@ fn s14_a_leader_goes_on_until_the_end_of_its_term_when_a_better_one_joins() {
 #[test]
 fn s15_replies_are_broadcast_and_say_whom_they_answer() {
     let mut stage = Stage::led(3);
-    stage.log.clear();
+    stage.own.log.clear();
     stage.pass(H + ms(200));
     let round = match stage.last(0, |body| matches!(body, Body::Call(_))).body {
         Body::Call(call) => call.round,

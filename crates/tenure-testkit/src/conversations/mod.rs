@@ -10,7 +10,6 @@
 //! ```
 
 mod cast;
-mod clock;
 mod directive;
 mod golden;
 mod network;

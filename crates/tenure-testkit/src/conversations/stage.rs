@@ -9,10 +9,10 @@ use tenure_core::{
 };
 
 use super::cast::{Beginning, Cast};
-use super::clock::Clock;
 use super::directive::{Character, Deed, Restart, Vocabulary, Words};
 use super::network::{Letter, Link, Network};
 use super::record::Record;
+use crate::Clock;
 use crate::handle;
 use crate::players::{AddressOf, CommandOf, MessageOf, RecordOf, SenderOf, WordsOf};
 
