@@ -128,7 +128,8 @@ impl Stage {
     }
 
     pub(crate) fn with(configs: Vec<Config>) -> Self {
-        let nodes = configs.into_iter().map(|config| Node::new(config, ())).collect();
+        let node = |config| Node::<Participants>::new(config, ());
+        let nodes = configs.into_iter().map(node).collect();
         let (payload, route, log) = (1 << 20, Duration::ZERO, Vec::new());
         let own = Participants { payload, route, loses: |_, _, _| false, log };
         Self(common::Stage::new(own, X, nodes))

@@ -6,7 +6,7 @@ use tenure_core::voter::{
 };
 
 use crate::condition::{founding, list, waits};
-use crate::stage::{Stage, config, id, ms, url};
+use crate::stage::{Stage, X, config, id, ms, url};
 
 /// All look at all.
 fn find(stage: &mut Stage, node: usize) {
@@ -20,7 +20,7 @@ fn find(stage: &mut Stage, node: usize) {
 fn founders_that_have_accepted_other_sets_are_told() {
     let mut stage = founding(vec![list(&[0, 1]), list(&[0, 1, 2]), list(&[0, 1, 2])]);
     stage.pass(ms(20_000));
-    assert!(stage.leaders().is_empty());
+    assert!(stage.leaders(X).is_empty());
     let anew = "then end all of them, remove their state directories, and start them again: what \
                 a voter has accepted stays";
     let other = |me: &str, theirs: &str, ours: &str| {
@@ -44,7 +44,7 @@ fn more_voters_than_are_expected_are_told() {
     stage.cut = vec![(0, 3), (3, 0), (1, 2), (2, 1), (2, 3), (3, 2)];
     (0..4).for_each(|node| stage.start(node));
     (0..4).for_each(|node| find(&mut stage, node));
-    (0..4).for_each(|node| stage.campaign(node));
+    (0..4).for_each(|node| stage.campaign(node, X));
     stage.pass(ms(8_000));
     stage.cut.clear();
     stage.pass(ms(20_000));
@@ -65,14 +65,14 @@ fn a_founder_that_cannot_write_is_told_of() {
     let mut stage = Stage::new(3);
     stage.nodes[1].full = true;
     (0..3).for_each(|node| stage.start(node));
-    (0..3).for_each(|node| stage.campaign(node));
+    (0..3).for_each(|node| stage.campaign(node, X));
     stage.pass(ms(20_000));
     assert!(stage.status(1).condition.failing);
     for node in [0, 2] {
         assert_eq!(waits(&stage, node), "refused by n1: it cannot write its state directory");
     }
     stage.nodes[1].full = false;
-    stage.until(ms(10_000), |stage| !stage.leaders().is_empty());
+    stage.until(ms(10_000), |stage| !stage.leaders(X).is_empty());
 }
 
 /// A voter that is not on the list begins anew with another identity every three seconds.
@@ -85,7 +85,7 @@ fn a_voter_outside_of_the_set_blocks_no_founding() {
     find(&mut stage, 3);
     (0..2).for_each(|node| stage.start(node));
     stage.pass(ms(1_000));
-    (0..2).for_each(|node| stage.campaign(node));
+    (0..2).for_each(|node| stage.campaign(node, X));
     for round in 0..20 {
         if round == 3 {
             stage.start(2);
@@ -97,7 +97,7 @@ fn a_voter_outside_of_the_set_blocks_no_founding() {
         find(&mut stage, 3);
     }
     assert!((0..3).all(|node| stage.nodes[node].core.memory().founded));
-    assert_eq!(stage.leaders().len(), 1);
+    assert_eq!(stage.leaders(X).len(), 1);
 }
 
 /// Two begin without the third one, which has accepted all three by then: no other set can be
@@ -105,7 +105,7 @@ fn a_voter_outside_of_the_set_blocks_no_founding() {
 #[test]
 fn one_that_two_have_begun_without_can_be_added() {
     let mut stage = founding(vec![list(&[0, 1]), list(&[0, 1]), list(&[0, 1, 2])]);
-    stage.until(ms(10_000), |stage| stage.leaders().len() == 1);
+    stage.until(ms(10_000), |stage| stage.leaders(X).len() == 1);
     stage.pass(ms(5_000));
     let add = "its network was founded without n2: add n2 to the members";
     assert!(waits(&stage, 2).contains(add), "{}", waits(&stage, 2));
@@ -116,7 +116,7 @@ fn one_that_two_have_begun_without_can_be_added() {
     let told = breaches(&stage);
     stage.pass(ms(20_000));
     assert_eq!(breaches(&stage), told);
-    let leader = stage.leaders()[0];
+    let leader = stage.leaders(X)[0];
     let asked = stage.ask(leader, Caller::Operator, Ask::Change(Change::Add(id(2))));
     assert_eq!(asked, Some(Answer::Done));
     stage.pass(ms(3_000));

@@ -7,7 +7,7 @@ use tenure_core::voter::{
 };
 use tenure_core::{End, Input, Loss, Standing, Time, View};
 
-use crate::stage::{Stage, ballot, config, id, leads, ms, refusal, url};
+use crate::stage::{Stage, X, ballot, config, id, leads, ms, refusal, url};
 
 fn regions(nodes: usize) -> Stage {
     regions_with(nodes, |config| config)
@@ -21,7 +21,7 @@ fn regions_with(nodes: usize, change: impl Fn(Config) -> Config) -> Stage {
         stage.start(node);
         let urls = (0..nodes).map(url).collect();
         stage.hand(node, Input::Message { from: Peer::Caller(0), message: Message::Seeds(urls) });
-        stage.campaign(node);
+        stage.campaign(node, X);
         stage.nodes[node].again = true;
     }
     stage
@@ -30,38 +30,38 @@ fn regions_with(nodes: usize, change: impl Fn(Config) -> Config) -> Stage {
 /// A leader in the one region that there is.
 fn led(nodes: usize) -> (Stage, usize) {
     let mut stage = regions(nodes);
-    stage.until(ms(8_000), |stage| stage.leaders().len() == 1);
+    stage.until(ms(8_000), |stage| stage.leaders(X).len() == 1);
     stage.pass(ms(1_200));
-    assert!(!stage.overlap);
-    let leader = stage.leaders()[0];
+    assert!(!stage.own.two_led);
+    let leader = stage.leaders(X)[0];
     (stage, leader)
 }
 
 #[test]
 fn a_leader_has_neither_end_nor_fence() {
     let (mut stage, leader) = led(3);
-    assert_eq!(stage.standing(leader), Standing::Leading { until: Time::MAX, fence: None });
+    assert_eq!(stage.standing(leader, X), Standing::Leading { until: Time::MAX, fence: None });
     let settled = stage.told(leader, |event| matches!(event, Event::Settled));
     assert_eq!(settled, 1);
     stage.pass(Duration::from_secs(120));
-    assert_eq!(stage.leaders(), [leader], "and goes on as long as it is heard");
-    assert!(!stage.overlap);
+    assert_eq!(stage.leaders(X), [leader], "and goes on as long as it is heard");
+    assert!(!stage.own.two_led);
 }
 
 #[test]
 fn one_that_is_alone_leads_its_region() {
     let mut stage = regions(2);
     stage.partition(&[0]);
-    stage.until(ms(10_000), |stage| stage.leaders() == [0, 1]);
+    stage.until(ms(10_000), |stage| stage.leaders(X) == [0, 1]);
 }
 
 #[test]
 fn a_leader_that_is_gone_is_followed() {
     let (mut stage, leader) = led(3);
     stage.kill(leader);
-    let took = stage.until(ms(8_000), |stage| stage.leaders().len() == 1);
+    let took = stage.until(ms(8_000), |stage| stage.leaders(X).len() == 1);
     assert!(took > ms(2_000), "{took:?}");
-    assert!(!stage.overlap);
+    assert!(!stage.own.two_led);
 }
 
 /// It says so, and lets others lead that only it kept waiting, though it goes on as a voter.
@@ -69,21 +69,21 @@ fn a_leader_that_is_gone_is_followed() {
 fn a_leader_that_gives_up_is_followed_at_once() {
     let (mut stage, leader) = led(3);
     stage.nodes[leader].again = false;
-    stage.command(leader, Command::Resign);
-    assert!(stage.leaders().is_empty());
-    let took = stage.until(ms(8_000), |stage| stage.leaders().len() == 1);
-    assert_ne!(stage.leaders(), [leader]);
+    stage.command(leader, X, Command::Resign);
+    assert!(stage.leaders(X).is_empty());
+    let took = stage.until(ms(8_000), |stage| stage.leaders(X).len() == 1);
+    assert_ne!(stage.leaders(X), [leader]);
     assert!(took < ms(2_000), "{took:?}");
     // When nobody hears it: after as long as one that is gone, though it answers.
     let (mut stage, leader) = led(3);
     stage.nodes[leader].again = false;
     stage.partition(&[leader]);
-    stage.command(leader, Command::Resign);
+    stage.command(leader, X, Command::Resign);
     stage.pass(ms(1_500));
     stage.cut.clear();
-    stage.until(ms(10_000), |stage| stage.leaders().len() == 1);
-    assert_ne!(stage.leaders(), [leader]);
-    assert!(!stage.overlap);
+    stage.until(ms(10_000), |stage| stage.leaders(X).len() == 1);
+    assert_ne!(stage.leaders(X), [leader]);
+    assert!(!stage.own.two_led);
 }
 
 /// Neither does one that alone misses its heartbeats replace it.
@@ -93,7 +93,7 @@ fn a_leader_that_others_reach_is_not_replaced() {
     let one = (leader + 1) % 3;
     stage.cut = vec![(leader, one), (one, leader)];
     stage.pass(Duration::from_secs(60));
-    assert_eq!(stage.leaders(), [leader]);
+    assert_eq!(stage.leaders(X), [leader]);
 }
 
 #[test]
@@ -102,14 +102,14 @@ fn two_leaders_become_one_after_a_heal() {
         let mut stage = regions(4);
         stage.pass(ms(seed * 37));
         stage.partition(&[0, 1]);
-        stage.until(ms(10_000), |stage| stage.leaders().len() == 2);
+        stage.until(ms(10_000), |stage| stage.leaders(X).len() == 2);
         stage.cut.clear();
         // One draw, and the lesser has stopped before it.
         let most = stage.nodes[0].config.failover();
         stage.pass(most);
-        assert_eq!(stage.leaders().len(), 1, "{seed}");
+        assert_eq!(stage.leaders(X).len(), 1, "{seed}");
         stage.pass(Duration::from_secs(20));
-        assert_eq!(stage.leaders().len(), 1, "{seed}");
+        assert_eq!(stage.leaders(X).len(), 1, "{seed}");
     }
 }
 
@@ -117,12 +117,12 @@ fn two_leaders_become_one_after_a_heal() {
 fn the_lesser_of_two_leaders_stops_when_it_hears_the_greater() {
     let mut stage = regions(2);
     stage.partition(&[0]);
-    stage.until(ms(10_000), |stage| stage.leaders() == [0, 1]);
+    stage.until(ms(10_000), |stage| stage.leaders(X) == [0, 1]);
     stage.cut.clear();
     stage.nodes.iter_mut().for_each(|node| node.again = false);
     // Both have counter 1, and n1 is greater.
-    stage.until(ms(2_500), |stage| stage.leaders() == [1]);
-    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Superseded)));
+    stage.until(ms(2_500), |stage| stage.leaders(X) == [1]);
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Superseded)));
 }
 
 /// The greater one cannot call it, and the lesser one is told of it when it calls.
@@ -130,11 +130,11 @@ fn the_lesser_of_two_leaders_stops_when_it_hears_the_greater() {
 fn the_lesser_of_two_leaders_stops_when_it_is_told_of_the_greater() {
     let mut stage = regions(2);
     stage.partition(&[0]);
-    stage.until(ms(10_000), |stage| stage.leaders() == [0, 1]);
-    (stage.cut, stage.uncalled) = (Vec::new(), vec![(1, 0)]);
+    stage.until(ms(10_000), |stage| stage.leaders(X) == [0, 1]);
+    (stage.cut, stage.own.uncalled) = (Vec::new(), vec![(1, 0)]);
     stage.nodes.iter_mut().for_each(|node| node.again = false);
-    stage.until(ms(6_000), |stage| stage.leaders() == [1]);
-    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Superseded)));
+    stage.until(ms(6_000), |stage| stage.leaders(X) == [1]);
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Superseded)));
 }
 
 /// n0 has cast its number, and is cut off. What it has asked of n1 and n2, and under what.
@@ -177,7 +177,7 @@ fn who_hears_a_leader_leaves_its_ballot() {
     assert!(matches!(stage.ask(0, caller, heartbeat), Some(Answer::Heartbeat(_))));
     let Config { cast_timeout, result_timeout, .. } = stage.nodes[0].config;
     stage.pass(cast_timeout + result_timeout);
-    assert!(!stage.leaders().contains(&0));
+    assert!(!stage.leaders(X).contains(&0));
 }
 
 /// Long heartbeats, and a cut after which each looks for the other only.
@@ -187,12 +187,13 @@ fn two_leaders_that_had_dropped_each_other_become_one_within_the_bound() {
         let mut stage = regions_with(4, |config| Config { heartbeat: ms(10_000), ..config });
         stage.pass(ms(60_000));
         stage.partition(&[0, 1]);
-        stage.until(ms(120_000), |stage| stage.leaders().len() == 2);
+        stage.until(ms(120_000), |stage| stage.leaders(X).len() == 2);
         stage.pass(ms(90_000 + 1_000 * phase));
-        assert_eq!(stage.leaders().len(), 2);
+        assert_eq!(stage.leaders(X).len(), 2);
         stage.cut.clear();
-        stage.pass(stage.nodes[0].config.failover());
-        assert_eq!(stage.leaders().len(), 1, "{phase}");
+        let failover = stage.nodes[0].config.failover();
+        stage.pass(failover);
+        assert_eq!(stage.leaders(X).len(), 1, "{phase}");
     }
 }
 
@@ -212,7 +213,7 @@ fn an_observer_sees_the_leader_without_an_end() {
     use tenure_core::voter::Command;
     let (mut stage, leader) = led(3);
     let observer = (leader + 1) % 3;
-    stage.command(observer, Command::Observe { every: Duration::ZERO });
-    let Some(View::Leader(seen)) = stage.view(observer) else { panic!("no leader") };
+    stage.command(observer, X, Command::Observe { every: Duration::ZERO });
+    let Some(View::Leader(seen)) = stage.view(observer, X) else { panic!("no leader") };
     assert_eq!((&*seen.id, seen.until, seen.fence), (&*format!("n{leader}"), None, None));
 }

@@ -5,7 +5,7 @@ use tenure_core::voter::{
 };
 use tenure_core::{Input, Ticket};
 
-use crate::stage::{Stage, ballot, config, id, leads, ms, refusal};
+use crate::stage::{Stage, X, ballot, config, id, leads, ms, refusal};
 
 /// Three founded voters, led by the first, and two more that have registered.
 fn with_two_more() -> Stage {
@@ -19,8 +19,8 @@ fn with_two_more() -> Stage {
     let mut stage = Stage::with((0..5).map(founders).collect());
     (0..3).for_each(|node| stage.start(node));
     stage.pass(ms(5_000));
-    stage.campaign(0);
-    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
     for node in [3, 4] {
         stage.start(node);
         let register = Ask::Register(crate::stage::dto(node, tenure_core::voter::Role::None));
@@ -113,7 +113,7 @@ fn voters_leave_one_by_one() {
     }
     [1, 2].into_iter().for_each(|node| stage.kill(node));
     stage.pass(ms(20_000));
-    assert_eq!(stage.leaders(), [0]);
+    assert_eq!(stage.leaders(X), [0]);
 }
 
 /// One of three is down: without the healthy one the leader would be half.
@@ -125,7 +125,7 @@ fn a_healthy_voter_stays_while_another_one_is_down() {
     let refused = refusal(change(&mut stage, Change::Remove(id(2))));
     assert_eq!(refused, Refusal::TooFewAble { able: 1, needed: 2 });
     stage.pass(ms(20_000));
-    assert_eq!(stage.leaders(), [0]);
+    assert_eq!(stage.leaders(X), [0]);
     assert_eq!(stage.told(0, |event| matches!(event, Event::Ended(_))), 0);
     assert_eq!(change(&mut stage, Change::Remove(id(1))), Some(Answer::Done));
 }
@@ -142,10 +142,10 @@ fn nothing_changes_while_it_is_full(node: usize, refused: &Refusal) {
     stage.kill(2);
     full(&mut stage, node);
     stage.pass(ms(30_000));
-    assert_eq!(stage.leaders(), [0]);
+    assert_eq!(stage.leaders(X), [0]);
     assert_eq!(refusal(change(&mut stage, Change::Remove(id(2)))), *refused);
     stage.pass(ms(30_000));
-    assert_eq!(stage.leaders(), [0]);
+    assert_eq!(stage.leaders(X), [0]);
     stage.nodes[node].full = false;
     stage.pass(ms(5_000));
     assert_eq!(change(&mut stage, Change::Remove(id(2))), Some(Answer::Done));
@@ -175,10 +175,10 @@ fn nobody_is_admitted_that_takes_a_quorum_away() {
     (0..3).for_each(|node| {
         stage.kill(node);
         stage.start(node);
-        stage.campaign(node);
+        stage.campaign(node, X);
     });
-    stage.until(ms(30_000), |stage| stage.leaders().len() == 1);
-    let leader = stage.leaders()[0];
+    stage.until(ms(30_000), |stage| stage.leaders(X).len() == 1);
+    let leader = stage.leaders(X)[0];
     full(&mut stage, (leader + 1) % 3);
     stage.pass(ms(5_000));
     stage.start(3);
@@ -189,7 +189,7 @@ fn nobody_is_admitted_that_takes_a_quorum_away() {
     assert_eq!(stage.electorate(leader).members.len(), 3);
     stage.kill(3);
     stage.pass(ms(60_000));
-    assert_eq!(stage.leaders(), [leader]);
+    assert_eq!(stage.leaders(X), [leader]);
 }
 
 /// One that was taken out and knows it is given its vote again, does not hear of it, and the leader
@@ -202,7 +202,7 @@ fn one_that_was_taken_out_and_added_again_takes_part() {
         stage.pass(ms(2_500));
     }
     for change_of in [Change::Add(id(3)), Change::Remove(id(3))] {
-        stage.campaign(3);
+        stage.campaign(3, X);
         assert_eq!(change(&mut stage, change_of), Some(Answer::Done));
         stage.pass(ms(10_000));
     }
@@ -213,8 +213,8 @@ fn one_that_was_taken_out_and_added_again_takes_part() {
     stage.kill(0);
     stage.cut.clear();
     stage.start(0);
-    stage.campaign(0);
-    stage.until(ms(15_000), |stage| !stage.leaders().is_empty());
+    stage.campaign(0, X);
+    stage.until(ms(15_000), |stage| !stage.leaders(X).is_empty());
     assert_eq!(stage.electorate(3), stage.electorate(0));
 }
 
@@ -225,10 +225,10 @@ fn with_admission_auto_each_that_registers_gets_a_vote() {
     (0..3).for_each(|node| {
         stage.kill(node);
         stage.start(node);
-        stage.campaign(node);
+        stage.campaign(node, X);
     });
     stage.pass(ms(30_000));
-    assert_eq!(stage.leaders().len(), 1);
-    assert_eq!(stage.electorate(stage.leaders()[0]).members.len(), 5);
-    assert!(!stage.overlap);
+    assert_eq!(stage.leaders(X).len(), 1);
+    assert_eq!(stage.electorate(stage.leaders(X)[0]).members.len(), 5);
+    assert!(!stage.own.two_led);
 }

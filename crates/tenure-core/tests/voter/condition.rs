@@ -7,11 +7,11 @@ use tenure_core::voter::{
 };
 use tenure_core::{Input, Protocol, Ticket, Waiting};
 
-use crate::stage::{Stage, config, election, id, ms, url};
+use crate::stage::{Stage, X, config, election, id, ms, url};
 
 /// The last thing that a candidate was told that it waits for.
 pub(crate) fn waits(stage: &Stage, node: usize) -> String {
-    let waits = stage.nodes[node].told.iter().rev().find_map(|event| match event {
+    let waits = stage.nodes[node].told.iter().rev().find_map(|(_, event)| match event {
         Event::Waiting(waiting) => Some(waiting.to_string()),
         _ => None,
     });
@@ -25,11 +25,11 @@ fn one_that_cannot_write_is_not_free_and_says_so() {
     let mut stage = Stage::founded(3);
     stage.kill(2);
     stage.nodes[1].full = true;
-    (0..2).for_each(|node| stage.campaign(node));
+    (0..2).for_each(|node| stage.campaign(node, X));
     stage.pass(ms(60_000));
     let counter = stage.memory(0).counter();
     assert!(counter <= 2, "{counter} ballots that nobody could win");
-    assert!(stage.leaders().is_empty());
+    assert!(stage.leaders(X).is_empty());
     let status = stage.status(1);
     assert!(status.condition.failing && status.free.is_none());
     assert_eq!(
@@ -38,7 +38,7 @@ fn one_that_cannot_write_is_not_free_and_says_so() {
     );
     assert_eq!(waits(&stage, 1), "refused by n1 cannot write its state directory");
     stage.nodes[1].full = false;
-    stage.until(ms(12_000), |stage| !stage.leaders().is_empty());
+    stage.until(ms(12_000), |stage| !stage.leaders(X).is_empty());
     assert!(!stage.status(1).condition.failing);
 }
 
@@ -48,8 +48,8 @@ fn one_that_cannot_write_does_not_win() {
     let mut stage = Stage::founded(3);
     stage.nodes[0].full = true;
     stage.hand(0, Input::Failed(Some(Ticket::NONE)));
-    (0..2).for_each(|node| stage.campaign(node));
-    stage.until(ms(3_000), |stage| stage.leaders() == [1]);
+    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.until(ms(3_000), |stage| stage.leaders(X) == [1]);
     let casts = stage.asked(0, |ask| matches!(ask, Ask::Cast(vote) if vote.vote.is_some()));
     assert!(casts.is_empty(), "{casts:?}");
 }
@@ -96,9 +96,9 @@ fn a_leader_that_cannot_write_stays() {
     (0..2).for_each(|node| stage.hand(node, Input::Failed(Some(Ticket::NONE))));
     let told = stage.nodes[0].told.len();
     stage.pass(ms(30_000));
-    assert_eq!(stage.leaders(), [0]);
+    assert_eq!(stage.leaders(X), [0]);
     let news = stage.nodes[0].told[told..].iter();
-    let ended = news.filter(|event| !matches!(event, Event::Own(OwnEvent::Ignored(_))));
+    let ended = news.filter(|(_, event)| !matches!(event, Event::Own(OwnEvent::Ignored(_))));
     assert_eq!(ended.count(), 0, "nothing is told again and again");
 }
 
@@ -131,7 +131,7 @@ fn a_copied_directory_is_noticed_by_all() {
 #[test]
 fn a_second_process_of_an_id_is_told_of_the_first() {
     let mut stage = twice(false);
-    stage.campaign(3);
+    stage.campaign(3, X);
     stage.pass(ms(3_000));
     assert_eq!(
         waits(&stage, 3),
@@ -142,8 +142,8 @@ fn a_second_process_of_an_id_is_told_of_the_first() {
     stage.kill(1);
     stage.pass(ms(10_000));
     assert!(waits(&stage, 3).contains("was lost, or another process has its id"));
-    stage.campaign(0);
-    stage.until(ms(5_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(5_000), |stage| stage.leaders(X) == [0]);
 }
 
 /// Of four voters one has lost its directory, one is down, and a mistyped process has the id of a
@@ -159,7 +159,7 @@ fn a_second_process_of_an_id_is_no_lost_directory() {
     stage.nodes[3].disk = Memory::begin(Identity(0xdead << 64));
     stage.nodes[4].disk = Memory::begin(Identity(0xbad << 64));
     (3..5).for_each(|node| stage.start(node));
-    stage.campaign(0);
+    stage.campaign(0, X);
     stage.pass(ms(20_000));
     assert_eq!(
         waits(&stage, 0),
@@ -179,17 +179,18 @@ fn a_candidate_is_behind_a_leader_of_whose_id_there_are_two() {
     let mut stage = Stage::with(vec![config(0, 2), config(1, 2), twin]);
     (0..2).for_each(|node| stage.start(node));
     stage.pass(ms(5_000));
-    stage.campaign(1);
-    stage.until(ms(3_000), |stage| stage.leaders() == [1]);
-    stage.campaign(0);
+    stage.campaign(1, X);
+    stage.until(ms(3_000), |stage| stage.leaders(X) == [1]);
+    stage.campaign(0, X);
     stage.pass(ms(3_000));
     stage.nodes[2].disk = Memory::begin(Identity(0xbad << 64));
     stage.start(2);
     stage.pass(ms(20_000));
-    assert_eq!(stage.leaders(), [1]);
-    let told = stage.nodes[0].told.iter().filter(|event| matches!(event, Event::Waiting(_)));
-    let lost = |event: &&Event| event.to_string().contains("lost");
-    assert_eq!(told.filter(lost).count(), 0);
+    assert_eq!(stage.leaders(X), [1]);
+    let told = stage.nodes[0].told.iter().map(|(_, event)| event);
+    let waits_for_lost =
+        |event: &&Event| matches!(event, Event::Waiting(_)) && event.to_string().contains("lost");
+    assert_eq!(told.filter(waits_for_lost).count(), 0);
     assert_eq!(waits(&stage, 0), "behind n1, which leads");
 }
 
@@ -206,7 +207,7 @@ pub(crate) fn founding(foundings: Vec<Founding>) -> Stage {
         let from = tenure_core::voter::Peer::At(url(node));
         stage.hand(node, Input::Message { from, message });
     }
-    (0..of).for_each(|node| stage.campaign(node));
+    (0..of).for_each(|node| stage.campaign(node, X));
     stage.pass(ms(6_000));
     stage
 }
@@ -219,7 +220,7 @@ pub(crate) fn list(nodes: &[usize]) -> Founding {
 #[test]
 fn voters_that_begin_with_others_say_whose_list_differs() {
     let mut stage = founding(vec![list(&[0, 1, 2]), list(&[0, 1, 2, 3]), list(&[0, 1, 2])]);
-    assert!(stage.leaders().is_empty());
+    assert!(stage.leaders(X).is_empty());
     let same = "give all the same list, or number, of first voters";
     assert_eq!(
         waits(&stage, 0),
@@ -241,17 +242,17 @@ fn voters_that_begin_with_others_say_whose_list_differs() {
     );
     // A list of so many, and their number, are the same.
     let mut stage = founding(vec![list(&[0, 1]), Founding::Expected(2)]);
-    stage.until(ms(5_000), |stage| !stage.leaders().is_empty());
+    stage.until(ms(5_000), |stage| !stage.leaders(X).is_empty());
     assert_eq!(stage.status(0).condition.first, None);
 }
 
 #[test]
 fn one_that_begins_alone_is_told_of_by_those_without_a_vote() {
     let stage = founding(vec![list(&[0]), list(&[0, 1])]);
-    assert_eq!(stage.leaders(), [0]);
+    assert_eq!(stage.leaders(X), [0]);
     // Behind a leader until that is gone.
     let mut stage = stage;
-    stage.command(0, tenure_core::voter::Command::Resign);
+    stage.command(0, X, tenure_core::voter::Command::Resign);
     stage.pass(ms(6_000));
     assert_eq!(
         waits(&stage, 1),
@@ -268,7 +269,7 @@ fn when_half_have_lost_their_directories_nobody_is_sent_in_a_circle() {
         stage.nodes[node].disk = Memory::begin(Identity((0xdead + node as u128) << 64));
         stage.start(node);
     }
-    (0..4).for_each(|node| stage.campaign(node));
+    (0..4).for_each(|node| stage.campaign(node, X));
     stage.pass(ms(12_000));
     for node in 0..4 {
         let told = waits(&stage, node);
@@ -287,11 +288,11 @@ fn a_candidate_is_not_behind_one_that_has_resigned() {
     assert_eq!(waits(&stage, 1), "behind n0, which leads");
     // Nobody can be elected for a while.
     stage.cut = vec![(1, 2), (2, 1)];
-    stage.command(0, tenure_core::voter::Command::Resign);
+    stage.command(0, X, tenure_core::voter::Command::Resign);
     stage.pass(ms(20));
     stage.kill(0);
     stage.pass(ms(200));
-    let after = stage.nodes[1].told.iter().rev().find_map(|event| match event {
+    let after = stage.nodes[1].told.iter().rev().find_map(|(_, event)| match event {
         Event::Waiting(waiting) => Some(waiting.clone()),
         _ => None,
     });
@@ -304,8 +305,8 @@ fn a_leader_of_other_times_is_told_once() {
     let mut stage = Stage::with((0..3).map(slow).collect());
     (0..3).for_each(|node| stage.start(node));
     stage.pass(ms(5_000));
-    stage.campaign(0);
-    stage.until(ms(5_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(5_000), |stage| stage.leaders(X) == [0]);
     stage.pass(ms(10_000));
     let differs =
         |event: &OwnEvent| matches!(event, OwnEvent::OtherTimes { leader, .. } if *leader == id(0));

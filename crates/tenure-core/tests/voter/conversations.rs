@@ -4,7 +4,7 @@
 use tenure_core::voter::Command;
 use tenure_testkit::conversations::recorded;
 
-use crate::stage::{Stage, ms};
+use crate::stage::{Stage, X, ms};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/voter");
 
@@ -18,8 +18,8 @@ fn founding_and_first_election() {
     stage.delay = ms(20);
     stage.tell();
     (0..2).for_each(|node| stage.start(node));
-    (0..2).for_each(|node| stage.campaign(node));
-    stage.until(ms(6_000), |stage| stage.leaders().len() == 1);
+    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.until(ms(6_000), |stage| stage.leaders(X).len() == 1);
     stage.pass(ms(100));
     golden("founding_and_first_election", stage);
 }
@@ -32,7 +32,7 @@ fn a_leader_is_lost() {
     stage.tell();
     stage.kill(0);
     stage.quietly(ms(4_000));
-    stage.until(ms(6_000), |stage| stage.leaders().len() == 1);
+    stage.until(ms(6_000), |stage| stage.leaders(X).len() == 1);
     stage.pass(ms(60));
     golden("a_leader_is_lost", stage);
 }
@@ -42,8 +42,8 @@ fn resignation() {
     let mut stage = Stage::led(3);
     stage.delay = ms(20);
     stage.tell();
-    stage.command(0, Command::Resign);
-    stage.until(ms(6_000), |stage| stage.leaders().len() == 1);
+    stage.command(0, X, Command::Resign);
+    stage.until(ms(6_000), |stage| stage.leaders(X).len() == 1);
     stage.pass(ms(60));
     golden("resignation", stage);
 }

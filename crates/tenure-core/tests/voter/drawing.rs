@@ -5,7 +5,7 @@ use tenure_core::voter::{
 };
 
 use crate::condition::waits;
-use crate::stage::{Stage, ballot, cast, ms, refusal, result};
+use crate::stage::{Stage, X, ballot, cast, ms, refusal, result};
 
 #[test]
 fn a_ballot_that_was_left_is_not_joined_again() {
@@ -44,7 +44,7 @@ fn nobody_is_endorsed_while_a_promise_runs() {
     );
     stage.pass(ms(1_500));
     assert_eq!(stage.memory(1).counter(), before);
-    assert!(!stage.overlap);
+    assert!(!stage.own.two_led);
 }
 
 /// (9, n1) and (9, n2), of one counter.
@@ -131,7 +131,7 @@ fn a_tie_does_not_bring_back_a_lower_electorate() {
 fn a_winner_that_has_joined_a_higher_ballot_takes_no_late_results() {
     let mut stage = Stage::founded(3);
     stage.partition(&[0]);
-    stage.campaign(0);
+    stage.campaign(0, X);
     let (lower, higher) = (ballot(9, 1), ballot(9, 2));
     let (caller, vote) = (stage.voter(1), cast(&stage, 1, &lower, None));
     stage.ask(0, caller, vote).unwrap();
@@ -141,7 +141,7 @@ fn a_winner_that_has_joined_a_higher_ballot_takes_no_late_results() {
         let (caller, result) = (stage.voter(by), result(&stage, by, &lower, 0));
         assert_eq!(stage.ask(0, caller, result), Some(Answer::Counted { open: false }));
     }
-    assert!(stage.leaders().is_empty());
+    assert!(stage.leaders(X).is_empty());
 }
 
 /// The lowest number wins against none, and one above it wins.
@@ -164,13 +164,13 @@ fn numbers_are_signed() {
 fn a_quorum_that_agrees_is_enough() {
     let mut stage = Stage::founded(5);
     [3, 4].into_iter().for_each(|node| stage.kill(node));
-    stage.campaign(1);
-    stage.until(ms(4_000), |stage| stage.leaders() == [1]);
+    stage.campaign(1, X);
+    stage.until(ms(4_000), |stage| stage.leaders(X) == [1]);
     let mut stage = Stage::founded(5);
     [2, 3, 4].into_iter().for_each(|node| stage.kill(node));
-    stage.campaign(1);
+    stage.campaign(1, X);
     stage.pass(ms(30_000));
-    assert!(stage.leaders().is_empty());
+    assert!(stage.leaders(X).is_empty());
 }
 
 /// A ballot that comes to nothing does not cost a lease: its winner says that it has given up.
@@ -192,21 +192,21 @@ fn the_draw_is_fair() {
     let mut stage = Stage::founded(5);
     for node in 0..5 {
         stage.nodes[node].again = true;
-        stage.campaign(node);
+        stage.campaign(node, X);
     }
     let mut wins = [0_u32; 5];
     for _ in 0..elections {
-        stage.until(ms(8_000), |stage| stage.leaders().len() == 1);
-        let leader = stage.leaders()[0];
+        stage.until(ms(8_000), |stage| stage.leaders(X).len() == 1);
+        let leader = stage.leaders(X)[0];
         wins[leader] += 1;
-        stage.log.clear();
-        stage.command(leader, Command::Resign);
+        stage.own.log.clear();
+        stage.command(leader, X, Command::Resign);
     }
     let expected = f64::from(elections) / 5.0;
     let chi_square: f64 =
         wins.iter().map(|wins| (f64::from(*wins) - expected).powi(2) / expected).sum();
     assert!(chi_square < 18.47, "{wins:?}: {chi_square}");
-    assert!(!stage.overlap);
+    assert!(!stage.own.two_led);
 }
 
 /// n0 answers, and calls nobody: whoever wins there would lead for one lease without an
@@ -214,36 +214,36 @@ fn the_draw_is_fair() {
 #[test]
 fn who_calls_nobody_draws_no_number() {
     let mut stage = Stage::founded(3);
-    stage.uncalled = vec![(0, 1), (0, 2)];
-    (0..3).for_each(|node| stage.campaign(node));
+    stage.own.uncalled = vec![(0, 1), (0, 2)];
+    (0..3).for_each(|node| stage.campaign(node, X));
     // What it heard before is over then.
     stage.pass(ms(10_000));
-    stage.nodes[0].raises.clear();
+    stage.nodes[0].own.raises.clear();
     for _ in 0..12 {
-        stage.until(ms(12_000), |stage| !stage.leaders().is_empty());
-        let leader = stage.leaders()[0];
-        stage.command(leader, Command::Resign);
+        stage.until(ms(12_000), |stage| !stage.leaders(X).is_empty());
+        let leader = stage.leaders(X)[0];
+        stage.command(leader, X, Command::Resign);
         stage.pass(ms(10));
-        stage.campaign(leader);
+        stage.campaign(leader, X);
     }
-    assert!(stage.nodes[0].raises.is_empty(), "it leads on the votes of others");
-    stage.uncalled.clear();
-    stage.until(ms(10_000), |stage| !stage.leaders().is_empty());
+    assert!(stage.nodes[0].own.raises.is_empty(), "it leads on the votes of others");
+    stage.own.uncalled.clear();
+    stage.until(ms(10_000), |stage| !stage.leaders(X).is_empty());
 }
 
 /// n1 and n2 cannot call the only one that campaigns: it says what to look at.
 #[test]
 fn who_is_called_by_nobody_says_so() {
     let mut stage = Stage::founded(3);
-    stage.uncalled = vec![(1, 0), (2, 0)];
+    stage.own.uncalled = vec![(1, 0), (2, 0)];
     stage.pass(ms(10_000));
-    stage.campaign(0);
+    stage.campaign(0, X);
     stage.pass(ms(30_000));
-    assert!(stage.leaders().is_empty());
+    assert!(stage.leaders(X).is_empty());
     let why = "it answers, and has not called for 4s: either http://n0 cannot be reached from \
                there, or is not what the certificate is for, or its requests are refused here, \
                which the log says";
     assert_eq!(waits(&stage, 0), format!("refused by n1: {why}; n2: {why}"));
-    stage.uncalled.clear();
-    stage.until(ms(10_000), |stage| stage.leaders() == [0]);
+    stage.own.uncalled.clear();
+    stage.until(ms(10_000), |stage| stage.leaders(X) == [0]);
 }

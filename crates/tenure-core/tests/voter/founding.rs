@@ -4,10 +4,10 @@ use tenure_core::voter::{
     Answer, Ask, Breach, Caller, Config, Event, Founding, Identity, Memory, Message, OwnEvent,
     Peer, Refusal, VoterUrl,
 };
-use tenure_core::{Input, NodeName};
+use tenure_core::Input;
 
 use crate::condition::waits;
-use crate::stage::{Stage, ballot, cast, config, id, ms, refusal, url};
+use crate::stage::{Stage, X, ballot, cast, config, id, ms, refusal, url};
 
 /// Voters that expect so many, and look for each other at seeds.
 fn expecting(nodes: usize, expected: u16) -> Stage {
@@ -25,12 +25,12 @@ fn seeds(stage: &mut Stage, node: usize, at: &[usize]) {
 fn all_accept_one_set_before_anyone_casts() {
     let mut stage = Stage::new(3);
     [0, 1].into_iter().for_each(|node| stage.start(node));
-    (0..2).for_each(|node| stage.campaign(node));
+    (0..2).for_each(|node| stage.campaign(node, X));
     stage.pass(ms(30_000));
-    assert!(stage.leaders().is_empty() && stage.memory(0).electorate.is_none());
+    assert!(stage.leaders(X).is_empty() && stage.memory(0).electorate.is_none());
     assert!(stage.asked(0, |ask| matches!(ask, Ask::Cast(_))).is_empty());
     stage.start(2);
-    stage.until(ms(6_000), |stage| stage.leaders().len() == 1);
+    stage.until(ms(6_000), |stage| stage.leaders(X).len() == 1);
     assert!((0..3).all(|node| stage.electorate(node).members.len() == 3));
 }
 
@@ -42,8 +42,8 @@ fn seeds_that_overlap_are_enough() {
     for (node, at) in [(0, &[0, 1][..]), (1, &[2]), (2, &[3]), (3, &[3])] {
         seeds(&mut stage, node, at);
     }
-    stage.campaign(3);
-    stage.until(ms(10_000), |stage| stage.leaders() == [3]);
+    stage.campaign(3, X);
+    stage.until(ms(10_000), |stage| stage.leaders(X) == [3]);
 }
 
 #[test]
@@ -54,7 +54,8 @@ fn one_set_is_accepted_ever() {
     stage.nodes[2].config.founding = Founding::Expected(64);
     [0, 1].into_iter().for_each(|node| stage.start(node));
     seeds(&mut stage, 0, &[1]);
-    stage.until(ms(3_000), |stage| stage.memory(0).electorate.is_some() || stage.log.len() > 40);
+    stage
+        .until(ms(3_000), |stage| stage.memory(0).electorate.is_some() || stage.own.log.len() > 40);
     stage.kill(1);
     let accepted = stage.electorate(0);
     assert!(!stage.memory(0).founded);
@@ -77,8 +78,8 @@ fn two_networks_that_meet_never_mix_and_say_so() {
     seeds(&mut stage, 2, &[3]);
     stage.pass(ms(6_000));
     assert!((0..4).all(|node| stage.memory(node).founded));
-    (0..4).for_each(|node| stage.campaign(node));
-    stage.checked = false;
+    (0..4).for_each(|node| stage.campaign(node, X));
+    stage.own.may_overlap = true;
     stage.pass(ms(5_000));
     let before: Vec<_> = (0..4).map(|node| stage.electorate(node)).collect();
     seeds(&mut stage, 0, &[1, 2]);
@@ -86,7 +87,7 @@ fn two_networks_that_meet_never_mix_and_say_so() {
     let met = |event: &OwnEvent| matches!(event, OwnEvent::Breach(Breach::OtherFounding { .. }));
     assert!(stage.told_own(0, met) > 0 && stage.told_own(2, met) > 0);
     assert!((0..4).all(|node| stage.electorate(node) == before[node]));
-    assert_eq!(stage.leaders().len(), 2, "one in each");
+    assert_eq!(stage.leaders(X).len(), 2, "one in each");
 }
 
 /// Another pod of n1's id, on a directory of its own.
@@ -126,7 +127,7 @@ fn one_that_lost_its_directory_returns_by_remove_and_add() {
     stage.kill(2);
     stage.nodes[2].disk = Memory::begin(Identity(0xdead << 64));
     stage.start(2);
-    stage.campaign(2);
+    stage.campaign(2, X);
     stage.pass(ms(3_000));
     let lost = |event: &OwnEvent| *event == OwnEvent::Breach(Breach::LostDirectory);
     assert_eq!(stage.told_own(2, lost), 1);
@@ -141,7 +142,7 @@ fn one_that_lost_its_directory_returns_by_remove_and_add() {
     assert!(stage.electorate(2).has(&stage.who(2)));
     stage.kill(1);
     stage.pass(ms(10_000));
-    assert_eq!(stage.leaders(), [0], "n2 acknowledges");
+    assert_eq!(stage.leaders(X), [0], "n2 acknowledges");
 }
 
 #[test]
@@ -165,23 +166,22 @@ fn one_network_elects_one_leader() {
     let election = "y".parse().unwrap();
     let campaign = Command::Campaign { value: "v".parse().unwrap(), priority: 0 };
     stage.hand(0, Input::Command { election, command: campaign });
-    assert!(matches!(stage.ended(0), Some(tenure_core::End::Refused { .. })));
-    stage.campaign(0);
-    stage.until(ms(1_000), |stage| stage.leaders() == [0]);
-    let _: NodeName = id(0);
+    assert!(matches!(stage.ended(0, "y"), Some(tenure_core::End::Refused { .. })));
+    stage.campaign(0, X);
+    stage.until(ms(1_000), |stage| stage.leaders(X) == [0]);
 }
 
 #[test]
 fn a_candidate_is_told_who_is_missing_at_the_founding() {
     let mut stage = Stage::new(4);
     [0, 1].into_iter().for_each(|node| stage.start(node));
-    stage.campaign(0);
+    stage.campaign(0, X);
     stage.pass(ms(3_000));
     assert_eq!(waits(&stage, 0), "no quorum: nothing heard of n2, n3");
     let mut stage = expecting(3, 3);
     [0, 1].into_iter().for_each(|node| stage.start(node));
     seeds(&mut stage, 0, &[1]);
-    stage.campaign(0);
+    stage.campaign(0, X);
     stage.pass(ms(3_000));
     let told = "connecting: n0: 2 voters are there, and 3 are expected to begin with";
     assert_eq!(waits(&stage, 0), told);
@@ -203,8 +203,8 @@ fn no_set_is_accepted_while_an_id_has_two_identities() {
         stage.ask(0, caller, Ask::Register(crate::stage::dto(1, tenure_core::voter::Role::None)));
         stage.pass(ms(100));
     }
-    stage.campaign(0);
-    stage.until(ms(15_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(15_000), |stage| stage.leaders(X) == [0]);
     assert!(stage.electorate(0).has(&stage.who(1)));
 }
 
@@ -216,13 +216,13 @@ fn a_directory_that_is_lost_before_the_founding_is_told_with_what_helps() {
     (0..2).for_each(|node| stage.start(node));
     stage.pass(ms(500));
     stage.start(2);
-    (0..2).for_each(|node| stage.campaign(node));
+    (0..2).for_each(|node| stage.campaign(node, X));
     stage.until(ms(5_000), |stage| (0..2).all(|node| stage.memory(node).electorate.is_some()));
     stage.kill(2);
     assert!((0..2).all(|node| !stage.memory(node).founded));
     stage.nodes[2].disk = Memory::begin(Identity(0xdead << 64));
     stage.start(2);
-    stage.campaign(2);
+    stage.campaign(2, X);
     stage.pass(ms(10_000));
     let advice = "before the network was founded. End all voters, remove the state directories of \
                   all of them, and start them again";

@@ -9,14 +9,14 @@ use tenure_core::voter::{
 };
 use tenure_core::{Input, Standing, View};
 
-use crate::stage::{Stage, ballot, cast, config, dto, id, ms};
+use crate::stage::{Stage, X, ballot, cast, config, dto, id, ms};
 
 fn change(stage: &mut Stage, change: Change) -> Option<Answer> {
     stage.ask(0, Caller::Operator, Ask::Change(change))
 }
 
 fn observe(stage: &mut Stage, node: usize) {
-    stage.command(node, Command::Observe { every: ms(1_000) });
+    stage.command(node, X, Command::Observe { every: ms(1_000) });
 }
 
 /// n4 has promised for long, loses its directory, and is taken out and in again.
@@ -29,8 +29,8 @@ fn what_a_lost_directory_promised_is_not_counted_for_the_next_one() {
     let mut stage = Stage::with((0..5).map(settings).collect());
     (0..5).for_each(|node| stage.start(node));
     stage.pass(ms(5_000));
-    stage.campaign(0);
-    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
     stage.pass(ms(2_020));
     stage.kill(4);
     stage.nodes[4].disk = Memory::begin(Identity(0xdead << 64));
@@ -44,12 +44,12 @@ fn what_a_lost_directory_promised_is_not_counted_for_the_next_one() {
     stage.partition(&[0, 1]);
     stage.kill(2);
     stage.start(2);
-    stage.campaign(2);
+    stage.campaign(2, X);
     for _ in 0..400 {
         stage.pass(ms(50));
-        assert!(!stage.overlap, "two leaders: {:?}", stage.leaders());
+        assert!(!stage.own.two_led, "two leaders: {:?}", stage.leaders(X));
     }
-    assert_eq!(stage.leaders(), [2]);
+    assert_eq!(stage.leaders(X), [2]);
 }
 
 /// Both have restarted, and a request of n1's earlier run arrives late.
@@ -60,12 +60,12 @@ fn a_late_request_of_an_earlier_run_shuts_nobody_out() {
     for node in [1, 0] {
         stage.kill(node);
         stage.start(node);
-        stage.campaign(node);
+        stage.campaign(node, X);
     }
     stage.pass(ms(2_000));
     stage.ask(0, late, Ask::Status { suspect: None }).unwrap();
     stage.kill(2);
-    stage.until(ms(30_000), |stage| stage.leaders().len() == 1);
+    stage.until(ms(30_000), |stage| stage.leaders(X).len() == 1);
 }
 
 /// n0 has not reached n1 for a while, and takes it for over when a request of its earlier run
@@ -95,13 +95,13 @@ fn a_run_that_answers_is_not_dropped() {
 #[test]
 fn a_number_stays_as_it_was_cast_over_a_restart() {
     let mut stage = Stage::founded(3);
-    stage.campaign(0);
+    stage.campaign(0, X);
     let is_cast = |ask: &Ask| matches!(ask, Ask::Cast(_));
     stage.until(ms(3_000), |stage| !stage.asked(0, is_cast).is_empty());
     stage.kill(0);
     stage.start(0);
-    stage.campaign(0);
-    stage.until(ms(30_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(30_000), |stage| stage.leaders(X) == [0]);
     let mut votes = BTreeMap::new();
     for (.., ask) in stage.asked(0, is_cast) {
         let Ask::Cast(VoteDto { ballot, vote, .. }) = ask else { unreachable!() };
@@ -116,14 +116,14 @@ fn an_observer_is_told_what_a_failed_write_withheld() {
     let mut stage = Stage::founded(3);
     stage.delay = ms(20);
     observe(&mut stage, 2);
-    stage.campaign(0);
-    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
     stage.nodes[2].full = true;
     stage.pass(ms(30));
     stage.nodes[2].full = false;
     stage.pass(ms(20_000));
-    assert_eq!(stage.leaders(), [0]);
-    assert!(matches!(stage.view(2), Some(View::Leader(_))), "{:?}", stage.view(2));
+    assert_eq!(stage.leaders(X), [0]);
+    assert!(matches!(stage.view(2, X), Some(View::Leader(_))), "{:?}", stage.view(2, X));
 }
 
 /// n0 resigns at the instant of a heartbeat that changes the electorate, and cannot write.
@@ -134,13 +134,13 @@ fn an_end_is_told_although_a_write_before_it_failed() {
     stage.until(ms(3_000), |stage| members(stage) == 4);
     stage.pass(ms(500));
     stage.nodes[0].stopped = true;
-    stage.command(0, Command::Resign);
     stage.pass(ms(600));
     stage.nodes[0].full = true;
+    stage.command(0, X, Command::Resign);
     stage.go_on(0);
     stage.nodes[0].full = false;
     stage.pass(ms(10_000));
-    assert!(stage.ended(0).is_some());
+    assert!(stage.ended(0, X).is_some());
     assert_eq!(stage.told(0, |event| matches!(event, Event::Released)), 1);
 }
 
@@ -156,8 +156,8 @@ fn with_two_more(admission: Admission) -> Stage {
     let mut stage = Stage::with((0..5).map(settings).collect());
     (0..3).for_each(|node| stage.start(node));
     stage.pass(ms(5_000));
-    stage.campaign(0);
-    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
     stage.pass(ms(100));
     [3, 4].into_iter().for_each(|node| {
         stage.start(node);
@@ -174,10 +174,10 @@ fn after_a_long_cut_a_leader_comes_within_the_bound() {
     for more in 0..120 {
         let mut stage = Stage::founded(3);
         stage.partition(&[0]);
-        stage.campaign(0);
+        stage.campaign(0, X);
         stage.pass(ms(30_000 + 617 * more));
         stage.cut.clear();
-        longest = longest.max(stage.until(ms(60_000), |stage| stage.leaders() == [0]));
+        longest = longest.max(stage.until(ms(60_000), |stage| stage.leaders(X) == [0]));
     }
     // Nobody has promised anything.
     let bound = config(0, 3).failover() - config(0, 3).lease();
@@ -190,14 +190,14 @@ fn what_was_heard_a_while_ago_is_no_vacancy() {
     let mut stage = Stage::founded(3);
     observe(&mut stage, 2);
     stage.pass(ms(2_000));
-    assert_eq!(stage.view(2), Some(&View::Vacant));
+    assert_eq!(stage.view(2, X), Some(&View::Vacant));
     stage.partition(&[2]);
-    stage.campaign(0);
-    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
     let Config { heartbeat, request_timeout, .. } = config(0, 3);
     stage.pass(heartbeat + request_timeout);
-    assert_eq!(stage.leaders(), [0]);
-    assert_ne!(stage.view(2), Some(&View::Vacant), "a lease runs");
+    assert_eq!(stage.leaders(X), [0]);
+    assert_ne!(stage.view(2, X), Some(&View::Vacant), "a lease runs");
 }
 
 /// A voter floods another one with lists of voters that are not there.
@@ -206,7 +206,7 @@ fn after_a_flood_of_lists_somebody_is_elected() {
     let mut stage = Stage::founded(3);
     // What is sent back to it is not answered.
     stage.cut = vec![(0, 1)];
-    stage.campaign(0);
+    stage.campaign(0, X);
     let mut seq = 10_000;
     for _ in 0..2 {
         for _ in 0..500 {
@@ -222,7 +222,7 @@ fn after_a_flood_of_lists_somebody_is_elected() {
         }
         stage.pass(ms(300));
     }
-    stage.until(config(0, 3).failover() * 4, |stage| stage.leaders() == [0]);
+    stage.until(config(0, 3).failover() * 4, |stage| stage.leaders(X) == [0]);
 }
 
 /// One of three is dead; a newcomer registers, gets a vote, and is dead as well.
@@ -232,7 +232,7 @@ fn a_newcomer_that_is_gone_takes_no_quorum_away() {
     [2, 3, 4].into_iter().for_each(|node| stage.kill(node));
     (0..2).for_each(|node| stage.nodes[node].again = true);
     stage.pass(ms(60_000));
-    assert_eq!(stage.leaders().len(), 1, "two of the three founders are there");
+    assert_eq!(stage.leaders(X).len(), 1, "two of the three founders are there");
 }
 
 /// A voter without a vote names the highest counter that there is.
@@ -249,8 +249,8 @@ fn a_stranger_uses_up_no_counters() {
     (0..3).for_each(|node| {
         stage.ask(node, caller.clone(), Ask::Cast(vote.clone())).unwrap();
     });
-    stage.campaign(0);
-    stage.until(config(0, 3).failover() * 4, |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(config(0, 3).failover() * 4, |stage| stage.leaders(X) == [0]);
 }
 
 /// n0 hears the numbers of all but n4, and the results of all but n4, before it has counted.
@@ -258,8 +258,8 @@ fn a_stranger_uses_up_no_counters() {
 fn a_winner_that_has_not_counted_counts_itself() {
     let mut stage = Stage::founded(5);
     stage.cut = vec![(4, 0)];
-    stage.campaign(0);
-    stage.until(ms(4_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(4_000), |stage| stage.leaders(X) == [0]);
     stage.pass(ms(2_000));
     stage.kill(3);
     stage.pass(ms(30_000));
@@ -271,22 +271,22 @@ fn a_winner_that_has_not_counted_counts_itself() {
 #[test]
 fn a_claim_does_not_grow_by_what_is_not_written() {
     let mut stage = Stage::founded(5);
-    stage.campaign(0);
-    stage.until(ms(4_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(4_000), |stage| stage.leaders(X) == [0]);
     stage.pass(ms(3_000));
     stage.cut = vec![(0, 1)];
     stage.pass(ms(1_500));
-    stage.campaign(1);
-    stage.command(0, Command::Resign);
+    stage.campaign(1, X);
+    stage.command(0, X, Command::Resign);
     stage.pass(ms(100));
     stage.ask(2, Caller::Operator, Ask::Start).unwrap();
-    stage.until(ms(1_500), |stage| stage.leaders() == [1]);
+    stage.until(ms(1_500), |stage| stage.leaders(X) == [1]);
     stage.cut = vec![(3, 1), (4, 1)];
     stage.nodes[1].full = true;
     for _ in 0..300 {
         stage.pass(ms(10));
-        let raised = stage.nodes[1].raises.last().map(|(_, until)| *until);
-        if let Standing::Leading { until, .. } = stage.standing(1) {
+        let raised = stage.nodes[1].own.raises.last().map(|(_, until)| *until);
+        if let Standing::Leading { until, .. } = stage.standing(1, X) {
             assert_eq!(Some(until), raised, "never raised");
         }
     }
@@ -305,8 +305,8 @@ fn one_that_was_added_and_not_told_takes_part() {
     let mut stage = Stage::with((0..3).map(settings).collect());
     (0..2).for_each(|node| stage.start(node));
     stage.pass(ms(5_000));
-    stage.campaign(0);
-    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
     stage.start(2);
     let caller = stage.voter(2);
     stage.ask(1, caller, Ask::Register(dto(2, Role::None))).unwrap();
@@ -315,8 +315,8 @@ fn one_that_was_added_and_not_told_takes_part() {
     assert_eq!(change(&mut stage, Change::Add(id(2))), Some(Answer::Done));
     stage.pass(ms(10));
     stage.kill(0);
-    stage.campaign(1);
-    stage.until(ms(60_000), |stage| stage.leaders() == [1]);
+    stage.campaign(1, X);
+    stage.until(ms(60_000), |stage| stage.leaders(X) == [1]);
 }
 
 /// An operator takes out a voter that is there, where the leader gives votes by itself.
@@ -406,13 +406,13 @@ fn a_number_counts_under_the_electorate_of_its_ballot() {
 #[test]
 fn a_withdrawal_does_not_say_that_the_leadership_before_is_released() {
     let mut stage = Stage::founded(3);
-    stage.campaign(0);
-    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
     stage.pass(ms(2_000));
     stage.partition(&[2]);
-    stage.command(0, Command::Resign);
-    stage.campaign(0);
-    stage.command(0, Command::Resign);
+    stage.command(0, X, Command::Resign);
+    stage.campaign(0, X);
+    stage.command(0, X, Command::Resign);
     stage.pass(ms(100));
     assert!(stage.status(2).free.is_none(), "n2 is bound");
     assert_eq!(stage.told(0, |event| matches!(event, Event::Released)), 0);
@@ -430,7 +430,7 @@ mod chaos {
     };
     use tenure_testkit::Rng;
 
-    use crate::stage::{Stage, config, dto, id, ms, url};
+    use crate::stage::{Stage, X, config, dto, id, ms, url};
 
     const FOUNDERS: usize = 3;
     const NODES: usize = 5;
@@ -450,13 +450,13 @@ mod chaos {
         stage.start(one);
         let (from, message) = (Peer::Caller(0), Message::Seeds((0..FOUNDERS).map(url).collect()));
         stage.hand(one, Input::Message { from, message });
-        stage.campaign(one);
+        stage.campaign(one, X);
     }
 
     /// An operator who looks after lost directories.
     fn look_after(stage: &mut Stage, rng: &mut Rng, lost: &mut Option<usize>) {
         let Some(node) = *lost else { return };
-        let Some(leader) = stage.leaders().first().copied() else { return };
+        let Some(leader) = stage.leaders(X).first().copied() else { return };
         if stage.nodes[leader].stopped || leader == node {
             return;
         }
@@ -498,10 +498,10 @@ mod chaos {
             }
             14 if up => drop(stage.ask(one, Caller::Operator, Ask::Start)),
             15 if up => {
-                stage.command(one, Command::Resign);
-                stage.campaign(one);
+                stage.command(one, X, Command::Resign);
+                stage.campaign(one, X);
             }
-            16 if loses && lost.is_none() && stage.leaders() != [one] => {
+            16 if loses && lost.is_none() && stage.leaders(X) != [one] => {
                 stage.kill(one);
                 stage.nodes[one].disk = Memory::begin(Identity(u128::from(rng.number()) << 40));
                 enter(stage, one);
@@ -518,7 +518,7 @@ mod chaos {
             stage.tell();
         }
         for one in 0..NODES {
-            stage.nodes[one].fast = rng.within(0..201) as i64 - 100;
+            stage.nodes[one].clock.run_fast(rng.within(0..201) as i64 - 100);
             stage.nodes[one].again = true;
             enter(&mut stage, one);
         }
@@ -527,7 +527,7 @@ mod chaos {
             stage.ask(0, Caller::Operator, Ask::Register(dto));
         }
         stage.pass(ms(6_000));
-        stage.chaos = Some(Rng::new(seed ^ 0xc4a05));
+        stage.own.chaos = Some(Rng::new(seed ^ 0xc4a05));
         stage
     }
 
@@ -544,10 +544,10 @@ mod chaos {
         let mut stage = begin(seed, &mut rng);
         let (mut lost, loses) = (None, seed.is_multiple_of(2));
         let check = |stage: &mut Stage| {
-            let overlap = stage.overlap;
+            let overlap = stage.own.two_led;
             if overlap {
                 let said = stage.told_so_far();
-                panic!("seed {seed}: two leaders {:?}\n{said}", stage.leaders());
+                panic!("seed {seed}: two leaders {:?}\n{said}", stage.leaders(X));
             }
         };
         for _ in 0..80 {
@@ -556,7 +556,7 @@ mod chaos {
             look_after(&mut stage, &mut rng, &mut lost);
             check(&mut stage);
         }
-        (stage.cut, stage.chaos) = (Vec::new(), None);
+        (stage.cut, stage.own.chaos) = (Vec::new(), None);
         stage.delay = ms(20);
         for one in 0..NODES {
             stage.nodes[one].full = false;
@@ -571,7 +571,7 @@ mod chaos {
         let most = stage.nodes[0].config.failover() * 6;
         let wait = |stage: &mut Stage, what: &str| {
             let begin = stage.now;
-            while stage.leaders().is_empty() {
+            while stage.leaders(X).is_empty() {
                 if stage.now.since(begin) > most {
                     let said = stage.told_so_far();
                     let node = |n| (stage.who(n), stage.memory(n).to_string());
@@ -583,7 +583,7 @@ mod chaos {
         };
         if !is_whole(&stage) {
             // Too many directories were lost before an operator came.
-            return stage.fences.len();
+            return stage.own.fences.len();
         }
         wait(&mut stage, "healed");
         check(&mut stage);
@@ -591,7 +591,7 @@ mod chaos {
             // A quorum is enough, whichever it is.
             stage.pass(ms(15_000));
             wait(&mut stage, "settled");
-            let electorate = stage.electorate(stage.leaders()[0]);
+            let electorate = stage.electorate(stage.leaders(X)[0]);
             let mut members: Vec<_> =
                 (0..NODES).filter(|n| electorate.member(&id(*n)).is_some()).collect();
             rng.shuffle(&mut members);
@@ -602,7 +602,7 @@ mod chaos {
             wait(&mut stage, "a quorum is left");
             check(&mut stage);
         }
-        stage.fences.len()
+        stage.own.fences.len()
     }
 
     #[test]
@@ -652,9 +652,9 @@ fn hears_the_last_counter(by: usize) -> Stage {
     let (asked, header) = (open(&stage, by, is_beat), stage.header(by));
     let refusal = Refusal::Endorsed { counter: Ballot::COUNTER_MAX };
     stage.reply(0, asked, header, Answer::Refused(refusal));
-    stage.command(0, Command::Resign);
+    stage.command(0, X, Command::Resign);
     stage.pass(ms(1_000));
-    stage.campaign(0);
+    stage.campaign(0, X);
     stage.pass(ms(20_000));
     stage
 }
@@ -662,7 +662,7 @@ fn hears_the_last_counter(by: usize) -> Stage {
 #[test]
 fn one_without_a_vote_uses_up_no_counters_by_its_answers() {
     let stage = hears_the_last_counter(3);
-    assert_eq!(stage.leaders(), [0]);
+    assert_eq!(stage.leaders(X), [0]);
 }
 
 #[test]
@@ -679,7 +679,7 @@ fn one_that_was_taken_out_while_it_asks_starts_no_ballot() {
     stage.delay = ms(30);
     let is_poll = |ask: &Ask| matches!(ask, Ask::Status { .. });
     let before = stage.asked(0, is_poll).len();
-    stage.campaign(0);
+    stage.campaign(0, X);
     stage.until(ms(3_000), |stage| stage.asked(0, is_poll).len() > before);
     let out = Electorate {
         id: ElectorateId { counter: 1, change: 1 },

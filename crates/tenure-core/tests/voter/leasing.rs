@@ -5,14 +5,14 @@ use std::time::Duration;
 use tenure_core::voter::{Answer, Ask, BeatenDto, Caller, Config, Leadership, Refusal};
 use tenure_core::{End, Loss, Time};
 
-use crate::stage::{Stage, acknowledged, ballot, cast, config, leads, ms, refusal};
+use crate::stage::{Stage, X, acknowledged, ballot, cast, config, leads, ms, refusal};
 
 /// A network far apart: a message takes 100 ms.
 fn far() -> Stage {
     let mut stage = Stage::founded(3);
     stage.delay = ms(100);
-    stage.campaign(0);
-    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
     stage
 }
 
@@ -25,8 +25,8 @@ fn counted(stage: &Stage) -> Duration {
 fn an_endorsement_counts_from_the_winners_own_cast() {
     let stage = far();
     let (sent, ..) = stage.asked(0, |ask| matches!(ask, Ask::Cast(_)))[0];
-    let (raised, until) = stage.nodes[0].raises[0];
-    let spent = stage.nodes[0].raises[0].0.since(Time::ZERO);
+    let (raised, until) = stage.nodes[0].own.raises[0];
+    let spent = stage.nodes[0].own.raises[0].0.since(Time::ZERO);
     assert!(spent > Duration::ZERO);
     // All of it in true time: this clock runs as it should.
     let since = stage.clock(0).since(raised);
@@ -40,7 +40,7 @@ fn an_acknowledgement_counts_from_its_request() {
     let mut stage = far();
     stage.pass(ms(5_000));
     let most = counted(&stage) - ms(200);
-    let raises = &stage.nodes[0].raises;
+    let raises = &stage.nodes[0].own.raises;
     assert!(raises.len() > 4);
     assert!(raises.iter().skip(1).all(|(at, until)| until.since(*at) <= most));
 }
@@ -51,7 +51,7 @@ fn a_promise_is_worth_less_by_what_clocks_may_drift() {
     stage.pass(ms(5_000));
     let lease = stage.nodes[0].config.lease();
     assert!(counted(&stage) < lease);
-    let raises = &stage.nodes[0].raises;
+    let raises = &stage.nodes[0].own.raises;
     assert!(raises.iter().skip(1).all(|(at, until)| until.since(*at) < lease - ms(200) - ms(5)));
 }
 
@@ -79,10 +79,10 @@ fn a_leadership_that_has_lapsed_is_over_for_ever() {
     let mut stage = Stage::led(3);
     stage.partition(&[0]);
     stage.pass(ms(5_000));
-    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Expired)));
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
     stage.cut.clear();
     stage.pass(ms(5_000));
-    assert!(!stage.overlap && stage.leaders().len() == 1 && stage.leaders() != [0]);
+    assert!(!stage.own.two_led && stage.leaders(X).len() == 1 && stage.leaders(X) != [0]);
 }
 
 /// An endorsement that is given 900 ms after a heartbeat holds for its whole length.
@@ -106,9 +106,10 @@ fn a_promise_counts_from_when_its_request_arrived() {
 fn cut_off() -> (Stage, tenure_core::voter::Call, u64, Leadership) {
     let mut stage = Stage::led(3);
     stage.partition(&[0]);
-    stage.log.clear();
-    stage
-        .until(ms(1_200), |stage| stage.log.iter().any(|(_, from, to, ..)| (*from, *to) == (0, 1)));
+    stage.own.log.clear();
+    stage.until(ms(1_200), |stage| {
+        stage.own.log.iter().any(|(_, from, to, ..)| (*from, *to) == (0, 1))
+    });
     let asked = stage.asked(0, |ask| matches!(ask, Ask::Heartbeat(_)));
     let (_, _, call, ask) = asked.into_iter().find(|(_, to, ..)| *to == 1).unwrap();
     let Ask::Heartbeat(beat) = ask else { unreachable!() };
@@ -118,36 +119,36 @@ fn cut_off() -> (Stage, tenure_core::voter::Call, u64, Leadership) {
 #[test]
 fn an_answer_counts_for_the_leadership_that_it_names() {
     let (mut stage, call, seq, leadership) = cut_off();
-    let raises = stage.nodes[0].raises.len();
+    let raises = stage.nodes[0].own.raises.len();
     let mut other = leadership.clone();
     other.ballot.counter -= 1;
     let (header, ack) = (stage.header(1), acknowledged(&stage, 1, seq, &other));
     stage.reply(0, (1, call), header, ack);
-    assert_eq!(stage.nodes[0].raises.len(), raises);
+    assert_eq!(stage.nodes[0].own.raises.len(), raises);
     // And one of this one counts.
     let (mut stage, call, seq, leadership) = cut_off();
     let (header, ack) = (stage.header(1), acknowledged(&stage, 1, seq, &leadership));
     stage.reply(0, (1, call), header, ack);
-    assert_eq!(stage.nodes[0].raises.len(), raises + 1);
+    assert_eq!(stage.nodes[0].own.raises.len(), raises + 1);
 }
 
 #[test]
 fn an_answer_counts_for_the_voter_that_was_asked() {
     let (mut stage, call, seq, leadership) = cut_off();
-    let raises = stage.nodes[0].raises.len();
+    let raises = stage.nodes[0].own.raises.len();
     let (header, ack) = (stage.header(2), acknowledged(&stage, 2, seq, &leadership));
     stage.reply(0, (1, call), header, ack);
-    assert_eq!(stage.nodes[0].raises.len(), raises);
+    assert_eq!(stage.nodes[0].own.raises.len(), raises);
 }
 
 #[test]
 fn an_answer_after_its_timeout_changes_nothing() {
     let (mut stage, call, seq, leadership) = cut_off();
-    let raises = stage.nodes[0].raises.len();
+    let raises = stage.nodes[0].own.raises.len();
     stage.pass(ms(301));
     let (header, ack) = (stage.header(1), acknowledged(&stage, 1, seq, &leadership));
     stage.reply(0, (1, call), header, ack);
-    assert_eq!(stage.nodes[0].raises.len(), raises);
+    assert_eq!(stage.nodes[0].own.raises.len(), raises);
 }
 
 #[test]
@@ -185,10 +186,10 @@ fn neither_half_of_four_leads() {
     (0..4).for_each(|node| stage.nodes[node].again = true);
     stage.partition(&[0, 1]);
     stage.pass(ms(60_000));
-    assert!(!stage.overlap && stage.leaders().is_empty());
+    assert!(!stage.own.two_led && stage.leaders(X).is_empty());
     stage.cut.clear();
     let most = stage.nodes[0].config.failover() * 3;
-    stage.until(most, |stage| stage.leaders().len() == 1);
+    stage.until(most, |stage| stage.leaders(X).len() == 1);
 }
 
 /// One that has restarted, and knows nobody, is no quorum of those that it knows.
@@ -198,10 +199,10 @@ fn a_quorum_is_one_of_the_electorate() {
     stage.partition(&[2]);
     stage.kill(2);
     stage.start(2);
-    stage.campaign(2);
+    stage.campaign(2, X);
     stage.pass(ms(60_000));
-    assert_eq!(stage.leaders(), [0]);
-    assert!(!stage.overlap);
+    assert_eq!(stage.leaders(X), [0]);
+    assert!(!stage.own.two_led);
 }
 
 #[test]
@@ -217,10 +218,10 @@ fn a_heartbeat_that_is_not_later_is_ignored() {
 fn a_leader_settles_when_a_quorum_has_acknowledged_it() {
     let mut stage = Stage::founded(3);
     stage.delay = ms(50);
-    stage.campaign(0);
+    stage.campaign(0, X);
     let settled =
         |stage: &Stage| stage.told(0, |event| matches!(event, tenure_core::voter::Event::Settled));
-    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
     assert_eq!(settled(&stage), 0);
     stage.pass(ms(101));
     assert_eq!(settled(&stage), 1);
@@ -248,11 +249,11 @@ fn long_heartbeats_keep_nobody_from_leading_within_the_bound() {
         let mut stage = Stage::with((0..3).map(slow).collect());
         (0..3).for_each(|node| stage.start(node));
         stage.pass(ms(6 * h));
-        stage.campaign(0);
-        stage.until(ms(20 * h), |stage| stage.leaders() == [0]);
+        stage.campaign(0, X);
+        stage.until(ms(20 * h), |stage| stage.leaders(X) == [0]);
         stage.partition(&[2]);
         stage.pass(ms(6 * h + phase * h / 12));
-        stage.campaign(2);
+        stage.campaign(2, X);
         stage.pass(ms(6 * h));
         // n1 promises once more, and that is all that n2 waits for.
         let before = beats(&stage);
@@ -260,6 +261,6 @@ fn long_heartbeats_keep_nobody_from_leading_within_the_bound() {
         stage.kill(0);
         stage.cut.clear();
         let most = stage.nodes[2].config.failover();
-        stage.until(most, |stage| stage.leaders() == [2]);
+        stage.until(most, |stage| stage.leaders(X) == [2]);
     }
 }

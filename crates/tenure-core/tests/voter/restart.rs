@@ -3,7 +3,7 @@
 use tenure_core::voter::{Answer, Ask, Caller, Command, Event, Leadership, OwnEvent, Refusal};
 use tenure_core::{End, Loss};
 
-use crate::stage::{Stage, ballot, cast, leads, ms, refusal};
+use crate::stage::{Stage, X, ballot, cast, leads, ms, refusal};
 
 #[test]
 fn one_that_restarts_keeps_silent_for_its_longest_promise() {
@@ -33,30 +33,30 @@ fn the_sitting_leader_is_acknowledged_after_the_silence() {
     stage.pass(ms(500));
     stage.kill(1);
     stage.start(1);
-    stage.until(ms(6_000), |stage| stage.leaders().is_empty());
-    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Expired)), "one of three is no quorum");
+    stage.until(ms(6_000), |stage| stage.leaders(X).is_empty());
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)), "one of three is no quorum");
     let mut stage = Stage::led(3);
     stage.kill(1);
     stage.start(1);
     stage.pass(ms(6_000));
     stage.kill(2);
     stage.pass(ms(20_000));
-    assert_eq!(stage.leaders(), [0]);
+    assert_eq!(stage.leaders(X), [0]);
 }
 
 #[test]
 fn a_leader_that_gives_way_releases_after_its_end() {
     let mut stage = Stage::led(3);
-    stage.log.clear();
+    stage.own.log.clear();
     assert_eq!(stage.ask(0, Caller::Operator, Ask::Start), Some(Answer::Started(None)));
     assert_eq!(stage.told_own(0, |event| *event == OwnEvent::GivesWay), 1);
-    while stage.leaders() == [0] {
+    while stage.leaders(X) == [0] {
         assert!(stage.asked(0, |ask| matches!(ask, Ask::Release(_))).is_empty());
         stage.pass(ms(10));
     }
-    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Expired)));
-    stage.until(ms(2_000), |stage| stage.leaders().len() == 1);
-    assert!(!stage.overlap);
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
+    stage.until(ms(2_000), |stage| stage.leaders(X).len() == 1);
+    assert!(!stage.own.two_led);
 }
 
 /// n0 leads by 5, releases, leads by 9, and the release of 5 comes again.
@@ -103,35 +103,35 @@ fn a_leader_takes_part_in_no_other_ballot() {
 fn a_deaf_voter_raises_no_counter() {
     let mut stage = Stage::led(3);
     stage.cut = vec![(0, 2), (1, 2)];
-    stage.log.clear();
+    stage.own.log.clear();
     stage.pass(ms(30_000));
     assert!(stage.asked(2, |ask| matches!(ask, Ask::Cast(_))).is_empty());
-    assert_eq!(stage.leaders(), [0]);
+    assert_eq!(stage.leaders(X), [0]);
 }
 
 #[test]
 fn a_resignation_is_followed_by_a_draw_at_once() {
     let mut stage = Stage::led(3);
-    stage.command(0, Command::Resign);
-    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Resigned)));
+    stage.command(0, X, Command::Resign);
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Resigned)));
     let spread = stage.nodes[1].config.spread;
-    stage.until(spread + ms(50), |stage| stage.leaders().len() == 1);
-    assert_ne!(stage.leaders(), [0]);
+    stage.until(spread + ms(50), |stage| stage.leaders(X).len() == 1);
+    assert_ne!(stage.leaders(X), [0]);
     assert_eq!(stage.told(0, |event| matches!(event, Event::Released)), 1);
-    assert!(!stage.overlap);
+    assert!(!stage.own.two_led);
 }
 
 #[test]
 fn a_leader_whose_write_fails_never_led() {
     let mut stage = Stage::founded(3);
     stage.delay = ms(20);
-    stage.campaign(0);
+    stage.campaign(0, X);
     stage.until(ms(2_000), |stage| !stage.asked(0, |ask| matches!(ask, Ask::Result(_))).is_empty());
     stage.nodes[0].full = true;
-    assert!(stage.leaders().is_empty());
+    assert!(stage.leaders(X).is_empty());
     stage.pass(ms(10_000));
-    assert!(stage.leaders().is_empty());
+    assert!(stage.leaders(X).is_empty());
     assert_eq!(stage.told(0, |event| matches!(event, Event::Elected { .. })), 0);
     stage.nodes[0].full = false;
-    stage.until(ms(10_000), |stage| stage.leaders() == [0]);
+    stage.until(ms(10_000), |stage| stage.leaders(X) == [0]);
 }

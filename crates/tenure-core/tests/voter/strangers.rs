@@ -4,7 +4,7 @@ use tenure_core::voter::{
     Answer, Ask, Caller, Change, Config, Founding, Mode, OwnEvent, Refusal, Role, VoteDto,
 };
 
-use crate::stage::{Stage, ballot, cast, config, dto, id, leads, ms, refusal};
+use crate::stage::{Stage, X, ballot, cast, config, dto, id, leads, ms, refusal};
 
 fn remove(node: usize) -> Ask {
     Ask::Remove { voter: id(node), reason: "no answer".parse().unwrap() }
@@ -59,7 +59,7 @@ fn a_run_that_comes_back_says_nothing_twice() {
 #[test]
 fn what_anybody_may_do_changes_nothing() {
     let mut stage = Stage::led(3);
-    let before = (stage.memory(0).clone(), stage.standing(0), stage.log.len());
+    let before = (stage.memory(0).clone(), stage.standing(0, X), stage.own.log.len());
     let ballot = ballot(99, 2);
     let vote = cast(&stage, 2, &ballot, 5);
     for ask in [
@@ -82,7 +82,7 @@ fn what_anybody_may_do_changes_nothing() {
     let unknown = tenure_core::voter::ElectionDto { ballot, ..known };
     let refused = refusal(stage.ask(0, Caller::Anybody, Ask::Certify(unknown)));
     assert_eq!(refused, Refusal::UnknownElection);
-    assert_eq!((stage.memory(0).clone(), stage.standing(0), stage.log.len()), before);
+    assert_eq!((stage.memory(0).clone(), stage.standing(0, X), stage.own.log.len()), before);
 }
 
 #[test]

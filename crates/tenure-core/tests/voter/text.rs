@@ -8,7 +8,7 @@ use tenure_core::voter::{
 };
 use tenure_core::{End, Input, Loss};
 
-use crate::stage::{Stage, ballot, cast, config, dto, election, id, ms, refusal, url};
+use crate::stage::{Stage, X, ballot, cast, config, dto, election, id, ms, refusal, url};
 
 /// H, and t.
 const H: Duration = Duration::from_secs(1);
@@ -49,10 +49,10 @@ fn s2_seeds_are_where_others_may_be() {
     let mut stage = strangers(3);
     stage.start(0);
     stage.pass(3 * H);
-    assert_eq!(stage.log.len(), 0, "it knows nobody");
+    assert_eq!(stage.own.log.len(), 0, "it knows nobody");
     seeds(&mut stage, 0, &[0, 1, 2]);
     stage.pass(H);
-    let asked: Vec<_> = stage.log.iter().map(|(_, _, to, ..)| *to).collect();
+    let asked: Vec<_> = stage.own.log.iter().map(|(_, _, to, ..)| *to).collect();
     assert_eq!(asked, [0, 1, 2]);
 }
 
@@ -115,9 +115,9 @@ fn s6_a_silent_leader_is_followed_after_its_promise() {
     stage.kill(0);
     let lease = stage.nodes[1].config.lease();
     let most = stage.nodes[1].config.failover();
-    let took = stage.until(most, |stage| stage.leaders().len() == 1);
+    let took = stage.until(most, |stage| stage.leaders(X).len() == 1);
     assert!(took + H > lease, "{took:?}");
-    assert!(!stage.overlap);
+    assert!(!stage.own.two_led);
 }
 
 /// "Or through an external call to start an election."
@@ -128,7 +128,7 @@ fn s7_anybody_who_may_starts_an_election() {
     stage.pass(ms(50));
     let drawing = |event: &OwnEvent| matches!(event, OwnEvent::Drawing { .. });
     assert!((0..3).all(|node| stage.told_own(node, drawing) == 1));
-    assert!(stage.leaders().is_empty(), "nobody wants to");
+    assert!(stage.leaders(X).is_empty(), "nobody wants to");
     let mut stage = Stage::led(3);
     assert!(matches!(refusal(stage.ask(1, Caller::Operator, Ask::Start)), Refusal::Leads(_)));
 }
@@ -138,8 +138,8 @@ fn s7_anybody_who_may_starts_an_election() {
 fn s8_the_others_are_asked_about_the_suspect() {
     let mut stage = Stage::led(3);
     stage.kill(0);
-    stage.log.clear();
-    stage.until(ms(10_000), |stage| stage.leaders().len() == 1);
+    stage.own.log.clear();
+    stage.until(ms(10_000), |stage| stage.leaders(X).len() == 1);
     let doubts = |ask: &Ask| matches!(ask, Ask::Status { suspect: Some(of) } if *of == id(0));
     let (starter, other) = if stage.asked(1, doubts).is_empty() { (2, 1) } else { (1, 2) };
     let (_, to, ..) = stage.asked(starter, doubts)[0];
@@ -167,9 +167,9 @@ fn s9_a_suspect_that_nobody_reaches_is_dropped() {
 #[test]
 fn s10_each_sends_a_number_to_each_and_the_highest_wins() {
     let mut stage = Stage::founded(5);
-    (0..5).for_each(|node| stage.campaign(node));
-    stage.until(ms(4_000), |stage| stage.leaders().len() == 1);
-    let leader = stage.leaders()[0];
+    (0..5).for_each(|node| stage.campaign(node, X));
+    stage.until(ms(4_000), |stage| stage.leaders(X).len() == 1);
+    let leader = stage.leaders(X)[0];
     let Some(Answer::Election(last)) = stage.ask(0, Caller::Anybody, Ask::LastResult) else {
         panic!("no result");
     };
@@ -200,13 +200,13 @@ fn s11_ties_are_recast_until_somebody_wins() {
 #[test]
 fn s11_ties_end_where_all_draw_alike() {
     let mut stage = Stage::new(3);
-    stage.alike = true;
+    stage.own.alike = true;
     (0..3).for_each(|node| stage.start(node));
     stage.pass(ms(5_000));
     let mut number = |node, attempt| {
         let ballot = tenure_core::voter::Ballot { attempt, ..ballot(9, 1) };
         let (caller, vote) = (stage.voter(1), cast(&stage, 1, &ballot, None));
-        stage.campaign(node);
+        stage.campaign(node, X);
         match stage.ask(node, caller, vote) {
             Some(Answer::Cast(vote)) => vote.vote,
             other => panic!("{other:?}"),
@@ -238,10 +238,10 @@ fn s12_results_go_to_all_and_make_a_certificate() {
 fn s13_the_old_leader_follows_the_new_one() {
     let mut stage = Stage::led(3);
     stage.ask(0, Caller::Operator, Ask::Start).unwrap();
-    stage.until(ms(10_000), |stage| ![&[][..], &[0]].contains(&&stage.leaders()[..]));
+    stage.until(ms(10_000), |stage| ![&[][..], &[0]].contains(&&stage.leaders(X)[..]));
     stage.pass(ms(1_200));
-    let leader = stage.leaders()[0];
-    assert_eq!(stage.ended(0), Some(&End::Lost(Loss::Expired)));
+    let leader = stage.leaders(X)[0];
+    assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
     let roles: Vec<_> = stage.status(0).known_voters.iter().map(|voter| voter.role).collect();
     let expected = |node| if node == leader { Role::Leader } else { Role::Follower };
     assert_eq!(roles, (0..3).map(expected).collect::<Vec<_>>());
@@ -252,21 +252,23 @@ fn s13_the_old_leader_follows_the_new_one() {
 fn s14_each_calls_each_once_a_heartbeat() {
     let mut stage = Stage::led(3);
     stage.pass(ms(10));
-    stage.log.clear();
+    stage.own.log.clear();
     stage.pass(10 * H);
     for node in 0..3 {
         assert_eq!(stage.asked(node, |ask| matches!(ask, Ask::Heartbeat(_))).len(), 20);
     }
-    assert_eq!(stage.log.len(), 60, "and nothing else");
+    assert_eq!(stage.own.log.len(), 60, "and nothing else");
 }
 
 /// "Update VoterState.knownVoters.[voterId].Voter.lastHeartBeat with the system time."
 #[test]
 fn s15_a_leader_that_is_heard_is_not_suspected() {
     let mut stage = Stage::led(3);
-    stage.log.clear();
+    stage.own.log.clear();
     stage.pass(60 * H);
-    assert!(stage.log.iter().all(|(.., ask)| !matches!(ask, Ask::Status { .. } | Ask::Cast(_))));
+    assert!(
+        stage.own.log.iter().all(|(.., ask)| !matches!(ask, Ask::Status { .. } | Ask::Cast(_)))
+    );
 }
 
 /// Three that know each other but for one, which the first knows alone.
@@ -276,7 +278,7 @@ fn unknown() -> Stage {
     (0..3).for_each(|node| stage.start(node));
     seeds(&mut stage, 0, &[1]);
     stage.pass(2 * H);
-    stage.log.clear();
+    stage.own.log.clear();
     stage
 }
 

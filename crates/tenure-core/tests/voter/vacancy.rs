@@ -5,10 +5,10 @@ use std::time::Duration;
 use tenure_core::View;
 use tenure_core::voter::{Answer, Ask, Caller, Change, Command, Config, Founding, Mode, Role};
 
-use crate::stage::{Stage, config, dto, id, ms};
+use crate::stage::{Stage, X, config, dto, id, ms};
 
 fn observe(stage: &mut Stage, node: usize) {
-    stage.command(node, Command::Observe { every: Duration::ZERO });
+    stage.command(node, X, Command::Observe { every: Duration::ZERO });
 }
 
 fn change(stage: &mut Stage, change: Change) {
@@ -26,8 +26,8 @@ fn an_earlier_electorate_makes_no_vacancy() {
     let mut stage = Stage::with(configs.collect());
     (0..3).for_each(|node| stage.start(node));
     stage.pass(ms(5_000));
-    stage.campaign(0);
-    stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
     stage.start(3);
     let caller = stage.voter(3);
     stage.ask(0, caller, Ask::Register(dto(3, Role::None))).unwrap();
@@ -41,8 +41,8 @@ fn an_earlier_electorate_makes_no_vacancy() {
     observe(&mut stage, 1);
     for _ in 0..100 {
         stage.pass(ms(100));
-        assert_eq!(stage.leaders(), [0]);
-        assert!(matches!(stage.view(1), Some(View::Unknown { .. })), "{:?}", stage.view(1));
+        assert_eq!(stage.leaders(X), [0]);
+        assert!(matches!(stage.view(1, X), Some(View::Unknown { .. })), "{:?}", stage.view(1, X));
     }
 }
 
@@ -55,8 +55,8 @@ fn free_one_after_the_other_makes_no_vacancy() {
         stage.pass(ms(100 * phase));
         (0..2).for_each(|node| stage.start(node));
         stage.pass(ms(5_000));
-        stage.campaign(0);
-        stage.until(ms(3_000), |stage| stage.leaders() == [0]);
+        stage.campaign(0, X);
+        stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
         stage.cut = vec![(0, 1)];
         stage.pass(ms(10_000));
         observe(&mut stage, 2);
@@ -66,8 +66,8 @@ fn free_one_after_the_other_makes_no_vacancy() {
         stage.go_on(0);
         for _ in 0..200 {
             stage.pass(ms(10));
-            let leads = stage.leaders() == [0];
-            assert!(!leads || stage.view(2) != Some(&View::Vacant), "{phase}");
+            let leads = stage.leaders(X) == [0];
+            assert!(!leads || stage.view(2, X) != Some(&View::Vacant), "{phase}");
         }
     }
 }
@@ -77,45 +77,45 @@ fn free_one_after_the_other_makes_no_vacancy() {
 fn a_newcomer_asks_before_it_says_that_nobody_leads() {
     let region = |node| Config { mode: Mode::Available, ..config(node, 3) };
     let mut stage = Stage::with((0..3).map(region).collect());
-    stage.checked = false;
+    stage.own.may_overlap = true;
     (0..2).for_each(|node| stage.start(node));
     stage.pass(ms(5_000));
-    stage.campaign(0);
-    stage.until(ms(9_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(9_000), |stage| stage.leaders(X) == [0]);
     stage.pass(ms(3_000));
     stage.start(2);
     observe(&mut stage, 2);
-    let vacant = |stage: &Stage| stage.view(2) == Some(&View::Vacant);
+    let vacant = |stage: &Stage| stage.view(2, X) == Some(&View::Vacant);
     for _ in 0..500 {
         assert!(!vacant(&stage), "n0 leads");
         stage.pass(ms(10));
     }
-    assert!(matches!(stage.view(2), Some(View::Leader(_))));
-    stage.command(0, Command::Resign);
+    assert!(matches!(stage.view(2, X), Some(View::Leader(_))));
+    stage.command(0, X, Command::Resign);
     stage.until(ms(5_000), vacant);
     // One that nobody answers knows that much when it would begin to draw itself.
     let mut stage = Stage::with(vec![region(0)]);
     stage.start(0);
     observe(&mut stage, 0);
-    assert!(matches!(stage.view(0), Some(View::Unknown { .. })));
-    stage.until(region(0).silence() + ms(2_000), |stage| stage.view(0) == Some(&View::Vacant));
+    assert!(matches!(stage.view(0, X), Some(View::Unknown { .. })));
+    stage.until(region(0).silence() + ms(2_000), |stage| stage.view(0, X) == Some(&View::Vacant));
 }
 
 /// n2 has missed a change, and hears of it although nobody leads any more.
 #[test]
 fn one_that_has_missed_a_change_sees_that_nobody_leads() {
     let mut stage = Stage::led(4);
-    (0..4).for_each(|node| stage.command(node, Command::Resign));
+    (0..4).for_each(|node| stage.command(node, X, Command::Resign));
     stage.pass(ms(8_000));
-    stage.campaign(0);
-    stage.until(ms(8_000), |stage| stage.leaders() == [0]);
+    stage.campaign(0, X);
+    stage.until(ms(8_000), |stage| stage.leaders(X) == [0]);
     stage.pass(ms(2_000));
     stage.partition(&[2]);
     change(&mut stage, Change::Remove(id(3)));
-    stage.command(0, Command::Resign);
+    stage.command(0, X, Command::Resign);
     stage.pass(ms(10_000));
     observe(&mut stage, 2);
     stage.cut.clear();
-    stage.until(ms(5_000), |stage| stage.view(2) == Some(&View::Vacant));
+    stage.until(ms(5_000), |stage| stage.view(2, X) == Some(&View::Vacant));
     assert_eq!(stage.electorate(2), stage.electorate(0));
 }

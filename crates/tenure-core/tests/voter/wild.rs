@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure_core::voter::{Ask, Caller, Change, Command, Config, Founding};
 use tenure_testkit::Rng;
 
-use crate::stage::{Stage, config, id, ms};
+use crate::stage::{Stage, X, config, id, ms};
 
 const FOUNDERS: usize = 3;
 const NODES: usize = 5;
@@ -39,7 +39,7 @@ fn happen(stage: &mut Stage, rng: &mut Rng) {
         6 if up => stage.kill(one),
         7 if !stage.nodes[one].up => {
             stage.start(one);
-            stage.campaign(one);
+            stage.campaign(one, X);
         }
         8 if up => stage.nodes[one].stopped = true,
         9 if stage.nodes[one].up && stage.nodes[one].stopped => stage.go_on(one),
@@ -53,8 +53,8 @@ fn happen(stage: &mut Stage, rng: &mut Rng) {
         }
         12 if up => drop(stage.ask(one, Caller::Operator, Ask::Start)),
         13 if up => {
-            stage.command(one, Command::Resign);
-            stage.campaign(one);
+            stage.command(one, X, Command::Resign);
+            stage.campaign(one, X);
         }
         _ => {}
     }
@@ -68,12 +68,12 @@ fn run(seed: u64) -> usize {
     }
     for one in 0..NODES {
         let fast: Range<u64> = 0..201;
-        stage.nodes[one].fast = rng.within(fast) as i64 - 100;
+        stage.nodes[one].clock.run_fast(rng.within(fast) as i64 - 100);
         stage.nodes[one].again = true;
     }
     for one in 0..NODES {
         stage.start(one);
-        stage.campaign(one);
+        stage.campaign(one, X);
     }
     for one in FOUNDERS..NODES {
         let dto = crate::stage::dto(one, tenure_core::voter::Role::None);
@@ -83,7 +83,7 @@ fn run(seed: u64) -> usize {
         stage.delay = Duration::from_millis(rng.within(1..140));
         stage.pass(ms(rng.within(0..3_000)));
         happen(&mut stage, &mut rng);
-        assert!(!stage.overlap, "seed {seed}: two leaders {:?}", stage.leaders());
+        assert!(!stage.own.two_led, "seed {seed}: two leaders {:?}", stage.leaders(X));
     }
     // Everything is repaired: a leader within a few failovers.
     stage.cut.clear();
@@ -93,7 +93,7 @@ fn run(seed: u64) -> usize {
         match (stage.nodes[one].up, stage.nodes[one].stopped) {
             (false, _) => {
                 stage.start(one);
-                stage.campaign(one);
+                stage.campaign(one, X);
             }
             (true, true) => stage.go_on(one),
             (true, false) => {}
@@ -101,13 +101,13 @@ fn run(seed: u64) -> usize {
     }
     let most = stage.nodes[0].config.failover() * 8;
     let begin = stage.now;
-    while stage.leaders().is_empty() {
+    while stage.leaders(X).is_empty() {
         let within = stage.now.since(begin) < most;
         assert!(within, "seed {seed}: no leader within {most:?}\n{}", stage.told_so_far());
         stage.pass(ms(50));
     }
-    assert!(!stage.overlap, "seed {seed}: two leaders");
-    stage.fences.len()
+    assert!(!stage.own.two_led, "seed {seed}: two leaders");
+    stage.own.fences.len()
 }
 
 #[test]
