@@ -32,11 +32,11 @@ fn an_owner_that_was_stopped_leads_no_more_although_it_reads() {
         assert_eq!(stage.leaders(X), [1]);
         stage.go_on(0);
         stage.pass(ms(6_000));
-        assert_eq!(stage.overlap, NOTHING);
+        assert_eq!(stage.overlap(), NOTHING);
         // It hears of its loss at last.
         stage.lose(0, &[0]);
         stage.pass(ms(12_000));
-        assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+        assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
     }
 }
 
@@ -52,7 +52,7 @@ fn an_owner_that_is_replaced_at_once_and_not_told_leads_no_more() {
     let void = OwnEvent::ClaimVoid { partition: Partition(0), why: Void::Claimed { by } };
     assert_eq!(stage.told_own(0, &void), 1);
     stage.pass(ms(10_000));
-    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+    assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
 /// It reads first what was written meanwhile, and hears that its session is over: it takes the
@@ -83,7 +83,7 @@ fn a_partition_that_is_assigned_anew_is_claimed_anew() {
     stage.pass(ms(3_000));
     stage.assign(0, &[0]);
     stage.pass(ms(2_500));
-    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![]));
+    assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![]));
     assert!(stage.claims(0, lost) > 0);
 }
 
@@ -91,7 +91,7 @@ fn a_partition_that_is_assigned_anew_is_claimed_anew() {
 #[test]
 fn what_others_write_is_no_evidence() {
     let mut stage = led(2);
-    stage.nodes[0].holds_back = true;
+    stage.nodes[0].own.holds_back = true;
     stage.pass(ms(3_000));
     assert_eq!(stage.leaders(X), [0]);
     stage.pass(ms(1_200));
@@ -108,7 +108,7 @@ fn evidence_counts_from_when_it_was_sent() {
     for _ in 0..20 {
         stage.pass(ms(97));
         let tenure_core::Standing::Leading { until, .. } = stage.standing(0, X) else { continue };
-        let left = until.since(stage.local(0));
+        let left = until.since(stage.clock(0));
         assert!(left <= ms(2_500), "{left:?}");
     }
 }
@@ -120,7 +120,7 @@ fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
     let of = |node| Config { drift, ..config(node, Mode::AtMostOne) };
     let mut stage = Stage::with(vec![of(0), of(1)]);
     for (node, rate) in rates.into_iter().enumerate() {
-        stage.nodes[node].faster = rate;
+        stage.nodes[node].clock.run_fast(rate);
         stage.campaign(node, X);
     }
     stage.assign(0, &[0]);
@@ -141,16 +141,16 @@ fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
 #[test]
 fn a_claimant_waits_until_an_earlier_leader_has_ended() {
     let stage = taken_from_one_that_is_stopped([0, 0]);
-    assert_eq!(stage.overlap, NOTHING);
+    assert_eq!(stage.overlap(), NOTHING);
     // And not much longer: T, and the way of two records.
-    assert!(stage.gap < ms(200), "{:?}", stage.gap);
+    assert!(stage.gap() < ms(200), "{:?}", stage.gap());
 }
 
 /// The leader's clock is as slow as may be, the claimant's as fast.
 #[test]
 fn a_claimant_waits_for_the_slowest_leader() {
-    assert_eq!(taken_from_one_that_is_stopped([-100, 100]).overlap, NOTHING);
-    assert_eq!(taken_from_one_that_is_stopped([100, -100]).overlap, NOTHING);
+    assert_eq!(taken_from_one_that_is_stopped([-100, 100]).overlap(), NOTHING);
+    assert_eq!(taken_from_one_that_is_stopped([100, -100]).overlap(), NOTHING);
 }
 
 /// The claim stays in its producer, and the leader goes on meanwhile: it is stopped just before
@@ -158,14 +158,14 @@ fn a_claimant_waits_for_the_slowest_leader() {
 #[test]
 fn a_claimant_waits_from_when_its_claim_is_read_back() {
     let mut stage = led(2);
-    stage.nodes[1].holds_back = true;
+    stage.nodes[1].own.holds_back = true;
     stage.assign(1, &[0]);
     stage.pass(ms(3_500));
     assert_eq!(stage.leaders(X), [0]);
     stage.nodes[0].stopped = true;
     stage.let_go(1);
     stage.pass(ms(12_000));
-    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+    assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
 /// The leader has a longer T than the claimant, which hears that while its own claim is on its way.
@@ -177,7 +177,7 @@ fn a_claimant_waits_for_the_longest_t_of_its_group() {
     stage.assign(0, &[0]);
     stage.pass(ms(20_000));
     assert_eq!(stage.leaders(X), [0]);
-    stage.nodes[1].holds_back = true;
+    stage.nodes[1].own.holds_back = true;
     stage.assign(1, &[0]);
     stage.pass(ms(2_000));
     let told =
@@ -186,9 +186,9 @@ fn a_claimant_waits_for_the_longest_t_of_its_group() {
     stage.nodes[0].stopped = true;
     stage.let_go(1);
     stage.pass(ms(11_000));
-    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![0]));
+    assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![0]));
     stage.pass(ms(3_000));
-    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+    assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
     assert_eq!(told(&stage), 1);
 }
 
@@ -303,7 +303,7 @@ fn longer_led() -> Stage {
 #[test]
 fn one_that_is_heard_after_the_grace_period_is_waited_for() {
     let mut stage = longer_led();
-    stage.nodes[0].holds_back = true;
+    stage.nodes[0].own.holds_back = true;
     stage.pass(ms(600));
     stage.nodes[0].stopped = true;
     stage.campaign(1, X);
@@ -315,9 +315,9 @@ fn one_that_is_heard_after_the_grace_period_is_waited_for() {
     stage.pass(ms(1_000));
     stage.cut_off(1, false);
     stage.pass(ms(8_000));
-    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![0]));
+    assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![0]));
     stage.pass(ms(8_000));
-    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+    assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
 /// The claimant has heard it as an observer, and not since.
@@ -331,9 +331,9 @@ fn one_that_was_heard_before_the_claimant_stood_is_waited_for() {
     stage.campaign(1, X);
     stage.assign(1, &[0]);
     stage.pass(ms(14_000));
-    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![0]));
+    assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![0]));
     stage.pass(ms(8_000));
-    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![1]));
+    assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
 /// One that makes no claims leads as long as it reads: who makes claims does not lead beside it.
@@ -345,7 +345,7 @@ fn a_claimant_waits_as_long_as_one_of_its_group_makes_no_claims() {
     stage.pass(ms(2_000));
     stage.assign(1, &[0]);
     stage.pass(ms(60_000));
-    assert_eq!((stage.overlap, stage.leaders(X)), (NOTHING, vec![0]));
+    assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![0]));
     let refused = |event: &Event| {
         matches!(event, Event::Waiting(Waiting::Refused { obstacles, .. })
             if obstacles[0].label == "mode")
@@ -448,7 +448,7 @@ fn a_claim_of_a_reading_that_broke_is_made_again_soon() {
     let ends: [&dyn Fn(&mut Stage); 2] = [&broken, &assigned_anew];
     for ends in ends {
         let mut stage = Stage::new(1, Mode::AtMostOne);
-        stage.lag = ms(200);
+        stage.own.lag = ms(200);
         stage.campaign(0, X);
         stage.assign(0, &[0]);
         stage.pass(ms(150));
@@ -481,7 +481,7 @@ fn one_that_has_lost_its_partition_claims_nothing() {
 #[test]
 fn a_claim_is_made_after_the_end_was_found() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
-    stage.nodes[0].no_end = vec![0, 1];
+    stage.nodes[0].own.no_end = vec![0, 1];
     stage.campaign(0, X);
     stage.assign(0, &[0]);
     stage.pass(ms(20_000));
@@ -490,7 +490,7 @@ fn a_claim_is_made_after_the_end_was_found() {
     // It asks again, with pauses.
     let reads = stage.asked(0, |request| matches!(request, Request::Read { .. }));
     assert!((3..30).contains(&reads), "{reads}");
-    stage.nodes[0].no_end.clear();
+    stage.nodes[0].own.no_end.clear();
     stage.pass(ms(40_000));
     assert_eq!(stage.leaders(X), [0]);
     assert_eq!(stage.claims(0, begin), 1);
@@ -514,7 +514,7 @@ fn a_claim_that_is_not_read_back_is_made_again() {
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 2);
     // And if nobody says what became of it.
     let mut stage = Stage::new(1, Mode::AtMostOne);
-    stage.nodes[0].holds_back = true;
+    stage.nodes[0].own.holds_back = true;
     stage.campaign(0, X);
     stage.assign(0, &[0]);
     stage.pass(ms(3_900));
@@ -527,7 +527,7 @@ fn a_claim_that_is_not_read_back_is_made_again() {
 #[test]
 fn a_claim_that_fails_is_made_again_after_a_pause() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
-    stage.nodes[0].cannot_write = true;
+    stage.nodes[0].own.cannot_write = true;
     stage.campaign(0, X);
     stage.assign(0, &[0]);
     stage.pass(ms(20_000));
@@ -536,7 +536,7 @@ fn a_claim_that_fails_is_made_again_after_a_pause() {
     assert!((10..=13).contains(&claims), "{claims}");
     let trouble = |event: &Event| matches!(event, Event::Own(OwnEvent::Trouble { .. }));
     assert_eq!(stage.told(0, trouble), 2, "of each partition the first in a row");
-    stage.nodes[0].cannot_write = false;
+    stage.nodes[0].own.cannot_write = false;
     stage.pass(ms(8_000));
     assert_eq!(stage.leaders(X), [0]);
 }
@@ -564,7 +564,7 @@ fn an_earlier_run_of_the_same_process_is_somebody_else() {
     let mut earlier = stage.stranger(Kind::Beat);
     earlier.sender = stage.who(0);
     earlier.sender.incarnation += 1;
-    stage.nodes[0].holds_back = true;
+    stage.nodes[0].own.holds_back = true;
     for _ in 0..9 {
         earlier.number = EntryNumber(earlier.number.0 + 1);
         stage.append(0, Said::Entry(earlier.clone()));
@@ -582,7 +582,7 @@ fn an_earlier_run_of_the_same_process_is_somebody_else() {
 fn what_is_read_twice_counts_once() {
     let mut stage = led(1);
     let (reading, next) = stage.reading(0, 0);
-    let last = stage.logs[0].records.last().cloned().unwrap();
+    let last = stage.own.logs[0].records.last().cloned().unwrap();
     let before = stage.standing(0, X);
     assert_eq!(last.offset + 1, next);
     let records = vec![last];
@@ -606,12 +606,12 @@ fn a_campaign_says_what_it_waits_for() {
         Waiting::Connecting { obstacles } => obstacles.first().map_or("-", |first| first.label),
         other => other.label(),
     };
-    stage.nodes[0].no_end = vec![0, 1];
+    stage.nodes[0].own.no_end = vec![0, 1];
     stage.campaign(0, X);
     assert_eq!(label(waits(&stage, 0)), "-");
     stage.assign(0, &[0]);
     assert_eq!(label(waits(&stage, 0)), "position");
-    stage.nodes[0].no_end.clear();
+    stage.nodes[0].own.no_end.clear();
     stage.until(ms(3_000), |stage| stage.claims(0, tenure_core::Time::ZERO) == 1);
     assert_eq!(label(waits(&stage, 0)), "claim");
     stage.pass(ms(100));

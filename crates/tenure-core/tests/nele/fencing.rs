@@ -13,7 +13,7 @@ fn led(nodes: usize) -> Stage {
 }
 
 fn claimed_at(stage: &Stage, partition: usize) -> u64 {
-    let claim = stage.logs[partition]
+    let claim = stage.own.logs[partition]
         .records
         .iter()
         .rfind(|record| matches!(&record.said, Said::Entry(entry) if entry.kind == Kind::Claim));
@@ -23,7 +23,7 @@ fn claimed_at(stage: &Stage, partition: usize) -> u64 {
 #[test]
 fn a_fence_is_the_epoch_and_the_offset_of_the_claim() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
-    stage.logs[0].epoch = Some(5);
+    stage.own.logs[0].epoch = Some(5);
     stage.campaign(0, X);
     stage.pass(ms(3_000));
     stage.assign(0, &[0]);
@@ -45,7 +45,7 @@ fn fences_grow_across_a_truncation() {
     stage.assign(0, &[0]);
     stage.pass(ms(6_000));
     let before = stage.fence(0, X).unwrap();
-    let records = stage.logs[0].records.len() - 1;
+    let records = stage.own.logs[0].records.len() - 1;
     stage.truncate(0, records);
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Reset)));
     let void = |event: &Event| {
@@ -72,7 +72,7 @@ fn nobody_takes_office_by_a_claim_from_before_a_truncation() {
     stage.until(ms(9_000), |stage| stage.leaders(X) == [1]);
     let lost = claimed_at(&stage, 0);
     assert!(claim < lost && stage.fence(1, X) == Some(lost));
-    let records = stage.logs[0].records.len() as u64 - lost;
+    let records = stage.own.logs[0].records.len() as u64 - lost;
     stage.truncate(0, usize::try_from(records).unwrap());
     assert_eq!(stage.ended(1, X), Some(&End::Lost(Loss::Reset)));
     stage.go_on(0);
@@ -94,7 +94,7 @@ fn a_role_that_is_stood_for_after_a_truncation_is_claimed_anew() {
     stage.assign(1, &[0]);
     stage.until(ms(9_000), |stage| stage.leaders(X) == [1]);
     let lost = claimed_at(&stage, 0);
-    let records = stage.logs[0].records.len() as u64 - lost;
+    let records = stage.own.logs[0].records.len() as u64 - lost;
     stage.truncate(0, usize::try_from(records).unwrap());
     stage.go_on(0);
     stage.pass(ms(1_000));
@@ -112,13 +112,13 @@ fn a_claim_of_a_later_epoch_waits_anew() {
     stage.assign(0, &[0]);
     stage.pass(ms(300));
     stage.cut_off(0, true);
-    let left = stage.logs[0].records.len();
+    let left = stage.own.logs[0].records.len();
     stage.assign(1, &[0]);
     stage.pass(ms(400));
     stage.nodes[1].stopped = true;
-    assert!(stage.logs[0].records.len() >= left + 2, "its claim, and what shows it");
+    assert!(stage.own.logs[0].records.len() >= left + 2, "its claim, and what shows it");
     let lost = claimed_at(&stage, 0);
-    let records = stage.logs[0].records.len() - left;
+    let records = stage.own.logs[0].records.len() - left;
     stage.truncate(0, records);
     stage.cut_off(0, false);
     // The second may take office until T after its record; the first by its old count before that.
@@ -146,12 +146,12 @@ fn a_claim_of_a_later_epoch_waits_anew_for_those_with_a_longer_t() {
     stage.assign(1, &[1]);
     stage.until(ms(30_000), |stage| stage.leaders(X) == [0]);
     stage.cut_off(0, true);
-    let left = stage.logs[0].records.len();
+    let left = stage.own.logs[0].records.len();
     stage.assign(1, &[0]);
     stage.pass(ms(900));
     stage.nodes[1].stopped = true;
     let lost = claimed_at(&stage, 0);
-    let records = stage.logs[0].records.len() - left;
+    let records = stage.own.logs[0].records.len() - left;
     assert!(records >= 2 && lost >= left as u64, "its claim, and what shows it");
     stage.truncate(0, records);
     stage.cut_off(0, false);
@@ -198,7 +198,7 @@ fn fences_grow_from_process_to_process() {
 fn without_a_fence_nobody_leads() {
     for epoch in [None, Some(1 << 24), Some(u32::MAX)] {
         let mut stage = Stage::new(1, Mode::AtMostOne);
-        stage.logs[0].epoch = epoch;
+        stage.own.logs[0].epoch = epoch;
         stage.campaign(0, X);
         stage.assign(0, &[0]);
         stage.pass(ms(20_000));
@@ -211,7 +211,7 @@ fn without_a_fence_nobody_leads() {
         };
         assert!(stage.told(0, refused) >= 1);
         // The next claim is in a batch of a leader that tells its epoch.
-        stage.logs[0].epoch = Some(7);
+        stage.own.logs[0].epoch = Some(7);
         stage.pass(ms(8_000));
         assert_eq!(stage.fence(0, X).map(|fence| fence / EPOCH), Some(7));
     }
@@ -241,7 +241,7 @@ fn a_leadership_that_ran_out_comes_back_with_another_fence() {
     let mut stage = led(1);
     stage.nodes[0].again = true;
     let first = stage.fence(0, X);
-    stage.nodes[0].holds_back = true;
+    stage.nodes[0].own.holds_back = true;
     stage.pass(ms(4_500));
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
     stage.let_go(0);

@@ -34,8 +34,8 @@ fn a_clean_close_leaves_the_group_first_and_leads_on() {
     assert_eq!(stage.leaders(X), [0]);
     stage.assign(1, &[0]);
     stage.pass(ms(30_000));
-    assert_eq!((stage.gap, stage.leaders(X)), (NOTHING, vec![1]));
-    assert!(stage.overlap <= config(0, Mode::AtLeastOne).takeover);
+    assert_eq!((stage.gap(), stage.leaders(X)), (NOTHING, vec![1]));
+    assert!(stage.overlap() <= config(0, Mode::AtLeastOne).takeover);
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Resigned)));
     assert_eq!(released(&stage, 0), 1);
     assert_eq!((joins(&stage, 0), stage.nodes[0].core.is_out()), (1, true));
@@ -62,7 +62,7 @@ fn in_at_most_one_everything_ends_before_the_group_is_left() {
     for lead_on in [true, false] {
         let mut stage = Stage::led(1, Mode::AtMostOne);
         stage.leave(0, lead_on, false);
-        let effects = &stage.nodes[0].effects;
+        let effects = &stage.nodes[0].own.effects;
         let lowered = effects.iter().position(|effect| matches!(effect, Effect::Lower { .. }));
         let left = effects.iter().position(|effect| match effect {
             Effect::Send { message: Message::Request(request), .. } => {
@@ -105,7 +105,7 @@ fn one_that_has_resigned_one_role_stays_a_while_when_it_loses_the_last() {
     stage.pass(ms(6_000));
     stage.command(0, "x/1", Command::Resign);
     stage.pass(ms(100));
-    stage.nodes[0].holds_back = true;
+    stage.nodes[0].own.holds_back = true;
     stage.pass(ms(4_100));
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
     assert_eq!(leaves(&stage, 0), 0);
@@ -118,7 +118,7 @@ fn one_that_has_resigned_one_role_stays_a_while_when_it_loses_the_last() {
 fn one_that_has_left_is_assigned_nothing() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
     stage.campaign(0, "x/1");
-    stage.nodes[0].leaves_alone = true;
+    stage.nodes[0].own.leaves_alone = true;
     stage.leave(0, false, true);
     let (since, membership) = (stage.now, Membership(1));
     let late = |id, change| {
@@ -139,7 +139,7 @@ fn one_that_has_left_is_assigned_nothing() {
 #[test]
 fn to_leave_takes_no_longer_than_r() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
-    stage.nodes[0].leaves_alone = true;
+    stage.nodes[0].own.leaves_alone = true;
     stage.command(0, X, Command::Resign);
     stage.campaign(0, X);
     stage.pass(ms(5_900));

@@ -9,7 +9,6 @@ mod fencing;
 mod leaving;
 mod observing;
 mod owning;
-mod record;
 mod stage;
 mod text;
 mod topic;

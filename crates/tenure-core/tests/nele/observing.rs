@@ -62,7 +62,7 @@ fn one_that_only_looks_is_no_member_and_writes_nothing() {
 #[test]
 fn what_was_said_before_the_end_was_found_shows_nobody() {
     let mut stage = looked_at(Mode::AtLeastOne);
-    let old = stage.logs[0].records.clone();
+    let old = stage.own.logs[0].records.clone();
     for node in 0..2 {
         stage.leave(node, false, false);
     }
@@ -221,7 +221,7 @@ fn one_whose_other_reading_brings_nothing_missed_something() {
     stage.stick_at(0, 1);
     stage.pass(ms(3_000));
     assert!(vacant(&stage, 0));
-    stage.nodes[0].no_end = vec![0, 1];
+    stage.nodes[0].own.no_end = vec![0, 1];
     stage.revoke(0, &[0]);
     stage.pass(ms(100));
     assert!(unknown(&stage, 0), "{:?}", stage.view(0, X));
@@ -325,13 +325,13 @@ fn each_that_is_silent_is_shown_so_in_its_time() {
 fn one_that_cannot_read_a_partition_reads_the_next() {
     let config = |node| Config { partitions: 4, ..config(node, Mode::AtMostOne) };
     let mut stage = looked_at_with((0..3).map(config).collect());
-    stage.nodes[2].no_end = vec![0, 1, 2];
+    stage.nodes[2].own.no_end = vec![0, 1, 2];
     stage.observe(2, X);
     stage.pass(ms(10_000));
     assert_eq!(&*leader(&stage, 2).id, "n0");
     let reads = |stage: &Stage| stage.plain(2).map(|(partition, _)| partition.0);
     assert_eq!(reads(&stage), Some(3));
-    stage.nodes[2].no_end.clear();
+    stage.nodes[2].own.no_end.clear();
     let (partition, reading) = stage.plain(2).unwrap();
     stage.report(2, Report::Broken { partition, reading, why: "cut off".into() });
     stage.pass(ms(1_000));
@@ -346,9 +346,9 @@ fn slow_answers_hide_no_vacancy() {
     stage.observe(0, X);
     stage.pass(ms(100));
     for _ in 0..10 {
-        stage.nodes[0].no_end = vec![0];
+        stage.nodes[0].own.no_end = vec![0];
         stage.pass(ms(2_700));
-        stage.nodes[0].no_end.clear();
+        stage.nodes[0].own.no_end.clear();
         stage.pass(ms(1_500));
     }
     assert!(vacant(&stage, 0), "{:?}", stage.view(0, X));
@@ -447,7 +447,7 @@ fn members_see_the_leaders_of_partitions_that_they_do_not_read() {
     stage.pass(ms(1_000));
     assert_eq!(&*leader(&stage, 1).id, "n0");
     stage.observe(0, X);
-    assert_eq!(leader(&stage, 0).heard, Some(stage.local(0)), "its own leadership, at once");
+    assert_eq!(leader(&stage, 0).heard, Some(stage.clock(0)), "its own leadership, at once");
     assert!(leader(&stage, 0).until.is_some());
 }
 

@@ -30,8 +30,8 @@ fn a_partition_that_changes_hands_is_led_throughout() {
         stage.pass(ms(takes));
         stage.assign(1, &[0]);
         stage.pass(ms(30_000));
-        assert_eq!((stage.gap, stage.leaders(X)), (NOTHING, vec![1]), "{takes}");
-        assert!(stage.overlap <= takeover(), "{takes}: {:?}", stage.overlap);
+        assert_eq!((stage.gap(), stage.leaders(X)), (NOTHING, vec![1]), "{takes}");
+        assert!(stage.overlap() <= takeover(), "{takes}: {:?}", stage.overlap());
         assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Reassigned)));
     }
 }
@@ -56,7 +56,7 @@ fn what_is_not_assigned_is_not_refreshed() {
 #[test]
 fn a_record_of_any_group_refreshes() {
     let mut stage = led(1);
-    stage.nodes[0].holds_back = true;
+    stage.nodes[0].own.holds_back = true;
     let mut beat = stage.stranger(Kind::Beat);
     beat.group = "h".parse().unwrap();
     for number in 1..60 {
@@ -64,7 +64,7 @@ fn a_record_of_any_group_refreshes() {
         stage.append(0, Said::Entry(beat.clone()));
         stage.pass(ms(500));
     }
-    assert_eq!((stage.gap, stage.leaders(X)), (NOTHING, vec![0]));
+    assert_eq!((stage.gap(), stage.leaders(X)), (NOTHING, vec![0]));
     // When nobody writes any more it ends.
     stage.pass(takeover());
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
@@ -77,7 +77,7 @@ fn a_role_that_comes_back_is_settled_once_something_is_read() {
     let settled = |stage: &Stage| stage.told(0, |event| matches!(event, Event::Settled));
     // Its partition stays with it for the sake of the other one.
     stage.campaign(0, "x/1");
-    stage.nodes[0].holds_back = true;
+    stage.nodes[0].own.holds_back = true;
     stage.pass(takeover() - ms(500));
     stage.command(0, X, Command::Resign);
     assert_eq!((settled(&stage), stage.elected()), (1, 1));
@@ -94,7 +94,7 @@ fn what_was_written_before_the_end_refreshes_nothing() {
     for _ in 0..10 {
         stage.append(0, Said::Nothing);
     }
-    stage.nodes[0].holds_back = true;
+    stage.nodes[0].own.holds_back = true;
     stage.campaign(0, X);
     stage.assign(0, &[0]);
     stage.pass(ms(100));
@@ -113,7 +113,7 @@ fn what_was_written_before_the_end_refreshes_nothing() {
 fn what_was_read_under_an_earlier_assignment_is_dropped() {
     let mut stage = Stage::new(1, Mode::AtLeastOne);
     stage.campaign(0, X);
-    stage.nodes[0].holds_back = true;
+    stage.nodes[0].own.holds_back = true;
     stage.assign(0, &[0]);
     stage.pass(ms(100));
     let (reading, next) = stage.reading(0, 0);
@@ -134,7 +134,7 @@ fn a_reading_that_is_broken_begins_anew() {
     let (partition, why) = (Partition(0), "out of range".into());
     stage.report(0, Report::Broken { partition, reading, why });
     stage.pass(ms(60_000));
-    assert_eq!((stage.gap, stage.leaders(X)), (NOTHING, vec![0]));
+    assert_eq!((stage.gap(), stage.leaders(X)), (NOTHING, vec![0]));
     assert!(stage.reading(0, 0).0 > reading);
 }
 
@@ -172,7 +172,7 @@ fn a_reader_that_is_told_nothing_begins_anew() {
         // A claim that is written and not read back, the next one, and its grace period.
         let again = if mode == Mode::AtMostOne { 2 * takeover + ms(4_000) } else { ms(2_000) };
         stage.pass(again);
-        assert_eq!((stage.leaders(X), stage.overlap), (vec![0], NOTHING), "{mode}");
+        assert_eq!((stage.leaders(X), stage.overlap()), (vec![0], NOTHING), "{mode}");
     }
 }
 
@@ -216,7 +216,7 @@ fn what_is_revoked_is_given_back_and_what_is_lost_is_not() {
 fn in_at_most_one_it_is_given_back_when_it_is_led_no_more() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
     stage.revoke(0, &[0]);
-    let effects = &stage.nodes[0].effects;
+    let effects = &stage.nodes[0].own.effects;
     let lowered = effects.iter().position(|effect| matches!(effect, Effect::Lower { .. }));
     let given = effects.iter().position(|effect| {
         let Effect::Send { message: Message::Request(request), .. } = effect else { return false };
@@ -252,7 +252,7 @@ fn who_keeps_a_partition_is_not_disturbed() {
         stage.revoke(0, &[1]);
         stage.assign(0, &[]);
         stage.pass(ms(1_000));
-        assert_eq!((stage.gap, stage.leaders(X)), (NOTHING, vec![0]), "{mode}");
+        assert_eq!((stage.gap(), stage.leaders(X)), (NOTHING, vec![0]), "{mode}");
         assert_eq!(stage.reading(0, 0).0, reading);
         let claims = usize::from(mode == Mode::AtMostOne);
         assert_eq!(stage.claims(0, since), claims, "{mode}: of the other partition");
@@ -263,7 +263,7 @@ fn who_keeps_a_partition_is_not_disturbed() {
 fn a_rebalance_that_was_heard_before_changes_nothing() {
     let mut stage = led(1);
     stage.revoke(0, &[0]);
-    let joined = stage.nodes[0].asked.iter().find_map(|(_, asked)| match asked {
+    let joined = stage.nodes[0].own.asked.iter().find_map(|(_, asked)| match asked {
         Request::Join(membership) => Some(*membership),
         _ => None,
     });
@@ -287,7 +287,7 @@ fn a_partition_that_comes_back_in_time_is_led_on() {
     stage.pass(ms(15_000));
     stage.assign(0, &[0]);
     stage.pass(ms(30_000));
-    assert_eq!((stage.gap, stage.leaders(X)), (NOTHING, vec![0]));
+    assert_eq!((stage.gap(), stage.leaders(X)), (NOTHING, vec![0]));
     assert_eq!(stage.ended(0, X), None);
 }
 

@@ -36,7 +36,7 @@ fn s1_each_role_has_at_least_one_leader_also_after_a_crash() {
     stage.assign(1, &[0]);
     stage.pass(ms(1_000));
     assert_eq!(stage.leaders(X), [1]);
-    assert!(stage.gap < config(0, Mode::AtLeastOne).handover(), "{:?}", stage.gap);
+    assert!(stage.gap() < config(0, Mode::AtLeastOne).handover(), "{:?}", stage.gap());
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn s2_processes_share_the_roles_and_do_not_overlap() {
             let own = [node as u32, node as u32 + 3];
             assert_eq!(led_roles(&stage, node, 6), own, "{mode}");
         }
-        assert_eq!((stage.overlap, stage.gap), (NOTHING, NOTHING));
+        assert_eq!((stage.overlap(), stage.gap()), (NOTHING, NOTHING));
     }
 }
 
@@ -76,11 +76,11 @@ fn s4_each_process_writes_to_all_partitions_again_and_again() {
         assert!((20..=21).contains(&published.len()), "{}", published.len());
         assert!(published.iter().all(|(to, _)| *to == Target::Every));
     }
-    let before: Vec<_> = stage.logs.iter().map(|log| log.records.len()).collect();
+    let before: Vec<_> = stage.own.logs.iter().map(|log| log.records.len()).collect();
     // However few are left.
     stage.kill(0);
     stage.pass(ms(10_000));
-    for (log, before) in stage.logs.iter().zip(before) {
+    for (log, before) in stage.own.logs.iter().zip(before) {
         assert!(log.records.len() >= before + 19);
     }
 }
@@ -94,7 +94,7 @@ fn s5_two_owners_of_a_partition_are_no_two_leaders() {
         stage.assign(node, &[0]);
     }
     stage.pass(ms(120_000));
-    assert_eq!(stage.overlap, NOTHING);
+    assert_eq!(stage.overlap(), NOTHING);
 }
 
 #[test]
@@ -104,11 +104,11 @@ fn s6_a_record_sets_v_to_the_time_now() {
     stage.pass(ms(5_000));
     assert_eq!(stage.leaders(X), [0_usize; 0], "at first it is zero");
     stage.assign(0, &[0]);
-    stage.nodes[0].holds_back = true;
+    stage.nodes[0].own.holds_back = true;
     stage.pass(ms(1_000));
     stage.append(0, tenure_core::nele::Said::Nothing);
     stage.pass(ms(5));
-    let until = stage.local(0).after(config(0, Mode::AtLeastOne).takeover);
+    let until = stage.clock(0).after(config(0, Mode::AtLeastOne).takeover);
     assert_eq!(stage.standing(0, X), tenure_core::Standing::Leading { until, fence: None });
 }
 
@@ -177,7 +177,7 @@ fn s13_with_a_smaller_t_one_that_resumes_does_not_lead_beside_the_next() {
     assert_eq!(stage.leaders(X), [1]);
     stage.go_on(0);
     stage.pass(ms(30_000));
-    assert_eq!((stage.leaders(X), stage.overlap), (vec![1], NOTHING));
+    assert_eq!((stage.leaders(X), stage.overlap()), (vec![1], NOTHING));
 }
 
 /// Two groups with the same processes' roles: one whole group is taken down, and comes back.
@@ -203,7 +203,7 @@ fn s14_and_s15_two_groups_are_led_each_by_itself() {
     stage.pass(ms(100));
     stage.assign(0, &[0]);
     stage.pass(ms(6_000));
-    assert_eq!((stage.leaders(X), stage.overlap, stage.gap), (vec![0, 2], NOTHING, NOTHING));
+    assert_eq!((stage.leaders(X), stage.overlap(), stage.gap()), (vec![0, 2], NOTHING, NOTHING));
 }
 
 /// One has heard of what another one has not; in the end all show the same.

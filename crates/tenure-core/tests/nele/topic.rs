@@ -93,7 +93,7 @@ fn another_topic_of_the_same_name_ends_everything() {
 fn with_which_fence_base_to_begin_on_another_topic_is_said() {
     let led = || {
         let mut stage = Stage::new(1, Mode::AtMostOne);
-        stage.logs[0].epoch = Some(6);
+        stage.own.logs[0].epoch = Some(6);
         stage.campaign(0, X);
         stage.assign(0, &[0]);
         stage.pass(ms(7_000));
@@ -124,7 +124,7 @@ fn with_which_fence_base_to_begin_on_another_topic_is_said() {
     is_over(&mut stage, "a fence base of 10 or more");
     // Whoever took office by the epoch of this record has not said so yet.
     let mut stage = led();
-    stage.logs[0].epoch = Some(12);
+    stage.own.logs[0].epoch = Some(12);
     let beat = stage.stranger(Kind::Beat);
     stage.append(0, Said::Entry(beat));
     stage.pass(ms(100));

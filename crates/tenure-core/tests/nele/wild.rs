@@ -33,7 +33,7 @@ fn stage(rng: &mut Rng, mode: Mode) -> Stage {
             .collect(),
     );
     for node in 0..NODES {
-        stage.nodes[node].faster = rng.within(0..2 * OFF as u64 + 1) as i64 - OFF;
+        stage.nodes[node].clock.run_fast(rng.within(0..2 * OFF as u64 + 1) as i64 - OFF);
         stage.nodes[node].again = true;
         stage.campaign(node, X);
         stage.assign(node, &[]);
@@ -72,10 +72,10 @@ fn disturb(rng: &mut Rng, stage: &mut Stage, coordinator: &mut Coordinator) {
         0..=3 => coordinator.rebalance(rng, stage),
         4 | 5 if stopped => stage.go_on(node),
         4 | 5 => stage.nodes[node].stopped = true,
-        6 if stage.nodes[node].holds_back => stage.let_go(node),
-        6 => stage.nodes[node].holds_back = true,
-        7 => (stage.delay, stage.lag) = (ms(rng.within(1..1_500)), ms(rng.within(1..3_000))),
-        8 => (stage.delay, stage.lag) = (ms(rng.within(1..20)), ms(rng.within(0..20))),
+        6 if stage.nodes[node].own.holds_back => stage.let_go(node),
+        6 => stage.nodes[node].own.holds_back = true,
+        7 => (stage.delay, stage.own.lag) = (ms(rng.within(1..1_500)), ms(rng.within(1..3_000))),
+        8 => (stage.delay, stage.own.lag) = (ms(rng.within(1..20)), ms(rng.within(0..20))),
         9 => stage.cut_off(node, rng.once_in(2)),
         10 => stage.skip(node, 0),
         11 if rng.once_in(3) && !stopped => {
@@ -92,7 +92,7 @@ fn disturb(rng: &mut Rng, stage: &mut Stage, coordinator: &mut Coordinator) {
             }
             stage.append(0, Said::Entry(claim));
         }
-        _ => stage.nodes[node].cannot_write ^= !stopped,
+        _ => stage.nodes[node].own.cannot_write ^= !stopped,
     }
 }
 
@@ -106,11 +106,11 @@ fn run(seed: u64, mode: Mode) -> Stage {
         disturb(&mut rng, &mut stage, &mut coordinator);
         stage.pass(ms(rng.within(0..15_000)));
     }
-    (stage.delay, stage.lag) = (ms(5), Duration::ZERO);
+    (stage.delay, stage.own.lag) = (ms(5), Duration::ZERO);
     for node in 0..NODES {
         stage.go_on(node);
         stage.cut_off(node, false);
-        stage.nodes[node].cannot_write = false;
+        stage.nodes[node].own.cannot_write = false;
         stage.let_go(node);
     }
     stage.pass(ms(10_000));
@@ -128,7 +128,7 @@ fn at_most_one_leads_whatever_happens() {
     let mut led = 0;
     for seed in 0..60 {
         let stage = run(seed, Mode::AtMostOne);
-        assert_eq!(stage.overlap, Duration::ZERO, "seed {seed}");
+        assert_eq!(stage.overlap(), Duration::ZERO, "seed {seed}");
         assert_eq!(stage.leaders(X), [1], "seed {seed}");
         led += stage.elected();
     }
