@@ -4,16 +4,43 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    Config, Event, Extra, Inc, Instance, Kept, Member, Message, Nerio, OwnEvent, Query, Remembered,
-    Sender, Start, To, Who,
+    Checked, Config, Event, Extra, Inc, Instance, Kept, Member, Message, Nerio, OwnEvent, Query,
+    Record, Remembered, Sender, Start, To, Who,
 };
 use tenure_core::{Drift, Effect, Input, NodeName, Protocol, Time};
+use tenure_testkit::Players;
 use tenure_testkit::conversations::{Beginning, Cast, Span, Words};
 
-use crate::players::Grantors;
+use crate::members;
+
+/// The nodes of one cluster.
+pub struct Grantors {
+    config: Checked,
+    /// How long every message is on its way.
+    delay: Duration,
+}
 
 fn address(place: usize) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 7_101 + u16::try_from(place).unwrap()))
+}
+
+impl Players for Grantors {
+    type Core = Nerio;
+    type Extra = Extra;
+    type Own = OwnEvent;
+    type Disk = Remembered;
+
+    fn sender(core: &Nerio, address: To) -> Sender {
+        members::sender(core.config(), core.who().clone(), address)
+    }
+
+    fn place(core: &Nerio, to: To) -> To {
+        members::place(core, to)
+    }
+
+    fn write(disk: &mut Remembered, record: Record) {
+        disk.write(record);
+    }
 }
 
 impl Cast for Grantors {

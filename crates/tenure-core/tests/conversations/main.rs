@@ -4,12 +4,12 @@
 #![allow(unreachable_pub, missing_docs)]
 
 mod cast;
-#[path = "../story/players.rs"]
-mod players;
+#[path = "../story/members.rs"]
+mod members;
 
 use tenure_testkit::conversations;
 
-use crate::players::Grantors;
+use crate::cast::Grantors;
 
 tenure_testkit::conversations! {
     Grantors;

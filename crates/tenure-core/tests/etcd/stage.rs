@@ -6,7 +6,9 @@ use tenure_core::etcd::{
     Act, Answer, Bytes, CallId, Change, Command, Compare, Config, Etcd, Extra, Header, KeyValue,
     Keys, LeaseId, Message, Op, Read, Refusal, Reply, Request, Revision, Start, Store, Txn,
 };
-use tenure_core::{Effect, ElectionName, Input, Protocol, Standing, Time, Value};
+use tenure_core::{Effect, Input, Protocol, Standing, Time, Value};
+
+pub(crate) use tenure_testkit::stage::{ms, name};
 
 /// etcd tells of changes by itself.
 pub(crate) const OBSERVE: Command = Command::Observe { every: Duration::ZERO };
@@ -22,14 +24,6 @@ pub(crate) struct Stage {
     pub(crate) done: Vec<Effect<tenure_core::etcd::Words>>,
     /// What the header of the next answer says.
     pub(crate) header: Header,
-}
-
-pub(crate) fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
-}
-
-pub(crate) fn name(name: &str) -> ElectionName {
-    name.parse().unwrap()
 }
 
 fn value(value: &str) -> Value {

@@ -12,11 +12,12 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part of the stage")]
 
+mod by_hand;
 mod letters;
-mod players;
+mod members;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use tenure_core::nerio::{
@@ -25,17 +26,12 @@ use tenure_core::nerio::{
 };
 use tenure_core::{ElectionName, Fence, Input, NodeName, Time};
 
-use tenure_testkit::story::Harness;
-
+pub use by_hand::*;
 pub use letters::*;
-use players::Grantors;
+pub use tenure_testkit::stage::ms;
 
 pub const GRANTORS: [&str; 3] = ["a", "b", "c"];
 pub const CANDIDATES: [&str; 3] = ["p", "q", "r"];
-
-pub fn ms(millis: u64) -> Duration {
-    Duration::from_millis(millis)
-}
 
 /// The instant `millis` milliseconds after the origin of a clock.
 pub fn at(millis: u64) -> Time {
@@ -74,32 +70,19 @@ pub fn config(grantors: &[&str]) -> Config {
     config
 }
 
-/// Something on its way.
-pub type Letter = tenure_testkit::story::Letter<Grantors>;
-
-/// One node of a story.
-pub type Actor = tenure_testkit::story::Actor<Grantors>;
-
-/// Grantors and candidates with these settings.
+/// Grantors and candidates with these settings, their clocks, and the network between them.
 pub struct Story {
     pub config: Checked,
+    /// By their names.
+    pub actors: BTreeMap<&'static str, Actor>,
+    /// What is on its way.
+    pub letters: Vec<Letter>,
+    /// Flushes are answered by hand.
+    pub slow_disks: bool,
+    /// The next persist of this node fails.
+    pub failing: Option<&'static str>,
     /// How many directories there were.
     directories: u64,
-    harness: Harness<Grantors>,
-}
-
-impl Deref for Story {
-    type Target = Harness<Grantors>;
-
-    fn deref(&self) -> &Harness<Grantors> {
-        &self.harness
-    }
-}
-
-impl DerefMut for Story {
-    fn deref_mut(&mut self) -> &mut Harness<Grantors> {
-        &mut self.harness
-    }
 }
 
 impl Story {
@@ -124,8 +107,14 @@ impl Story {
 
     /// A stage without nodes.
     pub fn empty(config: Config) -> Self {
-        let harness = Harness::new(x(), |who| address(who).into());
-        Self { config: config.check().unwrap(), directories: 0, harness }
+        Self {
+            config: config.check().unwrap(),
+            actors: BTreeMap::new(),
+            letters: Vec::new(),
+            slow_disks: false,
+            failing: None,
+            directories: 0,
+        }
     }
 
     /// Begins an incarnation of a node; its clock starts at ten seconds, or where it was.
@@ -200,7 +189,7 @@ impl Story {
     }
 
     pub fn sender(&self, who: &str) -> Sender {
-        players::sender(&self.config, self.who(who), address(who).into())
+        members::sender(&self.config, self.who(who), address(who).into())
     }
 
     /// `who` starts again from its reserve, in quarantine, on a disk that answers by hand.

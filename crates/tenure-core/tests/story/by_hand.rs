@@ -1,92 +1,57 @@
-//! Nodes with clocks that are moved by hand, and a network that delivers what a test says: for
-//! tests that read like stories.
+//! Clocks that are moved by hand, and a network that delivers what a test says.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
+use std::collections::VecDeque;
 use std::time::Duration;
 
-use tenure_core::{
-    Command, Effect, Effects, ElectionName, Event, Fence, Input, Protocol, Standing, Ticket, Time,
+use tenure_core::nerio::{
+    Command, Effect, Event, Message, Nerio, Record, Remembered, Sender, To, Words,
 };
+use tenure_core::{Fence, Input, Protocol, Standing, Ticket, Time};
 
-use crate::handle;
-use crate::players::{AddressOf, CommandOf, MessageOf, Players, RecordOf, SenderOf, WordsOf};
+use super::{Story, address, members, x};
 
 /// Something on its way.
-pub struct Letter<P: Players> {
+#[derive(Clone, Debug)]
+pub struct Letter {
     /// The node that sent it.
     pub by: &'static str,
     /// The sender that the receiver sees.
-    pub from: SenderOf<P>,
+    pub from: Sender,
     /// Where it goes.
-    pub to: AddressOf<P>,
+    pub to: To,
     /// What it says.
-    pub message: MessageOf<P>,
+    pub message: Message,
 }
 
-impl<P: Players> Clone for Letter<P> {
-    fn clone(&self) -> Self {
-        let Self { by, from, to, message } = self;
-        Self { by, from: from.clone(), to: to.clone(), message: message.clone() }
-    }
-}
-
-impl<P: Players> fmt::Debug for Letter<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} to {}: {}", self.by, self.to, self.message)
-    }
-}
-
-/// A node.
-pub struct Actor<P: Players> {
+/// One node of a story.
+pub struct Actor {
     /// Its state machine.
-    pub core: P::Core,
+    pub core: Nerio,
     /// What its clock shows.
     pub clock: Time,
     /// What outlives its process.
-    pub disk: Option<P::Disk>,
+    pub disk: Option<Remembered>,
     /// The events it emitted.
-    pub events: Vec<Event<P::Own>>,
+    pub events: Vec<Event>,
     /// What it has claimed, and until when; no fence if it has lowered its claim.
     pub claims: Vec<(Time, Option<Fence>)>,
     /// Flushes that have not been answered; only kept when the disk is slow.
-    pub flushes: VecDeque<(Ticket, RecordOf<P>)>,
+    pub flushes: VecDeque<(Ticket, Record)>,
     /// How many lives it had before this one.
     pub lives: u32,
 }
 
-impl<P: Players> Actor<P> {
+impl Actor {
     /// One that knows of nothing yet.
-    pub fn new(core: P::Core, clock: Time, disk: Option<P::Disk>, lives: u32) -> Self {
+    pub fn new(core: Nerio, clock: Time, disk: Option<Remembered>, lives: u32) -> Self {
         let (events, claims, flushes) = (Vec::new(), Vec::new(), VecDeque::new());
         Self { core, clock, disk, events, claims, flushes, lives }
     }
 }
 
-/// Nodes, their clocks, and the network between them, in one election.
-pub struct Harness<P: Players> {
-    /// By their names.
-    pub actors: BTreeMap<&'static str, Actor<P>>,
-    /// What is on its way.
-    pub letters: Vec<Letter<P>>,
-    /// Flushes are answered by hand.
-    pub slow_disks: bool,
-    /// The next persist of this node fails.
-    pub failing: Option<&'static str>,
-    election: ElectionName,
-    /// Where the node of a name is reached.
-    address: fn(&str) -> AddressOf<P>,
-}
-
-impl<P: Players> Harness<P> {
-    /// Without nodes.
-    pub fn new(election: ElectionName, address: fn(&str) -> AddressOf<P>) -> Self {
-        let (actors, letters) = (BTreeMap::new(), Vec::new());
-        Self { actors, letters, slow_disks: false, failing: None, election, address }
-    }
-
+impl Story {
     /// The node of this name.
-    pub fn actor(&mut self, who: &str) -> &mut Actor<P> {
+    pub fn actor(&mut self, who: &str) -> &mut Actor {
         self.actors.get_mut(who).unwrap_or_else(|| panic!("no actor {who}"))
     }
 
@@ -101,14 +66,14 @@ impl<P: Players> Harness<P> {
 
     /// Hands one input to one node and carries out what it answers. The effects are returned
     /// as well, for those who want to see all of them.
-    pub fn step(&mut self, who: &'static str, input: Input<WordsOf<P>>) -> Effects<WordsOf<P>> {
+    pub fn step(&mut self, who: &'static str, input: Input<Words>) -> Vec<Effect> {
         let slow = self.slow_disks;
         let failing = self.failing == Some(who);
-        let at = (self.address)(who);
         let actor = self.actor(who);
         let mut effects = Vec::new();
-        handle(&mut actor.core, actor.clock, input, &mut effects);
-        let from = P::sender(&actor.core, at);
+        actor.core.handle(actor.clock, input, &mut effects);
+        let core = &actor.core;
+        let from = members::sender(core.config(), core.who().clone(), address(who).into());
         let (mut flushed, mut sent) = (Vec::new(), Vec::new());
         let mut failed = false;
         for effect in &effects {
@@ -121,12 +86,12 @@ impl<P: Players> Harness<P> {
                 }
                 Effect::Persist(record) => {
                     if let Some(disk) = &mut actor.disk {
-                        P::write(disk, record);
+                        disk.write(record);
                     }
                 }
                 Effect::Flush(ticket, record) => flushed.push((ticket, record)),
                 Effect::Send { to, message } => {
-                    let to = P::place(&actor.core, to);
+                    let to = members::place(core, to);
                     sent.push(Letter { by: who, from: from.clone(), to, message });
                 }
                 Effect::Emit { event, .. } => actor.events.push(event),
@@ -149,37 +114,32 @@ impl<P: Players> Harness<P> {
     }
 
     /// The record of a flush is durable.
-    pub fn flushed(
-        &mut self,
-        who: &'static str,
-        ticket: Ticket,
-        record: RecordOf<P>,
-    ) -> Effects<WordsOf<P>> {
+    pub fn flushed(&mut self, who: &'static str, ticket: Ticket, record: Record) -> Vec<Effect> {
         if let Some(disk) = &mut self.actor(who).disk {
-            P::write(disk, record);
+            disk.write(record);
         }
         self.step(who, Input::Flushed(ticket))
     }
 
     /// The oldest flush of `who` that was not answered is durable.
-    pub fn flush_one(&mut self, who: &'static str) -> Effects<WordsOf<P>> {
+    pub fn flush_one(&mut self, who: &'static str) -> Vec<Effect> {
         let (ticket, record) = self.actor(who).flushes.pop_front().expect("a flush to answer");
         self.flushed(who, ticket, record)
     }
 
     /// `who` is asked for this.
-    pub fn command(&mut self, who: &'static str, command: CommandOf<P>) -> Effects<WordsOf<P>> {
-        self.step(who, Input::Command { election: self.election.clone(), command })
+    pub fn command(&mut self, who: &'static str, command: Command) -> Vec<Effect> {
+        self.step(who, Input::Command { election: x(), command })
     }
 
     /// `who` contends for the election.
-    pub fn campaign(&mut self, who: &'static str) -> Effects<WordsOf<P>> {
+    pub fn campaign(&mut self, who: &'static str) -> Vec<Effect> {
         let value = who.parse().unwrap();
         self.command(who, Command::Campaign { value, priority: 0 })
     }
 
     /// `who` gives up.
-    pub fn resign(&mut self, who: &'static str) -> Effects<WordsOf<P>> {
+    pub fn resign(&mut self, who: &'static str) -> Vec<Effect> {
         self.command(who, Command::Resign)
     }
 
@@ -212,7 +172,7 @@ impl<P: Players> Harness<P> {
             self.deliver_all();
         }
         loop {
-            let until_due = |actor: &Actor<P>| {
+            let until_due = |actor: &Actor| {
                 actor.core.deadline().map(|deadline| deadline.at.since(actor.clock))
             };
             let nearest = self.actors.values().filter_map(until_due).min().unwrap_or(left);
@@ -238,7 +198,7 @@ impl<P: Players> Harness<P> {
 
     /// Fires every timer that is due, once.
     pub fn timers(&mut self) {
-        let due = |actor: &Actor<P>| actor.core.deadline().is_some_and(|d| d.at <= actor.clock);
+        let due = |actor: &Actor| actor.core.deadline().is_some_and(|d| d.at <= actor.clock);
         let names: Vec<&'static str> =
             self.actors.iter().filter(|(_, actor)| due(actor)).map(|(name, _)| *name).collect();
         for name in names {
@@ -259,22 +219,22 @@ impl<P: Players> Harness<P> {
     }
 
     /// Delivers what is on its way from one node to another now, and nothing that it causes.
-    pub fn deliver(&mut self, from: &str, to: &str) -> Effects<WordsOf<P>> {
+    pub fn deliver(&mut self, from: &str, to: &str) -> Vec<Effect> {
         let letters = self.take(from, to);
         letters.iter().flat_map(|letter| self.put(letter)).collect()
     }
 
     /// Takes what is on its way from one node to another out of the network.
-    pub fn take(&mut self, from: &str, to: &str) -> Vec<Letter<P>> {
-        let at = (self.address)(to);
-        let matches = |l: &Letter<P>| l.by == from && l.to == at;
+    pub fn take(&mut self, from: &str, to: &str) -> Vec<Letter> {
+        let at: To = address(to).into();
+        let matches = |l: &Letter| l.by == from && l.to == at;
         let taken = self.letters.iter().filter(|l| matches(l)).cloned().collect();
         self.letters.retain(|l| !matches(l));
         taken
     }
 
     /// Delivers from one to another, and takes the answers out of the network.
-    pub fn deliver_and_take_answers(&mut self, from: &str, to: &str) -> Vec<Letter<P>> {
+    pub fn deliver_and_take_answers(&mut self, from: &str, to: &str) -> Vec<Letter> {
         self.deliver(from, to);
         self.take(to, from)
     }
@@ -290,27 +250,22 @@ impl<P: Players> Harness<P> {
     }
 
     /// Delivers one letter, which may be an old one.
-    pub fn put(&mut self, letter: &Letter<P>) -> Effects<WordsOf<P>> {
-        let to = self.actors.keys().find(|name| (self.address)(name) == letter.to).copied();
+    pub fn put(&mut self, letter: &Letter) -> Vec<Effect> {
+        let to = self.actors.keys().find(|name| letter.to == address(name).into()).copied();
         let Some(to) = to else { return Vec::new() };
         let (from, message) = (letter.from.clone(), letter.message.clone());
         self.step(to, Input::Message { from, message })
     }
 
     /// A message of a life that may be over, or from an address that may be forged.
-    pub fn tell_as(
-        &mut self,
-        from: &SenderOf<P>,
-        to: &'static str,
-        message: MessageOf<P>,
-    ) -> Effects<WordsOf<P>> {
+    pub fn tell_as(&mut self, from: &Sender, to: &'static str, message: Message) -> Vec<Effect> {
         self.step(to, Input::Message { from: from.clone(), message })
     }
 
     /// Whether `who` leads, by its own clock.
     pub fn standing(&self, who: &str) -> Standing {
         let actor = &self.actors[who];
-        actor.core.standing(&self.election, actor.clock)
+        actor.core.standing(&x(), actor.clock)
     }
 
     /// The same in a word.
@@ -343,7 +298,7 @@ impl<P: Players> Harness<P> {
     }
 
     /// The events that `who` emitted.
-    pub fn events(&self, who: &str) -> &[Event<P::Own>] {
+    pub fn events(&self, who: &str) -> &[Event] {
         &self.actors[who].events
     }
 }
