@@ -1,40 +1,40 @@
-//! A clock that runs at its own rate from its own origin.
+//! Clocks that drift.
 
 use tenure_core::Time;
 
 const BILLION: u64 = 1_000_000_000;
 
-/// A clock. True time is in nanoseconds.
+/// A clock that runs at its own rate from its own origin.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// What it shows at the true time [`since`](Self::since), in nanoseconds.
+    /// Time on the clock at the true time [`since`](Self::since), in nanoseconds.
     pub origin: u64,
-    /// A true time.
+    /// True time, in nanoseconds.
     pub since: u64,
-    /// Parts per billion of real time: 10⁹ is a perfect clock.
+    /// Rate in parts per billion of true time: a perfect clock has 10⁹.
     pub rate: u64,
 }
 
 impl Clock {
-    /// A perfect clock that shows `origin` at the true time `since`.
+    /// A perfect clock with this origin.
     #[must_use]
     pub const fn perfect(origin: u64, since: u64) -> Self {
         Self { origin, since, rate: BILLION }
     }
 
-    /// From its origin on it is so many parts of a thousand too fast.
+    /// Makes the clock too fast by these parts of a thousand, from its origin on.
     pub fn run_fast(&mut self, thousandths: i64) {
         self.rate = BILLION.saturating_add_signed(thousandths * 1_000_000);
     }
 
-    /// What it shows at the true time `at`.
+    /// Time on the clock at a true time in nanoseconds.
     #[must_use]
     pub fn shows(&self, at: u64) -> Time {
         let passed = u128::from(at - self.since) * u128::from(self.rate) / u128::from(BILLION);
         Time::from_nanos(self.origin + u64::try_from(passed).unwrap())
     }
 
-    /// The first true time at which it shows `local` or more.
+    /// The first true time at which the clock shows `local` or more, in nanoseconds.
     #[must_use]
     pub fn reaches(&self, local: Time) -> u64 {
         let ahead = u128::from(local.as_nanos().saturating_sub(self.origin));

@@ -2,7 +2,7 @@
 
 use tenure_core::{Clocks, Effects, Input, Now, Protocol, Time, WallTime};
 
-/// What the clocks of a machine show.
+/// Readings of a machine's clocks.
 struct Showing {
     boot: Time,
     wall: WallTime,
@@ -18,7 +18,7 @@ impl Clocks for Showing {
     }
 }
 
-/// Hands `core` an input at `now`; where it asks for wall time, that is right.
+/// Hands `core` an input at `now`, on a machine whose wall clock is right.
 pub fn handle<P: Protocol>(
     core: &mut P,
     now: Time,
@@ -28,7 +28,7 @@ pub fn handle<P: Protocol>(
     handle_at(core, now, WallTime::from_nanos(now.as_nanos()), input, out);
 }
 
-/// Hands `core` an input on a machine whose clocks show this.
+/// Hands `core` an input on a machine with these readings of its clocks.
 pub fn handle_at<P: Protocol>(
     core: &mut P,
     boot: Time,

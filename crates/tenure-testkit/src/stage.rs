@@ -1,17 +1,17 @@
-//! The stage on which stories of a protocol take place: real cores, each with a clock and a
-//! directory, and what is under way between them. Time passes when the story says so.
+//! A stage for stories about a protocol: real cores, each with a clock and a directory, and the
+//! letters between them. Time passes when a story says so.
 //!
-//! A protocol brings a [`Scene`]. One line makes its `Stage`, a type of the tests' own, to which
-//! they add the words of this protocol:
+//! A protocol brings a [`Scene`]. The macro `stage!` makes `Stage`, a type of the test crate, so
+//! that the tests of the protocol can add methods:
 //!
 //! ```text
 //! tenure_testkit::stage!(Voters);
 //!
-//! let mut stage = Stage::led(3);              // three that campaign, of which the first one leads
-//! stage.partition(&[0]);                      // it speaks to nobody
+//! let mut stage = Stage::led(3);              // three nodes campaign, and node 0 leads
+//! stage.partition(&[0]);                      // node 0 is cut off from the others
 //! let took = stage.until(ms(9_000), |stage| stage.leaders(X) == [1]);
 //! stage.heal();
-//! stage.pass(ms(1_000));                      // messages arrive, and timers go off
+//! stage.pass(ms(1_000));                      // letters arrive, and timers fire
 //! assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
 //! assert_eq!(stage.overlap(), Duration::ZERO);
 //! ```
@@ -27,101 +27,101 @@ use crate::clock::Clock;
 use crate::handle_at;
 use crate::players::{AddressOf, CommandOf, MessageOf, Players, StartOf, WordsOf};
 
-/// The true time at which a stage begins, in nanoseconds.
+/// True time at which a stage begins, in nanoseconds.
 pub const BEGIN: u64 = 1_000_000_000_000;
-/// What a wall clock that is right shows at the true time zero, in nanoseconds.
+/// Wall time at the true time zero, in nanoseconds.
 const EPOCH: u64 = 1_800_000_000_000_000_000;
-/// No story has as many steps without a word of its own.
+/// Most steps of one call of [`Stage::pass`].
 const STEPS_MAX: usize = 5_000_000;
 
-/// So many milliseconds.
+/// A span in milliseconds.
 #[must_use]
 pub const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// The election of this name.
+/// The election with this name.
 #[must_use]
 pub fn name(name: &str) -> ElectionName {
     name.parse().unwrap()
 }
 
-/// What a protocol brings to a [`Stage`]. The value is what it has there beside its nodes: a bus, a
-/// ledger, what was said.
+/// The part of a [`Stage`] that a protocol brings. Its value is the state beside the nodes: a bus,
+/// a ledger, a log of messages.
 pub trait Scene: Players {
-    /// The settings of a node.
+    /// Settings of a node.
     type Config: Clone;
-    /// What only this protocol has of a node.
+    /// State of a node that only this protocol has.
     type Node: Default;
-    /// Something under way.
+    /// A letter to a node, or to the state beside the nodes.
     type Letter;
 
-    /// A node before its first input.
+    /// The core of a node before its first input.
     fn core(config: &Self::Config) -> Self::Core;
 
-    /// A node sends a message: what becomes of it goes on its way by [`Stage::later`].
+    /// Puts the letters of a message under way, with [`Stage::later`].
     fn send(stage: &mut Stage<Self>, from: usize, to: AddressOf<Self>, message: MessageOf<Self>);
 
-    /// The node that a letter is for; none if it is for something beside the nodes.
+    /// The node that receives a letter; `None` for a letter to the state beside the nodes.
     fn to(letter: &Self::Letter) -> Option<usize>;
 
-    /// A letter arrives.
+    /// Delivers a letter at the time of its arrival.
     fn arrive(stage: &mut Stage<Self>, letter: Self::Letter);
 
-    /// Sees each effect before it is carried out.
+    /// Looks at an effect before the stage carries it out.
     fn see(_stage: &mut Stage<Self>, _node: usize, _effect: &Effect<WordsOf<Self>>) {}
 
-    /// What must hold of all effects of one input. Called after they were carried out.
+    /// Checks all effects of one input after the stage has carried them out.
     fn judge(_stage: &mut Stage<Self>, _node: usize, _effects: &[Effect<WordsOf<Self>>]) {}
 
-    /// An input as the record tells it, if it does.
+    /// The record's line about an input, if the record has one.
     fn heard(_input: &Input<WordsOf<Self>>) -> Option<String> {
         None
     }
 
-    /// A message as the record tells it.
+    /// The record's line about a message that a node sends.
     fn sent(_to: &AddressOf<Self>, message: &MessageOf<Self>) -> String {
         format!("-> {message}")
     }
 
-    /// Whether the record tells an event; one that is only counted it does not.
+    /// Whether the record has a line about an event; counted events need none.
     fn is_worth_a_line(_event: &Event<Self::Own>) -> bool {
         true
     }
 }
 
-/// A node: what outlives its process, and the process.
+/// A node and its process.
 pub struct Node<P: Scene> {
-    /// The state machine of its process.
+    /// State machine of the process.
     pub core: P::Core,
-    /// The settings of its next process.
+    /// Settings of the next process.
     pub config: P::Config,
-    /// What its leases are timed on.
+    /// Clock on which leases are timed.
     pub clock: Clock,
-    /// How far its wall clock is ahead of true time, in milliseconds.
+    /// Lead of the wall clock over true time, in milliseconds.
     pub ahead: i64,
-    /// What is written down.
+    /// Records that outlive the process.
     pub disk: P::Disk,
-    /// Writes fail.
+    /// Whether writes fail.
     pub full: bool,
-    /// A process runs.
+    /// Whether a process runs.
     pub up: bool,
-    /// The process is stopped: no timer goes off, and what reaches it waits.
+    /// Whether the process is stopped: no timer fires, and letters wait.
     pub stopped: bool,
-    /// It campaigns again after each loss.
+    /// Whether the node campaigns again after each loss.
     pub again: bool,
-    /// With whom it shares its leader: overlaps are those of one group.
+    /// Group of the node: two leaders of one group overlap.
     pub group: String,
-    /// The value of its campaigns.
+    /// Value of the node's campaigns.
     pub value: String,
-    /// All events, and the elections that they are about.
+    /// All events so far, each with its election.
     pub told: Vec<(Option<ElectionName>, Event<P::Own>)>,
-    /// What only this protocol has of it.
+    /// State that only this protocol has.
     pub own: P::Node,
 }
 
 impl<P: Scene> Node<P> {
-    /// A node without a process.
+    /// A node without a process, with a perfect clock.
     pub fn new(config: P::Config, disk: P::Disk) -> Self {
         Self {
             core: P::core(&config),
@@ -141,23 +141,23 @@ impl<P: Scene> Node<P> {
     }
 }
 
-/// The nodes, and what happens between them.
+/// The nodes of a story, and the letters between them.
 pub struct Stage<P: Scene> {
-    /// By their numbers.
+    /// Nodes, by number.
     pub nodes: Vec<Node<P>>,
     /// True time.
     pub now: Time,
-    /// How long a message takes.
+    /// Time that a message takes.
     pub delay: Duration,
-    /// Links that are cut, one way each: from, to.
+    /// Cut links, one way each: from, to.
     pub cut: Vec<(usize, usize)>,
-    /// How often `until` looks.
+    /// Interval at which `until` looks.
     pub step: Duration,
-    /// What only this protocol has beside the nodes.
+    /// State beside the nodes, which only this protocol has.
     pub own: P,
-    /// The election whose leaders are watched.
+    /// Election whose overlaps and gaps are measured.
     election: ElectionName,
-    /// By the true time of arrival, then in the order in which they went on their way.
+    /// Letters under way, by true time of arrival, then by number.
     queue: BTreeMap<(Time, u64), P::Letter>,
     sent: u64,
     overlap: Duration,
@@ -167,9 +167,9 @@ pub struct Stage<P: Scene> {
     record: Option<String>,
 }
 
-/// What stories do to nodes.
+/// Processes and their inputs.
 impl<P: Scene> Stage<P> {
-    /// These nodes, none of which has a process, in an election.
+    /// A stage with these nodes, for stories about an election.
     pub fn new(own: P, election: &str, nodes: Vec<Node<P>>) -> Self {
         let now = Time::from_nanos(BEGIN);
         Self {
@@ -190,7 +190,7 @@ impl<P: Scene> Stage<P> {
         }
     }
 
-    /// A process of a node begins.
+    /// Starts a process of a node.
     pub fn begin(&mut self, node: usize, start: StartOf<P>) {
         let one = &mut self.nodes[node];
         one.core = P::core(&one.config);
@@ -198,7 +198,7 @@ impl<P: Scene> Stage<P> {
         self.hand(node, Input::Start(start));
     }
 
-    /// It is killed: its directory is left, and what is still under way.
+    /// Kills the process of a node. Letters that arrive later stay under way.
     pub fn kill(&mut self, node: usize) {
         let one = &mut self.nodes[node];
         one.core = P::core(&one.config);
@@ -207,7 +207,7 @@ impl<P: Scene> Stage<P> {
         self.queue.retain(|(at, _), letter| *at > now || P::to(letter) != Some(node));
     }
 
-    /// A stopped process goes on; what reached it meanwhile is there.
+    /// Continues a stopped process, which receives the letters that waited.
     pub fn go_on(&mut self, node: usize) {
         self.nodes[node].stopped = false;
         let reached = self.queue.range(..=(self.now, u64::MAX));
@@ -218,23 +218,23 @@ impl<P: Scene> Stage<P> {
         }
     }
 
-    /// It contends for an election.
+    /// Commands a node to campaign in an election.
     pub fn campaign(&mut self, node: usize, election: &str) {
         let value = self.nodes[node].value.parse().unwrap();
         self.command(node, election, Command::Campaign { value, priority: 0 });
     }
 
-    /// It follows an election.
+    /// Commands a node to observe an election.
     pub fn observe(&mut self, node: usize, election: &str) {
         self.command(node, election, Command::Observe { every: Duration::ZERO });
     }
 
-    /// Its application asks it for this.
+    /// Hands a node a command of its application.
     pub fn command(&mut self, node: usize, election: &str, command: CommandOf<P>) {
         self.hand(node, Input::Command { election: name(election), command });
     }
 
-    /// Hands a process one input, also while it is stopped, and carries out what it answers.
+    /// Hands a process one input, even if the process is stopped, and carries out the effects.
     pub fn hand(&mut self, node: usize, input: Input<WordsOf<P>>) {
         if !self.nodes[node].up {
             return;
@@ -275,20 +275,20 @@ impl<P: Scene> Stage<P> {
     }
 }
 
-/// What stories do to the network.
+/// Letters and links.
 impl<P: Scene> Stage<P> {
-    /// Something goes on its way, and takes so long.
+    /// Puts a letter under way for this span.
     pub fn later(&mut self, takes: Duration, letter: P::Letter) {
         self.sent += 1;
         self.queue.insert((self.now.after(takes), self.sent), letter);
     }
 
-    /// What is under way to a node is lost.
+    /// Loses all letters to a node.
     pub fn lose_letters(&mut self, node: usize) {
         self.queue.retain(|_, letter| P::to(letter) != Some(node));
     }
 
-    /// Whether nothing gets from one node to another.
+    /// Whether the link from one node to another is cut.
     pub fn is_cut(&self, from: usize, to: usize) -> bool {
         self.cut.contains(&(from, to))
     }
@@ -299,25 +299,25 @@ impl<P: Scene> Stage<P> {
         self.cut.retain(|(from, to)| is_cut(*from, *to));
     }
 
-    /// Messages of these to the others and back are lost.
+    /// Cuts all links between these nodes and the others.
     pub fn partition(&mut self, part: &[usize]) {
         self.cut_where(|from, to| part.contains(&from) != part.contains(&to));
     }
 
-    /// Nobody hears anybody else.
+    /// Cuts all links between different nodes.
     pub fn isolate_all(&mut self) {
         self.cut_where(|from, to| from != to);
     }
 
-    /// All links work again.
+    /// Mends all links.
     pub fn heal(&mut self) {
         self.cut.clear();
     }
 }
 
-/// How time passes.
+/// Time.
 impl<P: Scene> Stage<P> {
-    /// Time passes: what is under way arrives, and timers go off when they are due.
+    /// Lets time pass: letters arrive, and timers fire when they are due.
     pub fn pass(&mut self, span: Duration) {
         let until = self.now.after(span);
         for _ in 0..STEPS_MAX {
@@ -339,13 +339,13 @@ impl<P: Scene> Stage<P> {
         panic!("time does not pass");
     }
 
-    /// The first letter under way. One for a process that is stopped waits until that goes on.
+    /// The first letter to arrive; letters to stopped processes wait.
     fn next_letter(&self) -> Option<(Time, u64)> {
         let stopped = |letter: &P::Letter| P::to(letter).is_some_and(|to| self.nodes[to].stopped);
         self.queue.iter().find(|(_, letter)| !stopped(letter)).map(|(key, _)| *key)
     }
 
-    /// The earliest deadline, in true time, and whose it is.
+    /// The earliest deadline in true time, and its node.
     fn next_timer(&self) -> Option<(Time, usize)> {
         let awake = self.nodes.iter().enumerate().filter(|(_, node)| node.up && !node.stopped);
         let due = awake.filter_map(|(n, node)| {
@@ -361,7 +361,7 @@ impl<P: Scene> Stage<P> {
         }
     }
 
-    /// Sums up for how long two or more of one group have led, and nobody.
+    /// Adds the span since the last look to overlaps and gaps.
     fn look(&mut self) {
         let (span, before) = (self.now.since(self.looked), self.looked.as_nanos());
         self.looked = self.now;
@@ -384,46 +384,46 @@ impl<P: Scene> Stage<P> {
     }
 }
 
-/// What stories see.
+/// Questions of stories.
 impl<P: Scene> Stage<P> {
-    /// What the clock of a node shows.
+    /// Time on the clock of a node.
     pub fn clock(&self, node: usize) -> Time {
         self.nodes[node].clock.shows(self.now.as_nanos())
     }
 
-    /// What its wall clock shows.
+    /// Time on the wall clock of a node.
     pub fn wall(&self, node: usize) -> WallTime {
         let right = EPOCH + self.now.as_nanos();
         WallTime::from_nanos(right.saturating_add_signed(self.nodes[node].ahead * 1_000_000))
     }
 
-    /// Whether it leads, by its own clock.
+    /// Standing of a node in an election, by the node's clock.
     pub fn standing(&self, node: usize, election: &str) -> Standing {
         self.nodes[node].core.standing(&name(election), self.clock(node))
     }
 
-    /// Who leads, each by its own clock.
+    /// Leaders of an election, each by its own clock.
     pub fn leaders(&self, election: &str) -> Vec<usize> {
         let leads = |node: &usize| self.standing(*node, election).is_leading();
         (0..self.nodes.len()).filter(leads).collect()
     }
 
-    /// How long two or more of one group have led so far, in the election of the stage.
+    /// Span in which two or more nodes of one group led, up to now.
     pub const fn overlap(&self) -> Duration {
         self.overlap
     }
 
-    /// How long nobody has led it since it had its first leader.
+    /// Span without a leader since the first leader, up to now.
     pub const fn gap(&self) -> Duration {
         self.gap
     }
 
-    /// How often a node was told so, of whatever election.
+    /// Number of events of a node that match, in all elections.
     pub fn told(&self, node: usize, like: impl Fn(&Event<P::Own>) -> bool) -> usize {
         self.nodes[node].told.iter().filter(|(_, event)| like(event)).count()
     }
 
-    /// How its last leadership or campaign in an election ended.
+    /// End of the node's last leadership or campaign in an election.
     pub fn ended(&self, node: usize, election: &str) -> Option<&End> {
         self.told_last(node, election, |event| match event {
             Event::Ended(end) => Some(end),
@@ -431,7 +431,7 @@ impl<P: Scene> Stage<P> {
         })
     }
 
-    /// Who leads an election, as it was told last.
+    /// Latest view of a node on an election.
     pub fn view(&self, node: usize, election: &str) -> Option<&View> {
         self.told_last(node, election, |event| match event {
             Event::View(view) => Some(&**view),
@@ -451,28 +451,28 @@ impl<P: Scene> Stage<P> {
         told.find_map(|(_, event)| of(event))
     }
 
-    /// For the panic of a story that waits in vain: the leaders of its election.
+    /// Leaders of the stage's election, for the panic of `until`.
     #[doc(hidden)]
     pub fn leading(&self) -> Vec<usize> {
         self.leaders(self.election.as_str())
     }
 }
 
-/// A story as lines.
+/// The record: a story as lines.
 impl<P: Scene> Stage<P> {
-    /// From now on what happens is told.
+    /// Starts the record.
     pub fn tell(&mut self) {
         self.record.get_or_insert_default();
     }
 
-    /// Time passes, and nothing is told of it.
+    /// Lets time pass, and leaves it out of the record.
     pub fn quietly(&mut self, span: Duration) {
         let told = self.record.take();
         self.pass(span);
         self.record = told.map(|told| told + "     ...\n");
     }
 
-    /// The whole story.
+    /// Ends the record, and returns its lines.
     pub fn told_so_far(&mut self) -> String {
         self.record.take().unwrap_or_default()
     }
@@ -506,7 +506,7 @@ impl<P: Scene> Stage<P> {
     }
 }
 
-/// An instant as seconds since the story began, and another word as it is.
+/// Turns an instant into seconds since the story began, and keeps any other word.
 fn since_begin(word: &str, origin: u64) -> String {
     let (bare, end) = word.strip_suffix(';').map_or((word, ""), |bare| (bare, ";"));
     let instant = bare.parse::<f64>().ok().filter(|at| bare.contains('.') && *at > 999.0);
@@ -515,12 +515,12 @@ fn since_begin(word: &str, origin: u64) -> String {
     format!("{:.3}s{end}", instant - begin as f64 / 1e9)
 }
 
-/// Makes `Stage`, the [`stage::Stage`](crate::stage::Stage) of a [`Scene`](crate::stage::Scene), to
-/// which tests add words of their own.
+/// Makes `Stage`: a [`stage::Stage`](crate::stage::Stage) with this [`Scene`](crate::stage::Scene),
+/// to which a test crate can add methods.
 #[macro_export]
 macro_rules! stage {
     ($scene:ty) => {
-        /// The stage, with the words of this protocol.
+        /// The stage of this protocol's stories.
         pub(crate) struct Stage($crate::stage::Stage<$scene>);
 
         impl std::ops::Deref for Stage {
@@ -538,7 +538,7 @@ macro_rules! stage {
         }
 
         impl Stage {
-            /// Time passes until this is so, at most so long; says how long it took.
+            /// Lets time pass until `is` holds, within `most`, and returns the span that passed.
             pub(crate) fn until(
                 &mut self,
                 most: std::time::Duration,

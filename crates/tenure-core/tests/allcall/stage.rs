@@ -15,19 +15,19 @@ pub(crate) use tenure_testkit::stage::{ms, name};
 
 tenure_testkit::stage!(Participants);
 
-/// The election that stories are about.
+/// Election of the stories.
 pub(crate) const X: &str = "x";
 
-/// The participants, and their bus.
+/// The bus of the participants.
 pub(crate) struct Participants {
-    /// The most bytes that the server takes.
+    /// Largest packet that the server takes, in bytes.
     pub(crate) payload: usize,
-    /// How much longer a message takes to the others: each is at a server of its own, which brings
-    /// what its client publishes back to it before the route has brought it to the other servers.
+    /// Additional time that a packet takes to other participants. Each participant has its own
+    /// server, which returns a packet to its publisher before the route brings it to the others.
     pub(crate) route: Duration,
-    /// What is published and heard by nobody else, by its sender and receiver.
+    /// Whether the bus loses a packet, by sender and receiver.
     pub(crate) loses: fn(usize, usize, &Packet) -> bool,
-    /// All that was published: when, by whom.
+    /// All published packets: true time, publisher, packet.
     pub(crate) log: Vec<(Time, usize, Packet)>,
 }
 
@@ -35,12 +35,12 @@ pub(crate) struct Participants {
 #[derive(Default)]
 pub(crate) struct Client {
     connected: bool,
-    /// It holds back what is published.
+    /// Whether the client holds packets back.
     pub(crate) holds_back: bool,
     held_back: Vec<Packet>,
 }
 
-/// The settings of a participant: rank = its number.
+/// Settings of a participant, whose number is its rank.
 pub(crate) fn config(node: usize) -> Config {
     let id = format!("n{node}").parse().unwrap();
     Config { rank: Some(node as u64), ..Config::new("c".parse().unwrap(), id) }
@@ -64,7 +64,7 @@ impl Players for Participants {
 impl Scene for Participants {
     type Config = Config;
     type Node = Client;
-    /// A packet, and who hears it.
+    /// A receiver and a packet.
     type Letter = (usize, Packet);
 
     fn core(config: &Config) -> Allcall {
@@ -88,7 +88,7 @@ impl Scene for Participants {
         }
     }
 
-    /// A claim is lowered before a tombstone is published (A3).
+    /// A participant lowers its claim before it publishes a tombstone (A3).
     fn judge(_: &mut common::Stage<Self>, node: usize, effects: &[Effect]) {
         let resigns = |effect: &Effect| match effect {
             Effect::Send { message: Message::Packet(packet), .. } => {
@@ -122,7 +122,7 @@ fn publish(stage: &mut common::Stage<Participants>, from: usize, packet: Packet)
 }
 
 impl Stage {
-    /// So many participants, none of which has started.
+    /// A stage with participants that have not started.
     pub(crate) fn new(nodes: usize) -> Self {
         Self::with((0..nodes).map(config).collect())
     }
@@ -135,7 +135,7 @@ impl Stage {
         Self(common::Stage::new(own, X, nodes))
     }
 
-    /// So many participants that campaign for `x`, the first of which leads.
+    /// A stage with participants that campaign for `x`; participant 0 leads.
     pub(crate) fn led(nodes: usize) -> Self {
         let mut stage = Self::new(nodes);
         (0..nodes).for_each(|node| stage.join(node));
@@ -145,7 +145,7 @@ impl Stage {
         stage
     }
 
-    /// A participant starts, and is connected.
+    /// Starts a participant and connects it.
     pub(crate) fn join(&mut self, node: usize) {
         let number = node as u128 + 1;
         self.start(node, Start { incarnation: number << 96, tie: number, seed: node as u64 });
@@ -156,7 +156,7 @@ impl Stage {
         self.link_up(node);
     }
 
-    /// Another process of this name takes the place of one that was killed.
+    /// Starts another process of this participant, with other settings.
     pub(crate) fn restart(&mut self, node: usize, config: Config, incarnation: u128) {
         self.nodes[node].config = config;
         self.start(node, Start { incarnation, tie: incarnation, seed: 1 });
@@ -176,19 +176,19 @@ impl Stage {
         self.hand(node, Input::Message { from: Bus, message: Message::Link(link) });
     }
 
-    /// The bus brings this to one participant now, whoever sent it.
+    /// Delivers a packet to one participant now.
     pub(crate) fn deliver(&mut self, to: usize, packet: Packet) {
         self.hand(to, Input::Message { from: Bus, message: Message::Packet(packet) });
     }
 
-    /// One does not hear itself, nor does anybody else.
+    /// Cuts all links of a participant, to itself too.
     pub(crate) fn cut_off(&mut self, node: usize) {
         for other in 0..self.nodes.len() {
             self.cut.extend([(node, other), (other, node)]);
         }
     }
 
-    /// What the client of one held back is published after all.
+    /// Publishes the packets that a client held back, and counts them.
     pub(crate) fn let_go(&mut self, node: usize) -> usize {
         let client = &mut self.nodes[node].own;
         client.holds_back = false;
@@ -202,13 +202,13 @@ impl Stage {
         self.nodes[node].core.who().clone()
     }
 
-    /// What was published since the log was cleared, by one of them.
+    /// Packets in the log that a participant published.
     pub(crate) fn said(&self, node: usize) -> Vec<&Packet> {
         let said = self.own.log.iter().filter(|(_, from, _)| *from == node);
         said.map(|(_, _, packet)| packet).collect()
     }
 
-    /// The calls of one of them since the log was cleared.
+    /// Number of calls in the log that a participant published.
     pub(crate) fn calls(&self, node: usize) -> usize {
         self.said(node).iter().filter(|packet| matches!(packet.body, Body::Call(_))).count()
     }
@@ -217,7 +217,7 @@ impl Stage {
         self.said(node).iter().filter(|packet| matches!(packet.body, Body::Reply(_))).count()
     }
 
-    /// The last packet of one of them that is like this.
+    /// The last packet of a participant with such a body.
     pub(crate) fn last(&self, node: usize, like: impl Fn(&Body) -> bool) -> Packet {
         let said = self.said(node);
         said.into_iter().rfind(|packet| like(&packet.body)).unwrap().clone()
@@ -227,7 +227,7 @@ impl Stage {
         self.told(node, |event| *event == Event::Own(OwnEvent::Ignored(reason)))
     }
 
-    /// A header of a stranger that goes by the same times.
+    /// A stranger's header with the same times as the others.
     pub(crate) fn stranger(&self, id: &str, rank: u64) -> Header {
         let mut header = self.own.log[0].2.header.clone();
         header.sender = Participant { id: id.parse().unwrap(), incarnation: 0xbad << 96 };
@@ -237,9 +237,9 @@ impl Stage {
     }
 }
 
-/// What stories ask of a packet.
+/// Questions of stories about a packet.
 pub(crate) trait Says {
-    /// The claim of its first entry.
+    /// Claim in the first entry.
     fn claim(&self) -> Option<&LeaderClaim>;
 }
 
@@ -254,7 +254,7 @@ impl Says for Body {
     }
 }
 
-/// A call of somebody with a claim of its own for `x`, in a round that nobody has heard of.
+/// A stranger's call with its own claim to `x`, in a round that nobody has heard of.
 pub(crate) fn rival(stage: &Stage, header: &Header, ahead: Duration) -> Packet {
     let claim = LeaderClaim {
         leader: header.sender.clone(),
@@ -266,7 +266,7 @@ pub(crate) fn rival(stage: &Stage, header: &Header, ahead: Duration) -> Packet {
     call(stage, header, true, Some(claim))
 }
 
-/// A call of somebody that says this of `x`.
+/// A stranger's call about `x`.
 pub(crate) fn call(
     stage: &Stage,
     header: &Header,

@@ -17,34 +17,34 @@ pub(crate) use tenure_testkit::stage::{ms, name};
 
 tenure_testkit::stage!(Processes);
 
-/// The election that most stories are about.
+/// Election of most stories.
 pub(crate) const X: &str = "x/0";
 
 /// The clients of one process.
 #[derive(Default)]
 pub(crate) struct Clients {
-    /// What it publishes stays in its producer.
+    /// Whether the producer holds entries back.
     pub(crate) holds_back: bool,
     held_back: Vec<(Target, Entry)>,
-    /// What it publishes is not acknowledged, and not appended.
+    /// Whether the ledger refuses the producer's entries.
     pub(crate) cannot_write: bool,
-    /// Of which partitions the ledger does not answer where they end.
+    /// Partitions whose end the ledger does not tell.
     pub(crate) no_end: Vec<u32>,
-    /// Nobody answers when it leaves.
+    /// Whether the coordinator leaves a departure without an answer.
     pub(crate) leaves_alone: bool,
-    /// Readings that come no further.
+    /// Readings that bring no more records.
     stuck: Vec<Reading>,
-    /// Nothing of the ledger reaches it.
+    /// Whether the process is cut off from the ledger.
     cut_off: bool,
-    /// When what it reads next arrives at the earliest.
+    /// Earliest true time at which the next records arrive.
     arrives: Time,
     membership: Membership,
     rebalances: u64,
     reads: BTreeMap<u32, (Reading, u64)>,
     plain: Option<(u32, Reading, u64)>,
-    /// All that it asked of the ledger: when, what.
+    /// All requests to the ledger, with their true times.
     pub(crate) asked: Vec<(Time, Request)>,
-    /// All effects of the last input.
+    /// Effects of the last input.
     pub(crate) effects: Vec<Effect>,
 }
 
@@ -54,26 +54,26 @@ pub(crate) struct Log {
     pub(crate) epoch: Option<u32>,
 }
 
-/// What happens between a process and the ledger.
-pub(crate) enum Happens {
+/// Something under way between a process and the ledger.
+pub(crate) enum Transit {
     Append(usize, u32, Entry),
     Report(usize, Report),
     Position(usize, u32, Reading),
     Fetch(usize),
 }
 
-/// The ledger of the processes. Each record takes the delay of the stage to be appended, and to be
-/// read.
+/// The ledger of the processes. An entry takes the stage's delay to the ledger, and a record takes
+/// the same time back.
 pub(crate) struct Processes {
     pub(crate) logs: Vec<Log>,
-    /// How long a record is on its way after it was read.
+    /// Additional time that a record takes to its reader.
     pub(crate) lag: Duration,
-    /// The last fence of each group and role.
+    /// Last fence of each group and role.
     fences: BTreeMap<(String, ElectionName), Fence>,
 }
 
-/// The settings of a process: `n0`, `n1`, … of group `g`, two partitions. T is 4 s in
-/// `at_most_one`, and as short as it may be in `at_least_one`.
+/// Settings of a process: `n0`, `n1`, … of group `g`, two partitions. T is 4 s in `at_most_one`,
+/// and the shortest allowed in `at_least_one`.
 pub(crate) fn config(node: usize, mode: Mode) -> Config {
     let id = format!("n{node}").parse().unwrap();
     let mut config = Config::new("x".parse().unwrap(), "g".parse().unwrap(), id, 2, mode);
@@ -106,7 +106,7 @@ impl Players for Processes {
 impl Scene for Processes {
     type Config = Config;
     type Node = Clients;
-    type Letter = Happens;
+    type Letter = Transit;
 
     fn core(config: &Config) -> Nele {
         Nele::new(config.clone().check().unwrap())
@@ -119,21 +119,21 @@ impl Scene for Processes {
         }
     }
 
-    fn to(happens: &Happens) -> Option<usize> {
-        match happens {
-            Happens::Append(..) => None,
-            Happens::Report(node, _) | Happens::Position(node, ..) | Happens::Fetch(node) => {
+    fn to(transit: &Transit) -> Option<usize> {
+        match transit {
+            Transit::Append(..) => None,
+            Transit::Report(node, _) | Transit::Position(node, ..) | Transit::Fetch(node) => {
                 Some(*node)
             }
         }
     }
 
-    fn arrive(stage: &mut common::Stage<Self>, happens: Happens) {
-        if Self::to(&happens).is_some_and(|node| stage.nodes[node].own.cut_off) {
+    fn arrive(stage: &mut common::Stage<Self>, transit: Transit) {
+        if Self::to(&transit).is_some_and(|node| stage.nodes[node].own.cut_off) {
             return;
         }
-        match happens {
-            Happens::Append(node, partition, entry) => {
+        match transit {
+            Transit::Append(node, partition, entry) => {
                 let number = entry.number;
                 let claim = entry.kind == Kind::Claim;
                 let offset = append(stage, partition, Said::Entry(entry));
@@ -142,11 +142,11 @@ impl Scene for Processes {
                     let outcome = Ok(offset);
                     let report = Report::Published { number, partition, outcome };
                     // A record is read, as a rule, before its acknowledgement is.
-                    stage.later(stage.delay * 2, Happens::Report(node, report));
+                    stage.later(stage.delay * 2, Transit::Report(node, report));
                 }
             }
-            Happens::Report(node, said) => report(stage, node, said),
-            Happens::Position(node, partition, reading) => {
+            Transit::Report(node, said) => report(stage, node, said),
+            Transit::Position(node, partition, reading) => {
                 let end = stage.own.logs[partition as usize].records.len() as u64;
                 let of = &mut stage.nodes[node].own;
                 match reading.rebalance {
@@ -156,11 +156,11 @@ impl Scene for Processes {
                 let (partition, end) = (Partition(partition), Ok(end));
                 report(stage, node, Report::Position { partition, reading, end });
             }
-            Happens::Fetch(node) => fetch(stage, node),
+            Transit::Fetch(node) => fetch(stage, node),
         }
     }
 
-    /// What must hold of every effect: N1, and that fences grow.
+    /// A claim ends within T (N1), and fences grow.
     fn see(stage: &mut common::Stage<Self>, node: usize, effect: &Effect) {
         let config = &stage.nodes[node].config;
         if let Effect::Raise { until, .. } = effect {
@@ -196,7 +196,7 @@ impl Scene for Processes {
     }
 }
 
-/// The ledger tells a process this now.
+/// Hands a process a report of the ledger now.
 fn report(stage: &mut common::Stage<Processes>, node: usize, report: Report) {
     stage.hand(node, Input::Message { from: Ledger, message: Message::Report(report) });
 }
@@ -210,7 +210,7 @@ fn carry_out(stage: &mut common::Stage<Processes>, node: usize, request: Request
         Request::Leave(membership) => {
             stage.nodes[node].own.reads.clear();
             if !stage.nodes[node].own.leaves_alone {
-                stage.later(stage.delay, Happens::Report(node, Report::Left(membership)));
+                stage.later(stage.delay, Transit::Report(node, Report::Left(membership)));
             }
         }
         Request::GiveBack(_) => {}
@@ -221,7 +221,7 @@ fn carry_out(stage: &mut common::Stage<Processes>, node: usize, request: Request
                 _ => drop(of.reads.remove(&partition)),
             }
             if !stage.nodes[node].own.no_end.contains(&partition) {
-                stage.later(stage.delay, Happens::Position(node, partition, reading));
+                stage.later(stage.delay, Transit::Position(node, partition, reading));
             }
         }
         Request::Stop(_) => stage.nodes[node].own.plain = None,
@@ -242,25 +242,25 @@ fn publish(stage: &mut common::Stage<Processes>, node: usize, to: Target, entry:
             let (number, partition) = (entry.number, Partition(partition));
             let outcome = Err("no leader".into());
             let failed = Report::Published { number, partition, outcome };
-            stage.later(ms(1_000), Happens::Report(node, failed));
+            stage.later(ms(1_000), Transit::Report(node, failed));
             continue;
         }
-        stage.later(stage.delay, Happens::Append(node, partition, entry.clone()));
+        stage.later(stage.delay, Transit::Append(node, partition, entry.clone()));
     }
 }
 
-/// A record is appended now, whoever wrote it. Gives its offset.
+/// Appends a record now, and returns its offset.
 fn append(stage: &mut common::Stage<Processes>, partition: u32, said: Said) -> u64 {
     let log = &mut stage.own.logs[partition as usize];
     let offset = log.records.len() as u64;
     log.records.push(Record { offset, epoch: log.epoch, said });
     for node in 0..stage.nodes.len() {
-        stage.later(stage.delay, Happens::Fetch(node));
+        stage.later(stage.delay, Transit::Fetch(node));
     }
     offset
 }
 
-/// All that it has not read of what it reads.
+/// Brings a process the records that its readings have not had.
 fn fetch(stage: &mut common::Stage<Processes>, node: usize) {
     let mut batches = Vec::new();
     let of = &mut stage.nodes[node].own;
@@ -285,13 +285,13 @@ fn fetch(stage: &mut common::Stage<Processes>, node: usize) {
             // In order, whatever the lag was before.
             let at = stage.nodes[node].own.arrives.max(stage.now.after(stage.own.lag));
             stage.nodes[node].own.arrives = at;
-            stage.later(at.since(stage.now), Happens::Report(node, report));
+            stage.later(at.since(stage.now), Transit::Report(node, report));
         }
     }
 }
 
 impl Stage {
-    /// So many processes of one group, started.
+    /// A stage with processes of one group that have started.
     pub(crate) fn new(nodes: usize, mode: Mode) -> Self {
         Self::with((0..nodes).map(|node| config(node, mode)).collect())
     }
@@ -311,7 +311,7 @@ impl Stage {
         stage
     }
 
-    /// So many processes that stand for `x/0`, the first of which leads it: partition 0 is its own.
+    /// A stage with processes that campaign for `x/0`; process 0 owns partition 0 and leads.
     pub(crate) fn led(nodes: usize, mode: Mode) -> Self {
         Self::led_with((0..nodes).map(|node| config(node, mode)).collect())
     }
@@ -334,13 +334,13 @@ impl Stage {
         self.begin(node, start);
     }
 
-    /// It is killed, and another one of its name begins.
+    /// Kills a process, and starts another one of its name.
     pub(crate) fn restart(&mut self, node: usize) {
         self.kill(node);
         self.start(node, 1);
     }
 
-    /// It is killed: nothing of it is left but what is on its way to the ledger.
+    /// Kills a process; only its entries under way to the ledger stay.
     pub(crate) fn kill(&mut self, node: usize) {
         self.0.kill(node);
         self.lose_letters(node);
@@ -349,7 +349,7 @@ impl Stage {
         one.told.clear();
     }
 
-    /// A stopped process goes on, and reads what it has not read.
+    /// Continues a stopped process, which reads the records that waited.
     pub(crate) fn go_on(&mut self, node: usize) {
         self.0.go_on(node);
         fetch(&mut self.0, node);
@@ -359,17 +359,17 @@ impl Stage {
         self.command(node, X, Command::Extra(Extra::Leave { lead_on, again }));
     }
 
-    /// The coordinator gives it these, beside what it has.
+    /// Assigns more partitions to a process.
     pub(crate) fn assign(&mut self, node: usize, partitions: &[u32]) {
         self.rebalance(node, Change::Assigned, partitions);
     }
 
-    /// It is to give these back.
+    /// Revokes partitions of a process.
     pub(crate) fn revoke(&mut self, node: usize, partitions: &[u32]) {
         self.rebalance(node, Change::Revoked, partitions);
     }
 
-    /// It hears that its session is over.
+    /// Tells a process that its session is over, and these partitions are lost.
     pub(crate) fn lose(&mut self, node: usize, partitions: &[u32]) {
         self.rebalance(node, Change::Lost, partitions);
     }
@@ -386,12 +386,12 @@ impl Stage {
         self.report(node, Report::Rebalance(rebalance));
     }
 
-    /// The ledger tells it this now.
+    /// Hands a process a report of the ledger now.
     pub(crate) fn report(&mut self, node: usize, said: Report) {
         report(&mut self.0, node, said);
     }
 
-    /// What the producer of one held back goes out after all.
+    /// Publishes the entries that a producer held back.
     pub(crate) fn let_go(&mut self, node: usize) {
         self.nodes[node].own.holds_back = false;
         for (to, entry) in std::mem::take(&mut self.nodes[node].own.held_back) {
@@ -399,12 +399,12 @@ impl Stage {
         }
     }
 
-    /// A record is appended now, whoever wrote it. Gives its offset.
+    /// Appends a record now, and returns its offset.
     pub(crate) fn append(&mut self, partition: u32, said: Said) -> u64 {
         append(&mut self.0, partition, said)
     }
 
-    /// The last records are lost with the broker that had them.
+    /// Loses the last records of a log with their broker.
     pub(crate) fn truncate(&mut self, partition: u32, records: usize) {
         let log = &mut self.own.logs[partition as usize];
         let left = log.records.len() - records;
@@ -419,7 +419,7 @@ impl Stage {
                 let (partition, why) = (Partition(partition), "truncated".into());
                 let report = Report::Broken { partition, reading, why };
                 match self.nodes[node].stopped || self.nodes[node].own.cut_off {
-                    true => self.later(Duration::ZERO, Happens::Report(node, report)),
+                    true => self.later(Duration::ZERO, Transit::Report(node, report)),
                     false => self.report(node, report),
                 }
             }
@@ -449,13 +449,13 @@ impl Stage {
         self.told_own(node, &OwnEvent::Ignored(reason))
     }
 
-    /// How often anybody was elected to anything.
+    /// Number of leaderships so far.
     pub(crate) fn elected(&self) -> usize {
         let elected = |event: &Event| matches!(event, Event::Elected { .. });
         (0..self.nodes.len()).map(|node| self.told(node, elected)).sum()
     }
 
-    /// What one published since then.
+    /// Entries that a process has published since then.
     pub(crate) fn published(&self, node: usize, since: Time) -> Vec<(Target, Entry)> {
         let asked = self.nodes[node].own.asked.iter().filter(|(at, _)| *at >= since);
         let entries = asked.filter_map(|(_, request)| match request {
@@ -470,17 +470,17 @@ impl Stage {
         published.iter().filter(|(_, entry)| entry.kind == Kind::Claim).count()
     }
 
-    /// How often one asked for something like this.
+    /// Number of a process's requests that match.
     pub(crate) fn asked(&self, node: usize, like: impl Fn(&Request) -> bool) -> usize {
         self.nodes[node].own.asked.iter().filter(|(_, request)| like(request)).count()
     }
 
-    /// Nothing of the ledger reaches it, or everything does again.
+    /// Cuts a process off from the ledger, or connects it again.
     pub(crate) fn cut_off(&mut self, node: usize, off: bool) {
         self.nodes[node].own.cut_off = off;
     }
 
-    /// It does not get what it has not read of a partition.
+    /// Skips the records of a partition that a process has not read.
     pub(crate) fn skip(&mut self, node: usize, partition: u32) {
         let end = self.own.logs[partition as usize].records.len() as u64;
         if let Some((_, next)) = self.nodes[node].own.reads.get_mut(&partition) {
@@ -488,30 +488,30 @@ impl Stage {
         }
     }
 
-    /// Something stands in the way of what it reads now: nothing more comes of that.
+    /// Stops all present readings of a process: they bring no more records.
     pub(crate) fn stick(&mut self, node: usize) {
         let of = &mut self.nodes[node].own;
         of.stuck.extend(of.reads.values().map(|(reading, _)| *reading));
         of.stuck.extend(of.plain.iter().map(|(_, reading, _)| *reading));
     }
 
-    /// The same of one partition.
+    /// Stops the present reading of one partition.
     pub(crate) fn stick_at(&mut self, node: usize, partition: u32) {
         let of = &mut self.nodes[node].own;
         of.stuck.extend(of.reads.get(&partition).map(|(reading, _)| *reading));
     }
 
-    /// With which reading one reads a partition.
+    /// Reading of a partition, and its next offset.
     pub(crate) fn reading(&self, node: usize, partition: u32) -> (Reading, u64) {
         self.nodes[node].own.reads[&partition]
     }
 
-    /// Which partition one reads outside the group, and with which reading.
+    /// Partition that a process reads outside the group, and the reading.
     pub(crate) fn plain(&self, node: usize) -> Option<(Partition, Reading)> {
         self.nodes[node].own.plain.map(|(partition, reading, _)| (Partition(partition), reading))
     }
 
-    /// What a process that nobody knows would say.
+    /// An entry of an unknown process.
     pub(crate) fn stranger(&self, kind: Kind) -> Entry {
         let config = &self.nodes[0].config;
         Entry {

@@ -1,4 +1,4 @@
-//! Clocks that are moved by hand, and a network that delivers what a test says.
+//! Nodes whose clocks a test moves by hand, and a network that delivers letters on demand.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,39 +10,38 @@ use tenure_core::{Fence, Input, Protocol, Standing, Ticket, Time};
 
 use super::{Story, address, members, x};
 
-/// Something on its way.
+/// A message under way.
 #[derive(Clone, Debug)]
 pub struct Letter {
-    /// The node that sent it.
+    /// Node that sent the message.
     pub by: &'static str,
-    /// The sender that the receiver sees.
+    /// Sender that the receiver sees.
     pub from: Sender,
-    /// Where it goes.
+    /// Address of the receiver.
     pub to: To,
-    /// What it says.
     pub message: Message,
 }
 
-/// One node of a story.
+/// A node of a story.
 pub struct Actor {
-    /// Its state machine.
+    /// State machine of the process.
     pub core: Nerio,
-    /// What its clock shows.
+    /// Time on the node's clock.
     pub clock: Time,
-    /// What outlives its process.
+    /// Directory of the node, if the node has one.
     pub disk: Option<Remembered>,
-    /// The events it emitted.
+    /// All events so far.
     pub events: Vec<Event>,
-    /// What it has claimed, and until when; no fence if it has lowered its claim.
+    /// Claims with their ends on the node's clock; a lowered claim has no fence.
     pub claims: Vec<(Time, Option<Fence>)>,
-    /// Flushes that have not been answered; only kept when the disk is slow.
+    /// Flushes without an answer, while disks are slow.
     pub flushes: VecDeque<(Ticket, Record)>,
-    /// How many lives it had before this one.
+    /// Number of earlier processes.
     pub lives: u32,
 }
 
 impl Actor {
-    /// One that knows of nothing yet.
+    /// A node that has not started.
     pub fn new(core: Nerio, clock: Time, disk: Option<Remembered>, lives: u32) -> Self {
         let (events, claims, flushes) = (Vec::new(), Vec::new(), VecDeque::new());
         Self { core, clock, disk, events, claims, flushes, lives }

@@ -1,15 +1,15 @@
-//! Where the members of a cluster are reached, and who they are to others.
+//! Addresses and senders of a cluster's members.
 
 use std::net::SocketAddr;
 
 use tenure_core::nerio::{Checked, Member, Nerio, Sender, To, Who};
 
-/// Where a member of a story is reached.
+/// Address of a member, which is no name in stories.
 fn literal(member: &Member) -> SocketAddr {
     member.address.literal().unwrap()
 }
 
-/// A sender at `address`, which is a member if name and address are one's.
+/// A sender at `address`: a member, if a member has that name and address.
 pub fn sender(config: &Checked, who: Who, address: To) -> Sender {
     let To::Address(address) = address else { panic!("{address} is nobody's address") };
     let is_it = |member: &Member| member.name == who.name && literal(member) == address;
@@ -17,7 +17,7 @@ pub fn sender(config: &Checked, who: Who, address: To) -> Sender {
     Sender { who, address, member }
 }
 
-/// Where a message goes that `core` sends there.
+/// Address of the node that receives what `core` sends to `to`.
 pub fn place(core: &Nerio, to: To) -> To {
     match to {
         To::Member(position) => literal(&core.config().members[position]).into(),

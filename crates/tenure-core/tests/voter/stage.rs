@@ -18,9 +18,9 @@ pub(crate) use tenure_testkit::stage::ms;
 
 tenure_testkit::stage!(Voters);
 
-/// The election of all stories.
+/// Election of the stories.
 pub(crate) const X: &str = "x";
-/// The caller of exchanges that a story makes itself.
+/// Caller of exchanges that a story makes itself.
 const STORY: usize = 999;
 
 pub(crate) fn election() -> ElectionName {
@@ -35,25 +35,25 @@ pub(crate) fn id(node: usize) -> tenure_core::NodeName {
     format!("n{node}").parse().unwrap()
 }
 
-/// The settings of a voter in a network of so many, by a list.
+/// Settings of a voter in a network that is founded by a list of `of` voters.
 pub(crate) fn config(node: usize, of: usize) -> Config {
     let listed = |node| Listed { id: id(node), url: url(node) };
     let founding = Founding::List((0..of).map(listed).collect());
     Config { founding, ..Config::new(election(), id(node), url(node)) }
 }
 
-/// What is seen of one voter.
+/// Past of one voter.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct History {
     life: u128,
-    /// Each end of its claim: when it was raised, and until when, by its clock.
+    /// Raised claims on the voter's clock: time of the raise, end of the claim.
     pub(crate) raises: Vec<(Time, Time)>,
-    /// What its handles say, by its clock: claims with their fences. Of a run that was killed the
-    /// guard lets work go on to the end.
+    /// Claims of the handles, with their ends on the voter's clock. The guard lets work of a killed
+    /// run continue to the end of its claim.
     claims: Vec<(Option<Fence>, Time)>,
 }
 
-/// Something under way.
+/// A request or an answer under way.
 #[derive(Clone)]
 pub(crate) struct Letter {
     to: usize,
@@ -61,35 +61,35 @@ pub(crate) struct Letter {
     message: Message,
 }
 
-/// A request that is to be answered.
+/// A request that waits for its answer.
 struct Exchange {
-    /// Who asked, in which of its runs, and how it calls that.
+    /// Node that asked, its life then, and the number of its call.
     by: usize,
     life: u128,
     call: Call,
 }
 
-/// What happened between the voters.
+/// The network of the voters, and what they said.
 #[derive(Default)]
 pub(crate) struct Voters {
-    /// Whether all have the same source of chance.
+    /// Whether all voters draw from the same seed.
     pub(crate) alike: bool,
-    /// Who cannot call whom, though it answers when it is called.
+    /// Links without requests, one way each; answers pass.
     pub(crate) uncalled: Vec<(usize, usize)>,
-    /// By the number of their caller.
+    /// Exchanges, by the number of their caller.
     exchanges: Vec<Exchange>,
-    /// All requests: when, from whom, to whom, which.
+    /// All requests: true time, sender, receiver, call, request.
     pub(crate) log: Vec<(Time, usize, usize, Call, Ask)>,
-    /// Two have led at once.
+    /// Whether two voters led, or two claims held, at one time.
     pub(crate) two_led: bool,
     pub(crate) fences: Vec<u64>,
-    /// Leaderships may overlap here.
+    /// Whether leaderships may overlap.
     pub(crate) may_overlap: bool,
-    /// Messages are lost, late by up to seconds, and repeated.
+    /// Draws for a network that loses, delays and repeats messages.
     pub(crate) chaos: Option<Rng>,
-    /// What each run has cast in each ballot.
+    /// Vote of each run in each ballot.
     votes: BTreeMap<(Participant, Ballot), Option<i64>>,
-    /// Whom each memory has endorsed, or acknowledged, by each counter.
+    /// Leader that each memory endorsed or acknowledged, by counter.
     endorsed: BTreeMap<(Identity, u64), Participant>,
 }
 
@@ -110,7 +110,7 @@ impl Players for Voters {
 
 impl Scene for Voters {
     type Config = Config;
-    type Node = Seen;
+    type Node = History;
     type Letter = Letter;
 
     fn core(config: &Config) -> Voter {
@@ -141,7 +141,7 @@ impl Scene for Voters {
 
     fn see(stage: &mut common::Stage<Self>, node: usize, effect: &Effect) {
         let now = stage.clock(node);
-        let Seen { raises, claims, .. } = &mut stage.nodes[node].own;
+        let History { raises, claims, .. } = &mut stage.nodes[node].own;
         match effect {
             Effect::Raise { until, fence, .. } => {
                 raises.push((now, *until));
@@ -154,7 +154,8 @@ impl Scene for Voters {
         }
     }
 
-    /// One leads, fences grow, and a claim is lowered before its release is sent (R4).
+    /// At most one voter leads, fences grow, and a voter lowers its claim before it sends the
+    /// release (R4).
     fn judge(stage: &mut common::Stage<Self>, node: usize, effects: &[Effect]) {
         let is_release = |effect: &Effect| match effect {
             Effect::Send { message: Message::Request { ask: Ask::Release(of), .. }, .. } => {
@@ -181,7 +182,7 @@ impl Scene for Voters {
     }
 }
 
-/// How many claims hold now.
+/// Number of claims that hold now.
 fn claims(stage: &common::Stage<Voters>) -> usize {
     let of = |node: usize| {
         let now = stage.clock(node);
@@ -190,7 +191,7 @@ fn claims(stage: &common::Stage<Voters>) -> usize {
     (0..stage.nodes.len()).map(of).sum()
 }
 
-/// V3, V4, V7: no number changes, and a counter is given to one.
+/// A voter changes no number, and gives a counter to one leader (V3, V4, V7).
 fn check_said(stage: &mut common::Stage<Voters>, node: usize, message: &Message) {
     let who = stage.nodes[node].core.who().clone();
     let vote = match message {
@@ -220,8 +221,8 @@ fn check_said(stage: &mut common::Stage<Voters>, node: usize, message: &Message)
     }
 }
 
-/// A request to the voter at that URL, as of a new caller; an answer to who asked, if that run of
-/// it goes on: a connection ends with its process.
+/// Addresses a request to the voter at a URL, and an answer to the node that asked. A connection
+/// ends with its process: an answer to an earlier life of the node is lost.
 fn address(
     stage: &mut common::Stage<Voters>,
     node: usize,
@@ -250,7 +251,7 @@ fn address(
     }
 }
 
-/// How long each copy of a message takes.
+/// Time that each copy of a message takes.
 fn delays(stage: &mut common::Stage<Voters>, is_request: bool) -> Vec<Duration> {
     let Some(rng) = &mut stage.own.chaos else { return vec![stage.delay] };
     let copies = match rng.within(0..20) {
@@ -267,7 +268,7 @@ fn delays(stage: &mut common::Stage<Voters>, is_request: bool) -> Vec<Duration> 
 }
 
 impl Stage {
-    /// So many voters that list each other, none of which has started.
+    /// A stage with voters that list each other and have not started.
     pub(crate) fn new(nodes: usize) -> Self {
         Self::with((0..nodes).map(|node| config(node, nodes)).collect())
     }
@@ -285,7 +286,7 @@ impl Stage {
         Self(common::Stage::new(Voters::default(), X, nodes))
     }
 
-    /// So many voters that are founded, of which nobody wants to lead.
+    /// A stage with founded voters, without a campaign.
     pub(crate) fn founded(nodes: usize) -> Self {
         let mut stage = Self::new(nodes);
         (0..nodes).for_each(|node| stage.start(node));
@@ -294,7 +295,7 @@ impl Stage {
         stage
     }
 
-    /// So many voters, the first of which leads, and of which the others want to.
+    /// A stage with voters that all campaign; voter 0 leads.
     pub(crate) fn led(nodes: usize) -> Self {
         let mut stage = Self::founded(nodes);
         stage.campaign(0, X);
@@ -305,7 +306,7 @@ impl Stage {
         stage
     }
 
-    /// A voter starts, on what its directory holds.
+    /// Starts a voter on its directory.
     pub(crate) fn start(&mut self, node: usize) {
         let alike = self.own.alike;
         let one = &mut self.nodes[node];
@@ -317,14 +318,14 @@ impl Stage {
         self.begin(node, Start { incarnation, seed, memory });
     }
 
-    /// It is killed: only its directory is left.
+    /// Kills a voter; its directory stays.
     pub(crate) fn kill(&mut self, node: usize) {
         self.0.kill(node);
         // Work without an end dies with it.
         self.nodes[node].own.claims.retain(|(_, until)| *until < Time::MAX);
     }
 
-    /// Asks a voter now, and says what it answers at once.
+    /// Asks a voter now, and returns its immediate answer.
     pub(crate) fn ask(&mut self, to: usize, caller: Caller, ask: Ask) -> Option<Answer> {
         self.own.exchanges.push(Exchange { by: STORY, life: 0, call: Call(0) });
         let exchange = self.own.exchanges.len() as u64 - 1;
@@ -349,7 +350,7 @@ impl Stage {
         })
     }
 
-    /// Answers a request of a voter now, from where it was asked.
+    /// Answers a request of a voter now, from the address that it asked.
     pub(crate) fn reply(
         &mut self,
         to: usize,
@@ -373,7 +374,7 @@ impl Stage {
         self.memory(node).electorate.clone().unwrap()
     }
 
-    /// What a voter would say of itself.
+    /// Header of a voter's messages.
     pub(crate) fn header(&self, node: usize) -> Header {
         let memory = self.memory(node);
         let founding = memory.electorate.as_ref().map(|it| (it.founding, memory.founded));
@@ -397,7 +398,7 @@ impl Stage {
         self.told(node, |event| matches!(event, Event::Own(own) if like(own)))
     }
 
-    /// The requests of one that are like this: when, to whom, which.
+    /// Requests of a voter that match: true time, receiver, call, request.
     pub(crate) fn asked(
         &self,
         node: usize,
@@ -408,12 +409,12 @@ impl Stage {
     }
 }
 
-/// A ballot that somebody starts.
+/// First attempt of a ballot.
 pub(crate) fn ballot(counter: u64, initiator: usize) -> Ballot {
     Ballot { counter, initiator: id(initiator), attempt: 0 }
 }
 
-/// The number of one voter in a ballot, under the electorate of another.
+/// A voter's number in a ballot, under its electorate.
 pub(crate) fn cast(stage: &Stage, by: usize, ballot: &Ballot, vote: impl Into<Option<i64>>) -> Ask {
     Ask::Cast(VoteDto {
         voter_id: id(by),
@@ -424,7 +425,7 @@ pub(crate) fn cast(stage: &Stage, by: usize, ballot: &Ballot, vote: impl Into<Op
     })
 }
 
-/// The result of one voter: this one has won.
+/// A voter's result of a ballot: its winner.
 pub(crate) fn result(stage: &Stage, by: usize, ballot: &Ballot, winner: usize) -> Ask {
     let config = &stage.nodes[by].config;
     Ask::Result(ElectionDto {
@@ -437,7 +438,7 @@ pub(crate) fn result(stage: &Stage, by: usize, ballot: &Ballot, winner: usize) -
     })
 }
 
-/// A heartbeat of one that leads by a ballot, with this electorate.
+/// A heartbeat of a leader by a ballot, with this electorate.
 pub(crate) fn leads(
     stage: &Stage,
     by: usize,
@@ -477,7 +478,7 @@ pub(crate) fn acknowledged(stage: &Stage, by: usize, seq: u64, of: &Leadership) 
     })
 }
 
-/// What was refused, and why.
+/// The refusal in an answer.
 pub(crate) fn refusal(answer: Option<Answer>) -> Refusal {
     match answer {
         Some(Answer::Refused(refusal)) => refusal,
