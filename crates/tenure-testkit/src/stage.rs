@@ -241,7 +241,8 @@ impl<P: Scene> Stage<P> {
         }
         self.look();
         self.note_input(node, &input);
-        let (now, wall) = (self.clock(node), self.wall(node));
+        let now = self.clock(node);
+        let wall = self.wall(node);
         let mut effects = Vec::new();
         let core = &mut self.nodes[node].core;
         handle_at(core, now, wall, input, &mut effects);
@@ -544,7 +545,8 @@ macro_rules! stage {
                 most: std::time::Duration,
                 is: impl Fn(&Self) -> bool,
             ) -> std::time::Duration {
-                let (begin, step) = (self.now, self.step);
+                let begin = self.now;
+                let step = self.step;
                 while !is(self) {
                     let spent = self.now.since(begin);
                     assert!(spent < most, "not within {most:?}; leaders {:?}", self.leading());

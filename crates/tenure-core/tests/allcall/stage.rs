@@ -130,8 +130,12 @@ impl Stage {
     pub(crate) fn with(configs: Vec<Config>) -> Self {
         let node = |config| Node::<Participants>::new(config, ());
         let nodes = configs.into_iter().map(node).collect();
-        let (payload, route, log) = (1 << 20, Duration::ZERO, Vec::new());
-        let own = Participants { payload, route, loses: |_, _, _| false, log };
+        let own = Participants {
+            payload: 1 << 20,
+            route: Duration::ZERO,
+            loses: |_, _, _| false,
+            log: Vec::new(),
+        };
         Self(common::Stage::new(own, X, nodes))
     }
 
