@@ -5,7 +5,7 @@
 //! that the tests of the protocol can add methods:
 //!
 //! ```text
-//! tenure_testkit::stage!(Voters);
+//! tenure_testkit::stage!(MyScene);
 //!
 //! let mut stage = Stage::led(3);              // three nodes campaign, and node 0 leads
 //! stage.partition(&[0]);                      // node 0 is cut off from the others
@@ -249,6 +249,7 @@ impl<P: Scene> Stage<P> {
         let due = core.deadline();
         assert!(due.is_none_or(|due| due.at > now), "n{node}: {due:?} is left at {now}");
         let mut lost = Vec::new();
+        let mut answers = Vec::new();
         for effect in &effects {
             self.note_effect(node, effect);
             if self.nodes[node].full && matches!(effect, Effect::Persist(_)) {
@@ -266,10 +267,17 @@ impl<P: Scene> Stage<P> {
                     self.nodes[node].told.push((election, event));
                 }
                 Effect::Raise { .. } | Effect::Lower { .. } => {}
-                Effect::Flush(..) => unimplemented!("no story has slow disks"),
+                Effect::Flush(ticket, _) if self.nodes[node].full => {
+                    answers.push(Input::Failed(Some(ticket)));
+                }
+                Effect::Flush(ticket, record) => {
+                    P::write(&mut self.nodes[node].disk, record);
+                    answers.push(Input::Flushed(ticket));
+                }
             }
         }
         P::judge(self, node, &effects);
+        answers.into_iter().for_each(|answer| self.hand(node, answer));
         if self.nodes[node].again {
             lost.iter().for_each(|election| self.campaign(node, election.as_str()));
         }

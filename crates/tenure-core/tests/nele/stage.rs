@@ -140,9 +140,9 @@ impl Scene for Processes {
                 if claim {
                     let partition = Partition(partition);
                     let outcome = Ok(offset);
-                    let report = Report::Published { number, partition, outcome };
+                    let written = Report::Published { number, partition, outcome };
                     // A record is read, as a rule, before its acknowledgement is.
-                    stage.later(stage.delay * 2, Transit::Report(node, report));
+                    stage.later(stage.delay * 2, Transit::Report(node, written));
                 }
             }
             Transit::Report(node, said) => report(stage, node, said),
@@ -278,14 +278,14 @@ fn fetch(stage: &mut common::Stage<Processes>, node: usize) {
         if records.is_empty() || stage.nodes[node].own.stuck.contains(&reading) {
             continue;
         }
-        let report = Report::Records { partition, reading, records };
+        let batch = Report::Records { partition, reading, records };
         if stage.own.lag.is_zero() {
-            self::report(stage, node, report);
+            report(stage, node, batch);
         } else {
             // In order, whatever the lag was before.
             let at = stage.nodes[node].own.arrives.max(stage.now.after(stage.own.lag));
             stage.nodes[node].own.arrives = at;
-            stage.later(at.since(stage.now), Transit::Report(node, report));
+            stage.later(at.since(stage.now), Transit::Report(node, batch));
         }
     }
 }
