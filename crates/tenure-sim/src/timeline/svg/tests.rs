@@ -58,7 +58,7 @@ fn story() -> Timeline {
 fn crowd() -> Timeline {
     let arrows = (0..5_000).map(|i: usize| {
         let sent = i as u64 * MS;
-        arrow(i % 5, i % 3, sent, (i % 7 > 0).then_some(sent + 300_000))
+        arrow(i % 5, i % 3, sent, (!i.is_multiple_of(7)).then_some(sent + 300_000))
     });
     Timeline { arrows: arrows.collect(), violation: None, ..story() }
 }
