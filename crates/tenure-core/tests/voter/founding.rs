@@ -1,10 +1,10 @@
 //! The founding, and those that do not belong to it (V2, V10).
 
+use tenure_core::Input;
 use tenure_core::voter::{
     Answer, Ask, Breach, Caller, Config, Event, Founding, Identity, Memory, Message, OwnEvent,
     Peer, Refusal, VoterUrl,
 };
-use tenure_core::Input;
 
 use crate::condition::waits;
 use crate::stage::{Stage, X, ballot, cast, config, id, ms, refusal, url};
