@@ -524,7 +524,7 @@ fn since_begin(word: &str, origin: u64) -> String {
     format!("{:.3}s{end}", instant - begin as f64 / 1e9)
 }
 
-/// Makes `Stage`: a [`stage::Stage`](crate::stage::Stage) with this [`Scene`](crate::stage::Scene),
+/// Makes `Stage`: a [`stage::Stage`](crate::stage::Stage) with this [`Scene`],
 /// to which a test crate can add methods.
 #[macro_export]
 macro_rules! stage {
