@@ -207,6 +207,15 @@ fn resign_is_idempotent() {
     assert_eq!(emitted(&s.resign("p")), [Event::Own(OwnEvent::Ignored(Ignored::Command))]);
 }
 
+/// It leads on with the lease that it has.
+#[test]
+fn a_second_campaign_changes_nothing() {
+    let mut s = Story::new();
+    s.elect("p");
+    assert_eq!(emitted(&s.campaign("p")), [Event::Own(OwnEvent::Ignored(Ignored::Command))]);
+    assert!(s.leads("p"));
+}
+
 /// Campaigns that are over are forgotten when there are many: what an application asks for is
 /// bounded too.
 #[test]

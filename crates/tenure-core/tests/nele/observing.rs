@@ -94,6 +94,20 @@ fn one_whose_reading_breaks_does_not_know_a_vacancy() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
+/// That it broke is told once more, when the next one is open.
+#[test]
+fn an_old_reading_breaks_nothing() {
+    let mut stage = Stage::new(1, Mode::AtMostOne);
+    stage.observe(0, X);
+    stage.pass(ms(100));
+    let (partition, reading) = stage.plain(0).unwrap();
+    let broken = Report::Broken { partition, reading, why: "cut off".into() };
+    stage.report(0, broken.clone());
+    stage.until(ms(20_000), |stage| vacant(stage, 0));
+    stage.report(0, broken);
+    assert!(vacant(&stage, 0), "{:?}", stage.view(0, X));
+}
+
 /// A leader that it has heard may lead on, as nothing is heard of anybody.
 #[test]
 fn one_that_hears_nothing_any_more_does_not_know_a_vacancy() {

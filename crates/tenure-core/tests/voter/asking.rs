@@ -210,6 +210,17 @@ fn in_available_several_may_lead() {
     assert_eq!(&*leader.id, "a");
 }
 
+/// One that answers knows of no leader; then nobody answers.
+#[test]
+fn in_available_one_answer_shows_vacancy() {
+    let mut scene = Scene::begin(Mode::Available);
+    scene.answers("a", status("a"));
+    scene.pass(SECOND / 2);
+    assert_eq!(scene.said, [View::Vacant]);
+    scene.pass(SECOND);
+    assert!(matches!(scene.said[1..], [View::Unknown { .. }]), "{:?}", scene.said);
+}
+
 /// However many a stranger names, what is asked is bounded, and an answer to nothing is none.
 #[test]
 fn a_stranger_makes_it_ask_no_more_than_there_may_be() {

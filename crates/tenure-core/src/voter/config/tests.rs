@@ -30,6 +30,13 @@ fn the_lease_is_rounded_against_the_leader() {
     assert!(config.counted_of(config.lease(), worse) < config.counted(config.lease()));
 }
 
+/// min(t, H/2), as the bound on a failover counts it.
+#[test]
+fn polls_pause_half_a_heartbeat() {
+    let pause = |request_timeout| Config { request_timeout, ..config() }.poll_pause();
+    assert_eq!([pause(300 * MS), pause(900 * MS)], [300 * MS, 500 * MS]);
+}
+
 #[test]
 fn each_bound_is_the_last_that_passes() {
     check(|_| ()).unwrap();

@@ -1,6 +1,8 @@
 //! What a candidate waits for, and whom those who ask are told of, must be what is.
 
-use tenure_core::nerio::{Command, Event, Holder, Message, OwnEvent, Refusal, Refused};
+use tenure_core::nerio::{
+    Command, Event, Holder, Ignored, Leaving, Message, OwnEvent, Refusal, Refused,
+};
 use tenure_core::{Fence, Waiting};
 
 use crate::story::*;
@@ -132,6 +134,21 @@ fn one_that_a_promise_holds_up_is_not_told_as_leading() {
     assert!(*who == *"p" && near(until) < ms(150), "{who} {until} {held}");
     s.run(ms(500));
     assert!(s.leads("q"));
+}
+
+/// Neither another candidate nor the holder of an earlier grant.
+#[test]
+fn only_its_holder_leaves_a_grant() {
+    let mut s = Story::new();
+    s.ask("p", "a", renewal(at(10), 1));
+    let leaving = |start| Message::Leaving(Leaving { election: x(), start, held: ms(500) });
+    for (who, start) in [("q", at(10)), ("p", at(9))] {
+        let effects = s.tell(who, "a", leaving(start));
+        assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::NotTheHolder))]);
+        assert_eq!(s.state("a").holder.unwrap().leaving, None, "{who}");
+    }
+    s.tell("p", "a", leaving(at(10)));
+    assert_eq!(s.state("a").holder.unwrap().leaving, Some(ms(500)));
 }
 
 /// A refusal is not much longer than its request: it leaves out what those who wait do not need.
