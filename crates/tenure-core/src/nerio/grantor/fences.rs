@@ -78,7 +78,6 @@ impl Fences {
     ) -> bool {
         let seen = state.fence_seen;
         if fence > seen && fence <= self.high {
-            debug_assert!(fence <= self.high, "I5: what is accepted is below the durable H");
             state.fence_seen = fence;
             self.note(fence);
             state.fence_owner = Some(by.clone());

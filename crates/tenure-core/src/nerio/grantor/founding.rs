@@ -48,8 +48,8 @@ impl Grantor {
         (recorded, whole): (MemberSet, MemberSet),
         out: &mut Out,
     ) {
-        let Phase::Reading { since, read, news, .. } = &self.phase else { return };
-        let (since, read, news) = (*since, *read, *news);
+        let Phase::Reading { since, news, .. } = &self.phase else { return };
+        let (since, news) = (*since, *news);
         let all = self.others().minus(recorded).is_empty();
         if !all || !whole.is_empty() || self.heard_leader() > now {
             return;
@@ -63,7 +63,7 @@ impl Grantor {
             // one before it, and led: all are asked once more. At the same instant it could not
             // tell which question is answered, and waits for the next.
             if now > since {
-                self.read_anew(now, read, out);
+                self.read_anew(now, out);
             }
             return;
         }

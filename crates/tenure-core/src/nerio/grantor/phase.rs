@@ -61,16 +61,15 @@ pub(super) enum Phase {
     Reading {
         since: Time,
         again: Time,
-        read: Read,
         answers: BTreeMap<usize, Known>,
         /// Since the first of these questions another memory of some member was heard of.
         news: bool,
         told: Option<Missing>,
     },
     /// What it read is being written down.
-    Storing { flush: Flush, read: Read },
+    Storing { flush: Flush },
     /// What it read could not be written down: it knows it, and writes again at `at`.
-    Unstored { at: Time, read: Read },
+    Unstored { at: Time },
     /// It grants.
     Serving,
     /// A later memory has taken the place of its own: it never grants again.

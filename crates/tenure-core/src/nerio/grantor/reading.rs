@@ -18,12 +18,12 @@ use super::*;
 impl Grantor {
     /// Asks all others for their fences (the scalar fence, rule 4). Answers are kept over
     /// repetitions: whatever was answered after the quarantine ended is good.
-    pub(super) fn read_fences(&mut self, now: Time, read: Read, out: &mut Out) {
+    pub(super) fn read_fences(&mut self, now: Time, out: &mut Out) {
         if self.becomes_later() {
             // Nobody has written this one down: what was waited for the one before counts for
             // nothing.
             (self.recorded, self.remembered) = (None, None);
-            return self.write_boot(now, None, read, out);
+            return self.write_boot(now, None, Read::Fences, out);
         }
         let (since, answers, news, mut told) = match &mut self.phase {
             Phase::Reading { since, answers, news, told, .. } => {
@@ -40,7 +40,7 @@ impl Grantor {
             send(out, To::Member(member), Message::FenceRead(read));
         }
         let again = now.after(self.config.refresh);
-        self.phase = Phase::Reading { since, again, read, answers, news, told };
+        self.phase = Phase::Reading { since, again, answers, news, told };
         // In a cluster of one there is nobody to wait for.
         self.conclude(now, out);
     }
@@ -138,8 +138,8 @@ impl Grantor {
         if self.begins_to_record(now, out) {
             return;
         }
-        let Phase::Reading { since, read, answers, .. } = &self.phase else { return };
-        let (since, read) = (*since, *read);
+        let Phase::Reading { since, answers, .. } = &self.phase else { return };
+        let since = *since;
         // The word of a memory counts if it has written this one down, and as long as no later one
         // of its member was heard of (names: instances).
         let is_latest = |member: &usize, known: &Known| {
@@ -173,7 +173,7 @@ impl Grantor {
         let until = self.ended(longest.max(self.delta_max));
         if until > since {
             // A lease that was forgotten may still be live: read again when it is not.
-            return self.wait(now, until, read, out);
+            return self.wait(now, until, out);
         }
         let floor = if remembers {
             highest
@@ -199,13 +199,13 @@ impl Grantor {
         // The first reserve says that the read is done: until it is durable, every start reads
         // again.
         let flush = self.reserve(now, self.fences.floor(), out);
-        self.phase = Phase::Storing { flush, read };
+        self.phase = Phase::Storing { flush };
     }
 
     /// Before anybody writes its memory down, a member with an empty directory finds out whether it
     /// could serve then. Says whether it has only asked so far.
     fn begins_to_record(&mut self, now: Time, out: &mut Out) -> bool {
-        let Phase::Reading { read, answers, .. } = &self.phase else { return false };
+        let Phase::Reading { answers, .. } = &self.phase else { return false };
         if self.records {
             return false;
         }
@@ -216,17 +216,16 @@ impl Grantor {
         let new = whole.is_empty() && all;
         self.records = self.is_whole_quorum(whole) || self.is_founder() || new;
         if self.records {
-            let read = *read;
             // The same question again, to be answered when its memory is written down.
-            self.read_anew(now, read, out);
+            self.read_anew(now, out);
         }
         true
     }
 
     /// Asks all once more, and forgets what was answered so far.
-    pub(super) fn read_anew(&mut self, now: Time, read: Read, out: &mut Out) {
-        self.phase = Phase::Quarantine { until: now, read };
-        self.read_fences(now, read, out);
+    pub(super) fn read_anew(&mut self, now: Time, out: &mut Out) {
+        self.phase = Phase::Quarantine { until: now, read: Read::Fences };
+        self.read_fences(now, out);
     }
 
     /// Until when a leader may lead that this grantor, or one that answered, has heard.
@@ -239,9 +238,9 @@ impl Grantor {
     }
 
     /// Waits until then, and reads again.
-    fn wait(&mut self, now: Time, until: Time, read: Read, out: &mut Out) {
+    fn wait(&mut self, now: Time, until: Time, out: &mut Out) {
         emit(out, None, OwnEvent::Quarantined { until: until.max(now) });
-        self.phase = Phase::Quarantine { until, read };
+        self.phase = Phase::Quarantine { until, read: Read::Fences };
         self.on_incarnation_due(now, out);
     }
 

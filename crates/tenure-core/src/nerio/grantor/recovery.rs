@@ -105,12 +105,12 @@ impl Grantor {
                     self.phase = Phase::Unwritten { at: now.after(REWRITE), quarantine, read };
                 }
             }
-            Phase::Storing { flush, read } if flush.ticket == flushed => {
+            Phase::Storing { flush } if flush.ticket == flushed => {
                 self.fences.settled(flushed, written);
                 if written {
                     self.serve(now, out);
                 } else {
-                    self.phase = Phase::Unstored { at: now.after(REWRITE), read };
+                    self.phase = Phase::Unstored { at: now.after(REWRITE) };
                 }
             }
             _ => self.fences.settled(flushed, written),
@@ -129,15 +129,15 @@ impl Grantor {
             Phase::Quarantine { until, read } if now >= until => {
                 if read != Read::Nothing {
                     emit(out, None, OwnEvent::Recovering);
-                    self.read_fences(now, read, out);
+                    self.read_fences(now, out);
                 } else {
                     self.serve(now, out);
                 }
             }
-            Phase::Reading { again, read, .. } if now >= again => self.read_fences(now, read, out),
-            Phase::Unstored { at, read } if now >= at => {
+            Phase::Reading { again, .. } if now >= again => self.read_fences(now, out),
+            Phase::Unstored { at } if now >= at => {
                 let flush = self.reserve(now, self.fences.floor(), out);
-                self.phase = Phase::Storing { flush, read };
+                self.phase = Phase::Storing { flush };
             }
             Phase::Unwritten { at, quarantine, read } if now >= at => {
                 self.write_boot(now, quarantine, read, out);
