@@ -72,9 +72,6 @@ impl Claims {
             // What others relay revives nothing when a clock is set back.
             return Ok(known.renew(heard) && known.ends > now);
         }
-        if self.0.len() >= config.limits.claims {
-            self.0.retain(|_, known| known.ends > now);
-        }
         if self.0.len() >= config.limits.claims && !self.drop_least(&heard) {
             return Err(Ignored::Full);
         }
