@@ -19,6 +19,7 @@ use svg::node::element::{
 use svg::{Document, Node};
 
 use super::{Arrow, Span, SpanKind, Timeline};
+use crate::scenario::seconds;
 
 const STYLE: &str = include_str!("svg/style.css");
 
@@ -232,7 +233,7 @@ impl<'a> Picture<'a> {
         let mut all = Group::new();
         for (x, length) in self.axis.shortened() {
             let column = rectangle("wait", x, self.top..self.bottom);
-            all.append(titled(format!("{} seconds, shortened", seconds(length)), column));
+            all.append(titled(format!("{}, shortened", seconds(length)), column));
         }
         for (at, x) in self.axis.ticks() {
             all.append(upright("tick", x, self.top - 4.0..self.bottom));
@@ -339,11 +340,6 @@ fn about(span: &Span) -> String {
     let until = if span.until == u64::MAX { "the end".to_owned() } else { seconds(span.until) };
     let what = [word(span.kind), election, holder, span.label.as_str()].join(" ");
     format!("{what}\n{} to {until}", seconds(span.from))
-}
-
-/// As the lines of a trace have it.
-fn seconds(nanos: u64) -> String {
-    format!("{:.6}", nanos as f64 / 1e9)
 }
 
 /// The room that a text takes, with some around it.

@@ -106,7 +106,7 @@ fn a_claim_is_a_bar_in_its_lane_from_its_beginning_to_its_end() {
     assert_eq!(p.end, a.end);
     assert!(a.start < b.start && b.start < p.start && b.end < r.start, "{a:?} {b:?} {p:?} {r:?}");
     assert!(r.start < p.end && p.end < r.end, "two at once, and one without end");
-    assert_eq!(title(&claims[0]), "leads e1 p#1 fence 7\n0.004000 to 5.000000");
+    assert_eq!(title(&claims[0]), "leads e1 p#1 fence 7\n0.004000 s to 5.000000 s");
     assert!(says(&document, "p#1 fence 7"));
 }
 
@@ -139,7 +139,7 @@ fn the_violated_moment_is_one_red_line_through_every_lane() {
         let lane = extent(&lane).1;
         assert!(y1 < lane.start && lane.end < y2);
     }
-    assert!(says(&document, "violated at 0.012000") && says(&document, "p#1 and r#1 lead e1."));
+    assert!(says(&document, "violated at 0.012000 s") && says(&document, "p#1 and r#1 lead e1."));
     let fine = draw(&Timeline { violation: None, ..story() });
     let fine = Document::parse(&fine).unwrap();
     assert!(shapes(&fine, "line", "violated").is_empty());
@@ -164,7 +164,7 @@ fn messages_go_from_lane_to_lane_and_lost_ones_end_on_their_way() {
     let [_, from, _, to] = ends(&lost[0])[..] else { panic!("two ends") };
     assert!(from == p.start && to < from && to > c.end);
     let story = lost[0].parent().unwrap().first_element_child().unwrap();
-    assert_eq!(story.text(), Some("p to c: request 1\n0.000000 to lost"));
+    assert_eq!(story.text(), Some("p to c: request 1\n0.000000 s to lost"));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn what_ends_is_marked_and_then_down() {
     let (x, y) = extent(&down[0]);
     assert_eq!(y, extent(&shapes(&document, "rect", "lane")[C]).1);
     assert!((number(&mark[0], "x") - x.start).abs() < LETTER && y.contains(&number(&mark[0], "y")));
-    assert_eq!(title(&mark[0]), "ends\n0.001000");
+    assert_eq!(title(&mark[0]), "ends\n0.001000 s");
 }
 
 #[test]
