@@ -38,6 +38,27 @@ pub trait Source: Copy + Sync {
     }
 }
 
+/// Declares the worlds of a scenario for which a seed decides everything: the scenario, its name on
+/// the command line, and the function that draws a plan.
+#[macro_export]
+macro_rules! worlds {
+    ($(#[$of:meta])* $scenario:ty, $name:literal, $draw:path) => {
+        $(#[$of])*
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct Worlds;
+
+        impl $crate::sweep::Source for Worlds {
+            type Scenario = $scenario;
+
+            const NAME: &'static str = $name;
+
+            fn plan(&self, seed: u64) -> $crate::scenario::PlanOf<$scenario> {
+                $draw(seed)
+            }
+        }
+    };
+}
+
 /// A duty of a driver that can be left undone.
 #[derive(Clone, Debug)]
 pub struct Duty<S> {

@@ -10,18 +10,7 @@ pub mod station;
 
 pub use scenario::{Counts, LeasedLeaders};
 
-use crate::sweep::Source;
-
-/// Worlds of ALLCALL.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Worlds;
-
-impl Source for Worlds {
-    type Scenario = LeasedLeaders;
-
-    const NAME: &'static str = "allcall";
-
-    fn plan(&self, seed: u64) -> plan::Plan {
-        plan::draw(seed)
-    }
+crate::worlds! {
+    /// Worlds of ALLCALL.
+    LeasedLeaders, "allcall", plan::draw
 }

@@ -20,18 +20,7 @@ pub use elections::Elections;
 pub use records::Led;
 pub use scenario::Counts;
 
-use crate::sweep::Source;
-
-/// Worlds of elections on etcd.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Worlds;
-
-impl Source for Worlds {
-    type Scenario = Elections;
-
-    const NAME: &'static str = "etcd";
-
-    fn plan(&self, seed: u64) -> plan::Plan {
-        plan::draw(seed)
-    }
+crate::worlds! {
+    /// Worlds of elections on etcd.
+    Elections, "etcd", plan::draw
 }

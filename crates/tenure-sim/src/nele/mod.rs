@@ -12,18 +12,7 @@ mod scenario;
 
 pub use scenario::{Counts, Emergence, Own};
 
-use crate::sweep::Source;
-
-/// Worlds of NELE.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Worlds;
-
-impl Source for Worlds {
-    type Scenario = Emergence;
-
-    const NAME: &'static str = "nele";
-
-    fn plan(&self, seed: u64) -> plan::Plan {
-        plan::draw(seed)
-    }
+crate::worlds! {
+    /// Worlds of NELE.
+    Emergence, "nele", plan::draw
 }

@@ -12,18 +12,7 @@ pub mod server;
 pub use fact::Own;
 pub use scenario::{Counts, RegionalVoters};
 
-use crate::sweep::Source;
-
-/// Worlds of regional voters.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Worlds;
-
-impl Source for Worlds {
-    type Scenario = RegionalVoters;
-
-    const NAME: &'static str = "voter";
-
-    fn plan(&self, seed: u64) -> plan::Plan {
-        plan::draw(seed)
-    }
+crate::worlds! {
+    /// Worlds of regional voters.
+    RegionalVoters, "voter", plan::draw
 }
