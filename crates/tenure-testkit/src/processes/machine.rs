@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -15,7 +16,7 @@ use super::wait::{ended, eventually, output};
 pub struct Machine {
     /// The command.
     tenure: &'static str,
-    folder: TempDir,
+    folder: Arc<TempDir>,
     variables: Vec<(String, String)>,
 }
 
@@ -35,12 +36,15 @@ pub struct Answer {
 pub struct Running {
     child: Child,
     log: PathBuf,
+    /// A command that still runs makes its control socket again when the folder is removed.
+    _folder: Arc<TempDir>,
 }
 
 impl Machine {
     /// `tenure` is the command, `env!("CARGO_BIN_EXE_tenure")`.
     pub fn new(tenure: &'static str) -> Self {
-        Self { tenure, folder: tempfile::tempdir().unwrap(), variables: Vec::new() }
+        let folder = tempfile::tempdir().unwrap().into();
+        Self { tenure, folder, variables: Vec::new() }
     }
 
     /// With this variable for all commands.
@@ -92,7 +96,7 @@ impl Machine {
         let log = self.path(&format!("{name}.log"));
         let file = File::create(&log).unwrap();
         let child = command.stdout(file.try_clone().unwrap()).stderr(file).spawn().unwrap();
-        Running { child, log }
+        Running { child, log, _folder: self.folder.clone() }
     }
 
     /// What was said by the one of this name that was started last.
@@ -163,5 +167,20 @@ impl Drop for Running {
         // One that has ended by itself cannot be killed, and need not be.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_outlives_running_commands() {
+        let machine = Machine::new("sleep");
+        let (folder, running) = (machine.path(""), machine.start("sleep", &["1000"]));
+        drop(machine);
+        assert!(folder.exists());
+        drop(running);
+        assert!(!folder.exists());
     }
 }
