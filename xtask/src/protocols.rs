@@ -10,35 +10,40 @@ pub(crate) struct Protocol {
     /// The [service](tenure_services::Service) whose facts it relies on.
     pub(crate) service: Option<&'static str>,
     /// Its own golden texts: a test, and what `cargo test` builds it with.
-    pub(crate) golden: Option<(&'static str, &'static str)>,
+    pub(crate) golden: (&'static str, &'static str),
 }
 
 /// All of them. The first is the default.
 pub(crate) static ALL: [Protocol; 5] = [
-    Protocol { name: "nerio", driver: "tenure", service: None, golden: None },
+    Protocol {
+        name: "nerio",
+        driver: "tenure",
+        service: None,
+        golden: ("nerio", "--package tenure-core"),
+    },
     Protocol {
         name: "etcd",
         driver: "tenure-etcd",
         service: Some("etcd"),
-        golden: Some(("etcd", "--package tenure-cli --features full")),
+        golden: ("etcd", "--package tenure-cli --features full"),
     },
     Protocol {
         name: "allcall",
         driver: "tenure-nats",
         service: Some("nats"),
-        golden: Some(("allcall", "--package tenure-core")),
+        golden: ("allcall", "--package tenure-core"),
     },
     Protocol {
         name: "voter",
         driver: "tenure-voter",
         service: None,
-        golden: Some(("voter", "--package tenure-core")),
+        golden: ("voter", "--package tenure-core"),
     },
     Protocol {
         name: "nele",
         driver: "tenure-kafka",
         service: Some("kafka"),
-        golden: Some(("nele", "--package tenure-core")),
+        golden: ("nele", "--package tenure-core"),
     },
 ];
 

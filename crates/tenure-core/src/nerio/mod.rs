@@ -169,7 +169,7 @@
 //!    at or below a released Start are ignored. As printed a delayed release elects two leaders.
 //! 5. 10.1 has ρ as a time. It is a rate, and the default is 10⁻³: Linux slews by 5·10⁻⁴.
 //!
-//! Extensions, each with its tests in `tests/extensions/`:
+//! Extensions, each with its tests in `tests/nerio/extensions/`:
 //!
 //! - *Identity*: a participant is (name, [`Inc`]); a restarted candidate is a new one.
 //! - *Parked requests*: a refused request waits at the grantor, until the order puts it first.

@@ -1,4 +1,4 @@
-//! What participants say on the bus, as golden texts: a story to each `*.txt` beside this file.
+//! What participants say on the bus, as golden texts: a story to each `conversations/*.txt`.
 //! `cargo xtask bless --only allcall` writes what is below their lines `---` anew.
 
 use tenure_core::allcall::Command;
@@ -6,7 +6,7 @@ use tenure_testkit::conversations::recorded;
 
 use crate::stage::{Stage, X, ms};
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/allcall");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/allcall/conversations");
 
 fn golden(name: &str, mut stage: Stage) {
     recorded(FOLDER, name, &stage.told_so_far());

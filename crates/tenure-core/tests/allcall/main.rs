@@ -7,6 +7,7 @@ mod asking;
 mod batches;
 mod bus;
 mod clocks;
+mod contract;
 mod conversations;
 mod ending;
 mod joining;

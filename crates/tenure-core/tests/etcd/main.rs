@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
 
 mod campaign;
+mod contract;
 mod foreign;
 mod leave;
 mod observe;

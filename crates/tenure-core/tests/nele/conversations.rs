@@ -1,12 +1,13 @@
-//! What processes say to their ledger, and hear from it, as golden texts: a story to each `*.txt`
-//! beside this file. `cargo xtask bless --only nele` writes what is below their lines `---` anew.
+//! What processes say to their ledger, and hear from it, as golden texts: a story to each
+//! `conversations/*.txt`. `cargo xtask bless --only nele` writes what is below their lines `---`
+//! anew.
 
 use tenure_core::nele::{Command, Mode};
 use tenure_testkit::conversations::recorded;
 
 use crate::stage::{Stage, X, ms};
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/nele");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/nele/conversations");
 
 fn golden(name: &str, mut stage: Stage) {
     recorded(FOLDER, name, &stage.told_so_far());

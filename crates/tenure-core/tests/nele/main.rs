@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
 
 mod claiming;
+mod contract;
 mod conversations;
 mod fencing;
 mod leaving;

@@ -1,4 +1,4 @@
-//! What voters say to each other, as golden texts: a story to each `*.txt` beside this file.
+//! What voters say to each other, as golden texts: a story to each `conversations/*.txt`.
 //! `cargo xtask bless --only voter` writes what is below their lines `---` anew.
 
 use tenure_core::voter::Command;
@@ -6,7 +6,7 @@ use tenure_testkit::conversations::recorded;
 
 use crate::stage::{Stage, X, ms};
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/voter");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/voter/conversations");
 
 fn golden(name: &str, mut stage: Stage) {
     recorded(FOLDER, name, &stage.told_so_far());

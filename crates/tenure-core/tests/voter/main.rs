@@ -8,6 +8,7 @@ mod asking;
 mod available;
 mod changes;
 mod condition;
+mod contract;
 mod conversations;
 mod drawing;
 mod founding;

@@ -2,8 +2,8 @@
 //!
 //! A protocol brings a [`Cast`], and a folder with a `*.txt` for each story; how to read and how
 //! to write them says `legend.md` beside those of Nerio, in
-//! `crates/tenure-core/tests/conversations`. A difference is printed as a diff. `cargo xtask bless`
-//! writes what the cores do now: read it before you keep it.
+//! `crates/tenure-core/tests/nerio/conversations`. A difference is printed as a diff. `cargo xtask
+//! bless` writes what the cores do now: read it before you keep it.
 //!
 //! ```text
 //! tenure_testkit::conversations!(MyCast; first_election hand_over);

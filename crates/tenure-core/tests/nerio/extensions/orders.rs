@@ -5,7 +5,7 @@ use tenure_core::nerio::{
     Effect, Event, Ignored, Message, Order, Ordered, OwnEvent, Passed, StepDown,
 };
 
-use crate::directed::orders::{down, is_reported};
+use crate::extensions::directed::orders::{down, is_reported};
 use crate::story::*;
 
 fn order(fence: u64, number: u64) -> Order {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use tenure_core::nerio::{EdictTimestamp, Event, Incomparable, QuorumTimestamp};
 
-use crate::elected;
+use crate::paper::elected;
 use crate::story::*;
 
 /// "Extend the ok response from q with T_q. … Process p awaits messages from all processes in a

@@ -1,8 +1,6 @@
 //! Leaders from partition ownership under the suite: three processes, and a ledger of two
 //! partitions that answers as it likes.
 
-#![allow(clippy::unwrap_used, reason = "what cannot be set up ends a test")]
-
 use std::time::Duration;
 
 use tenure_core::nele::{
@@ -18,11 +16,11 @@ const NODES: usize = 3;
 const PARTITIONS: u32 = 2;
 
 mod at_least_one {
-    tenure_testkit::contract!(nele, crate::AtLeastOne);
+    tenure_testkit::contract!(nele, crate::contract::AtLeastOne);
 }
 
 mod at_most_one {
-    tenure_testkit::contract!(nele, crate::AtMostOne);
+    tenure_testkit::contract!(nele, crate::contract::AtMostOne);
 }
 
 struct AtLeastOne;

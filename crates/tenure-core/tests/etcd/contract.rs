@@ -1,7 +1,5 @@
 //! Elections on etcd under the suite: three processes, and a small store that answers as it likes.
 
-#![allow(clippy::unwrap_used, reason = "what cannot be set up ends a test")]
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -16,7 +14,7 @@ use tenure_testkit::Rng;
 use tenure_testkit::contract::{Received, Subject};
 
 mod cores {
-    tenure_testkit::contract!(etcd, crate::EtcdSubject);
+    tenure_testkit::contract!(etcd, crate::contract::EtcdSubject);
 }
 
 struct EtcdSubject;

@@ -1,7 +1,5 @@
 //! The regional voter under the suite: three voters, and exchanges that are lost now and then.
 
-#![allow(clippy::unwrap_used, reason = "what cannot be set up ends a test")]
-
 use std::time::Duration;
 
 use tenure_core::voter::{
@@ -18,8 +16,8 @@ use tenure_testkit::contract::Subject;
 const NODES: usize = 3;
 
 mod cores {
-    tenure_testkit::contract!(voter, crate::VoterSubject);
-    tenure_testkit::contract!(available_voter, crate::AvailableSubject);
+    tenure_testkit::contract!(voter, crate::contract::VoterSubject);
+    tenure_testkit::contract!(available_voter, crate::contract::AvailableSubject);
 }
 
 struct VoterSubject;

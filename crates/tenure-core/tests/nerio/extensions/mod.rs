@@ -1,7 +1,5 @@
 //! One test for each rule of our extensions, named after it (the module document has them).
 
-#![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
-
 mod directed;
 mod fence;
 mod identity;
@@ -12,7 +10,5 @@ mod orders;
 mod parked;
 mod restart;
 mod sample;
-#[path = "../story/mod.rs"]
-mod story;
 mod verification;
 mod waiting;

@@ -11,7 +11,7 @@ use tenure_core::{Drift, Effect, Input, NodeName, Protocol, Time};
 use tenure_testkit::Players;
 use tenure_testkit::conversations::{Beginning, Cast, Span, Words};
 
-use crate::members;
+use crate::story::members;
 
 /// The nodes of one cluster.
 pub struct Grantors {
@@ -44,7 +44,7 @@ impl Players for Grantors {
 }
 
 impl Cast for Grantors {
-    const FOLDER: &'static str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conversations");
+    const FOLDER: &'static str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/nerio/conversations");
     const CLUSTER: &'static str = "cluster members=a,b,c [lease=2400ms] [drift=0.1] \
                                    [refresh=100ms] [promise=SPAN] [delay=1ms]";
     const FORMS: &'static [&'static str] = &["verify NODE leader=NODE"];

@@ -3,7 +3,7 @@
 use tenure_core::nerio::Event;
 use tenure_core::{End, Loss};
 
-use crate::elected;
+use crate::paper::elected;
 use crate::story::*;
 
 /// "Leader Uniqueness: At any time, at most one process is leader."

@@ -1,15 +1,12 @@
 //! Golden conversations of Nerio, a story to each `*.txt` beside this file.
 
-#![allow(clippy::unwrap_used, reason = "what cannot be set up ends a test")]
 #![allow(unreachable_pub, missing_docs)]
 
 mod cast;
-#[path = "../story/members.rs"]
-mod members;
 
 use tenure_testkit::conversations;
 
-use crate::cast::Grantors;
+use self::cast::Grantors;
 
 tenure_testkit::conversations! {
     Grantors;

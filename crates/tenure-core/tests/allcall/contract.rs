@@ -1,7 +1,5 @@
 //! Leased leaders on a bus under the suite: three participants, and a bus that loses some.
 
-#![allow(clippy::unwrap_used, reason = "what cannot be set up ends a test")]
-
 use std::time::Duration;
 
 use tenure_core::allcall::{
@@ -16,7 +14,7 @@ use tenure_testkit::contract::Subject;
 const NODES: usize = 3;
 
 mod cores {
-    tenure_testkit::contract!(allcall, crate::AllcallSubject);
+    tenure_testkit::contract!(allcall, crate::contract::AllcallSubject);
 }
 
 struct AllcallSubject;

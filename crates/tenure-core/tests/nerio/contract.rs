@@ -1,7 +1,5 @@
 //! Nerio under the suite: three grantors, which also contend, and two candidates.
 
-#![allow(clippy::unwrap_used, reason = "what cannot be set up ends a test")]
-
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -22,11 +20,11 @@ const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 const GRANTORS: usize = 3;
 
 mod cores {
-    tenure_testkit::contract!(nerio, crate::NerioSubject);
+    tenure_testkit::contract!(nerio, crate::contract::NerioSubject);
 }
 
 mod wires {
-    tenure_testkit::packets!(nerio, crate::NerioSubject);
+    tenure_testkit::packets!(nerio, crate::contract::NerioSubject);
 }
 
 struct NerioSubject;
@@ -110,7 +108,7 @@ impl Subject for NerioSubject {
 }
 
 impl Packets for NerioSubject {
-    const CORPUS: &'static str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/nerio");
+    const CORPUS: &'static str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/nerio/corpus");
 
     fn seal(from: &Sender, message: &Message) -> Vec<u8> {
         let packer = Packer::new(config().digest(), &Envelope { epoch: 0, who: from.who.clone() });

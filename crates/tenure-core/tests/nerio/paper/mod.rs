@@ -2,8 +2,6 @@
 //! named after its sections. (van Renesse, Schneider, Gehrke: *Nerio: Leader Election and Edict
 //! Ordering*, arXiv 1109.5111.)
 
-#![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
-
 mod section_1;
 mod section_10;
 mod section_2;
@@ -11,11 +9,10 @@ mod section_3;
 mod section_6;
 mod section_7;
 mod section_8;
-#[path = "../story/mod.rs"]
-mod story;
 
-use story::Story;
 use tenure_core::nerio::{Event, OwnEvent, QuorumTimestamp};
+
+use crate::story::Story;
 
 /// The timestamp with which `who` was elected last.
 fn elected(s: &Story, who: &str) -> QuorumTimestamp {
