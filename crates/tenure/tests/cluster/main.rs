@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot set up should end there")]
 
 mod agree;
+mod busy;
 mod everywhere;
 mod handles;
 mod lead;

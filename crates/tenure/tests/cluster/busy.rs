@@ -1,7 +1,5 @@
 //! A node whose socket is never empty.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot set up should end there")]
-
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;

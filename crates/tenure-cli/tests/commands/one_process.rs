@@ -1,8 +1,6 @@
 //! One process a machine: `tenure run --name` is a member of the cluster, and contends. Three of
 //! them need nothing else.
 
-#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
-
 use std::collections::BTreeMap;
 
 use rustix::process::Signal;

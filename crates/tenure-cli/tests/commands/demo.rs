@@ -1,7 +1,5 @@
 //! `tenure demo`, as people and programs start it.
 
-#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
-
 use std::fs;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;

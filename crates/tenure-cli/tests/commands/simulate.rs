@@ -1,7 +1,5 @@
 //! `tenure simulate`, as people and programs start it.
 
-#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
-
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,0 +1,8 @@
+//! Commands as people and programs start them.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+mod demo;
+mod one_process;
+mod recover;
+mod simulate;
