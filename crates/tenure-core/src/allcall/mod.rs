@@ -174,7 +174,7 @@
 //!
 //! # The sentences of the text
 //!
-//! Each has a test, `tests/allcall/text.rs`, that begins with its number.
+//! Each has a test, `tests/allcall/source.rs`, that begins with its number.
 //!
 //! | | the text says | here |
 //! |---|---|---|

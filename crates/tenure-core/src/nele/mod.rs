@@ -217,7 +217,7 @@
 //!
 //! # The sentences of the text
 //!
-//! Each has a test, `tests/nele/text.rs`, that begins with its number.
+//! Each has a test, `tests/nele/source.rs`, that begins with its number.
 //!
 //! | | the text says | here |
 //! |---|---|---|

@@ -153,7 +153,7 @@
 //!
 //! # The sentences of the text
 //!
-//! Each has a test, `tests/voter/text.rs`, that begins with its number.
+//! Each has a test, `tests/voter/source.rs`, that begins with its number.
 //!
 //! | | the text says | here |
 //! |---|---|---|

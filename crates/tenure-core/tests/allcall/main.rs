@@ -13,5 +13,5 @@ mod ending;
 mod joining;
 mod leading;
 mod observing;
+mod source;
 mod stage;
-mod text;

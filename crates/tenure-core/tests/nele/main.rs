@@ -10,7 +10,7 @@ mod fencing;
 mod leaving;
 mod observing;
 mod owning;
+mod source;
 mod stage;
-mod text;
 mod topic;
 mod wild;

@@ -5,6 +5,7 @@
 
 mod apart;
 mod asking;
+mod attacks;
 mod available;
 mod changes;
 mod condition;
@@ -12,11 +13,10 @@ mod contract;
 mod conversations;
 mod drawing;
 mod founding;
-mod hostile;
 mod leasing;
 mod restart;
+mod source;
 mod stage;
 mod strangers;
-mod text;
 mod vacancy;
 mod wild;
