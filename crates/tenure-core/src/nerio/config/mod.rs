@@ -126,8 +126,8 @@ pub struct Limits {
     /// Released candidacies a grantor remembers for each election. Too few: a delayed request of
     /// a forgotten one is granted to nobody's use for one lease. Default 64.
     pub watermarks: usize,
-    /// Names of participants a grantor remembers to see a name used twice. Too few: two
-    /// processes with one name go unnoticed. Default 4,096.
+    /// Names that two incarnations used in one election, which a grantor remembers to see whether
+    /// both still do. Too few: two processes with one name go unnoticed. Default 4,096.
     pub names: usize,
 }
 

@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use super::super::config::Checked;
 use super::super::event::{Ignored, OwnEvent};
-use super::super::identity::Who;
+use super::super::identity::{Inc, Who};
 use super::super::inventory::CandidateHere;
 use super::super::message::{Holder, Leaving, Request, Sender};
 use super::super::rank::Rank;
@@ -226,6 +226,16 @@ impl ElectionState {
     /// Whether `name` waits with a request that is still fresh.
     pub(super) fn waits(&self, name: &NodeName, at: Time) -> bool {
         self.parked.iter().any(|p| p.who.name == *name && at < p.expires_at)
+    }
+
+    /// Another incarnation of the name of `who` that holds the grant or waits at `at`.
+    pub(super) fn namesake(&self, who: &Who, at: Time) -> Option<(Inc, SocketAddr)> {
+        let holder = self.live(at).map(|grant| (&grant.record.holder, grant.record.address));
+        let waiting = self.waiters(at).map(|parked| (&parked.who, parked.address));
+        let mut all = holder.into_iter().chain(waiting);
+        let is_other =
+            |(other, _): &(&Who, SocketAddr)| other.inc != who.inc && other.name == who.name;
+        all.find(is_other).map(|(other, address)| (other.inc, address))
     }
 
     /// The first of those who wait, if it was heard of within two refresh intervals.

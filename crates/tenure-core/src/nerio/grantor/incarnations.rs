@@ -1,18 +1,20 @@
-//! Which incarnations use each name: a name that two use at the same time is reported.
+//! Which incarnations use each name: a name that two use in one election at the same time is
+//! reported.
 
 use core::hash::{Hash, Hasher};
 
 use super::super::identity::Inc;
 use super::*;
 
-/// The two last incarnations that used each name.
+/// The two last incarnations of a name that met in one election. A name that one incarnation alone
+/// uses there has no entry.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Incarnations(BTreeMap<NodeName, Known>);
+pub(super) struct Incarnations(BTreeMap<(ElectionName, NodeName), Known>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Known {
     current: (Inc, SocketAddr),
-    previous: Option<(Inc, SocketAddr)>,
+    previous: (Inc, SocketAddr),
     /// When the one before the current one last came back.
     back_at: Option<Time>,
 }
@@ -21,13 +23,13 @@ struct Known {
 /// them apart by their hash, need not tell these apart.
 impl Hash for Known {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.current.0, self.previous.map(|(inc, _)| inc)).hash(state);
+        (self.current.0, self.previous.0).hash(state);
     }
 }
 
 /// What a request shows of its sender's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Met {
+enum Met {
     /// Nobody else uses it.
     Alone,
     /// Another incarnation does, at this address.
@@ -35,44 +37,44 @@ pub(super) enum Met {
 }
 
 impl Incarnations {
-    /// `from` asked at `now`. That another incarnation shares its name is said for as long as a
-    /// lease `lasts`: one that leads is heard no more often than it renews.
-    pub(super) fn meet(
+    /// `from` asked for `election` at `now`, where `rival`, another incarnation of its name, holds
+    /// the grant or waits. That they share the name is said for as long as a lease `lasts`: a
+    /// leader is heard no more often than it renews.
+    fn meet(
         &mut self,
         now: Time,
-        from: &Sender,
+        (election, from): (&ElectionName, &Sender),
+        rival: (Inc, SocketAddr),
         lasts: core::time::Duration,
         bound: usize,
     ) -> Met {
         let this = (from.who.inc, from.address);
-        let Some(known) = self.0.get_mut(&from.who.name) else {
+        let key = (election.clone(), from.who.name.clone());
+        let Some(known) = self.0.get_mut(&key) else {
             if self.0.len() >= bound {
                 self.0.pop_first();
             }
-            let known = Known { current: this, previous: None, back_at: None };
-            self.0.insert(from.who.name.clone(), known);
+            self.0.insert(key, Known { current: this, previous: rival, back_at: None });
             return Met::Alone;
         };
         let mut is_back = false;
         if known.current.0 == this.0 {
             known.current = this;
         } else {
-            is_back = known.previous.is_some_and(|(inc, _)| inc == this.0);
+            is_back = known.previous.0 == this.0;
             known.back_at = is_back.then_some(now);
-            known.previous = Some(core::mem::replace(&mut known.current, this));
+            known.previous = core::mem::replace(&mut known.current, this);
         }
-        match (known.previous, known.back_at) {
-            (Some((_, other)), Some(at)) if now.since(at) <= lasts => {
-                Met::Shared { other, is_back }
-            }
+        match known.back_at {
+            Some(at) if now.since(at) <= lasts => Met::Shared { other: known.previous.1, is_back },
             _ => Met::Alone,
         }
     }
 }
 
 impl Grantor {
-    /// Remembers which incarnations use a name; says where another one is that does so at the same
-    /// time.
+    /// Remembers which incarnations use a name in one election; says where another one is that does
+    /// so at the same time. Processes of one name in two elections hinder nobody.
     pub(super) fn meet(
         &mut self,
         now: Time,
@@ -80,8 +82,11 @@ impl Grantor {
         request: &Request,
         out: &mut Out,
     ) -> Option<SocketAddr> {
+        let election = &request.election;
+        let rival = self.state(election).and_then(|state| state.namesake(&from.who, now))?;
         let lasts = request.lease.max(self.config.parked_for());
-        match self.incarnations.meet(now, from, lasts, self.config.limits.names) {
+        let bound = self.config.limits.names;
+        match self.incarnations.meet(now, (election, from), rival, lasts, bound) {
             Met::Alone => None,
             Met::Shared { other, is_back } => {
                 if is_back {

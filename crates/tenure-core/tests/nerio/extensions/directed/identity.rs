@@ -1,6 +1,6 @@
 //! Identity.
 
-use tenure_core::nerio::{Event, Ignored, Message, OwnEvent, Refusal, Sender};
+use tenure_core::nerio::{Event, Ignored, Message, OwnEvent, Refusal, Request, Sender};
 
 use crate::story::*;
 
@@ -66,6 +66,26 @@ fn that_a_name_is_shared_is_said_steadily() {
     assert!(granted(&s.ask("r", "a", request(at(1_100)))).is_some());
     let effects = s.ask("p", "a", request(at(1_200)));
     assert_eq!(refused(&effects).unwrap().name_shared, None, "the other one is gone");
+}
+
+/// Grants and queues are kept by election: processes of one name in two elections hinder nobody.
+#[test]
+fn elections_share_names_without_alarm() {
+    let mut s = Story::new();
+    let of_y = |start| Request { election: "y".parse().unwrap(), ..request(at(start)) };
+    s.ask("r", "a", request(at(1)));
+    s.ask("r", "a", of_y(1));
+    let first = s.sender("p");
+    s.restart("p");
+    for round in 1..=3 {
+        let start = 10 * round;
+        let in_x = s.tell_as(&first, "a", Message::Request(request(at(start))));
+        let in_y = s.ask("p", "a", of_y(start));
+        for effects in [in_x, in_y] {
+            assert_eq!(refused(&effects).unwrap().name_shared, None, "round {round}");
+            assert!(emitted(&effects).is_empty(), "{:?}", emitted(&effects));
+        }
+    }
 }
 
 /// One inc from two addresses: the first wins while its grant lives, the second is refused,
