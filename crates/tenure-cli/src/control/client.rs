@@ -205,7 +205,7 @@ async fn search(
     let election = settings.election.as_str();
     let is_ours = |status: &Value| is_of(settings, status);
     socket_file::sweep_all(directory).await;
-    let (mut asked, mut leading, mut leaving) = (0, Vec::new(), None);
+    let (mut asked, mut found, mut leaving) = (0, Vec::new(), None);
     let (mut silent, mut other) = (Vec::new(), None);
     for socket in sockets(directory, prefix) {
         let status = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
@@ -223,12 +223,8 @@ async fn search(
             continue;
         }
         asked += 1;
-        // Of a process whose roles all are meant any runner will do.
-        if is_ours(&status) && (status["leading"] == true || settings.all) {
-            let who = (status["of"].is_string()).then(|| status["id"].clone());
-            if who.is_none() || leading.iter().all(|(_, other)| *other != who) {
-                leading.push((socket.path(), who));
-            }
+        if is_ours(&status) {
+            Found::add(&mut found, socket.path(), &status);
         }
         let waits = &status["waiting"];
         let gives_up = ["promised", "giving-up"].iter().any(|kind| waits["waiting"] == *kind);
@@ -236,33 +232,65 @@ async fn search(
             leaving = waits["text"].as_str().map(ToOwned::to_owned).or(leaving);
         }
     }
-    match leading.len() {
-        0 => Err(match leaving {
-            Some(why) => {
-                let what = format!("nobody leads {election} now: {why}");
-                Failure::new(Exit::Refused, what, "wait until then; tenure leader says who leads")
-            }
-            None if asked == 0
-                && let Some(other) = other =>
-            {
-                other
-            }
-            None if silent.is_empty() && asked == 0 => {
-                nobody(settings, &running(directory, settings).await)
-            }
-            None if silent.is_empty() => nobody_leads(election, asked),
-            None => {
-                let what = format!(
-                    "no candidate for {election} that answers here leads, and {} does not answer",
-                    silent.join(", ")
-                );
-                let fix = "its process may be stopped: let it continue (kill -CONT), or end it";
-                Failure::new(Exit::Unreachable, what, fix)
-            }
-        }),
-        1 => Ok(leading.swap_remove(0).0),
-        _ => Err(several(election, &leading)),
+    if let Some(socket) = chosen(settings, found)? {
+        return Ok(socket);
     }
+    Err(match leaving {
+        Some(why) => {
+            let what = format!("nobody leads {election} now: {why}");
+            Failure::new(Exit::Refused, what, "wait until then; tenure leader says who leads")
+        }
+        None if asked == 0
+            && let Some(other) = other =>
+        {
+            other
+        }
+        None if silent.is_empty() && asked == 0 => {
+            nobody(settings, &running(directory, settings).await)
+        }
+        None if silent.is_empty() => nobody_leads(election, asked),
+        None => {
+            let what = format!(
+                "no candidate for {election} that answers here leads, and {} does not answer",
+                silent.join(", ")
+            );
+            let fix = "its process may be stopped: let it continue (kill -CONT), or end it";
+            Failure::new(Exit::Unreachable, what, fix)
+        }
+    })
+}
+
+/// A process that answers for the election, by one of its sockets: the one of a role that it leads,
+/// if it leads any.
+#[derive(Debug)]
+struct Found {
+    socket: PathBuf,
+    /// Its id, where it may have a socket for each role.
+    id: Option<Value>,
+    leads: bool,
+}
+
+impl Found {
+    fn add(found: &mut Vec<Self>, socket: PathBuf, status: &Value) {
+        let id = (status["of"].is_string()).then(|| status["id"].clone());
+        let leads = status["leading"] == true;
+        match found.iter_mut().find(|other| id.is_some() && other.id == id) {
+            Some(other) if leads && !other.leads => (other.socket, other.leads) = (socket, true),
+            Some(_) => {}
+            None => found.push(Self { socket, id, leads }),
+        }
+    }
+}
+
+/// The one that leads. One that stands alone is meant by `--all` as well: it may hold what it does
+/// not lead yet.
+fn chosen(settings: &TellSettings, mut found: Vec<Found>) -> Result<Option<PathBuf>, Failure> {
+    let leading = found.iter().filter(|one| one.leads).count();
+    if leading > 1 || (leading == 0 && settings.all && found.len() > 1) {
+        return Err(several(settings, leading, &found));
+    }
+    found.retain(|one| one.leads || (settings.all && leading == 0));
+    Ok(found.pop().map(|one| one.socket))
 }
 
 /// Whether a runner is of the election that is meant, or of one of its roles.
@@ -272,12 +300,27 @@ fn is_of(settings: &TellSettings, status: &Value) -> bool {
     status["election"] == election || (status["of"] == election && role)
 }
 
-/// One of them has lost it since it answered, or they take part in two clusters.
-fn several(election: &str, leading: &[(PathBuf, Option<Value>)]) -> Failure {
-    let what = format!("{} candidates for {election} on this machine lead", leading.len());
-    let paths: Vec<_> = leading.iter().map(|(path, _)| path.display().to_string()).collect();
-    let fix = format!("ask again, or give --control with one of: {}", paths.join(", "));
-    Failure::new(Exit::Refused, what, fix)
+/// Several processes of a group lead a part of it each. Where there is one leader, one has lost it
+/// since it answered, or they take part in two clusters.
+fn several(settings: &TellSettings, leading: usize, found: &[Found]) -> Failure {
+    let TellSettings { election, all, .. } = settings;
+    let lead = match leading {
+        0 => "none leads".to_owned(),
+        _ => format!("{leading} lead"),
+    };
+    let what = format!(
+        "{} processes stand for {election} on this machine, of which {lead}: nothing was asked of \
+         them",
+        found.len()
+    );
+    let fix = match (*all, leading) {
+        (true, 0) => "ask again when one leads, or name one that is to join again, by --control",
+        (true, _) => "name each that is to give back what it leads, by --control",
+        (false, _) => "ask again, or name the one that is meant, by --control",
+    };
+    let meant = found.iter().filter(|one| one.leads || leading == 0);
+    let paths: Vec<_> = meant.map(|one| one.socket.display().to_string()).collect();
+    Failure::new(Exit::Refused, what, format!("{fix}: {}", paths.join(", ")))
 }
 
 /// The control sockets whose names begin so, of processes that run or have ended.
@@ -334,4 +377,56 @@ async fn running(directory: &Path, settings: &TellSettings) -> Vec<String> {
     let more = found.len().saturating_sub(NAMED_MAX);
     let named = found.into_iter().take(NAMED_MAX).map(|(_, named)| named);
     named.chain((more > 0).then(|| format!("and {more} more"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The socket that is chosen of processes with these ids, roles and leaderships.
+    fn among(all: bool, roles: &[(&str, u32, bool)]) -> Result<Option<PathBuf>, Failure> {
+        let settings = TellSettings {
+            election: "r".parse().unwrap(),
+            role: None,
+            all,
+            runner: Runner::Socket(PathBuf::new()),
+            realms: Realms { names: Vec::new(), rosters: Vec::new() },
+            sought: String::new(),
+        };
+        let mut found = Vec::new();
+        for (id, role, leading) in roles {
+            let status = json!({"of": "r", "id": id, "role": role, "leading": leading});
+            Found::add(&mut found, format!("{id}.{role}").into(), &status);
+        }
+        chosen(&settings, found)
+    }
+
+    #[test]
+    fn resign_finds_the_one_leader() {
+        let standing = ("a", 0, false);
+        for all in [false, true] {
+            let socket = among(all, &[standing, ("b", 0, false), ("b", 1, true), ("b", 2, true)]);
+            assert_eq!(socket, Ok(Some("b.1".into())), "{all}");
+        }
+        assert_eq!(among(false, &[standing]), Ok(None));
+        assert_eq!(among(true, &[standing]), Ok(Some("a.0".into())));
+    }
+
+    #[test]
+    fn resign_counts_those_that_lead() {
+        let none = among(true, &[("a", 0, false), ("a", 1, false), ("b", 0, false)]).unwrap_err();
+        let both = among(true, &[("a", 0, true), ("b", 1, true), ("c", 0, false)]).unwrap_err();
+        let asked = "on this machine, of which";
+        assert_eq!(
+            [none.what, both.what],
+            [
+                format!("2 processes stand for r {asked} none leads: nothing was asked of them"),
+                format!("3 processes stand for r {asked} 2 lead: nothing was asked of them"),
+            ]
+        );
+        assert!(none.fix.ends_with(": a.0, b.0"), "{}", none.fix);
+        assert!(both.fix.ends_with(": a.0, b.1"), "{}", both.fix);
+    }
 }
