@@ -337,6 +337,9 @@ fn a_quarantine_is_told_as_people_write_it_with_what_remains_and_why() {
     let why = "every lease that it may have given must end, and longer ones of nodes with a larger \
                lease-max: it remembers nothing";
     assert!(waits.starts_with(why), "{status}");
+    let mut observer = stage.command(&["observe", "--config"]);
+    observer.arg(stage.path("tenure.toml"));
+    stage.spawn("observer", observer).line("vacant: nobody leads: c waits ", 1);
     let said = wait::eventually("a look ends before the time is over", || {
         let args = ["node", "wait-safe", "--name", "a", "--wait", "2s"];
         let (code, said) = stage.tenure(&args, None);

@@ -39,39 +39,41 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     let mut observer = participant.election(&election).observe();
     // That nothing is known in the first moment is no news.
     let mut settling = Box::pin(tokio::time::sleep(SETTLING));
-    let (mut settled, mut held) = (false, None);
+    let (mut settled, mut held, mut ahead) = (false, None, None);
     loop {
-        let change = tokio::select! {
-            biased;
-            signal = signals.next() => return Ok(Exit::Signal(signal)),
-            () = &mut reader_left => return Ok(Exit::Done),
-            failure = &mut permanent_failure => return Err(failure),
-            change = observer.next() => change,
-            () = &mut settling, if !settled => {
-                settled = true;
-                match held.take() {
-                    Some(change) => Some(change),
-                    None => continue,
+        let change = match ahead.take() {
+            Some(change) => change,
+            None => tokio::select! {
+                biased;
+                signal = signals.next() => return Ok(Exit::Signal(signal)),
+                () = &mut reader_left => return Ok(Exit::Done),
+                failure = &mut permanent_failure => return Err(failure),
+                change = observer.next() => change,
+                () = &mut settling, if !settled => {
+                    settled = true;
+                    match held.take() {
+                        Some(change) => Some(change),
+                        None => continue,
+                    }
                 }
-            }
+            },
         };
-        let unknown = matches!(change, Some(Change::View(View::Unknown { .. })));
-        if unknown && !settled {
+        if !settled && matches!(change, Some(Change::View(View::Unknown { .. }))) {
             held = change;
             continue;
         }
         (settled, held) = (true, None);
-        if unknown {
-            // A refusal is heard of first, by a task that may be waiting for its turn.
-            tokio::select! {
-                biased;
-                failure = &mut permanent_failure => return Err(failure),
-                () = tokio::task::yield_now() => {}
+        // The next change may come before an answer, and is not missed for it.
+        let why = tokio::select! {
+            biased;
+            signal = signals.next() => return Ok(Exit::Signal(signal)),
+            () = &mut reader_left => return Ok(Exit::Done),
+            failure = &mut permanent_failure => return Err(failure),
+            why = why_nobody(&*participant, protocol, &election, change.as_ref()) => why,
+            next = observer.next(), if change.is_some() => {
+                ahead = Some(next);
+                None
             }
-        }
-        let why = match unknown {
-            true => Some(why_unknown(&*participant, protocol, &election).await),
-            false => None,
         };
         let Some(change) = change else {
             // It was refused, and why is known in a moment.
@@ -119,14 +121,23 @@ fn told(election: &ElectionName, change: &Change, why: Option<String>, as_json: 
     }
 }
 
-/// Why it is not known who leads, as far as that is known.
-async fn why_unknown(
+/// Why nobody leads, or is known to, as far as that is known.
+async fn why_nobody(
     participant: &dyn Participant,
     protocol: &dyn Protocol,
     election: &ElectionName,
-) -> String {
-    let why = participant.unknown(election).await.or_else(|| participant.trouble());
-    why.unwrap_or_else(|| protocol.unknown().to_owned())
+    change: Option<&Change>,
+) -> Option<String> {
+    match change.and_then(Change::view)? {
+        View::Vacant => participant.why_vacant(election).await,
+        View::Unknown { .. } => {
+            // A refusal is heard of first, by a task that may be waiting for its turn.
+            tokio::task::yield_now().await;
+            let why = participant.unknown(election).await.or_else(|| participant.trouble());
+            Some(why.unwrap_or_else(|| protocol.unknown().to_owned()))
+        }
+        View::Leader(_) | View::Leaders { .. } => None,
+    }
 }
 
 /// A state on one line for people, with what is known of why nobody leads, or is known to.

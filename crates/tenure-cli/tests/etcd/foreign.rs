@@ -16,6 +16,8 @@ fn foreign_keys_are_told_and_deleted() {
                that the process which made it has ended, then etcdctl del billing/note deletes it";
     let told = host.ask(&["leader", "--election", "billing"]);
     assert_eq!((told.code, told.out), (Some(3), format!("vacant: nobody leads: {why}\n")));
+    let observer = host.start("observer", &["observe", "--election", "billing"]);
+    observer.line(&format!("vacant: nobody leads: {why}"), 1);
 
     let runner = host.run("ours", LONG, WORK);
     runner.line(&format!("warning: billing: {why}"), 1);
