@@ -9,7 +9,7 @@ use tracing::level_filters::LevelFilter;
 
 use crate::environment::Environment;
 use crate::exit::Exit;
-use crate::failure::{Failure, quoted};
+use crate::failure::{Failure, quoted, warn_as_json};
 use crate::protocol::{MemberChange, Registry};
 use crate::settings::ask::{
     AskSettings, ChangeMembersSettings, ElectionsSettings, MembersSettings,
@@ -118,8 +118,12 @@ pub fn read(
         let invocation = Invocation { command, context, log: LevelFilter::OFF };
         return Ok(Reading::Invocation(Box::new(invocation)));
     }
-    environment.check(registry)?.iter().for_each(|warning| warn(warning));
     let (words, leaf, flags) = innermost(&tree, name, flags);
+    if words == "run" && flags.get_flag(table::JSON.spec.name) {
+        // What a runner says is read by programs from its first line on.
+        warn_as_json();
+    }
+    environment.check(registry)?.iter().for_each(|warning| warn(warning));
     let mut layers = Layers::new(Flags::new(leaf, flags), environment, registry)?;
     let log = level(&mut layers)?;
     let command = command(&words, &mut layers);

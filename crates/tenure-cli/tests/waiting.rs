@@ -694,8 +694,12 @@ fn in_json_what_is_waited_for_and_warnings_are_lines_too() {
     stage.node("a", &["--new"]);
     let settings = fs::read_to_string(stage.path("tenure.toml")).unwrap();
     fs::write(stage.path("tenure.toml"), format!("drift = 0.01\n{settings}")).unwrap();
-    stage.candidate("one", "one", &["--json"]);
-    stage.says("one", "\"event\":\"warning\"");
+    let mut command = stage.command(&["run", "--id", "one", "--json", "--config"]);
+    command.arg(stage.path("tenure.toml")).arg("--control").arg(stage.path("one.sock"));
+    command.args(["--", "sleep", "1000"]).env("TENURE_SERVICE_HOST", "10.0.0.1");
+    stage.run("one", command);
+    stage.says("one", "TENURE_SERVICE_HOST");
+    stage.says("one", "runs with another configuration");
     let log = stage.log("one");
     // The last line may be half written.
     for line in log.rsplit_once('\n').map_or("", |(whole, _)| whole).lines() {

@@ -34,9 +34,6 @@ pub(in crate::commands) async fn run(
     context: Context,
 ) -> Result<Exit, Failure> {
     let until = settings.give_up.map(|span| clock::now().after(span));
-    if context.json {
-        failure::warn_as_json();
-    }
     let mut sockets = Vec::new();
     for role in &settings.roles {
         let explain = |failure| context.origins.explain(failure, &["control"]);
