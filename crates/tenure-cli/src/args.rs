@@ -160,10 +160,10 @@ fn node() -> Command {
             &[&[&NAME.spec, &WAIT.spec], CLUSTER_SETTINGS],
         )
         .after_help(
-            "Safe is when this node grants again and every leader has heard from all nodes \
-             since. Without --wait it waits for ever; with it, 4 when the time is over. Ends \
+            "Safe is when all nodes grant, and every leader has its latest lease from all of \
+             them. Without --wait it waits for ever; with it, 4 when the time is over. Ends \
              with 1 when it never will be safe, and says what to do.\n\n\
-             Example:\n  tenure node wait-safe --name a --config tenure.toml --wait 1m",
+             Example:\n  tenure node wait-safe --config tenure.toml --wait 1m",
         ),
     ])
     .after_help(

@@ -686,7 +686,7 @@ fn one_that_is_stopped_is_told_as_silent() {
 #[test]
 fn in_json_what_is_waited_for_and_warnings_are_lines_too() {
     let mut stage = Stage::new();
-    let mut command = stage.command(&["node", "wait-safe", "--name", "a", "--json", "--config"]);
+    let mut command = stage.command(&["node", "wait-safe", "--json", "--config"]);
     command.arg(stage.path("tenure.toml")).args(["--round-trip", "10ms"]);
     let line = stage.spawn("wait-safe", command).line("\"safe\"", 1);
     let line: Value = serde_json::from_str(&line).unwrap();

@@ -95,9 +95,7 @@ impl StatusSettings {
 /// What `tenure node wait-safe` was asked to do, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaitSafeSettings {
-    /// Which node was restarted.
-    pub name: NodeName,
-    /// The nodes that must have heard from the leaders since.
+    /// The nodes that must serve, and have heard from the leaders.
     pub cluster: Cluster,
     /// How long to wait; `None` is for ever.
     pub wait: Option<Duration>,
@@ -106,11 +104,14 @@ pub struct WaitSafeSettings {
 impl WaitSafeSettings {
     /// Reads and checks them. The address to bind is any free port: the node has its own.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
-        let name = layers.required(&table::NAME)?;
+        let name = layers.optional(&table::NAME)?;
         let cluster = Cluster::read(layers, None)?;
-        cluster.member(&name, &layers.origins)?;
+        // All are asked. One that is named, as in a node's own settings, must be among them.
+        if let Some(name) = &name {
+            cluster.member(name, &layers.origins)?;
+        }
         check_rights(cluster.keys.as_ref(), Right::Ask, None, &layers.origins)?;
         let wait = layers.optional(&table::WAIT)?;
-        Ok(Self { name, cluster, wait })
+        Ok(Self { cluster, wait })
     }
 }

@@ -87,6 +87,9 @@ impl RunSettings {
         let backend = protocol.backend(layers, Purpose::Campaign(&election))?;
         let parts = backend.parts(&election);
         check_once(layers, once, (parts.len(), backend.runs_again()))?;
+        if let (Some(tries), Some(holds)) = (give_up, hold) {
+            warn_of_hold(layers, tries, holds);
+        }
         let controls =
             controls(layers, &parts, |role| control::runner(&realm, &election, &id, role))?;
         let command = command_line(layers)?;
@@ -131,6 +134,19 @@ fn check_once(
         return Ok(());
     };
     Err(layers.origins.explain(Failure::usage(format!("--{name} {what}"), fix), &[*name]))
+}
+
+/// Machines mostly have the same command line: one that still tries when the other one's hold is
+/// over runs CMD again.
+fn warn_of_hold(layers: &mut Layers<'_>, tries: Duration, holds: Duration) {
+    let early = tries.saturating_sub(holds);
+    if !early.is_zero() {
+        let [holds, tries, early] = [holds, tries, early].map(|span| table::span(&span));
+        layers.warn(format!(
+            "--hold {holds} is shorter than --try {tries}: where CMD ends within {early}, another \
+             machine that tries as long runs it again; give --hold more than --try"
+        ));
+    }
 }
 
 /// The control socket of each part: `PATH.3` of role 3, where there are several.
