@@ -14,6 +14,8 @@ pub fn main(protocols: &'static [&'static dyn Protocol]) -> ExitCode {
     if let Some(code) = tenure::supervise::reenter() {
         return code;
     }
+    // Before the first line is written.
+    tenure::supervise::take_signals();
     if let Some(code) = commands::reenter() {
         return code;
     }

@@ -28,7 +28,7 @@ pub use demo::reenter;
 
 use std::future::Future;
 
-use tenure::supervise::take_signals;
+use tenure::supervise::ignore_ctrl_z;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
@@ -51,7 +51,7 @@ pub fn dispatch(invocation: Invocation, registry: Registry) -> Result<Exit, Fail
     match invocation.command {
         Command::Run(_) | Command::Node(_) => {
             // Before any thread.
-            take_signals();
+            ignore_ctrl_z();
             failure::warn_aside();
         }
         Command::Observe(_) | Command::NodeWaitSafe(_) => failure::warn_aside(),

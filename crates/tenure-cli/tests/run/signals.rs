@@ -1,6 +1,6 @@
 //! Signals from outside, orphans, and a terminal.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 
@@ -169,6 +169,51 @@ fn orphans_are_reaped() {
     assert_eq!(stage.ended(ann).code(), Some(7), "{}", stage.log("ann"));
 }
 
+/// The log of each has reached the limit that it starts under.
+#[test]
+fn full_log_files_end_nobody() {
+    const BLOCK: u64 = 512;
+    let mut stage = Stage::without_node("60s", "20s");
+    // In blocks: more than a table of grants has.
+    let starter = ["sh", "-c", r#"ulimit -f 2048; exec "$0" "$@""#];
+    for name in ["n", "ann"] {
+        File::create(stage.path(&format!("{name}.log"))).unwrap().set_len(2_048 * BLOCK).unwrap();
+    }
+    let state = stage.path("state");
+    let args = ["node", "--name", "n", "--new", "--state", state.to_str().unwrap()];
+    let node = stage.spawn(stage.tenure_under(&starter, "n", &args, &[]));
+    let more = ["--", "sh", "-c", TELLS, stage.path("").to_str().unwrap()].map(str::to_owned);
+    let more: Vec<&str> = more.iter().map(String::as_str).collect();
+    let ann = stage.spawn(stage.tenure_under(&starter, "ann", &["run", "--id", "ann"], &more));
+    // The node has granted, and the runner leads.
+    stage.has("cmd");
+    let of_cmd = fs::read_to_string(stage.path("cmd")).unwrap();
+    assert_eq!((mask("SigBlk:", &of_cmd), mask("SigIgn:", &of_cmd) >> 24 & 1), (0, 0), "{of_cmd}");
+    for nth in [ann, node] {
+        stage.asked_to_end(nth);
+        assert_eq!(stage.ended(nth).code(), Some(128 + 15));
+    }
+}
+
+/// A command as a line of a shell.
+fn line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let quoted = words.map(|word| format!("'{}'", word.to_str().unwrap().replace('\'', "")));
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+/// Runs this text in a shell with jobs that has a terminal.
+fn in_a_terminal(stage: &mut Stage, name: &str, text: &str) {
+    let file = stage.path(&format!("{name}.sh"));
+    fs::write(&file, format!("set -m\n{text}\n")).unwrap();
+    // `script` gives its shell a terminal.
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &format!("sh {}", file.display()), "/dev/null"]);
+    terminal.stdin(Stdio::null()).stdout(Stdio::null()).env_remove("TENURE_LOG");
+    let nth = stage.spawn(terminal);
+    stage.ended(nth);
+}
+
 #[test]
 fn background_commands_read_nothing() {
     let mut stage = Stage::new();
@@ -176,21 +221,21 @@ fn background_commands_read_nothing() {
     for (name, end, right) in [("fore", "", "/dev/pts/"), ("back", "& wait", "/dev/null")] {
         let told = stage.path(&format!("{name}.stdin"));
         let more = ["--", "sh", "-c", script, told.to_str().unwrap()];
-        let runner = stage.tenure(name, &["run", "--id", name], &more);
-        // `script` gives its shell a terminal.
-        let quoted = std::iter::once(runner.get_program()).chain(runner.get_args());
-        let quoted = quoted.map(|word| format!("'{}'", word.to_str().unwrap().replace('\'', "")));
-        let line = quoted.collect::<Vec<_>>().join(" ");
+        let runner = line(&stage.tenure(name, &["run", "--id", name], &more));
         let log = stage.path(&format!("{name}.log"));
-        let inside = format!("set -m\n{line} >{} 2>&1 {end}\n", log.display());
-        let file = stage.path(&format!("{name}.sh"));
-        fs::write(&file, inside).unwrap();
-        let mut terminal = Command::new("script");
-        terminal.args(["-qec", &format!("sh {}", file.display()), "/dev/null"]);
-        terminal.stdin(Stdio::null()).stdout(Stdio::null()).env_remove("TENURE_LOG");
-        let nth = stage.spawn(terminal);
-        stage.ended(nth);
+        in_a_terminal(&mut stage, name, &format!("{runner} >{} 2>&1 {end}", log.display()));
         let stdin = fs::read_to_string(&told).unwrap();
         assert!(stdin.starts_with(right), "{name}: {stdin}");
     }
+}
+
+/// A terminal with `tostop` stops whoever prints in the background, and `wait` tells that.
+#[test]
+fn background_commands_print_refusals() {
+    let mut stage = Stage::without_node("60s", "20s");
+    let told = stage.path("code");
+    let refused = line(&stage.tenure("ann", &["run"], &[]));
+    let text = format!("stty tostop\n{refused} &\nwait $!\necho $? >{}", told.display());
+    in_a_terminal(&mut stage, "ann", &text);
+    assert_eq!(fs::read_to_string(&told).unwrap(), "2\n");
 }

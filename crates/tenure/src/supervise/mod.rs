@@ -97,7 +97,7 @@ pub use error::SuperviseError;
 pub use frame::{Ended, Why};
 pub use guards::reap_orphans;
 pub use plan::{Output, Plan, resolve};
-pub use signals::{ending_signals, take_signals};
+pub use signals::{ending_signals, ignore_ctrl_z, take_signals};
 pub use supervised::{Outcome, Supervised};
 
 /// The hidden subcommand that makes this binary a guard.

@@ -1,9 +1,9 @@
-//! Signals that ask a process to end.
+//! Signals that ask a process to end, and those that must not stop or end it.
 
 use std::fs;
 use std::ops::RangeInclusive;
 
-use nix::sys::signal::{SigSet, Signal as Stop};
+use nix::sys::signal::{SigSet, Signal as Blocked};
 use rustix::process::Signal;
 
 /// Signals that others send. The remaining ones report a fault of the process itself, stop and
@@ -41,16 +41,26 @@ pub fn ending_signals() -> Vec<i32> {
     sent.chain(REAL_TIME).filter(|number| ignored >> (number - 1) & 1 == 0).collect()
 }
 
-/// Has this thread, and those that it starts from now on, take all signals but those by which a
-/// terminal stops a process: on Ctrl-Z, and for a line written in the background under `stty
-/// tostop`. A leader that stands still loses its lease. Whoever started this process may have
-/// blocked others.
+/// Unblocks all signals, in this thread and those that it starts, but for the two that a write can
+/// cause: SIGTTOU stops a process that writes to its terminal from the background, under `stty
+/// tostop`, and SIGXFSZ ends one whose file has reached the limit of `ulimit -f`. Blocked, the first
+/// lets the line through, and the second leaves an error. The starter may have blocked any.
 ///
-/// To be called while the process has one thread. Commands begin with no signal blocked.
+/// To be called before the first line is written, while the process has one thread. Commands begin
+/// with no signal blocked.
 pub fn take_signals() {
-    let stops: SigSet = [Stop::SIGTSTP, Stop::SIGTTOU].into_iter().collect();
+    let of_writes = SigSet::from_iter([Blocked::SIGTTOU, Blocked::SIGXFSZ]);
     // Fails for a wrong argument alone.
-    let _ = stops.thread_set_mask();
+    let _ = of_writes.thread_set_mask();
+}
+
+/// Keeps Ctrl-Z from stopping this thread and those that it starts: a leader that stands still
+/// loses its lease.
+///
+/// To be called after [`take_signals`], while the process has one thread.
+pub fn ignore_ctrl_z() {
+    // Fails for a wrong argument alone.
+    let _ = SigSet::from_iter([Blocked::SIGTSTP]).thread_block();
 }
 
 /// The mask of ignored signals; none where `status` does not say.
