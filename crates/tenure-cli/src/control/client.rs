@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
+use tenure::clock;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
-use super::{Answer, Request, SOCKET, named, socket_file};
+use super::{Answer, Request, SOCKET, named, socket_file, until_file};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::settings::ask::{Runner, TellSettings};
@@ -91,6 +92,9 @@ async fn exchange(
             let fix = "run this as the user who runs it, or as root";
             return Failure::new(Exit::System, what, fix);
         }
+        if let Some(killed) = killed(path, &error) {
+            return killed;
+        }
         let what = format!("nobody answers at the control socket {}: {error}", path.display());
         let fix = match a_role_of(path) {
             Some(one) => {
@@ -110,6 +114,20 @@ async fn exchange(
         Ok(Err(refused)) => Err(refused),
         Err(error) => Err(unreachable(error)),
     })
+}
+
+/// The runner at `path` was killed while it led: nobody listens there, and the deadline of its CMD
+/// is still to come.
+fn killed(path: &Path, error: &io::Error) -> Option<Failure> {
+    let is_refused = error.kind() == io::ErrorKind::ConnectionRefused;
+    let until = socket_file::deadline(&until_file(path)).filter(|_| is_refused)?;
+    let left = until.since(clock::now());
+    let what = format!(
+        "the runner at the control socket {} has ended without resigning: its lease runs out by \
+         itself, in {left:.1?}",
+        path.display()
+    );
+    Some(Failure::new(Exit::Unreachable, what, "wait until then; tenure leader says who leads"))
 }
 
 /// The first socket `PATH.0`, `PATH.1`, … that is there: those of a process with several roles.
@@ -206,14 +224,11 @@ async fn search(
     let is_ours = |status: &Value| is_of(settings, status);
     socket_file::sweep_all(directory).await;
     let (mut asked, mut found, mut leaving) = (0, Vec::new(), None);
-    let (mut silent, mut other) = (Vec::new(), None);
+    let (mut mute, mut other) = (Mute::default(), None);
     for socket in sockets(directory, prefix) {
         let status = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
         let Ok(status) = status else {
-            // Of one that has ended there is a file without a listener.
-            if socket_file::connect(&socket.path()).await.is_ok() {
-                silent.push(socket.path().display().to_string());
-            }
+            mute.add(&socket.path()).await;
             continue;
         };
         if is_ours(&status)
@@ -245,18 +260,11 @@ async fn search(
         {
             other
         }
-        None if silent.is_empty() && asked == 0 => {
-            nobody(settings, &running(directory, settings).await)
-        }
-        None if silent.is_empty() => nobody_leads(election, asked),
-        None => {
-            let what = format!(
-                "no candidate for {election} that answers here leads, and {} does not answer",
-                silent.join(", ")
-            );
-            let fix = "its process may be stopped: let it continue (kill -CONT), or end it";
-            Failure::new(Exit::Unreachable, what, fix)
-        }
+        None => match mute.failure(election) {
+            Some(failure) => failure,
+            None if asked == 0 => nobody(settings, &running(directory, settings).await),
+            None => nobody_leads(election, asked),
+        },
     })
 }
 
@@ -291,6 +299,40 @@ fn chosen(settings: &TellSettings, mut found: Vec<Found>) -> Result<Option<PathB
     }
     found.retain(|one| one.leads || (settings.all && leading == 0));
     Ok(found.pop().map(|one| one.socket))
+}
+
+/// Candidates that gave no status.
+#[derive(Default)]
+struct Mute {
+    /// The sockets of processes that are there.
+    silent: Vec<String>,
+    /// What is said of one that was killed while it led.
+    killed: Option<Failure>,
+}
+
+impl Mute {
+    async fn add(&mut self, path: &Path) {
+        match socket_file::connect(path).await {
+            Ok(Err(error)) if socket_file::is_gone(&error) => {
+                self.killed = killed(path, &error).or(self.killed.take());
+            }
+            Ok(_) => self.silent.push(path.display().to_string()),
+            // Its directory is not safe.
+            Err(_) => {}
+        }
+    }
+
+    fn failure(self, election: &str) -> Option<Failure> {
+        let stopped = || {
+            let what = format!(
+                "no candidate for {election} that answers here leads, and {} does not answer",
+                self.silent.join(", ")
+            );
+            let fix = "its process may be stopped: let it continue (kill -CONT), or end it";
+            Failure::new(Exit::Unreachable, what, fix)
+        };
+        self.killed.or_else(|| (!self.silent.is_empty()).then(stopped))
+    }
 }
 
 /// Whether a runner is of the election that is meant, or of one of its roles.

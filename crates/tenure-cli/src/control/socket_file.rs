@@ -138,7 +138,7 @@ pub(super) async fn sweep_all(directory: &Path) {
         let Some(name) = lock.strip_suffix(LOCK).filter(|name| is_ours(name)) else { continue };
         let path = directory.join(name);
         let Ok(Some(held)) = hold(&path, OFlags::empty()) else { continue };
-        if may_answer(&path).await || is_ahead(&until_file(&path)) {
+        if may_answer(&path).await || deadline(&until_file(&path)).is_some() {
             continue;
         }
         clear(&private(&path));
@@ -170,20 +170,25 @@ fn is_until(file: &str, name: &str) -> bool {
     rest.is_some_and(|rest| matches!(rest, "" | ".try") || is_new(rest) == Some(true))
 }
 
-/// Whether the deadline in this file is still to come: a CMD whose runner was killed has its grace
+/// The deadline in this file, if it is still to come: a CMD whose runner was killed has its grace
 /// yet, and reads it.
-fn is_ahead(until: &Path) -> bool {
+pub(super) fn deadline(until: &Path) -> Option<Time> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let Ok(file) = rustix::fs::open(until, flags, Mode::empty()) else { return false };
+    let file = rustix::fs::open(until, flags, Mode::empty()).ok()?;
     let mut text = String::new();
     let _ = File::from(file).take(UNTIL_MAX).read_to_string(&mut text);
-    text.trim_end().parse().is_ok_and(|until: u64| Time::from_nanos(until) > clock::now())
+    let until = text.trim_end().parse().ok().map(Time::from_nanos)?;
+    (until > clock::now()).then_some(until)
 }
 
 /// Whether somebody listens at the socket at `path`, or that is not known.
 async fn may_answer(path: &Path) -> bool {
-    let gone = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NotFound];
-    UnixStream::connect(path).await.map_or_else(|error| !gone.contains(&error.kind()), |_| true)
+    UnixStream::connect(path).await.map_or_else(|error| !is_gone(&error), |_| true)
+}
+
+/// Whether this says that nobody listens at a socket.
+pub(super) fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
 }
 
 /// Listens at `path`, for one that has its lock.

@@ -1,4 +1,5 @@
-//! What is said when the control socket of a process that runs is removed.
+//! What is said when the control socket of a process that runs is removed, and when its process is
+//! stopped or killed.
 
 use std::fs;
 
@@ -74,4 +75,29 @@ fn a_stopped_node_is_told_as_silent_by_its_status() {
     stage.running["a"].signal(Signal::CONT);
     assert!(said.contains("does not answer within 5s: it is stopped, or hangs"), "{said}");
     assert_eq!(code, Some(69), "{said}");
+}
+
+/// No signal brings it back, and its lease is given back by nobody.
+#[test]
+fn killed_leaders_are_told_with_their_lease() {
+    let mut stage = Stage::new();
+    stage.found();
+    let mut command = stage.command(&["run", "--id", "one", "--config"]);
+    command.arg(stage.path("tenure.toml")).args(["--", "sleep", "1000"]);
+    stage.run("one", command);
+    stage.says("one", "CMD runs");
+    stage.kill("one");
+    let mut files = fs::read_dir(stage.path("tenure")).unwrap().map(|file| file.unwrap().path());
+    let socket = files.find(|file| file.extension().is_some_and(|end| end == "sock"));
+    let socket = socket.unwrap().to_str().unwrap().to_owned();
+    for args in [&["resign"][..], &["resign", "--control", &socket]] {
+        let (code, said) = stage.tenure(args, None);
+        let told = format!(
+            "error: the runner at the control socket {socket} has ended without resigning: its \
+             lease runs out by itself, in "
+        );
+        assert!(said.starts_with(&told), "{said}");
+        assert!(said.ends_with("fix: wait until then; tenure leader says who leads\n"), "{said}");
+        assert_eq!(code, Some(69));
+    }
 }
