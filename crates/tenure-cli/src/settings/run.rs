@@ -217,13 +217,38 @@ fn command_line(layers: &Layers<'_>) -> Result<CommandLine, Failure> {
 }
 
 fn unusable(error: &SuperviseError) -> Failure {
-    let (exit, fix) = match error {
-        SuperviseError::NotFound { .. } => {
-            (Exit::NotFound, "correct its name, or give the path of an executable file")
-        }
-        _ => (Exit::NotExecutable, "make it executable, or give another CMD"),
-    };
+    let (exit, fix) = cure(error);
+    if exit == Exit::System {
+        // Nothing is wrong with CMD: its processes could not be found again.
+        let fix = "mount the /proc of this PID namespace (mount -t proc proc /proc), or begin the \
+                   namespace with unshare --mount-proc";
+        return Failure::new(Exit::NotExecutable, error.to_string(), fix).origin("/proc");
+    }
     Failure::new(exit, error.to_string(), fix).origin("command line of tenure run, after --")
+}
+
+/// How a CMD that was not started ends this command, and what to do.
+pub fn cure(error: &SuperviseError) -> (Exit, &'static str) {
+    let exit = match error.exit_code() {
+        127 => Exit::NotFound,
+        126 => Exit::NotExecutable,
+        _ => Exit::System,
+    };
+    let fix = match error {
+        SuperviseError::Hung { .. } | SuperviseError::Stuck { .. } => {
+            "look at the file system that it is on, or put CMD on one of this machine"
+        }
+        // The error says what is wrong with the file.
+        SuperviseError::Exec { source, .. } if source.raw_os_error().is_none() => {
+            "mend that file, or give another CMD"
+        }
+        _ => match exit {
+            Exit::NotFound => "correct its name, or give the path of an executable file",
+            Exit::NotExecutable => "make it executable, or give another CMD",
+            _ => "look at the limits of this process and at /proc",
+        },
+    };
+    (exit, fix)
 }
 
 fn value(text: &str) -> Result<Value, Failure> {
@@ -242,6 +267,16 @@ fn id_of_this_process() -> Result<NodeName, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn foreign_proc_is_no_fault_of_cmd() {
+        let source = std::io::Error::other("/proc is that of another PID namespace");
+        let error = SuperviseError::Setup { doing: "looking for processes".into(), source };
+        let failure = unusable(&error);
+        assert_eq!(failure.exit, Exit::NotExecutable);
+        assert_eq!(failure.origins, ["/proc"]);
+        assert!(failure.fix.contains("unshare --mount-proc"), "{failure}");
+    }
 
     #[test]
     fn the_role_stands_wherever_it_is_meant() {

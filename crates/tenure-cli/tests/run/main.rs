@@ -7,7 +7,8 @@ mod reader;
 mod service_manager;
 mod signals;
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -257,6 +258,24 @@ fn a_command_whose_execve_hangs_keeps_every_signal_heard() {
     assert_eq!(log.matches("tenure: CMD ended before it ran: ").count(), 2, "{log}");
     assert_eq!(log.matches("execve has not returned").count(), 2, "{log}");
     assert!(!log.contains("CMD runs"), "{log}");
+}
+
+/// A deployment replaced CMD while the runner waited.
+#[test]
+fn changed_script_is_told_its_fault() {
+    let mut stage = Stage::without_node("60s", "20s");
+    let script = stage.path("script");
+    fs::write(&script, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
+    let args = ["run", "--id", "ann"];
+    let ann = stage.start("ann", &args, &["--", script.to_str().unwrap()]);
+    stage.says("ann", "ann campaigns for e");
+    fs::write(&script, "#!/bin/sh\r\n").unwrap();
+    stage.node();
+    let (status, log) = (stage.ended(ann), stage.log("ann"));
+    assert_eq!(status.code(), Some(127), "{log}");
+    assert!(log.contains("its lines end with CR LF"), "{log}");
+    assert!(log.contains("fix: mend that file, or give another CMD"), "{log}");
 }
 
 /// A slow guard says that the machine is busy, not that its limits are wrong.

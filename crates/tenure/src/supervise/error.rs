@@ -135,6 +135,11 @@ impl SuperviseError {
         }
     }
 
+    /// `why` says which interpreter the command's file lacks.
+    pub(super) fn no_interpreter(path: PathBuf, why: String) -> Self {
+        Self::Exec { path, source: io::Error::new(io::ErrorKind::NotFound, why) }
+    }
+
     pub(super) fn setup(doing: &str, source: impl Into<io::Error>) -> Self {
         Self::Setup { doing: doing.to_owned(), source: source.into() }
     }

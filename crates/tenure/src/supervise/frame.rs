@@ -37,7 +37,7 @@ pub(super) enum Failure {
     Stopped,
     /// `execve` failed with this error number.
     Exec(i32),
-    /// `execve` did not find the interpreter of the command's file, in words.
+    /// The command's file has no interpreter, in words.
     Interpreter(String),
     /// `execve` had not returned when the command was to end.
     Hung,

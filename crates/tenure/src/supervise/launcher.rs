@@ -1,14 +1,16 @@
 //! The launcher: a process that becomes the command.
 
 use std::convert::Infallible;
-use std::ffi::{CStr, OsString};
+use std::ffi::{CStr, OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use super::descend;
@@ -21,6 +23,11 @@ const NAME: &CStr = c"tenure:launch";
 
 /// As much of a file as the kernel reads to find its interpreter.
 const INTERPRETER_MAX: u64 = 256;
+
+/// Why `execve` does not find a file that is there.
+const NO_LOADER: &str = "the dynamic loader that it names is not on this machine; a program built \
+                         for another C library or another distribution needs one that `file` and \
+                         `ldd` name";
 
 /// What a guard hands to its launcher with the command's standard input.
 type Go = ();
@@ -109,34 +116,39 @@ fn become_command(launch: &Launch, link: &Link) -> Result<Infallible, Failure> {
     let (_, [stdin]): (Go, _) = link
         .receive_with()
         .map_err(|error| Failure::setup("taking over standard input", &error))?;
-    let mut command = Command::new(&launch.program);
+    let program = Path::new(&launch.program);
+    if let Some(why) = unusable_script(program) {
+        return Err(Failure::Interpreter(why));
+    }
+    let mut command = Command::new(program);
     command.arg0(&launch.name).args(&launch.args).stdin(Stdio::from(stdin));
     let error = command.exec();
     match error.raw_os_error() {
-        Some(errno) => {
-            let missing = (error.kind() == io::ErrorKind::NotFound)
-                .then(|| missing_interpreter(Path::new(&launch.program)));
-            Err(missing.flatten().map_or(Failure::Exec(errno), Failure::Interpreter))
+        Some(_) if error.kind() == io::ErrorKind::NotFound && program.exists() => {
+            Err(Failure::Interpreter(NO_LOADER.to_owned()))
         }
+        Some(errno) => Err(Failure::Exec(errno)),
         None => Err(Failure::setup("executing the command", &error)),
     }
 }
 
-/// Names the interpreter of an executable file, where `execve` did not find that one.
-fn missing_interpreter(program: &Path) -> Option<String> {
-    let mut head = Vec::new();
-    File::open(program).ok()?.take(INTERPRETER_MAX).read_to_end(&mut head).ok()?;
-    if head.starts_with(b"\x7fELF") {
-        return Some(
-            "the dynamic loader that it names is not on this machine; a program built for another \
-             C library or another distribution needs one that `file` and `ldd` name"
-                .to_owned(),
-        );
+/// Why a script cannot be executed as its first line says.
+pub(super) fn unusable_script(program: &Path) -> Option<String> {
+    let head = head(program)?;
+    // The C library would have `/bin/sh` run it, whatever it names.
+    if head.starts_with(b"\xef\xbb\xbf#!") {
+        let why = "a byte order mark stands before the #! of its first line, so no interpreter is \
+                   found; remove the mark, as `sed -i '1s/^\\xEF\\xBB\\xBF//' FILE` does";
+        return Some(why.to_owned());
     }
     let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let line = line.trim_ascii_start();
     let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(line.len());
-    let name = String::from_utf8_lossy(&line[..end]);
+    let name = &line[..end];
+    if name.is_empty() || !matches!(Path::new(OsStr::from_bytes(name)).try_exists(), Ok(false)) {
+        return None;
+    }
+    let name = String::from_utf8_lossy(name);
     Some(match name.strip_suffix('\r') {
         None => format!("the interpreter {name} of its first line does not exist"),
         Some(name) => format!(
@@ -144,4 +156,14 @@ fn missing_interpreter(program: &Path) -> Option<String> {
              carriage return, which does not exist; remove them, as `sed -i 's/\\r$//' FILE` does"
         ),
     })
+}
+
+/// As much of a file as the kernel reads to find its interpreter. A file that cannot be opened at
+/// once is left to the kernel.
+fn head(program: &Path) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = rustix::fs::open(program, flags, Mode::empty()).ok()?;
+    let mut head = Vec::new();
+    File::from(file).take(INTERPRETER_MAX).read_to_end(&mut head).ok()?;
+    Some(head)
 }

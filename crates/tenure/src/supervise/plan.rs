@@ -15,7 +15,7 @@ use tenure_core::{ElectionName, Fence, NodeName};
 
 use super::error::SuperviseError;
 use super::link::Link;
-use super::{GUARD, MYSELF, descend};
+use super::{GUARD, MYSELF, descend, launcher};
 
 /// A command, what it is told, and the times that bound its end.
 #[derive(Clone, Debug)]
@@ -112,7 +112,11 @@ impl Plan {
 pub fn resolve(command: impl AsRef<OsStr>) -> Result<PathBuf, SuperviseError> {
     check_proc()?;
     let path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-    resolve_in(command.as_ref(), &path)
+    let program = resolve_in(command.as_ref(), &path)?;
+    match launcher::unusable_script(&program) {
+        None => Ok(program),
+        Some(why) => Err(SuperviseError::no_interpreter(program, why)),
+    }
 }
 
 /// Fails where a command that is started could not be found again.

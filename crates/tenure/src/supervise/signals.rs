@@ -43,8 +43,8 @@ pub fn ending_signals() -> Vec<i32> {
 
 /// Unblocks all signals, in this thread and those that it starts, but for the two that a write can
 /// cause: SIGTTOU stops a process that writes to its terminal from the background, under `stty
-/// tostop`, and SIGXFSZ ends one whose file has reached the limit of `ulimit -f`. Blocked, the first
-/// lets the line through, and the second leaves an error. The starter may have blocked any.
+/// tostop`, and SIGXFSZ ends one whose file has reached the limit of `ulimit -f`. Blocked, the
+/// first lets the line through, and the second leaves an error. The starter may have blocked any.
 ///
 /// To be called before the first line is written, while the process has one thread. Commands begin
 /// with no signal blocked.

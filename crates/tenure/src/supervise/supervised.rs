@@ -224,10 +224,7 @@ impl Supervised {
                 path: self.program.clone(),
                 source: io::Error::from_raw_os_error(errno),
             },
-            Failure::Interpreter(why) => SuperviseError::Exec {
-                path: self.program.clone(),
-                source: io::Error::new(io::ErrorKind::NotFound, why),
-            },
+            Failure::Interpreter(why) => SuperviseError::no_interpreter(self.program.clone(), why),
             Failure::Setup { doing, errno: 0 } => {
                 SuperviseError::setup(&doing, io::Error::other("nobody answered"))
             }

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::protocol::{self, Class, Later, Protocol};
 use crate::service_manager;
 use crate::settings::Spec;
-use crate::settings::run::RunRole;
+use crate::settings::run::{RunRole, cure};
 use crate::settings::tls::HIDDEN;
 
 /// How a leadership of a runner ended. CMD and all its processes are gone.
@@ -464,24 +464,11 @@ async fn finish<K: Class>(
     }
 }
 
-fn not_executable(error: &SuperviseError) -> &'static str {
-    match error {
-        SuperviseError::Hung { .. } | SuperviseError::Stuck { .. } => {
-            "look at the file system that it is on, or put CMD on one of this machine"
-        }
-        _ => "make it executable, or give another CMD",
-    }
-}
-
 fn not_started(error: &SuperviseError) -> Failure {
     if let SuperviseError::UntilFile { path, source } = error {
         return control::no_until_file(path, source);
     }
-    let (exit, fix) = match error.exit_code() {
-        127 => (Exit::NotFound, "correct its name, or give the path of an executable file"),
-        126 => (Exit::NotExecutable, not_executable(error)),
-        _ => (Exit::System, "look at the limits of this process and at /proc"),
-    };
+    let (exit, fix) = cure(error);
     Failure::new(exit, format!("CMD could not be started: {error}"), fix)
 }
 
