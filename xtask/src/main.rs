@@ -8,6 +8,7 @@ mod bless;
 mod command;
 mod error;
 mod facts;
+mod generated;
 mod mutants;
 mod package;
 mod protocols;

@@ -10,6 +10,7 @@ use tenure_services::build_tools;
 
 use crate::command::Cmd;
 use crate::error::Error;
+use crate::generated;
 use crate::protocols;
 use crate::sim;
 use crate::steps::{FULL, list, name, now, purpose};
@@ -47,12 +48,14 @@ enum Part {
     Tests,
     /// Made-up worlds of each protocol from a drawn seed.
     Sweep,
+    /// A drawn share of the mutants that `cargo mutants` generates; the table lists survivors.
+    Generated,
 }
 
 impl Part {
     /// Whether another turn, with another seed, can find something else.
     fn explores(self) -> bool {
-        matches!(self, Self::Tests | Self::Sweep)
+        matches!(self, Self::Tests | Self::Sweep | Self::Generated)
     }
 
     fn commands(self, seed: u64) -> Result<Vec<Cmd>, Error> {
@@ -79,6 +82,7 @@ impl Part {
                     .env("PROPTEST_RNG_SEED", seed.to_string()),
             ],
             Self::Sweep => sim::drawn(seed),
+            Self::Generated => vec![generated::share(seed)],
         })
     }
 }
@@ -129,12 +133,18 @@ fn turn(part: Part, outcome: &mut Outcome) -> Result<(), Error> {
         println!("   {command}");
         let shown = command.to_string();
         let start = now();
-        let done = if part == Part::Tests { tests::run(command) } else { command.run() };
+        let done = match part {
+            Part::Tests => tests::run(command),
+            Part::Generated => generated::run(&command),
+            _ => command.run(),
+        };
         let result = if done.is_ok() { "passed" } else { "FAILED" };
         let seconds = start.elapsed().as_secs_f64();
         outcome.table.push(format!("{:10}{result:8}{seconds:.1} s", name(&part)));
         if done.is_err() {
             outcome.failed.push(shown);
+        } else if part == Part::Generated {
+            outcome.table.extend(generated::survivors());
         }
     }
     Ok(())

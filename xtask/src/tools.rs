@@ -23,6 +23,8 @@ pub(crate) const DENY: Tool = Tool { name: "deny", version: "0.20.2" };
 pub(crate) const NEXTEST: Tool =
     Tool { name: "nextest", version: "0.9.148 --no-default-features --features default-no-update" };
 
+pub(crate) const MUTANTS: Tool = Tool { name: "mutants", version: "27.1.0" };
+
 /// `xz`, which every Debian has, compresses packages.
 pub(crate) const DEB: Tool = Tool { name: "deb", version: "3.8.0 --no-default-features" };
 

@@ -1,0 +1,39 @@
+//! A share of the mutants that `cargo mutants` generates; `.cargo/mutants.toml` says of what.
+
+use std::fs;
+
+use crate::command::Cmd;
+use crate::error::Error;
+use crate::tools;
+use crate::workspace::root;
+
+/// Number of shares: each has some two dozen mutants.
+const SHARES: u64 = 200;
+/// Exit codes: some mutants survived; some mutants kept a test from ending.
+const FINDINGS: [i32; 2] = [2, 3];
+
+/// Command that runs the share of this seed.
+pub(crate) fn share(seed: u64) -> Cmd {
+    Cmd::cargo(&format!("mutants --shard {}/{SHARES}", seed % SHARES))
+}
+
+/// Runs a share. A survivor is no failure, because some mutants change nothing that a user notices:
+/// people judge the table.
+pub(crate) fn run(share: &Cmd) -> Result<(), Error> {
+    tools::MUTANTS.ensure()?;
+    match share.run() {
+        Err(Error::Failed { status, .. })
+            if status.code().is_some_and(|code| FINDINGS.contains(&code)) =>
+        {
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+/// Survivors of the last share, as lines of the table.
+pub(crate) fn survivors() -> Vec<String> {
+    let missed = fs::read_to_string(root().join("target/mutants.out/missed.txt"));
+    let missed = missed.unwrap_or_default();
+    missed.lines().map(|mutant| format!("{:10}survived {mutant}", "")).collect()
+}
