@@ -131,7 +131,7 @@ async fn why_nobody(
     match change.and_then(Change::view)? {
         View::Vacant => participant.why_vacant(election).await,
         View::Unknown { .. } => {
-            // A refusal is heard of first, by a task that may be waiting for its turn.
+            // A refusal is told instead, by a task that may be waiting for its turn.
             tokio::task::yield_now().await;
             let why = participant.unknown(election).await.or_else(|| participant.trouble());
             Some(why.unwrap_or_else(|| protocol.unknown().to_owned()))
