@@ -79,10 +79,25 @@ pub fn reason<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + '
     None
 }
 
-/// This [`reason`] in words: the library knows some only by the names of its types.
+/// The likely causes of an alert `handshake_failure`. The TLS library offers servers no signatures
+/// on the curve P-521, so a server whose certificate has such a key ends the handshake; TLS 1.2 has
+/// no alert of its own for a client certificate that is missing.
+pub const HANDSHAKE_CAUSE: &str = "its certificate may have a key that this program cannot check, \
+                                   such as one of P-521, or it misses a client certificate";
+
+/// The advice for [`HANDSHAKE_CAUSE`].
+pub const HANDSHAKE_CURE: &str = "reissue its certificate with a key of P-256, P-384 or RSA, or \
+                                  show a client certificate";
+
+/// This [`reason`] in words: the library knows some only by the names of its types. Words about
+/// [`HANDSHAKE_CAUSE`] end in a semicolon and [`HANDSHAKE_CURE`].
 #[must_use]
 pub fn words(reason: &(dyn Error + 'static)) -> String {
+    use rustls::AlertDescription::HandshakeFailure;
     let said = reason.to_string();
+    if let Some(rustls::Error::AlertReceived(HandshakeFailure)) = reason.downcast_ref() {
+        return format!("{said}: {HANDSHAKE_CAUSE}; {HANDSHAKE_CURE}");
+    }
     if said.contains("CaUsedAsEndEntity") {
         return "the certificate of the other side is one of an authority: make one for the \
                 server, with basicConstraints=CA:FALSE"
@@ -95,7 +110,7 @@ pub fn words(reason: &(dyn Error + 'static)) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use rustls::{CertificateError, Error, OtherError};
+    use rustls::{AlertDescription, CertificateError, Error, OtherError};
 
     use super::*;
 
@@ -110,5 +125,7 @@ mod tests {
         assert!(words(&error).contains("basicConstraints=CA:FALSE"), "{}", words(&error));
         let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
         assert_eq!(words(&unknown), unknown.to_string());
+        let alert = words(&Error::AlertReceived(AlertDescription::HandshakeFailure));
+        assert!(alert.contains("such as P-521") && alert.ends_with(HANDSHAKE_CURE), "{alert}");
     }
 }

@@ -287,7 +287,7 @@ fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
 fn no_tls(reason: &(dyn std::error::Error + 'static)) -> String {
     use rustls::AlertDescription as Alert;
     let alert = match reason.downcast_ref() {
-        Some(rustls::Error::AlertReceived(alert)) => *alert,
+        Some(rustls::Error::AlertReceived(alert)) if *alert != Alert::HandshakeFailure => *alert,
         _ if tenure_tls::is_no_tls(reason) => return "what answers there speaks no TLS".to_owned(),
         _ => return tenure_tls::words(reason),
     };

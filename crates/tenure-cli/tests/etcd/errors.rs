@@ -2,14 +2,15 @@
 //!
 //! The cases are in `errors.txt` beside this file; `cargo xtask bless` rewrites them.
 
+use std::path::PathBuf;
 use std::thread;
 
-use tenure_services::etcd::{Cluster, Version};
+use tenure_services::etcd::{Cluster, ClusterConfig, Tls, Version};
 
 use crate::certificates::Authority;
 use crate::{golden, old};
 
-const CASES_AT_LEAST: usize = 15;
+const CASES_AT_LEAST: usize = 16;
 
 /// One that asks for a login: `root`, and `poor` who may use keys below `poor/` only.
 fn with_users() -> Cluster {
@@ -23,6 +24,17 @@ fn with_users() -> Cluster {
     cluster
 }
 
+/// One whose certificate has a key on a curve that only others know; OpenSSL made both.
+fn with_p521() -> Cluster {
+    let file = |name: &str| -> PathBuf {
+        format!("{}/../tenure-tls/tests/keys/{name}", env!("CARGO_MANIFEST_DIR")).into()
+    };
+    let certificate = file("p521-server.pem");
+    let (authority, key) = (certificate.clone(), file("p521-pkcs8.pem"));
+    let tls = Tls { certificate, key, authority, client: None };
+    ClusterConfig::new(Version::Newest, 1).tls(tls).start().unwrap()
+}
+
 fn address(cluster: &Cluster) -> String {
     let endpoint = cluster.endpoints().swap_remove(0);
     endpoint.split_once("://").unwrap().1.to_owned()
@@ -31,14 +43,15 @@ fn address(cluster: &Cluster) -> String {
 #[test]
 fn every_etcd_that_cannot_be_used_is_refused_in_its_golden_words() {
     let (authority, stranger) = (Authority::new(), Authority::new());
-    let start: [&(dyn Fn() -> Cluster + Sync); 5] = [
+    let start: [&(dyn Fn() -> Cluster + Sync); 6] = [
         &|| Cluster::start(Version::Newest, 1).unwrap(),
         &|| authority.cluster("tls"),
         &|| authority.cluster("expired"),
         &|| authority.strict_cluster("strict", "client"),
         &with_users,
+        &with_p521,
     ];
-    let [plain, tls, expired, strict, users] = thread::scope(|scope| {
+    let [plain, tls, expired, strict, users, p521] = thread::scope(|scope| {
         start.map(|start| scope.spawn(start)).map(|started| started.join().unwrap())
     });
     for name in ["expired", "late"] {
@@ -54,6 +67,7 @@ fn every_etcd_that_cannot_be_used_is_refused_in_its_golden_words() {
         text("expired", address(&expired)),
         text("strict", address(&strict)),
         text("users", address(&users)),
+        text("p521", address(&p521)),
         text("old", old::serve("3.3.27").to_string()),
         text("ca", authority.path().display().to_string()),
         text("certs", authority.folder().display().to_string()),

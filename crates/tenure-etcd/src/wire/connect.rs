@@ -117,6 +117,18 @@ pub enum ConnectError {
         /// In the words of the library or of the server.
         why: Arc<str>,
     },
+    /// The server finds no way to speak TLS with us.
+    #[error(
+        "{endpoint} ended the TLS handshake ({why}): {}; {}",
+        tenure_tls::HANDSHAKE_CAUSE,
+        tenure_tls::HANDSHAKE_CURE
+    )]
+    Handshake {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// In the words of the library.
+        why: Arc<str>,
+    },
     /// The user or the password is wrong.
     #[error("{endpoint} does not accept the login: {said}")]
     Login {
@@ -170,6 +182,7 @@ impl ConnectError {
             | Self::Expired { endpoint, .. }
             | Self::NoTrust { endpoint, .. }
             | Self::NotTrusted { endpoint, .. }
+            | Self::Handshake { endpoint, .. }
             | Self::Login { endpoint, .. }
             | Self::Refused { endpoint, .. }
             | Self::TooOld { endpoint, .. }
@@ -230,10 +243,11 @@ pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -
             | ConnectError::Login { .. }
             | ConnectError::Refused { .. },
         ) => true,
-        // A certificate is one, be it good or bad.
+        // A certificate is one, be it good or bad, and so is an alert of TLS.
         Err(
             ConnectError::NoTrust { .. }
             | ConnectError::NotTrusted { .. }
+            | ConnectError::Handshake { .. }
             | ConnectError::Expired { .. },
         ) => other.is_secure(),
         Err(_) => false,
@@ -252,6 +266,7 @@ pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option
             Err(
                 error @ (ConnectError::NotTrusted { .. }
                 | ConnectError::NoTrust { .. }
+                | ConnectError::Handshake { .. }
                 | ConnectError::Expired { .. }),
             ) => return Some(error),
             // It is another one by now, or none.
@@ -341,8 +356,10 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
                 ConnectError::Expired { endpoint, why }
             } else if why.contains(ALERT) && SIGNS_OF_NOT_TRUSTED.iter().any(is) {
                 ConnectError::NotTrusted { endpoint, why }
-            } else if SIGNS_OF_NO_TRUST.iter().any(is) {
+            } else if is(&SIGN_OF_NO_TRUST) {
                 ConnectError::NoTrust { endpoint, why }
+            } else if is(&SIGN_OF_NO_HANDSHAKE) {
+                ConnectError::Handshake { endpoint, why }
             } else if SIGNS_OF_CLOSING.iter().any(is) {
                 ConnectError::Closed { endpoint, why }
             } else {
@@ -370,7 +387,9 @@ const SIGNS_OF_CLOSING: [&str; 5] = [
 ];
 /// Ours, or theirs.
 const SIGNS_OF_AGE: [&str; 2] = ["certificate expired", "certificateexpired"];
-const SIGNS_OF_NO_TRUST: [&str; 2] = ["invalid peer certificate", "handshakefailure"];
+const SIGN_OF_NO_TRUST: &str = "invalid peer certificate";
+/// A server that has no certificate whose signatures we could check says so.
+const SIGN_OF_NO_HANDSHAKE: &str = "handshakefailure";
 /// What a server says of a client's certificate, after [`ALERT`].
 const SIGNS_OF_NOT_TRUSTED: [&str; 4] =
     ["certificaterequired", "badcertificate", "certificateunknown", "unknownca"];

@@ -130,9 +130,9 @@ impl Explain {
                 };
                 (what, Exit::Unknown, fix.to_owned(), self.shown_there())
             }
-            ConnectError::SpeaksTls { .. } | ConnectError::SpeaksNoTls { .. } => {
-                (what, Exit::Usage, fix, &["endpoints"])
-            }
+            ConnectError::SpeaksTls { .. }
+            | ConnectError::SpeaksNoTls { .. }
+            | ConnectError::Handshake { .. } => (what, Exit::Usage, fix, &["endpoints"]),
             ConnectError::Expired { .. } => {
                 // The text has the time in seconds since 1970, which nobody can read.
                 let what = match what.split_once(": verification time") {
