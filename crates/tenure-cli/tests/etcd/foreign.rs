@@ -12,15 +12,24 @@ fn foreign_keys_are_told_and_deleted() {
     let host = Host::of(&cluster);
     cluster.etcdctl(&["put", "billing/note", "hello"]).unwrap();
     let why = "key billing/note is no candidate's, and candidates wait behind it: its name does \
-               not end in the id of a lease: etcdctl get billing/note shows it; first make sure \
-               that the process which made it has ended, then etcdctl del billing/note deletes it";
+               not end in the id of a lease: etcdctl get billing/note";
+    let delete = "first make sure that the process which made it has ended, then etcdctl del \
+                  billing/note deletes it";
     let told = host.ask(&["leader", "--election", "billing"]);
-    assert_eq!((told.code, told.out), (Some(3), format!("vacant: nobody leads: {why}\n")));
+    let text = format!("vacant: nobody leads: {why} shows it; {delete}\n");
+    assert_eq!((told.code, &told.out), (Some(3), &text));
     let observer = host.start("observer", &["observe", "--election", "billing"]);
-    observer.line(&format!("vacant: nobody leads: {why}"), 1);
+    observer.line(text.trim_end(), 1);
 
     let runner = host.run("ours", LONG, WORK);
-    runner.line(&format!("warning: billing: {why}"), 1);
+    // A candidate does not see whether the key has a lease.
+    runner.line(
+        &format!(
+            "warning: billing: {why} --write-out=fields shows it; if its \"Lease\" is not 0, a \
+             leader of another program may lead: leave it; else {delete}"
+        ),
+        1,
+    );
     runner.line("ours waits: behind key billing/note, which is no candidate's: ", 1);
     let status = host.ask(&["node", "status", "--json", "--control", &host.socket()]);
     let status: Value = serde_json::from_str(&status.out).unwrap();

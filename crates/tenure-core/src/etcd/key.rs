@@ -152,10 +152,8 @@ pub struct Foreign {
 /// The mark of a foreign key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Kind {
-    /// The rest of its name is not the id of a lease, and no lease is known.
-    Name,
-    /// The rest of its name is not the id of a lease, and it has one.
-    Leased,
+    /// The rest of its name is not the id of a lease.
+    Name { has_lease: Option<bool> },
     /// The rest of its name has a slash, and this stands before the last one.
     Deeper { election: Arc<str> },
     /// A candidate's name, and no lease.
@@ -172,7 +170,7 @@ impl Foreign {
     /// Whether its maker may lead all the same: a candidate whose key somebody else has taken the
     /// lease from, or one of a program that names keys in another way.
     pub(super) const fn may_lead(&self) -> bool {
-        matches!(self.kind, Kind::Leased | Kind::Unleased)
+        matches!(self.kind, Kind::Name { has_lease: Some(true) } | Kind::Unleased)
     }
 
     /// The reason, and the commands that show the key and, where no leader can need it, delete it.
@@ -181,16 +179,20 @@ impl Foreign {
         let key = shell_word(&self.key);
         let show = format!("etcdctl get {key} shows it");
         let delete = format!(
-            "{show}; first make sure that the process which made it has ended, then etcdctl del \
-             {key} deletes it"
+            "first make sure that the process which made it has ended, then etcdctl del {key} \
+             deletes it"
         );
+        let name = "its name does not end in the id of a lease";
         match &self.kind {
-            Kind::Name => format!("its name does not end in the id of a lease: {delete}"),
-            Kind::Leased => format!(
-                "its name does not end in the id of a lease, but it has a lease: a leader of \
-                 another program may lead; {show}"
+            Kind::Name { has_lease: Some(true) } => {
+                format!("{name}, but it has a lease: a leader of another program may lead; {show}")
+            }
+            Kind::Name { has_lease: Some(false) } => format!("{name}: {show}; {delete}"),
+            Kind::Name { has_lease: None } => format!(
+                "{name}: etcdctl get {key} --write-out=fields shows it; if its \"Lease\" is not 0, \
+                 a leader of another program may lead: leave it; else {delete}"
             ),
-            Kind::Unleased => format!("it has no lease, and stays for ever: {delete}"),
+            Kind::Unleased => format!("it has no lease, and stays for ever: {show}; {delete}"),
             Kind::Deeper { election } => format!(
                 "a candidate of election {election} may have made it: rename one of the two \
                  elections; {show}"
@@ -223,8 +225,7 @@ pub(super) fn foreign(
             Kind::Deeper { election: format!("{election}/{}", rest.escape_ascii()).into() }
         }
         None => match (is_id(own), has_lease) {
-            (false, Some(true)) => Kind::Leased,
-            (false, _) => Kind::Name,
+            (false, has_lease) => Kind::Name { has_lease },
             (true, Some(false)) => Kind::Unleased,
             (true, _) => return None,
         },
@@ -289,7 +290,8 @@ mod tests {
             let told = why(&key, Some(true)).unwrap();
             assert!(told.starts_with("its name does not end in the id of a lease, but"), "{told}");
             assert!(!told.contains("etcdctl del"), "{told}");
-            assert_eq!(why(&key, None), why(&key, Some(false)), "{id}");
+            let unknown = why(&key, None).unwrap();
+            assert!(unknown.contains(r#"if its "Lease" is not 0, a leader of"#), "{unknown}");
         }
         assert_eq!(
             why("app/shop/note", Some(false)).unwrap(),
