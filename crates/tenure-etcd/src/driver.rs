@@ -16,6 +16,7 @@ use tokio::sync::{broadcast, oneshot};
 use crate::counters::Counters;
 use crate::endpoint::Endpoint;
 use crate::notice::Notice;
+use crate::options::CheckedOptions;
 use crate::wire::{Incoming, Wire};
 
 /// How long a node that closes waits at least until its keys are gone; else one call's time.
@@ -53,19 +54,26 @@ pub(crate) struct Wired {
 impl Wired {
     pub(crate) fn new(
         config: Checked,
-        wire: Wire,
+        options: CheckedOptions,
         notices: broadcast::Sender<Notice>,
         (granted, mark): (Arc<AtomicU32>, Arc<Mark>),
     ) -> Self {
+        // The first endpoint is asked alone, and has not answered when a campaign begins.
+        let silent = |first: &Endpoint| Obstacle {
+            by: first.to_string().into(),
+            label: "silent",
+            why: "no answer yet".into(),
+        };
+        let connecting = Some(options.endpoints.first().map(silent).into_iter().collect());
         Self {
             config,
-            wire,
+            wire: Wire::new(options),
             notices,
             granted,
             mark,
             counters: Counters::default(),
             other_since: None,
-            connecting: Some(Vec::new()),
+            connecting,
         }
     }
 

@@ -15,7 +15,6 @@ use crate::counters::Counters;
 use crate::driver::{Ask, Mark, Wired};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
-use crate::wire::Wire;
 
 /// One process's part in elections on etcd. Clones are the same.
 ///
@@ -154,7 +153,7 @@ impl Builder {
         let (settings, shared) = (config.clone(), (granted.clone(), mark.clone()));
         let begin = move || {
             let core = Etcd::new(settings.clone());
-            (Wired::new(settings, Wire::new(options), said, shared), core, start)
+            (Wired::new(settings, options, said, shared), core, start)
         };
         let (grace, kill_margin) = (config.grace, config.kill_margin);
         let (drift, lease) = (config.drift, config.lease);

@@ -171,7 +171,10 @@ impl Participant for Client {
     /// that this may pass; what is refused for good ends the process, which says why.
     fn worth_reporting(&self, waiting: &Waiting) -> Later<'static, ()> {
         match waiting {
-            Waiting::Connecting { obstacles } if obstacles.len() == self.endpoints => {
+            Waiting::Connecting { obstacles }
+                if obstacles.len() == self.endpoints
+                    && obstacles.iter().all(|obstacle| obstacle.label == "unreachable") =>
+            {
                 self.troubles.silence()
             }
             Waiting::Connecting { .. } => Box::pin(std::future::pending()),
