@@ -5,10 +5,13 @@ use std::sync::Arc;
 use etcd_client::{Client, Compare, CompareOp, GetOptions, Txn, TxnOp};
 use tenure_core::ElectionName;
 use tenure_core::etcd::{Checked, Keys, Refusal, Reply};
+use tokio::task::JoinSet;
 
 use crate::endpoint::Endpoint;
 use crate::options::CheckedOptions;
-use crate::wire::connect::{ConnectError, Status, connect, wants_other_scheme, why_closed};
+use crate::wire::connect::{
+    ConnectError, Connection, Status, connect, wants_other_scheme, why_closed,
+};
 use crate::wire::fault::Fault;
 
 /// What [`check`] found.
@@ -76,26 +79,23 @@ pub enum CheckError {
     },
 }
 
-/// Connects to every endpoint, asks who is there, and asks one of them whether the keys of these
-/// elections may be read and written. Writes nothing. Takes at most the options'
-/// `connect_within`, twice, for each endpoint, and once for each election; one that speaks TLS and
-/// hangs up is asked again for half a second or so. Cancel safe; must be called in a tokio
-/// runtime with I/O and time.
+/// Connects to all endpoints side by side, asks who is there, and asks one of them whether the keys
+/// of these elections may be read and written. Writes nothing. Takes at most the options'
+/// `connect_within`, twice, and once for each election; one that speaks TLS and hangs up is asked
+/// again for half a second or so. Cancel safe; must be called in a tokio runtime with I/O and
+/// time.
 pub async fn check(
     options: &CheckedOptions,
     config: &Checked,
     elections: &[ElectionName],
 ) -> Result<Report, CheckError> {
     let (mut endpoints, mut client) = (Vec::new(), None);
-    for endpoint in &options.endpoints {
-        let mut found = connect(options, endpoint).await.map(|connection| {
+    for (_, endpoint, found) in connect_all(options).await {
+        let found = found.map(|connection| {
             client.get_or_insert(connection.login.client);
             connection.status
         });
-        if matches!(found, Err(ConnectError::Closed { .. })) {
-            found = hung_up(options, endpoint).await.map_or(found, Err);
-        }
-        endpoints.push((endpoint.clone(), found));
+        endpoints.push((endpoint, found));
     }
     let Some(client) = client else {
         let errors = endpoints.into_iter().filter_map(|(_, found)| found.err()).collect();
@@ -113,6 +113,26 @@ pub async fn check(
         })?;
     }
     Ok(Report { endpoints })
+}
+
+/// Every endpoint and who is there, in the order in which they were given.
+async fn connect_all(
+    options: &CheckedOptions,
+) -> Vec<(usize, Endpoint, Result<Connection, ConnectError>)> {
+    let mut asked = JoinSet::new();
+    for (nth, endpoint) in options.endpoints.iter().cloned().enumerate() {
+        let options = options.clone();
+        asked.spawn(async move {
+            let mut found = connect(&options, &endpoint).await;
+            if matches!(found, Err(ConnectError::Closed { .. })) {
+                found = hung_up(&options, &endpoint).await.map_or(found, Err);
+            }
+            (nth, endpoint, found)
+        });
+    }
+    let mut all = asked.join_all().await;
+    all.sort_by_key(|(nth, ..)| *nth);
+    all
 }
 
 /// What is wrong with an endpoint that hangs up, if it can be found out.

@@ -76,7 +76,8 @@ fn one_bad_endpoint_is_waited_beside() {
     one.member(0).kill().unwrap();
     let patient = host.run("patient", &["--endpoints", &both], WORK);
     let told = patient.line("warning: no election can be held yet", 1);
-    assert!(told.contains("the server speaks TLS; none of the 2 endpoints can be used"), "{told}");
+    let other = format!("the server speaks TLS; {} cannot be reached: ", one.endpoints()[0]);
+    assert!(told.contains(&other), "{told}");
     one.member(0).restart().unwrap();
     patient.line("work", 1);
     let hopeless = host.run("hopeless", &["--endpoints", &bad], WORK);
@@ -123,6 +124,28 @@ fn a_certificate_that_goes_bad_is_told_and_waited_out() {
     authority.sign("ours", false);
     ours.line("ours leads billing", 2);
     soon("nothing is wrong any more", || status()["warning"].is_null().then_some(()));
+}
+
+/// Two endpoints are not there; the third says what is missing.
+#[test]
+fn members_without_a_quorum_are_told() {
+    let cluster = Cluster::start(Version::Newest, 3).unwrap();
+    let [one, two, last] = [0, 1, 2].map(|nth| cluster.member(nth).endpoint().to_owned());
+    let host = Host::of(&cluster);
+    [0, 1].iter().for_each(|nth| cluster.member(*nth).kill().unwrap());
+    // It goes by the leader that it had for a second or so.
+    let told = soon("the last member has no leader", || {
+        let asked = host.ask(&["leader", "--election", "billing", "--wait", "1s"]);
+        assert_eq!(asked.code, Some(4), "{asked:?}");
+        asked.err.contains("etcdserver: no leader").then_some(asked.err)
+    });
+    for text in [
+        format!("error: {one} cannot be reached: "),
+        format!("; {two} cannot be reached: "),
+        format!("; {last} cannot be used now: etcdserver: no leader"),
+    ] {
+        assert!(told.contains(&text), "{told}");
+    }
 }
 
 /// It was told of before, but there was a lease since.

@@ -326,7 +326,7 @@ impl Watcher {
         }
     }
 
-    /// One of them was named; the others say the same or less.
+    /// Each of them was named.
     fn note_endpoints(&mut self, error: &CheckError) {
         let CheckError::NoEndpoint { errors } = error else { return };
         for error in errors {

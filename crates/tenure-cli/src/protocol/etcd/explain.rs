@@ -52,8 +52,11 @@ impl Explain {
                 let permanent = errors.iter().all(|error| !may_pass(error))
                     || errors.iter().any(|error| matches!(error, ConnectError::Login { .. }));
                 let (mut what, exit, fix, names) = self.of_connect(error);
-                if errors.len() > 1 {
-                    what += &format!("; none of the {} endpoints can be used", errors.len());
+                for error in errors {
+                    let (other, ..) = self.of_connect(error);
+                    if !what.contains(&other) {
+                        what += &format!("; {other}");
+                    }
                 }
                 (self.failure((what, exit, fix, names)), !permanent)
             }
