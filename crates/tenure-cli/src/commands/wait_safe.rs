@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenure::clock;
-use tenure::nerio::survey::{Survey, Unsafe};
+use tenure::nerio::survey::{NameServers, Survey, Unsafe};
 
 use super::signals::Signals;
 use crate::exit::Exit;
@@ -60,8 +60,11 @@ async fn watch(
 ) -> Result<Exit, Failure> {
     let mut before: Option<Survey> = None;
     let mut differ_since = None;
+    // The first look says soon what is missing.
+    let mut name_servers = NameServers::Briefly;
     loop {
-        let seen = ask_all(&settings.cluster, &context.origins).await?;
+        let seen = ask_all(&settings.cluster, name_servers, &context.origins).await?;
+        name_servers = NameServers::Patiently;
         match ends_for(&settings.cluster, &seen, &context.origins) {
             Some(failure) => {
                 let since = *differ_since.get_or_insert_with(clock::now);

@@ -130,6 +130,11 @@ fn an_order_does_not_outlast_its_time_where_a_name_server_is_silent() {
     let told = "b is not found: b.tenure.test:7100 does not resolve (no answer from the name \
                 server yet)";
     assert!(stage.machine.log("lists").contains(told), "{}", stage.machine.log("lists"));
+    let vacant = stage.ask(&["leader", "--election", "idle"]);
+    assert!(vacant.code == Some(3) && vacant.out.contains(told), "{vacant:?}");
+    let safe = stage.start(a, "safe", &["node", "wait-safe", "--name", "a", "--wait", "4s"]);
+    assert_eq!(safe.ended(), Some(4), "{}", stage.machine.log("safe"));
+    assert!(stage.machine.log("safe").contains(told), "{}", stage.machine.log("safe"));
     stage.hosts.silence(c);
     let order = stage.start(a, "late", &["resign", "--remote", "--timeout", "500ms"]);
     assert_eq!(order.ended(), Some(69), "{}", stage.machine.log("late"));

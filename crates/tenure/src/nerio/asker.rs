@@ -303,20 +303,8 @@ impl Asker {
         self.differing.contains(member)
     }
 
-    pub(super) fn differing(&self) -> BTreeSet<NodeName> {
-        self.differing.clone()
-    }
-
     /// Why the name of `member` gives no address, if it was asked and that is so.
     pub(super) fn unresolved(&self, member: &NodeName) -> Option<&str> {
         self.found.get(member)?.as_ref().err().map(String::as_str)
-    }
-
-    /// The same of all.
-    pub(super) fn all_unresolved(&self) -> BTreeMap<NodeName, String> {
-        let failed = |(name, found): (&NodeName, &Result<_, String>)| {
-            Some((name.clone(), found.as_ref().err()?.clone()))
-        };
-        self.found.iter().filter_map(failed).collect()
     }
 }

@@ -6,15 +6,26 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::{Checked, Holder, List, Message, Raising, Service, State};
+use tenure_core::nerio::{Checked, Holder, List, Member, Message, Raising, Service, State};
 use tenure_core::{ElectionName, NodeName};
+use tokio::task::JoinSet;
 
 use super::asker::Asker;
+use super::enough::Answers;
 use super::keys::Keys;
 use crate::clock;
 
 /// How many elections a survey looks at. A member that names more counts as silent.
 pub(super) const ELECTIONS_MAX: usize = 100_000;
+
+/// How long a survey waits for a name server that does not answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NameServers {
+    /// Until half a second after a quorum has answered, to say soon which names are missing.
+    Briefly,
+    /// Until the look-up is over, in 5 s at most: one that answers late does answer.
+    Patiently,
+}
 
 /// What the grantors of a cluster say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -401,41 +412,32 @@ fn has_renewed(
     })
 }
 
-/// Asks every member for its elections and what it holds of each, from a socket of its own on
+/// Asks every member for its elections and what it holds of each, from sockets of its own on
 /// `from`. Takes a few round trips for each election, longer when somebody is silent: who leaves
 /// one question unanswered is asked no more. The keys must allow to ask of all elections. Cancel
 /// safe.
-pub async fn survey(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> io::Result<Survey> {
-    let mut asker = Asker::new(config, keys, from).await?;
-    let mut members = BTreeMap::new();
-    let mut names = BTreeSet::new();
-    for member in &config.members {
-        let mut after = None;
-        let service = loop {
-            let start = clock::now();
-            let question = Message::List(List { start, after: after.clone() });
-            let listed = asker.ask(member, &question, |message| match message {
-                Message::Listed(listed) if listed.start == start => Some(listed),
-                _ => None,
-            });
-            let Some(listed) = listed.await?.filter(|_| names.len() < ELECTIONS_MAX) else {
-                break None;
-            };
-            let last = listed.names.last().cloned();
-            names.extend(listed.names);
-            // A member that says there are more after those, and has none, is not asked again.
-            if !listed.more || last <= after {
-                break Some(listed.service);
-            }
-            after = last;
-        };
-        members.insert(member.name.clone(), service);
+pub async fn survey(
+    config: &Checked,
+    keys: Option<&Keys>,
+    from: SocketAddr,
+    name_servers: NameServers,
+) -> io::Result<Survey> {
+    let listed = side_by_side(config, keys, (from, name_servers), |mut voice| async move {
+        let listed = list(&mut voice).await;
+        (voice, listed)
+    });
+    let (mut voices, mut members, mut names) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+    for (voice, listed) in listed.await? {
+        let (service, listed) = listed?.unzip();
+        members.insert(voice.member.name.clone(), service);
+        names.extend(listed.unwrap_or_default());
+        voices.push(voice);
     }
     let (mut elections, mut longest) = (BTreeMap::new(), BTreeMap::new());
     let mut raising = BTreeMap::new();
     for name in names {
         let mut holders = BTreeMap::new();
-        for member in &config.members {
+        for Voice { member, asker, .. } in &mut voices {
             let known = members.get_mut(&member.name);
             let Some((known, service)) = known.and_then(|known| known.map(|now| (known, now)))
             else {
@@ -453,27 +455,111 @@ pub async fn survey(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> 
         }
         elections.insert(name, holders);
     }
-    let (differing, unresolved, config) =
-        (asker.differing(), asker.all_unresolved(), config.clone());
+    let (differing, unresolved) = (differing(&voices), unresolved(&voices));
+    let config = config.clone();
     Ok(Survey { members, elections, longest, raising, differing, unresolved, config })
 }
 
-/// Asks every member what it knows of one election, from a socket of its own on `from`. Takes a
-/// few round trips, longer when somebody is silent. One to which the system cannot send is as
-/// silent as one that does not answer; an error says that there is no socket. Cancel safe.
+/// Asks every member what it knows of one election, from sockets of its own on `from`. Takes a
+/// few round trips, longer when somebody is silent; waits [`Briefly`](NameServers::Briefly) for
+/// name servers. One to which the system cannot send is as silent as one that does not answer; an
+/// error says that there is no socket. Cancel safe.
 pub async fn ask(
     config: &Checked,
     keys: Option<&Keys>,
     from: SocketAddr,
     election: &ElectionName,
 ) -> io::Result<Seen> {
-    let mut asker = Asker::new(config, keys, from).await?;
-    let mut states = BTreeMap::new();
-    for member in &config.members {
-        let state = asker.state(member, election).await.ok().flatten();
-        states.insert(member.name.clone(), state);
+    let asked = side_by_side(config, keys, (from, NameServers::Briefly), |mut voice| {
+        let election = election.clone();
+        async move {
+            let state = voice.asker.state(&voice.member, &election).await;
+            (voice, state.map(|state| state.map(|state| (state.service, state))))
+        }
+    });
+    let (mut voices, mut states) = (Vec::new(), BTreeMap::new());
+    for (voice, state) in asked.await? {
+        let state = state.ok().flatten().map(|(_, state)| state);
+        states.insert(voice.member.name.clone(), state);
+        voices.push(voice);
     }
-    Ok(Seen { states, differing: asker.differing(), unresolved: asker.all_unresolved() })
+    Ok(Seen { states, differing: differing(&voices), unresolved: unresolved(&voices) })
+}
+
+/// A member, and from where it is asked.
+struct Voice {
+    nth: usize,
+    member: Member,
+    asker: Asker,
+}
+
+/// How a member does, and what else it says; `None` of a silent one.
+type Said<T> = io::Result<Option<(Service, T)>>;
+
+/// Asks all members at once, each by `ask`. In the order of their list.
+async fn side_by_side<T: Send + 'static, A>(
+    config: &Checked,
+    keys: Option<&Keys>,
+    (from, name_servers): (SocketAddr, NameServers),
+    ask: impl Fn(Voice) -> A,
+) -> io::Result<Vec<(Voice, Said<T>)>>
+where
+    A: Future<Output = (Voice, Said<T>)> + Send + 'static,
+{
+    let (mut asked, mut answers) = (JoinSet::new(), Answers::new(config));
+    for (nth, member) in config.members.iter().cloned().enumerate() {
+        let mut asker = Asker::new(config, keys, from).await?;
+        if name_servers == NameServers::Briefly {
+            asker.beside(answers.enough());
+        }
+        asked.spawn(ask(Voice { nth, member, asker }));
+    }
+    let mut all = Vec::new();
+    while let Some(answer) = asked.join_next().await {
+        let (voice, said) = answer.map_err(io::Error::other)?;
+        if let Ok(Some((Service::Serving, _))) = &said {
+            answers.from(voice.nth);
+        }
+        all.push((voice, said));
+    }
+    all.sort_by_key(|(voice, _)| voice.nth);
+    Ok(all)
+}
+
+/// Asks one member for the elections that it knows of.
+async fn list(voice: &mut Voice) -> Said<BTreeSet<ElectionName>> {
+    let (mut names, mut after) = (BTreeSet::new(), None);
+    loop {
+        let start = clock::now();
+        let question = Message::List(List { start, after: after.clone() });
+        let listed = voice.asker.ask(&voice.member, &question, |message| match message {
+            Message::Listed(listed) if listed.start == start => Some(listed),
+            _ => None,
+        });
+        let Some(listed) = listed.await?.filter(|_| names.len() < ELECTIONS_MAX) else {
+            return Ok(None);
+        };
+        let last = listed.names.last().cloned();
+        names.extend(listed.names);
+        // A member that says there are more after those, and has none, is not asked again.
+        if !listed.more || last <= after {
+            return Ok(Some((listed.service, names)));
+        }
+        after = last;
+    }
+}
+
+fn differing(voices: &[Voice]) -> BTreeSet<NodeName> {
+    let differs = |voice: &&Voice| voice.asker.differs(&voice.member.name);
+    voices.iter().filter(differs).map(|voice| voice.member.name.clone()).collect()
+}
+
+fn unresolved(voices: &[Voice]) -> BTreeMap<NodeName, String> {
+    let why = |voice: &Voice| {
+        let why = voice.asker.unresolved(&voice.member.name)?;
+        Some((voice.member.name.clone(), why.to_owned()))
+    };
+    voices.iter().filter_map(why).collect()
 }
 
 #[cfg(test)]
@@ -699,7 +785,9 @@ mod tests {
             }
         };
         let seen = tokio::select! {
-            seen = survey(&config, None, ([127, 0, 0, 1], 0).into()) => seen.unwrap(),
+            seen = survey(&config, None, ([127, 0, 0, 1], 0).into(), NameServers::Briefly) => {
+                seen.unwrap()
+            }
             () = member => unreachable!("it answers for ever"),
         };
         // A slow member may have the last ones still before it.

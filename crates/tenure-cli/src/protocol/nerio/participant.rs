@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure::nerio::keys::{Grant, Keys};
 use tenure::nerio::state::{MemoryError, RecoveryError};
-use tenure::nerio::survey::{Survey, Unsafe, survey};
+use tenure::nerio::survey::{NameServers, Survey, Unsafe, survey};
 use tenure::nerio::{Builder, Node, Notice, VerifyError};
 use tenure::transport::UdpError;
 use tenure::{ElectionName, LeaderView, NodeName, StartError, Waiting};
@@ -120,7 +120,7 @@ impl Backend for Grantors {
 }
 
 async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failure> {
-    let seen = ask_all(cluster, origins).await?;
+    let seen = ask_all(cluster, NameServers::Patiently, origins).await?;
     let (mut all, mut serving) = (Vec::new(), MemberSet::EMPTY);
     for (nth, member) in cluster.config.members.iter().enumerate() {
         let (name, address) = (member.name.clone(), member.address.to_string());
@@ -206,9 +206,13 @@ fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
 }
 
 /// Asks each member of `cluster` how it does, and what it holds.
-pub(crate) async fn ask_all(cluster: &Cluster, origins: &Origins) -> Result<Survey, Failure> {
+pub(crate) async fn ask_all(
+    cluster: &Cluster,
+    name_servers: NameServers,
+    origins: &Origins,
+) -> Result<Survey, Failure> {
     let from = SocketAddr::new(cluster.listen.ip(), 0);
-    let seen = survey(&cluster.config, cluster.key(), from).await;
+    let seen = survey(&cluster.config, cluster.key(), from, name_servers).await;
     seen.map_err(|error| lists::no_socket(from, &error, origins))
 }
 

@@ -166,7 +166,7 @@ async fn an_answer_counts_of_who_was_asked_to_who_asked() {
     let of = candidates(&config, None, FROM, &"f".parse().unwrap()).await.unwrap();
     let heard = of.members.iter().map(|(_, heard)| heard.clone());
     assert_eq!(heard.collect::<Vec<_>>(), [Heard::Silent, SERVES, SERVES]);
-    let seen = survey::survey(&config, None, FROM).await.unwrap();
+    let seen = survey::survey(&config, None, FROM, survey::NameServers::Patiently).await.unwrap();
     let said = seen.members.values().map(Option::is_some).collect::<Vec<_>>();
     assert_eq!(said, [false, true, true]);
 }
