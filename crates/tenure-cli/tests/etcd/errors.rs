@@ -24,7 +24,7 @@ fn with_users() -> Cluster {
     cluster
 }
 
-/// One whose certificate has a key on a curve that only others know; OpenSSL made both.
+/// A member whose certificate has a key on the curve P-521; OpenSSL made both files.
 fn with_p521() -> Cluster {
     let file = |name: &str| -> PathBuf {
         format!("{}/../tenure-tls/tests/keys/{name}", env!("CARGO_MANIFEST_DIR")).into()

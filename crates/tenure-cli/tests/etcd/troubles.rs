@@ -133,7 +133,7 @@ fn members_without_a_quorum_are_told() {
     let [one, two, last] = [0, 1, 2].map(|nth| cluster.member(nth).endpoint().to_owned());
     let host = Host::of(&cluster);
     [0, 1].iter().for_each(|nth| cluster.member(*nth).kill().unwrap());
-    // It goes by the leader that it had for a second or so.
+    // A member that lost the others keeps its leader for about a second.
     let told = soon("the last member has no leader", || {
         let asked = host.ask(&["leader", "--election", "billing", "--wait", "1s"]);
         assert_eq!(asked.code, Some(4), "{asked:?}");

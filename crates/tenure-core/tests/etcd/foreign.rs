@@ -13,7 +13,7 @@ fn note(s: &Stage, name: &str) -> KeyValue {
 #[test]
 fn candidates_say_that_keys_are_foreign() {
     for (name, why) in [
-        // A look tells no lease, and whoever has one may lead.
+        // A look tells no lease, and the maker of a key with a lease may lead.
         ("db/note", "its name does not end in the id of a lease: etcdctl get db/note --write-out"),
         ("db/eu/77", "a candidate of election db/eu may have made it: rename one of the two"),
     ] {

@@ -388,7 +388,7 @@ const SIGNS_OF_CLOSING: [&str; 5] = [
 /// Ours, or theirs.
 const SIGNS_OF_AGE: [&str; 2] = ["certificate expired", "certificateexpired"];
 const SIGN_OF_NO_TRUST: &str = "invalid peer certificate";
-/// A server that has no certificate whose signatures we could check says so.
+/// A server sends this alert if it has no certificate of a kind that the client can check.
 const SIGN_OF_NO_HANDSHAKE: &str = "handshakefailure";
 /// What a server says of a client's certificate, after [`ALERT`].
 const SIGNS_OF_NOT_TRUSTED: [&str; 4] =

@@ -326,7 +326,7 @@ impl Watcher {
         }
     }
 
-    /// Each of them was named.
+    /// The warning names every endpoint.
     fn note_endpoints(&mut self, error: &CheckError) {
         let CheckError::NoEndpoint { errors } = error else { return };
         for error in errors {
