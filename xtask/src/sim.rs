@@ -32,10 +32,10 @@ fn each(sweep: &Cmd, events: &str, seed: u64) -> Vec<Cmd> {
     names.map(|name| sweep.clone().args(&of(name))).collect()
 }
 
-/// The sweeps of the gate, from a fixed seed, by the program that the tests were built with: its
-/// assertions are on.
+/// The sweeps of the gate, from a fixed seed, with assertions. Beside the tests the program has the
+/// dependencies that they were built with.
 pub(crate) fn ordinary() -> Vec<Cmd> {
-    let build = Cmd::cargo("build --workspace --bins --features").arg(FULL);
+    let build = Cmd::cargo("build --workspace --bins --tests --features").arg(FULL);
     let program = target().join("debug/tenure-sweep").display().to_string();
     [vec![build], each(&Cmd::new(program, "sweep"), "1e7", 1)].concat()
 }

@@ -1,5 +1,5 @@
 //! The steps of `cargo xtask test`, in the order in which they run. One runs after the other: tests
-//! of real processes share the machine with each other, twenty at a time, and with nothing else.
+//! of real processes share the machine with each other, many at a time, and with nothing else.
 
 use std::time::Instant;
 

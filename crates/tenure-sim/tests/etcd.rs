@@ -8,7 +8,7 @@ mod suite;
 use tenure_sim::etcd::plan::Plan;
 use tenure_sim::etcd::{Elections, Worlds};
 use tenure_sim::explain;
-use tenure_sim::sweep::Source;
+use tenure_sim::sweep::{Source, Sweep};
 use tenure_sim::world::fault::Kind;
 
 #[test]
@@ -18,7 +18,16 @@ fn the_same_seed_twice_gives_the_same_bytes() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    suite::the_number_of_threads_changes_nothing(Worlds);
+    let all = suite::worlds(Worlds, 18, 12);
+    let some = Sweep { events: 60_000, ..all };
+    for sweep in [all, some] {
+        let [one, three] = [1, 3].map(|threads| {
+            let found = Sweep { threads, ..sweep }.run();
+            (found.worlds, found.next, found.events, found.counts, found.faults)
+        });
+        assert_eq!(one, three);
+        assert_eq!(one.0 == all.worlds, sweep.events == all.events, "{} worlds", one.0);
+    }
 }
 
 #[test]

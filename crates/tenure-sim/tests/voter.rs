@@ -18,11 +18,6 @@ fn the_same_seed_twice_gives_the_same_bytes() {
 }
 
 #[test]
-fn the_number_of_threads_changes_nothing() {
-    suite::the_number_of_threads_changes_nothing(Worlds);
-}
-
-#[test]
 fn whatever_goes_wrong_within_the_model_violates_nothing() {
     let number = if cfg!(debug_assertions) { 80 } else { 600 };
     let found = suite::assert_none(&suite::worlds(Worlds, 1, number));

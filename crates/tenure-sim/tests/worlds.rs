@@ -60,11 +60,6 @@ fn wall_clocks_change_nothing_for_a_core_that_is_not_given_them() {
 }
 
 #[test]
-fn the_number_of_threads_changes_nothing() {
-    suite::the_number_of_threads_changes_nothing(of(Climate::Any));
-}
-
-#[test]
 fn whatever_goes_wrong_within_the_model_violates_nothing() {
     let number = if cfg!(debug_assertions) { 60 } else { 300 };
     let found = suite::assert_none(&suite::worlds(of(Climate::Any), 1, number));

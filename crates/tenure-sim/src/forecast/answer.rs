@@ -161,6 +161,7 @@ mod tests {
 }
 
 /// What came out of one question.
+#[derive(PartialEq, Eq, Debug)]
 pub(super) struct Findings {
     pub(super) figures: Figures,
     pub(super) drills: Vec<Drill>,

@@ -1,7 +1,6 @@
 //! What holds of the made-up worlds of every protocol.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 
 use tenure_sim::explain;
 use tenure_sim::shrink::{Shrunk, shrink};
@@ -39,22 +38,6 @@ pub(crate) fn the_same_seed_twice_gives_the_same_bytes<S: Source>(source: &S) {
     }
     let all = [Kind::Loss, Kind::VeryLate, Kind::Pause, Kind::Incident, Kind::Act];
     assert!(all.iter().all(|kind| kinds.contains(kind.name())), "little goes wrong: {kinds:?}");
-}
-
-pub(crate) fn the_number_of_threads_changes_nothing<S: Source>(source: S)
-where
-    CountsOf<S>: PartialEq + Debug,
-{
-    let all = worlds(source, 18, 12);
-    let some = Sweep { events: 60_000, ..all };
-    for sweep in [all, some] {
-        let [one, three] = [1, 3].map(|threads| {
-            let found = Sweep { threads, ..sweep }.run();
-            (found.worlds, found.next, found.events, found.counts, found.faults)
-        });
-        assert_eq!(one, three);
-        assert_eq!(one.0 == all.worlds, sweep.events == all.events, "{} worlds", one.0);
-    }
 }
 
 /// What worlds that are wrong on purpose show is noticed, is made small, and its command shows it
