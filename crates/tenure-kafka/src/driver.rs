@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::driver::{Backend, LOG, Machine};
-use tenure::{SafetyClass, Time};
+use tenure::{Obstacle, SafetyClass, Time, Waiting};
 use tenure_core::nele::{self, Checked, Extra, Message, Nele, OwnEvent, Report, Role, Seen};
 use tenure_core::{ElectionName, End, Input, Loss, Ticket};
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::counters::Counters;
 use crate::ledger::Ledger;
@@ -33,14 +33,43 @@ pub(crate) enum Ask {
     Follows(Role, oneshot::Sender<(bool, Time)>),
 }
 
+/// What comes from the ledger.
+pub(crate) enum Incoming {
+    Report(Report),
+    /// The member waits for its first assignment in another phase.
+    Phase,
+}
+
 /// One process's part on the ledger, and what it says of it.
 pub(crate) struct Wired<C> {
     pub(crate) config: Checked,
     pub(crate) ledger: Ledger,
+    /// The phase in which the member has had no assignment for long.
+    pub(crate) joining: watch::Receiver<Option<Arc<str>>>,
     pub(crate) notices: broadcast::Sender<Notice>,
     pub(crate) counters: Counters,
     pub(crate) others: Others,
     pub(crate) class: PhantomData<fn() -> C>,
+}
+
+impl<C: SafetyClass> Wired<C> {
+    fn on_report(&mut self, now: Time, report: Report, machine: &mut Machine<Self>) {
+        self.counters.hear(&report);
+        self.others.hear(now, &report, &self.config);
+        let message = Message::Report(report);
+        machine.input(Input::Message { from: nele::Ledger, message });
+    }
+
+    /// The core says once that it is no member yet.
+    fn on_phase(&self, machine: &Machine<Self>) {
+        if machine.core.is_member() {
+            return;
+        }
+        let waiting = self.explain(Waiting::Connecting { obstacles: Vec::new() });
+        for election in machine.campaigns.pending() {
+            machine.campaigns.waits(&election, waiting.clone());
+        }
+    }
 }
 
 impl<C: SafetyClass> Backend for Wired<C> {
@@ -48,26 +77,30 @@ impl<C: SafetyClass> Backend for Wired<C> {
     type Class = C;
     type Extra = Extra;
     type Own = OwnEvent;
-    type Incoming = Report;
+    type Incoming = Incoming;
     type Ask = Ask;
 
     const THREAD: &'static str = "tenure-kafka";
     const KINDS: usize = 1;
     const NO_TRANSFER: Option<&'static str> = Some("nele");
 
-    async fn next(&mut self) -> Report {
-        self.ledger.next().await
+    async fn next(&mut self) -> Incoming {
+        tokio::select! {
+            biased;
+            Ok(()) = self.joining.changed() => Incoming::Phase,
+            report = self.ledger.next() => Incoming::Report(report),
+        }
     }
 
-    fn take(&mut self, _: usize) -> Option<Report> {
-        self.ledger.take()
+    fn take(&mut self, _: usize) -> Option<Incoming> {
+        self.ledger.take().map(Incoming::Report)
     }
 
-    fn on_incoming(&mut self, now: Time, report: Report, machine: &mut Machine<Self>) {
-        self.counters.hear(&report);
-        self.others.hear(now, &report, &self.config);
-        let message = Message::Report(report);
-        machine.input(Input::Message { from: nele::Ledger, message });
+    fn on_incoming(&mut self, now: Time, incoming: Incoming, machine: &mut Machine<Self>) {
+        match incoming {
+            Incoming::Report(report) => self.on_report(now, report, machine),
+            Incoming::Phase => self.on_phase(machine),
+        }
     }
 
     fn on_ask(&mut self, now: Time, ask: Ask, machine: &mut Machine<Self>) {
@@ -126,6 +159,20 @@ impl<C: SafetyClass> Backend for Wired<C> {
 
     fn ended(&mut self, end: &End) {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
+    }
+
+    /// The core knows that it is no member of its group yet, and not why.
+    fn explain(&self, waiting: Waiting) -> Waiting {
+        match waiting {
+            Waiting::Connecting { obstacles } if obstacles.is_empty() => {
+                let phase = self.joining.borrow().clone();
+                let why = phase.unwrap_or_else(|| "it has assigned nothing yet".into());
+                let by = format!("group {}", self.config.group_id()).into();
+                let obstacles = vec![Obstacle { by, label: "assignment", why }];
+                Waiting::Connecting { obstacles }
+            }
+            waiting => waiting,
+        }
     }
 
     fn farewell(&self) -> Duration {

@@ -17,10 +17,16 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> String {
     let code = code(error);
     let named = |code: Code| match code {
         Code::MessageTimedOut => UNACKNOWLEDGED.to_owned(),
+        Code::BrokerTransportFailure => "brokers do not answer".to_owned(),
+        Code::OperationTimedOut => "no answer in time".to_owned(),
         code => code.to_string(),
     };
+    // A reason says why a broker does not answer.
+    let is_all = |reason: &Reason, code: Code| {
+        reason.code == Some(code) || code == Code::BrokerTransportFailure
+    };
     let said = match (reason, code) {
-        (Some(reason), Some(code)) if reason.code == Some(code) => reason.text.clone(),
+        (Some(reason), Some(code)) if is_all(reason, code) => reason.text.clone(),
         (Some(reason), Some(code)) => format!("{}: {}", named(code), reason.text),
         (Some(reason), None) => reason.text.clone(),
         (None, Some(code)) => named(code),
@@ -146,6 +152,11 @@ mod tests {
                 .ends_with(": no such user: check --user, --password-file and --sasl-mechanism")
         );
         assert_eq!(error(&KafkaError::Canceled, None), KafkaError::Canceled.to_string());
+        let silent = KafkaError::MetadataFetch(Code::BrokerTransportFailure);
+        let text = error(&silent, Some(&cause));
+        assert!(text.starts_with("no such user: check --user"), "{text}");
+        let text = error(&silent, None);
+        assert!(text.starts_with("brokers do not answer: check --brokers"), "{text}");
         let late = KafkaError::MessageProduction(Code::MessageTimedOut);
         let text = error(&late, None);
         assert!(text.starts_with("brokers acknowledge no records: see that they run"), "{text}");

@@ -19,7 +19,7 @@ use crate::notice::Notice;
 use crate::options::CheckedOptions;
 use crate::others::Others;
 use crate::roles::Roles;
-use crate::topic::{self, Made, TopicError};
+use crate::topic::{self, Made, Tell, TopicError};
 
 /// How often it is asked whether another process was heard of.
 const LISTENS: Duration = Duration::from_millis(50);
@@ -81,6 +81,7 @@ struct Shared<C: Class> {
 pub struct Builder<C: Class> {
     config: Checked,
     options: CheckedOptions,
+    tell: Box<Tell>,
     class: PhantomData<C>,
 }
 
@@ -109,7 +110,7 @@ pub enum StartError {
 impl<C: Class> Node<C> {
     /// A process with these settings, on the ledger that is reached by these options.
     pub fn builder(config: Checked, options: CheckedOptions) -> Builder<C> {
-        Builder { config, options, class: PhantomData }
+        Builder { config, options, tell: Box::new(|_| ()), class: PhantomData }
     }
 
     /// The election of role `number`.
@@ -250,6 +251,13 @@ impl<C: Class> fmt::Debug for Builder<C> {
 }
 
 impl<C: Class> Builder<C> {
+    /// Calls `tell` with the reason while no broker has answered, half a second after the start and
+    /// whenever the reason changes. The start goes on.
+    pub fn on_silence(mut self, tell: impl Fn(&TopicError) + Send + Sync + 'static) -> Self {
+        self.tell = Box::new(tell);
+        self
+    }
+
     /// Makes sure of the topic, and starts, on a thread of its own, so that an application that
     /// blocks cannot starve a beat. Takes up to half a minute if no broker answers, which is an
     /// error: what is not known of the topic cannot be promised.
@@ -258,12 +266,12 @@ impl<C: Class> Builder<C> {
     ///
     /// When the topic cannot be used, and why.
     pub async fn start(self) -> Result<Node<C>, StartError> {
-        let Self { config, options, .. } = self;
+        let Self { config, options, tell, .. } = self;
         if config.mode != C::MODE {
             return Err(StartError::Mode { mode: config.mode, handles: C::MODE });
         }
         let Made { id: topic, anew, session, load, may_read } =
-            topic::ensure(&options, &config).await?;
+            topic::ensure_aloud(&options, &config, &*tell).await?;
         let (notices, said) = Notices::new();
         let ledger = Ledger::with_notices(&options, config.clone(), Some(said.clone()))?;
         if may_read {
@@ -286,6 +294,7 @@ impl<C: Class> Builder<C> {
         let begin = move || {
             let wired = Wired {
                 config: settings.clone(),
+                joining: ledger.joining(),
                 ledger,
                 notices: said,
                 counters: Counters::default(),

@@ -20,6 +20,14 @@ pub(crate) struct Reason {
     pub(crate) text: String,
 }
 
+impl Reason {
+    /// The last of two reasons, or the more telling one.
+    pub(crate) fn last(new: Option<Self>, before: Option<Self>) -> Option<Self> {
+        let is_telling = |new: &Self| new.code != Some(Code::AllBrokersDown);
+        new.filter(|new| before.is_none() || is_telling(new)).or(before)
+    }
+}
+
 /// Keeps why the last thing failed.
 #[derive(Default)]
 pub(crate) struct Told {
@@ -45,13 +53,43 @@ impl ClientContext for Told {
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(target: LOG, "{error}: {reason}");
         let code = error.rdkafka_error_code();
-        let reason = Reason { code, text: reason.chars().take(REASON_MAX).collect() };
+        let text = match code {
+            // The library counts a broker twice: as it was listed, and as it names itself.
+            Some(Code::AllBrokersDown) => "no broker can be reached",
+            _ => lasting(reason),
+        };
+        let reason = Reason { code, text: text.chars().take(REASON_MAX).collect() };
         let mut kept = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
-        // It comes after what says more.
-        if kept.is_none() || code != Some(Code::AllBrokersDown) {
-            *kept = Some(reason);
-        }
+        *kept = Reason::last(Some(reason), kept.take());
     }
 }
 
 impl ConsumerContext for Told {}
+
+/// A reason without the time and the count of repeats, which are others at each attempt.
+fn lasting(reason: &str) -> &str {
+    let parts = reason.rsplit_once(" (after ").filter(|(_, rest)| rest.ends_with(')'));
+    parts.map_or(reason, |(text, _)| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_the_same_at_each_attempt() {
+        let told = Told::default();
+        let hear = |code, reason: &str| {
+            told.error(KafkaError::Global(code), reason);
+            told.reason().unwrap().text
+        };
+        let refused = "k:1/bootstrap: Connect to ipv4#10.0.0.1:1 failed: Connection refused";
+        for tail in ["", " (after 0ms in state CONNECT, 3 identical error(s) suppressed)"] {
+            let reason = format!("{refused}{tail}");
+            assert_eq!(hear(Code::BrokerTransportFailure, &reason), refused);
+        }
+        assert_eq!(hear(Code::SSL, "cannot (after all) be read"), "cannot (after all) be read");
+        let down = hear(Code::AllBrokersDown, "2/2 brokers are down");
+        assert_eq!(down, "no broker can be reached");
+    }
+}

@@ -24,8 +24,8 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     let until = wait.map(|wait| clock::now().after(wait));
     let once = || backend.asker(&election, Asks::Once, &context.origins);
     let participant = match until {
-        Some(until) => starting::within(until, protocol, once, |_| ()).await?,
-        None => once().await?,
+        Some(until) => starting::within(until, protocol, backend.silence(), once, |_| ()).await?,
+        None => starting::aloud(once(), backend.silence(), starting::warns("")).await?,
     };
     let left = until.map(|until| until.since(clock::now()));
     let mut parts = backend.parts(&election);

@@ -6,6 +6,7 @@ use serde_json::{Value, json as object};
 use tenure::{Change, ElectionName, LeaderView, View, clock};
 
 use super::signals::Signals;
+use super::starting;
 use super::table::{self, Asked};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -23,11 +24,14 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     let Context { json: as_json, origins } = context;
     let mut signals = Signals::new()?;
     let mut reader_left = std::pin::pin!(output::reader_left());
+    let start = backend.asker(&election, Asks::On, &origins);
     let participant = tokio::select! {
         biased;
         signal = signals.next() => return Ok(Exit::Signal(signal)),
         () = &mut reader_left => return Ok(Exit::Done),
-        participant = backend.asker(&election, Asks::On, &origins) => participant?,
+        participant = starting::aloud(start, backend.silence(), starting::warns("")) => {
+            participant?
+        }
     };
     if backend.asks_for_all() {
         let asked = Asked { election: &election, protocol, json: as_json };

@@ -1,11 +1,13 @@
 //! The start of one that takes part, for a time.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tenure::{Time, clock};
+use tokio::sync::watch;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::protocol::{Participant, Protocol, Started};
 
 /// The time to start in, however short the one that was given is.
@@ -14,25 +16,37 @@ const STARTING: Duration = Duration::from_secs(1);
 /// The pause before another start.
 const AGAIN: Duration = Duration::from_millis(250);
 
+/// A start that takes longer is worth a word.
+const LASTS: Duration = Duration::from_secs(2);
+
+/// More reasons than this are told anew.
+const REASONS_MAX: usize = 32;
+
+/// Why a start has no answer yet, where it takes one.
+pub(super) type Silence = watch::Receiver<Option<Failure>>;
+
 /// Starts one. Where that takes an answer of a service, none is no end before `until`: the service
 /// may come yet, and why there is none is told meanwhile. Fails with [`Exit::Unknown`] only when
 /// the time is over.
 pub(super) async fn within<'a>(
     until: Time,
     protocol: &dyn Protocol,
+    silence: Silence,
     once: impl Fn() -> Started<'a>,
     mut tell: impl FnMut(&Failure),
 ) -> Result<Box<dyn Participant>, Failure> {
     let left = || until.since(clock::now());
     let mut silent = None;
     loop {
-        match tokio::time::timeout(left().max(STARTING), once()).await {
+        let start = aloud(once(), silence.clone(), &mut tell);
+        let started = tokio::time::timeout(left().max(STARTING), start).await;
+        match started {
             Ok(Err(failure)) if failure.exit == Exit::Unknown => {
                 tell(&failure);
                 silent = Some(failure);
             }
             Ok(started) => return started,
-            Err(_) => {}
+            Err(_) => silent = silence.borrow().clone().or(silent),
         }
         if left().is_zero() {
             let fix = "see that what it asks runs, or give a longer --wait";
@@ -40,6 +54,40 @@ pub(super) async fn within<'a>(
             return Err(silent.unwrap_or_else(unknown));
         }
         tokio::time::sleep(AGAIN.min(left())).await;
+    }
+}
+
+/// A start that tells why there is no answer, once that lasts.
+pub(super) async fn aloud(
+    mut start: Started<'_>,
+    mut silence: Silence,
+    mut tell: impl FnMut(&Failure),
+) -> Result<Box<dyn Participant>, Failure> {
+    let mut long = Box::pin(tokio::time::sleep(LASTS));
+    let mut lasts = false;
+    loop {
+        tokio::select! {
+            biased;
+            started = &mut start => return started,
+            () = &mut long, if !lasts => lasts = true,
+            Ok(()) = silence.changed(), if lasts => {}
+        }
+        let why = silence.borrow_and_update().clone();
+        why.iter().for_each(&mut tell);
+    }
+}
+
+/// Warns of each reason once; `ends` stands before what to do.
+pub(super) fn warns(ends: &'static str) -> impl FnMut(&Failure) {
+    let mut told = BTreeSet::new();
+    move |Failure { what, fix, .. }: &Failure| {
+        let text = format!("{what}{ends}: {fix}");
+        if told.len() >= REASONS_MAX {
+            told.clear();
+        }
+        if told.insert(text.clone()) {
+            failure::warn(&text);
+        }
     }
 }
 
@@ -58,8 +106,8 @@ mod tests {
             let exit = if tries.get() > 2 { Exit::Refused } else { Exit::Unknown };
             at_once(Err(Failure::new(exit, "no", "wait")))
         };
-        let until = clock::now().after(span);
-        let started = within(until, ALL[0], once, |_| told += 1).await;
+        let (until, silence) = (clock::now().after(span), watch::channel(None).1);
+        let started = within(until, ALL[0], silence, once, |_| told += 1).await;
         (started.err().unwrap().exit, tries.get(), told)
     }
 
@@ -67,5 +115,15 @@ mod tests {
     async fn silent_services_are_asked_again() {
         assert_eq!(starts(Duration::from_secs(60)).await, (Exit::Refused, 3, 2));
         assert_eq!(starts(Duration::ZERO).await, (Exit::Unknown, 1, 1));
+    }
+
+    /// What is known of a start that was cut short is not lost.
+    #[tokio::test]
+    async fn short_times_end_with_the_reason() {
+        let (tell, silence) = watch::channel(None);
+        tell.send_replace(Some(Failure::new(Exit::Unknown, "nobody listens", "begin it")));
+        let once = || -> Started<'_> { Box::pin(std::future::pending()) };
+        let ended = within(clock::now(), ALL[0], silence, once, |_| ()).await;
+        assert_eq!(ended.err().unwrap().what, "nobody listens");
     }
 }

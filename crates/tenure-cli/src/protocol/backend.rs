@@ -9,7 +9,7 @@ use tenure::{
     AtMostOne, Election, ElectionName, Fence, Leader, LeaderView, MayOverlap, NodeName, Observer,
     SafetyClass, Time, View, Waiting,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::lists::{ListedCandidate, ListedElection, Listing};
 use super::orders::{Ended, Wish};
@@ -53,6 +53,11 @@ pub trait Backend: Debug {
         asks: Asks,
         origins: &'a Origins,
     ) -> Started<'a>;
+
+    /// Why a start has no answer of the service yet, where a start takes one.
+    fn silence(&self) -> watch::Receiver<Option<Failure>> {
+        watch::channel(None).1
+    }
 
     /// The elections that `election` is divided into, as far as these settings are about them:
     /// that one alone where there are no roles.

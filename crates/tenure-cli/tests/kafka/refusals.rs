@@ -1,6 +1,7 @@
 //! Wrong settings that show only at a broker: each is refused with the numbers, and what to do.
 
 use std::fs;
+use std::net::TcpListener;
 
 use rustix::process::{Pid, Signal};
 use tenure_services::kafka::{Operation, Resource, SHARED_VERSION, Shared, quick, shared, unique};
@@ -118,7 +119,7 @@ fn no_right_to_make_a_topic() {
             &format!("error: topic {election} cannot be made: TopicAuthorizationFailed"),
             "this user may not (kafka-acls.sh --operation Create --topic)",
             "origin: user ann, variable TENURE_USER",
-            "fix: By hand, by a user who may: kafka-topics.sh",
+            "fix: by hand, by a user who may: kafka-topics.sh",
         ],
     );
     // A password that is wrong.
@@ -153,7 +154,7 @@ fn no_right_to_write_to_the_topic() {
                 "error: this user may not write to topic {election}, and who is to lead does both"
             ),
             "origin: user ann, variable TENURE_USER",
-            "fix: This allows it: kafka-acls.sh --bootstrap-server",
+            "fix: this allows it: kafka-acls.sh --bootstrap-server",
             &format!("--operation Write --topic {election}"),
         ],
     );
@@ -254,6 +255,7 @@ fn a_broker_that_is_not_there() {
         .with("TENURE_PROTOCOL", "nele")
         .with("TENURE_ELECTION", "nowhere")
         .with("TENURE_BROKERS", "127.0.0.1:1");
+    let why = "topic nowhere cannot be looked at on 127.0.0.1:1: 127.0.0.1:1/bootstrap: Connect to";
     for command in ["leader", "observe", "run"] {
         let own: &[&str] = if command == "run" { &["--", "true"] } else { &[] };
         let more = [&["--partitions", "1"][..], own].concat();
@@ -262,11 +264,23 @@ fn a_broker_that_is_not_there() {
             &words(command, &STRICT, &more),
             4,
             &[
-                "error: topic nowhere cannot be looked at on 127.0.0.1:1",
+                &format!("warning: {why}"),
+                &format!("error: {why}"),
+                "Connection refused",
                 "origin: brokers 127.0.0.1:1, variable TENURE_BROKERS",
                 "fix: check --brokers, that they run",
             ],
         );
+    }
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    let nobody = format!("topic nowhere cannot be looked at on {address}: brokers do not answer");
+    let host = host.with("TENURE_PARTITIONS", "1");
+    for (brokers, why) in [("127.0.0.1:1", why), (&*address.to_string(), &*nobody)] {
+        let asks = ["--brokers", brokers, "--wait", "3s"];
+        refused(&host, &words("leader", &STRICT, &asks), 4, &[&format!("error: {why}")]);
+        let tries = ["--brokers", brokers, "--once", "--try", "3s", "--", "true"];
+        refused(&host, &words("run", &STRICT, &tries), 7, &[&format!(" within 3s: {why}")]);
     }
 }
 

@@ -34,6 +34,7 @@ use rdkafka::ClientConfig;
 use rdkafka::error::KafkaError;
 use tenure_core::nele::{Checked, Partition, Reading, RebalanceId, Report, Request};
 use tokio::sync::broadcast::Sender;
+use tokio::sync::watch;
 
 use self::member::{Ask, Begin, Member};
 use self::observer::Observer;
@@ -171,6 +172,11 @@ impl Ledger {
     #[must_use]
     pub fn take(&self) -> Option<Report> {
         self.queue.take()
+    }
+
+    /// The phase in which a member without an assignment has been for long, whenever it changes.
+    pub(crate) fn joining(&self) -> watch::Receiver<Option<Arc<str>>> {
+        self.watch.phases()
     }
 
     fn ask(&self, ask: Ask) {

@@ -12,11 +12,12 @@ use tenure::Time;
 use tenure::clock::now;
 use tenure_core::nele::{Report, TopicId};
 use tokio::sync::broadcast::Sender;
+use tokio::sync::watch;
 
 use super::queue::Queue;
 use crate::explain;
 use crate::notice::Notice;
-use crate::told::{LOG, Told};
+use crate::told::{LOG, Reason, Told};
 use crate::topic::{ANSWER, id, shape};
 
 /// Between two looks are so many publish intervals: a look costs less than one of them.
@@ -39,6 +40,7 @@ const JOINING: Duration = Duration::from_secs(5);
 pub(super) struct Watch {
     soon: SyncSender<()>,
     joining: Arc<Mutex<Option<Time>>>,
+    phases: watch::Receiver<Option<Arc<str>>>,
 }
 
 impl Watch {
@@ -55,24 +57,33 @@ impl Watch {
         let (soon, asked) = sync_channel::<()>(1);
         let joining = Arc::<Mutex<Option<Time>>>::default();
         let since = Arc::clone(&joining);
+        let (tell, phases) = watch::channel(None);
         let run = move || {
-            let mut gone = Gone { topic, looks: 0, lasts: false, notices };
+            let mut gone = Gone { topic, looks: 0, phase: tell, notices };
+            let mut reason = None;
             while wait(&client, &asked, every) {
                 let seen = look(&client, &gone.topic, now().after(ANSWER));
                 gone.look(&seen);
+                // The library says each reason once in half a minute.
+                reason = Reason::last(client.context().reason(), reason.filter(|_| seen.is_err()));
                 let failed = seen.map(|(id, partitions)| {
                     queue.put(Report::Topic { id, partitions });
                 });
                 let since = *since.lock().unwrap_or_else(PoisonError::into_inner);
                 let lasts = since.is_some_and(|since| now().since(since) >= JOINING);
-                gone.joins(lasts.then(|| phase(&client, failed.err())));
+                gone.joins(lasts.then(|| phase(&client, failed.err(), reason.clone())));
             }
         };
         thread::Builder::new()
             .name("tenure-topic".into())
             .spawn(run)
             .map_err(|error| KafkaError::ClientCreation(error.to_string()))?;
-        Ok(Self { soon, joining })
+        Ok(Self { soon, joining, phases })
+    }
+
+    /// The phase in which a member without an assignment has been for long, whenever it changes.
+    pub(super) fn phases(&self) -> watch::Receiver<Option<Arc<str>>> {
+        self.phases.clone()
     }
 
     /// The member has no assignment since then, or has one.
@@ -102,8 +113,8 @@ struct Gone {
     topic: String,
     /// So many looks in a row.
     looks: u32,
-    /// It was told that the member joins for long.
-    lasts: bool,
+    /// The phase in which a member has no assignment for long.
+    phase: watch::Sender<Option<Arc<str>>>,
     notices: Option<Sender<Notice>>,
 }
 
@@ -128,14 +139,14 @@ impl Gone {
     }
 
     /// Tells what a member that joins for long waits for, and when it is over.
-    fn joins(&mut self, phase: Option<String>) {
-        let lasts = phase.is_some();
-        if let Some(phase) = phase {
-            self.tell(Notice::Joining { why: phase.into() });
-        } else if self.lasts {
-            self.tell(Notice::Joined);
+    fn joins(&self, phase: Option<String>) {
+        let phase: Option<Arc<str>> = phase.map(Into::into);
+        let before = self.phase.send_replace(phase.clone());
+        match phase {
+            Some(why) => self.tell(Notice::Joining { why }),
+            None if before.is_some() => self.tell(Notice::Joined),
+            None => {}
         }
-        self.lasts = lasts;
     }
 
     fn tell(&self, notice: Notice) {
@@ -152,13 +163,18 @@ const OFFSETS: &str = "__consumer_offsets";
 
 /// What keeps a member from its assignment. Brokers that were silent a moment ago, when the look
 /// `failed`, are asked no second time: looks at the topic would come half as often.
-fn phase(client: &BaseConsumer<Told>, failed: Option<KafkaError>) -> String {
+fn phase(
+    client: &BaseConsumer<Told>,
+    failed: Option<KafkaError>,
+    reason: Option<Reason>,
+) -> String {
     let silence = failed.filter(explain::is_silence);
     let asked = silence.map_or_else(|| client.fetch_metadata(Some(OFFSETS), ANSWER), Err);
     let metadata = match asked {
         Ok(metadata) => metadata,
         Err(error) => {
-            let why = explain::error(&error, client.context().reason().as_ref());
+            let reason = Reason::last(client.context().reason(), reason);
+            let why = explain::error(&error, reason.as_ref());
             return format!("brokers tell no metadata: {why}");
         }
     };
@@ -187,7 +203,7 @@ fn phase(client: &BaseConsumer<Told>, failed: Option<KafkaError>) -> String {
 
 fn no_offsets(brokers: usize) -> String {
     format!(
-        "the group has no coordinator, as there is no topic {OFFSETS}: brokers cannot make it \
+        "it has no coordinator, as there is no topic {OFFSETS}: brokers cannot make it \
          where offsets.topic.replication.factor (3 by default) is above the number of brokers, \
          which is {brokers}: lower it at the brokers, or start more of them"
     )
@@ -249,6 +265,7 @@ mod tests {
         let silence = KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut);
         let said = explain::error(&silence, None);
         // That nobody listens there would be said otherwise.
-        assert_eq!(phase(&client, Some(silence)), format!("brokers tell no metadata: {said}"));
+        let phase = phase(&client, Some(silence), None);
+        assert_eq!(phase, format!("brokers tell no metadata: {said}"));
     }
 }

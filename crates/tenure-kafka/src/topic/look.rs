@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::ffi::CString;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -23,11 +24,14 @@ use crate::login::LoginError;
 use crate::native::Rights;
 use crate::options::{CheckedOptions, Options};
 use crate::session::{self, Session, SessionError};
-use crate::told::Told;
+use crate::told::{Reason, Told};
 use crate::{explain, native, settings};
 
 /// How long one question is waited for.
 pub(crate) const ANSWER: Duration = Duration::from_secs(10);
+
+/// How often it is looked why there is no first answer yet.
+const SILENT: Duration = Duration::from_millis(500);
 
 /// As much of what a client has said is looked through for a reason.
 const EVENTS_MAX: u32 = 256;
@@ -60,8 +64,20 @@ pub struct Made {
 ///
 /// When it is not there, is not what it must be, or cannot be looked at.
 pub async fn ensure(options: &CheckedOptions, protocol: &Config) -> Result<Made, TopicError> {
+    ensure_aloud(options, protocol, &|_| ()).await
+}
+
+/// Hears why no broker has answered yet.
+pub(crate) type Tell = dyn Fn(&TopicError) + Send + Sync;
+
+/// The same, and `tell` hears why there is no first answer yet, whenever that changes.
+pub(crate) async fn ensure_aloud(
+    options: &CheckedOptions,
+    protocol: &Config,
+    tell: &Tell,
+) -> Result<Made, TopicError> {
     let asks = Asks::new(options, protocol)?;
-    let anew = match asks.shape().await? {
+    let anew = match asks.first(tell).await? {
         Some(_) => false,
         None => asks.make().await?,
     };
@@ -220,9 +236,34 @@ impl<'a> Asks<'a> {
 
     /// Partitions and the fewest copies of one; nothing if there is no such topic.
     async fn shape(&self) -> Result<Option<(u32, u32)>, TopicError> {
+        self.look().await.map_err(|error| self.unreachable(&error))
+    }
+
+    async fn look(&self) -> KafkaResult<Option<(u32, u32)>> {
         let (client, topic) = (Arc::clone(&self.client), self.options.topic.clone());
-        let look = aside(move || shape(&client, &topic, ANSWER));
-        look.await.map_err(|error| self.unreachable(&error))
+        aside(move || shape(&client, &topic, ANSWER)).await
+    }
+
+    /// The same, of the first question: `tell` hears meanwhile why no broker answers.
+    async fn first(&self, tell: &Tell) -> Result<Option<(u32, u32)>, TopicError> {
+        let mut shape = pin!(self.look());
+        let (mut reason, mut told) = (None, String::new());
+        loop {
+            let answer = tokio::time::timeout(SILENT, &mut shape).await;
+            // The library says each reason once in half a minute.
+            reason = Reason::last(self.reason(), reason);
+            let silence = KafkaError::MetadataFetch(RDKafkaErrorCode::BrokerTransportFailure);
+            let why = match answer {
+                Ok(Ok(shape)) => return Ok(shape),
+                Ok(Err(error)) => return Err(self.because(&error, reason.as_ref())),
+                Err(_) => self.because(&silence, reason.as_ref()),
+            };
+            let text = why.to_string();
+            if text != told {
+                tell(&why);
+                told = text;
+            }
+        }
     }
 
     /// Which topic it is, and what this user may do with it.
@@ -365,14 +406,23 @@ impl<'a> Asks<'a> {
     }
 
     fn unreachable(&self, error: &KafkaError) -> TopicError {
+        self.because(error, self.reason().as_ref())
+    }
+
+    /// Why the last thing failed that failed since this was asked last.
+    fn reason(&self) -> Option<Reason> {
         // What was said of connections lies in the client's queue.
         for _ in 0..EVENTS_MAX {
             drop(self.client.poll(Duration::ZERO));
         }
+        self.client.context().reason()
+    }
+
+    fn because(&self, error: &KafkaError, reason: Option<&Reason>) -> TopicError {
         TopicError::Unreachable {
             topic: self.options.topic.clone(),
             brokers: self.options.addresses(),
-            why: explain::error(error, self.client.context().reason().as_ref()),
+            why: explain::error(error, reason),
         }
     }
 }

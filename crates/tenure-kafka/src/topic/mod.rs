@@ -5,5 +5,5 @@ mod checks;
 mod look;
 
 pub use checks::{Found, Needs, Wrong, WrongTopic};
-pub(crate) use look::{ANSWER, id, shape};
+pub(crate) use look::{ANSWER, Tell, ensure_aloud, id, shape};
 pub use look::{Made, TopicError, ensure};

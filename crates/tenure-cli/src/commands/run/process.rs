@@ -79,18 +79,12 @@ async fn begin(
 ) -> Result<Begun, Failure> {
     let RunSettings { backend, id, election, protocol, .. } = settings;
     let once = || backend.candidate(id, election, &context.origins);
+    let silence = backend.silence();
     let participant = match until {
-        None => once().await?,
+        None => starting::aloud(once(), silence, starting::warns("")).await?,
         Some(until) => {
-            let mut told = None;
-            let tell = |Failure { what, fix, .. }: &Failure| {
-                let text = format!("{what}; it is tried again until --try is over: {fix}");
-                if told.as_ref() != Some(&text) {
-                    failure::warn(&text);
-                    told = Some(text);
-                }
-            };
-            starting::within(until, *protocol, once, tell).await?
+            let tell = starting::warns("; it is tried again until --try is over");
+            starting::within(until, *protocol, silence, once, tell).await?
         }
     };
     let rank = participant.rank().await;

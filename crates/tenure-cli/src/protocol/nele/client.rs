@@ -9,7 +9,9 @@ use tenure::{
     AtMostOne, Election, ElectionName, MayOverlap, NodeName, Observer, Time, View, clock,
 };
 use tenure_core::nele::{Config, Mode, Role};
+use tenure_kafka::topic::TopicError;
 use tenure_kafka::{Class, Node, Seen};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::explain::Explain;
@@ -65,6 +67,10 @@ impl Backend for Settings {
 
     fn asker<'a>(&'a self, _: &'a ElectionName, _: Asks, origins: &'a Origins) -> Started<'a> {
         Box::pin(begin(self, self.config.id.clone(), false, origins))
+    }
+
+    fn silence(&self) -> watch::Receiver<Option<Failure>> {
+        self.silence.subscribe()
     }
 
     fn parts(&self, _: &ElectionName) -> Vec<Part> {
@@ -127,7 +133,9 @@ async fn start<C: Class>(
     let config =
         config.check().map_err(|error| Failure::new(Exit::Bug, error.to_string(), "report it"))?;
     let options = settings.options.clone().check().map_err(|error| explain.options(&error))?;
-    let node = Node::<C>::builder(config, options).start().await;
+    let (silence, why) = (settings.silence.clone(), explain.clone());
+    let tell = move |error: &TopicError| drop(silence.send_replace(Some(why.topic(error))));
+    let node = Node::<C>::builder(config, options).on_silence(tell).start().await;
     let node = node.map_err(|error| explain.start(&error))?;
     let (watch, troubles) = Watch::new(aloud);
     tokio::spawn(Watcher::new(explain, watch, settings.roles).watch(node.notices()));

@@ -97,7 +97,8 @@ impl Explain {
         }
     }
 
-    fn topic(&self, error: &TopicError) -> Failure {
+    /// Why the topic cannot be used.
+    pub(super) fn topic(&self, error: &TopicError) -> Failure {
         const TIMES: &[&str] = &["session-timeout", "group-protocol"];
         let text = error.to_string();
         match error {
@@ -174,7 +175,12 @@ fn in_two(text: &str) -> (String, String) {
     if !wrong.is_empty() {
         what = format!("{what} {}", wrong.join("; "));
     }
-    (what, fix.join(" "))
+    let mut fix = fix.join(" ");
+    // There it begins a line.
+    if let Some(first) = fix.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    (what, fix)
 }
 
 #[cfg(test)]
@@ -186,7 +192,7 @@ mod tests {
         let text = "topic t cannot be used:\n  - a: b\n  - c\nThis mends it:\n    x --y\n    z";
         let (what, fix) = in_two(text);
         assert_eq!(what, "topic t cannot be used: a: b; c");
-        assert_eq!(fix, "This mends it: x --y z");
+        assert_eq!(fix, "this mends it: x --y z");
     }
 
     #[test]

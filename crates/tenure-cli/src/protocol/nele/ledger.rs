@@ -8,6 +8,7 @@ use tenure_core::nele::{Config, ConfigError, Mode};
 use tenure_kafka::{
     GroupProtocol, Identity, Login, Mechanism, Options, Password, Pem, Property, PropertyError, Tls,
 };
+use tokio::sync::watch;
 
 use super::{
     ALLOW_UNREPLICATED, AT_ONCE, BROKERS, CREATE_TOPIC, FENCE_BASE, GROUP, GROUP_PROTOCOL, Given,
@@ -48,6 +49,8 @@ pub(super) struct Settings {
     pub(super) runs_again: bool,
     /// One that is asked to end leaves, and leads on until another one leads.
     pub(super) leads_on: bool,
+    /// Why no broker has answered yet.
+    pub(super) silence: watch::Sender<Option<Failure>>,
 }
 
 /// Files of certificates, as they were named.
@@ -97,7 +100,8 @@ impl Settings {
         options.tls = files.tls();
         options.login = login(layers)?;
         let any_role = layers.origins.given(&["role", "roles"]).is_empty();
-        Ok(Self { config, options, files, given, roles, any_role, runs_again, leads_on })
+        let (silence, _) = watch::channel(None);
+        Ok(Self { config, options, files, given, roles, any_role, runs_again, leads_on, silence })
     }
 }
 

@@ -105,6 +105,12 @@ impl Nele {
         self.group.is_out()
     }
 
+    /// Whether this process is a member of the group, and has heard what is assigned to it.
+    #[must_use]
+    pub const fn is_member(&self) -> bool {
+        self.group.is_member()
+    }
+
     /// The partitions that belong to this process.
     pub fn partitions(&self) -> impl Iterator<Item = Partition> {
         let own = self.slots.iter().filter(|(_, slot)| slot.is_assigned());
