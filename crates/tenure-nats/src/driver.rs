@@ -22,6 +22,9 @@ use crate::wire::{self, Unread};
 /// How long a node that closes waits at most until its resignations have come back.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);
 
+/// The [label](Obstacle::label) of a server that has neither answered nor failed yet.
+pub const NO_ANSWER: &str = "no-answer";
+
 /// What a node asks of its driver, beside what its handles ask.
 #[derive(Debug)]
 pub(crate) enum Ask {
@@ -41,7 +44,9 @@ pub(crate) struct Wired {
     /// This run of this process, as its packets name it.
     pub(crate) me: Participant,
     pub(crate) counters: Counters,
-    /// What became of each server, as long as none is in use; bounded by their number.
+    /// Each server, as one that has not answered yet.
+    pub(crate) silent: Vec<Obstacle>,
+    /// What became of each server, as long as none is in use.
     pub(crate) connecting: Option<Vec<Obstacle>>,
     /// Resignations that were published and have not come back.
     pub(crate) resigning: u32,
@@ -51,7 +56,7 @@ impl Wired {
     /// This server is of no use: whatever campaigns waits for another.
     fn is_without(&mut self, server: &str, why: &Arc<str>, campaigns: &Campaigns<MayOverlap>) {
         let by: Arc<str> = server.into();
-        let obstacles = self.connecting.get_or_insert_default();
+        let obstacles = self.connecting.get_or_insert_with(|| self.silent.clone());
         obstacles.retain(|obstacle| obstacle.by != by);
         obstacles.push(Obstacle { by, label: "unreachable", why: why.clone() });
         obstacles.sort_by(|a, b| a.by.cmp(&b.by));

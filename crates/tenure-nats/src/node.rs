@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::driver::{self, Hold, Notices, Timing};
-use tenure::{Election, MayOverlap, NameError, SystemError};
+use tenure::{Election, MayOverlap, NameError, Obstacle, SystemError};
 use tenure_core::allcall::{Allcall, Checked, Participant, Start};
 use tenure_core::{ElectionName, WallTime};
 use tokio::sync::broadcast;
 
 use crate::bus::Bus;
 use crate::counters::Counters;
-use crate::driver::{Ask, WallClock, Wired};
+use crate::driver::{Ask, NO_ANSWER, WallClock, Wired};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
+use crate::server::Server;
 use crate::subject::Subjects;
 
 /// The shortest time between two pings of a server that says nothing.
@@ -159,6 +160,12 @@ impl Builder {
             let subjects = Subjects::new(&options.prefix, &settings.cluster);
             let silence = settings.heartbeat.max(SILENCE_MIN);
             let name = format!("tenure {}", settings.id);
+            let silent = |server: &Server| Obstacle {
+                by: server.as_str().into(),
+                label: NO_ANSWER,
+                why: "no answer yet".into(),
+            };
+            let silent: Vec<_> = options.servers.iter().map(silent).collect();
             let wired = Wired {
                 bus: Bus::new(options, subjects.all(), name, silence),
                 config: settings.clone(),
@@ -167,7 +174,8 @@ impl Builder {
                 wall,
                 me,
                 counters: Counters::default(),
-                connecting: Some(Vec::new()),
+                connecting: Some(silent.clone()),
+                silent,
                 resigning: 0,
             };
             (wired, Allcall::new(settings), start)

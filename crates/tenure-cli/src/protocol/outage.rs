@@ -34,7 +34,7 @@ impl Endpoints {
     }
 }
 
-/// A time in which no endpoint is in use.
+/// A time in which no server is in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Outage {
     since: Time,
@@ -59,7 +59,7 @@ impl Outage {
     }
 
     pub(super) fn told(&self, now: Time) -> String {
-        format!("{}; no endpoint can be used for {:.0?} now", self.why, now.since(self.since))
+        format!("{}; no server can be used for {:.0?} now", self.why, now.since(self.since))
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
         let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
         let mut outage = Outage::new(at(100), "closed");
         assert_eq!(outage.goes_on(at(699), "expired"), None);
-        let text = "expired; no endpoint can be used for 600s now";
+        let text = "expired; no server can be used for 600s now";
         assert_eq!(outage.goes_on(at(700), "expired").as_deref(), Some(text));
         assert_eq!(outage.goes_on(at(800), "expired"), None);
     }

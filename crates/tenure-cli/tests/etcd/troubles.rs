@@ -110,7 +110,7 @@ fn a_certificate_that_goes_bad_is_told_and_waited_out() {
         (told.contains("certificate has expired") || told.contains("closed the connection"))
             .then_some(told)
     });
-    assert!(told.contains("; no endpoint can be used for "), "{told}");
+    assert!(told.contains("; no server can be used for "), "{told}");
     ours.line("ours campaigns for billing", 2);
     ours.line("ours waits: connecting: ", 1);
     // Whoever says a reason twice does so at the next attempts.

@@ -8,6 +8,7 @@ mod authority;
 mod logins;
 mod rank;
 
+use std::net::TcpListener;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -98,4 +99,15 @@ fn without_a_server_it_is_not_known() {
     let unknown = host.ask(&words("leader", &[]));
     assert_eq!(unknown.code, Some(4), "{}{}", unknown.out, unknown.err);
     assert!(unknown.err.contains("cannot be used"), "{}", unknown.err);
+    // The system accepts connections, and nobody answers.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("nats://{}", silent.local_addr().unwrap());
+    let unknown = host.ask(&words("leader", &["--servers", &url, "--wait", "1s"]));
+    assert_eq!(unknown.code, Some(4), "{}{}", unknown.out, unknown.err);
+    assert!(unknown.err.contains(&url), "{}", unknown.err);
+    let tries = ["--servers", &url, "--once", "--try", "1s", "--grace", "300ms", "--", "true"];
+    let over = host.ask(&words("run", &tries));
+    assert_eq!(over.code, Some(7), "{}", over.err);
+    let why = format!(" within 1s: connecting: {url}: no answer");
+    assert!(over.err.contains(&why), "{}", over.err);
 }

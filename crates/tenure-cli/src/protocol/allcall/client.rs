@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure::{ElectionName, NodeName, Waiting, clock};
 use tenure_core::allcall::{Config, OwnEvent};
-use tenure_nats::{Identity, Login, Node, Notice, Options, Pem, Server, Tls};
+use tenure_nats::{Identity, Login, NO_ANSWER, Node, Notice, Options, Pem, Server, Tls};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::watch;
 
@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, Participant, Rank, Started, refused, start,
+    AnyElection, Asks, Backend, Later, Participant, Rank, Started, refused, start, urls,
 };
 use crate::settings::{Origins, tls};
 
@@ -133,6 +133,12 @@ impl Client {
         Some(["call", "reply"].iter().any(|kind| counters.heard.contains_key(kind)))
     }
 
+    /// What is said while no server has answered, and none has failed.
+    fn unanswered(&self) -> Option<String> {
+        let waits = !self.known.borrow().connected && self.troubles.outage().is_none();
+        waits.then(|| format!("no answer yet from {}", urls::shown(&self.settings.servers)))
+    }
+
     fn nobody(&self) -> String {
         format!("nobody has answered: no candidate takes part in cluster {}", self.cluster())
     }
@@ -176,7 +182,10 @@ impl Participant for Client {
     /// Each server that fails has a warning. That none is left is said once all have been tried.
     fn worth_reporting(&self, waiting: &Waiting) -> Later<'static, ()> {
         match waiting {
-            Waiting::Connecting { obstacles } if obstacles.len() < self.servers => {
+            Waiting::Connecting { obstacles }
+                if obstacles.len() < self.servers
+                    || obstacles.iter().any(|obstacle| obstacle.label == NO_ANSWER) =>
+            {
                 Box::pin(std::future::pending())
             }
             _ => Box::pin(std::future::ready(())),
@@ -186,9 +195,11 @@ impl Participant for Client {
     fn why_unknown(&self, _: &ElectionName) -> Later<'static, Option<Failure>> {
         let (silent, known) = (self.troubles.why_silent(), self.known.clone());
         let (wait, explain) = (self.settings.listens(), self.explain.clone());
+        let unanswered = self.unanswered();
         Box::pin(async move {
             match silent.await {
                 None if known.borrow().comes_back => Some(explain.not_heard(wait)),
+                None => unanswered.map(|text| explain.silent(&text)),
                 silent => silent,
             }
         })
@@ -197,9 +208,12 @@ impl Participant for Client {
     fn unknown(&self, _: &ElectionName) -> Later<'static, Option<String>> {
         let (node, known) = (self.node.clone(), self.known.clone());
         let texts = [false, true].map(|company| self.silence(company));
+        let unanswered = self.unanswered();
         Box::pin(async move {
-            let company = Self::company(&node, &known).await?;
-            texts.into_iter().nth(usize::from(company))
+            match Self::company(&node, &known).await {
+                Some(company) => texts.into_iter().nth(usize::from(company)),
+                None => unanswered,
+            }
         })
     }
 
