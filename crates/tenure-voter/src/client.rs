@@ -17,7 +17,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use tenure::clock;
-use tenure_core::voter::{Answer, Ask, Call, Header, Refusal, VoterUrl};
+use tenure_core::voter::{Answer, Ask, Call, Header, VoterUrl};
 use tenure_tls::PemError;
 use tokio::sync::mpsc;
 
@@ -34,8 +34,6 @@ pub(crate) struct Http {
     secure: bool,
 }
 
-/// The label of what was asked of another network.
-pub(crate) const OTHER_NETWORK: &str = "other_network";
 /// The label of what the other side wants to be authenticated, or has not believed.
 pub(crate) const UNAUTHENTICATED: &str = "unauthenticated";
 /// The label of an answer that is not authenticated.
@@ -211,37 +209,29 @@ async fn ask(
     let (parts, body) = answer.into_parts();
     let body = Limited::new(body, BODY_BYTES_MAX).collect().await;
     let body = body.map_err(|error| Failure::new("broken", error.to_string()))?.to_bytes();
-    if let (Some(nonce), Some(secrets)) = (nonce, secrets)
-        && !secrets.is_answer(nonce, parts.status.as_u16(), &parts.headers, &body)
-    {
-        return Err(unauthenticated(parts.status, &body));
-    }
-    let unread = |error: crate::wire::Unread| Failure::new("unreadable", error.to_string());
-    let head = Head::read(&parts.headers).map_err(unread)?;
-    match (head, read_answer(ask, parts.status, &body)) {
-        (Head::Voter(header), Ok(answer)) => Ok((header, answer)),
-        (head, answer) => Err(unusable(&head, parts.status, answer)),
-    }
+    let (status, headers) = (parts.status, &parts.headers);
+    let is_forged = nonce
+        .zip(secrets)
+        .is_some_and(|(nonce, secrets)| !secrets.is_answer(nonce, status.as_u16(), headers, &body));
+    let header = match Head::read(headers) {
+        // Each answer of a voter says which one it is of.
+        Ok(Head::Other(_)) => return Err(no_voter(status)),
+        _ if is_forged => return Err(unauthenticated(status, &body)),
+        Ok(Head::Voter(header)) => header,
+        Err(error) => return Err(Failure::new("unreadable", error.to_string())),
+    };
+    let answer = read_answer(ask, status, &body).map_err(|error| {
+        let is_unknown = status == StatusCode::UNAUTHORIZED;
+        let label = if is_unknown { UNAUTHENTICATED } else { "unreadable" };
+        Failure::new(label, error.to_string())
+    })?;
+    Ok((header, answer))
 }
 
-/// Why an answer is none of a voter to what was asked.
-fn unusable(
-    head: &Head,
-    status: StatusCode,
-    answer: Result<Answer, crate::wire::Unread>,
-) -> Failure {
-    let label = match (&answer, status, head) {
-        (_, StatusCode::UNAUTHORIZED, _) => UNAUTHENTICATED,
-        (Ok(Answer::Refused(Refusal::OtherNetwork)), ..) => OTHER_NETWORK,
-        (_, _, Head::Voter(_)) => "unreadable",
-        (_, _, Head::Other(_)) => "not_a_voter",
-    };
-    let why = match answer {
-        Err(error) => error.to_string(),
-        Ok(Answer::Refused(refusal)) => refusal.to_string(),
-        Ok(_) => "the answer does not say which voter it is of".to_owned(),
-    };
-    Failure::new(label, why)
+/// Any server of the web, or a proxy without a voter behind it.
+fn no_voter(status: StatusCode) -> Failure {
+    let why = format!("it answers HTTP, {status}, and is no voter of Tenure");
+    Failure::new("not_a_voter", why)
 }
 
 fn sign(

@@ -8,9 +8,7 @@ use tenure_core::voter::{Answer, Ask, Call, Change, Header, Refusal, StatusDto, 
 use tenure_tls::PemError;
 
 use crate::auth::Secrets;
-use crate::client::{
-    FORGED, Http, NO_TLS, OTHER_NETWORK, Question, UNAUTHENTICATED, connections, exchange,
-};
+use crate::client::{FORGED, Http, NO_TLS, Question, UNAUTHENTICATED, connections, exchange};
 use crate::node::IDLE_MIN;
 use crate::options::CheckedOptions;
 use crate::wire::Head;
@@ -112,7 +110,6 @@ impl Operator {
             match failure.label {
                 FORGED | UNAUTHENTICATED => OperatorError::Unauthenticated { url, why },
                 NO_TLS => OperatorError::NoTls { url, why },
-                OTHER_NETWORK => OperatorError::Refused { url, refusal: Refusal::OtherNetwork },
                 _ => OperatorError::Unreachable { url, why },
             }
         })

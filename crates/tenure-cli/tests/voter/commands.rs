@@ -1,5 +1,9 @@
 //! What the commands say of voters.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::thread;
+
 use rustix::process::Signal;
 use tenure_testkit::processes::{Machine, eventually};
 
@@ -35,6 +39,33 @@ fn nobody_answers() {
     assert_eq!(unknown.code, Some(4), "{}", unknown.err);
     assert!(unknown.err.contains("cannot be used: "), "{}", unknown.err);
     assert!(unknown.err.contains("fix: see that voters run there"), "{}", unknown.err);
+}
+
+/// A list may name a server of the web, with or without a secret.
+#[test]
+fn servers_that_are_no_voters_are_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let head = BufReader::new(&stream).lines().map_while(Result::ok);
+            head.take_while(|line| !line.is_empty()).for_each(drop);
+            let answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            let _ = (&stream).write_all(answer.as_bytes());
+        }
+    });
+    let machine = || Machine::new(env!("CARGO_BIN_EXE_tenure"));
+    let secret = machine().with("TENURE_SECRET", "one secret of sixteen bytes and more");
+    let list = format!("a={url}");
+    for network in [machine(), secret].map(Network::of) {
+        for words in [&["leader"][..], &["members", "show"]] {
+            let unknown = network.machine.ask(&[words, &["--voter-list", &*list]].concat());
+            assert_eq!(unknown.code, Some(4), "{}", unknown.err);
+            for part in [&*url, "it answers HTTP, 404 Not Found, and is no voter of Tenure"] {
+                assert!(unknown.err.contains(part), "{part}: {}", unknown.err);
+            }
+        }
+    }
 }
 
 /// One voter alone of three knows of no leader, and does not say that there is none.
