@@ -17,9 +17,9 @@ fn who_asks_with_other_times_is_told() {
     let leader = host.start("leader", &candidate("one", "1"));
     leader.line("fence <none>", 1);
     let skew = ["--max-clock-skew", "100ms"];
-    let beat = [&["--heartbeat", "900ms", "--lease", "12s"][..], &skew].concat();
+    let beat = [&["--heartbeat", "900ms", "--lease", "20s"][..], &skew].concat();
     let lease = [&["--heartbeat", "1s", "--lease", "13s"][..], &skew].concat();
-    let (beats, leases) = ("--heartbeat 1s, or", "--lease 12s, or");
+    let (beats, leases) = ("--heartbeat 1s, or", "--lease 20s, or");
     for (command, times, more, fix) in [
         ("leader", &beat, &["--wait", "1m"][..], beats),
         ("leader", &beat, &["--json"][..], beats),
@@ -68,14 +68,14 @@ fn a_leader_that_is_stopped_and_alone_is_unknown_until_its_lease_is_over() {
     let leader = host.start("leader", &candidate("one", "1"));
     leader.line("fence <none>", 1);
     leader.signal(Signal::STOP);
-    // Until its first round is over it says nothing, and the lease is not over before 12 s.
-    let soon = host.ask(&words("leader", &["--wait", "5s", "--json"]));
+    // Until its first round is over it says nothing, and the lease is not over before 20 s.
+    let soon = host.ask(&words("leader", &["--wait", "10s", "--json"]));
     assert_eq!(soon.code, Some(4), "{}{}", soon.out, soon.err);
     let view: Value = serde_json::from_str(&soon.out).unwrap();
     let why = view["why"].as_str().unwrap();
     assert!(why.starts_with("nobody has answered: no candidate takes part in cluster"), "{why}");
     assert!(why.contains("may still lead: known in "), "{why}");
-    assert!(soon.err.contains("--wait 14s"), "{}", soon.err);
+    assert!(soon.err.contains("--wait 22s"), "{}", soon.err);
     let began = clock::now();
     let vacant = host.ask(&words("leader", &[]));
     assert_eq!(vacant.code, Some(3), "{}{}", vacant.out, vacant.err);

@@ -18,9 +18,9 @@ use tenure_testkit::processes::wait::eventually as soon;
 
 /// What all of these have in common: rounds of 1 s, and a lease that outlasts a machine that stands
 /// still for some seconds.
-const TIMES: [&str; 6] = ["--heartbeat", "1s", "--lease", "12s", "--max-clock-skew", "100ms"];
+const TIMES: [&str; 6] = ["--heartbeat", "1s", "--lease", "20s", "--max-clock-skew", "100ms"];
 
-const LEASE: Duration = Duration::from_secs(12);
+const LEASE: Duration = Duration::from_secs(20);
 
 /// Says whether it was given a fence, and goes on.
 const WORK: &str = "echo \"fence <${TENURE_FENCE-none}>\"; exec sleep 600";

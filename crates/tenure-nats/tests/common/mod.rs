@@ -10,12 +10,13 @@ use tenure_services::nats::Cluster;
 
 pub(crate) use tenure_testkit::handles::{PATIENCE, run, soon};
 
-/// Rounds of 2 s and a lease of 16 s: a message that takes a second, or a machine that stands still
-/// for five seconds in a term, changes nothing.
+/// Rounds of 2 s and a lease of 24 s. A message may take a second. A renewal begins when 10 s of
+/// the lease are left or more, the handle ends 2.1 s before the lease, and a standstill costs two
+/// rounds besides: the machine may stand still for 3.9 s at any moment of a term.
 pub(crate) fn config(id: &str) -> Config {
     Config {
         heartbeat: Duration::from_secs(2),
-        lease: Duration::from_secs(16),
+        lease: Duration::from_secs(24),
         max_clock_skew: Duration::from_millis(100),
         grace: Duration::from_millis(300),
         ..Config::new("test".parse().unwrap(), id.parse().unwrap())

@@ -64,7 +64,7 @@ async fn steps(step: i64, own: &str, cluster: &Cluster) {
     let again = one.election(ELECTION).unwrap();
     let mut again = again.campaign("one");
     tokio::select! {
-        () = renewed(&second, 2) => {}
+        () = renewed(&second, 1) => {}
         _ = &mut again => panic!("{own}: two leaders"),
     }
     offset.store(0, Ordering::Relaxed);
@@ -102,7 +102,7 @@ fn steps_within_the_skew_change_nothing() {
         };
         tokio::select! {
             () = stepping => {}
-            () = renewed(&leadership, 3) => {}
+            () = renewed(&leadership, 2) => {}
             _ = election.campaign("two") => panic!("two leaders"),
         }
         assert!(leadership.is_current());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tenure::{Election, MayOverlap};
-use tenure_nats::Node;
+use tenure_nats::{Config, Node};
 use tenure_services::nats::{Cluster, Version};
 use tenure_testkit::handles::Group;
 
@@ -12,6 +12,10 @@ use crate::common::{config, start};
 
 /// So long may the machine stand still when it is time to drop work.
 const MARGIN: Duration = Duration::from_millis(400);
+
+/// The suite waits 60 s for a leader. A candidate listens for this long, and once more after a void
+/// round: two void rounds fit.
+const LEASE: Duration = Duration::from_secs(16);
 
 /// One server, and participants.
 pub(crate) struct Nats {
@@ -33,7 +37,7 @@ impl Group for Nats {
     fn election(&mut self, participant: &'static str, election: &str) -> Election<MayOverlap> {
         let begin = || {
             let (grace, kill_margin) = (MARGIN, MARGIN);
-            let config = tenure_nats::Config { grace, kill_margin, ..config(participant) };
+            let config = Config { lease: LEASE, grace, kill_margin, ..config(participant) };
             start(config, &self.cluster.urls())
         };
         self.participants.entry(participant).or_insert_with(begin).election(election).unwrap()

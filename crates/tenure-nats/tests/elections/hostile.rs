@@ -8,7 +8,7 @@ use tenure_services::nats::{Cluster, ClusterConfig, Version};
 use tokio_stream::StreamExt as _;
 
 use crate::common::{
-    ELECTION, PATIENCE, config, hears, leads, renewed, run, soon, start, until_alone,
+    ELECTION, PATIENCE, config, hears, leads, ranked, renewed, run, soon, until_alone,
 };
 
 /// So many messages.
@@ -43,15 +43,7 @@ async fn overheard(stranger: &Client, count: usize) -> Vec<async_nats::Message> 
 fn a_flood_is_counted_and_changes_no_leader() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
-        // Rounds of 2 s: a packet that waits behind a second's worth of garbage is in time.
-        let slow = |id: &str, rank| Config {
-            rank: Some(rank),
-            heartbeat: Duration::from_secs(2),
-            lease: Duration::from_secs(13),
-            ..config(id)
-        };
-        let one = start(slow("one", 1), &cluster.urls());
-        let two = start(slow("two", 2), &cluster.urls());
+        let (one, two) = (ranked("one", 1, &cluster), ranked("two", 2, &cluster));
         let leadership = leads(&one).await;
         let mut waiting = two.election(ELECTION).unwrap();
         let mut waiting = Box::pin(async { waiting_for(&mut waiting).await });
@@ -81,7 +73,7 @@ fn a_flood_is_counted_and_changes_no_leader() {
         }
         stranger.flush().await.unwrap();
         tokio::select! {
-            () = renewed(&leadership, 2) => {}
+            () = renewed(&leadership, 1) => {}
             () = &mut waiting => panic!("another one leads"),
         }
         let counters = one.counters().await.unwrap();
