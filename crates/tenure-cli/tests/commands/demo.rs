@@ -14,6 +14,9 @@ use tenure::clock;
 
 use tenure_testkit::processes::wait::{self, PATIENCE, eventually, output};
 
+/// A machine that stands still for some seconds neither ends such a lease nor outlasts it.
+const LEASE: &str = "12s";
+
 /// A folder for one demo's directory, by which its processes are known.
 struct Stage(TempDir);
 
@@ -24,8 +27,8 @@ impl Stage {
 
     fn demo(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        command.arg("demo").args(args).env("TMPDIR", self.0.path()).env_remove("TENURE_LOG");
-        command.stdin(Stdio::null());
+        command.args(["demo", "--lease", LEASE]).args(args).env("TMPDIR", self.0.path());
+        command.env_remove("TENURE_LOG").stdin(Stdio::null());
         command
     }
 
@@ -283,9 +286,9 @@ impl Drop for Stranger {
 #[test]
 fn does_not_wait_for_children_of_others() {
     let stage = Stage::new();
-    let script = "sleep 600 </dev/null >/dev/null 2>&1 & echo $!; exec \"$0\" demo";
+    let script = "sleep 600 </dev/null >/dev/null 2>&1 & echo $!; exec \"$0\" demo --lease \"$1\"";
     let mut demo = Command::new("sh");
-    demo.args(["-c", script, env!("CARGO_BIN_EXE_tenure")]).env("TMPDIR", stage.0.path());
+    demo.args(["-c", script, env!("CARGO_BIN_EXE_tenure"), LEASE]).env("TMPDIR", stage.0.path());
     demo.env_remove("TENURE_LOG").stdin(Stdio::null());
     let (demo, mut out) = started(&mut demo);
     let stranger = Stranger(Pid::from_raw(out.line_with("").parse().unwrap()).unwrap());
