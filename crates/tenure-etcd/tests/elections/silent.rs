@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tenure::clock;
 use tenure_core::etcd::Reply;
-use tenure_etcd::{Endpoint, Notice};
+use tenure_etcd::{Endpoint, Notice, Options};
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 
-use crate::common::{Line, node, options, read, run, soon, then};
+use crate::common::{Line, PATIENCE, node, options, read, run, soon, then};
 
 tenure_services::on_each_version!(a_silent_member);
 
@@ -29,16 +29,18 @@ fn a_silent_member(version: Version) {
 
 /// Whether a renewal was under way, and etcd led again long enough before the end of the lease.
 async fn the_leader_stands_still(cluster: &Cluster) -> bool {
-    const LEASE: u64 = 3;
+    const LEASE: u64 = 12;
     let leads = |n: &usize| cluster.member(*n).status().is_ok_and(|status| status.leads());
     let Some(leader) = (0..3).find(leads) else { return false };
     let order = [(leader + 1) % 3, leader, leader, (leader + 2) % 3];
     let mut endpoints = order.map(|n| cluster.endpoints()[n].clone());
     endpoints[2] = endpoints[2].replace("127.0.0.1", "localhost");
-    let node = node(&options(&endpoints), LEASE);
+    // A quarter of the lease is the bound on a connection as well.
+    let patient = Options { connect_within: PATIENCE, ..Options::clone(&options(&endpoints)) };
+    let node = node(&patient.check().unwrap(), LEASE);
     let mut notices = node.notices();
     let held = soon(node.election("e").unwrap().campaign("one")).await.unwrap();
-    // A renewal comes after a third of the lease, or an eighth of that earlier.
+    // A renewal comes after 4 s, a third of the lease, or an eighth of that earlier.
     let renewals = async || {
         let counters = node.counters().await.unwrap();
         counters.requests.get("keep_alive").copied().unwrap_or_default()
@@ -47,12 +49,13 @@ async fn the_leader_stands_still(cluster: &Cluster) -> bool {
     while renewals().await == before {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    tokio::time::sleep(Duration::from_millis(770)).await;
+    tokio::time::sleep(Duration::from_millis(3_400)).await;
     let end = held.until().unwrap();
     cluster.member(leader).stop().unwrap();
     let mut others = Line::new(options(&endpoints[3..]));
     while !matches!(others.reply(then(vec![read("e/")])).await, Reply::Txn { .. }) {}
-    let in_time = clock::now().after(Duration::from_millis(900)) < end;
+    // The renewal hangs until about 5 s before the end.
+    let in_time = clock::now().after(Duration::from_secs(5)) < end;
     tokio::time::sleep(end.since(clock::now()) + Duration::from_millis(300)).await;
     let stays = held.is_current();
     let mut has_failed = false;
