@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use etcd_client::Client;
+use etcd_client::{Client, LeaseKeepAliveStream, LeaseKeeper};
 use tenure::clock::now;
 use tenure_services::etcd::{Cluster, Version};
 use tokio::task::JoinSet;
@@ -20,8 +20,8 @@ fn a_leader_stays_when_thousands_of_campaigns_begin() {
         let told = run(storm(&cluster, lease));
         let Err(Expired { bare }) = told else { return };
         let lasts = Duration::from_secs(lease);
-        // A renewal is asked for after a third of it.
-        assert!(bare > lasts / 3, "lost, and a bare client was answered within {bare:?}");
+        // Both clients renew after a third of it. The node gives a call up after a quarter more.
+        assert!(bare > lasts / 2, "lost, and a bare client was answered within {bare:?}");
     }
     panic!("etcd has no time to renew a single lease");
 }
@@ -37,6 +37,9 @@ async fn storm(cluster: &Cluster, seconds: u64) -> Result<(), Expired> {
     const MANY: usize = 5000;
     let node = node(&all(cluster), seconds);
     let kept = soon(node.election("kept").unwrap().campaign("me")).await.unwrap();
+    let mut client = soon(Client::connect(cluster.endpoints(), None)).await.unwrap();
+    let granted = soon(client.lease_grant(3600, None)).await.unwrap();
+    let stream = soon(client.lease_keep_alive(granted.id())).await.unwrap();
     let mut campaigns = JoinSet::new();
     for n in 0..MANY {
         let election = node.election(&format!("many/{n}")).unwrap();
@@ -46,7 +49,7 @@ async fn storm(cluster: &Cluster, seconds: u64) -> Result<(), Expired> {
     let mut won = Vec::new();
     let enough = kept.until().map(|until| until.after(2 * Duration::from_secs(seconds)));
     let unanswered = Cell::new(Duration::ZERO);
-    let bare = keep(cluster.endpoints(), seconds, &unanswered);
+    let bare = keep(client, stream, seconds, &unanswered);
     tokio::pin!(bare);
     while until < enough {
         tokio::select! {
@@ -70,11 +73,14 @@ async fn storm(cluster: &Cluster, seconds: u64) -> Result<(), Expired> {
 }
 
 /// Keeps a lease as a node does, which confirms each renewal by a transaction; and says the longest
-/// time so far from one renewal that was answered to the answer of the next one, or until now.
-async fn keep(endpoints: Vec<String>, seconds: u64, longest: &Cell<Duration>) {
-    let mut client = Client::connect(endpoints, None).await.unwrap();
-    let granted = client.lease_grant(3600, None).await.unwrap();
-    let (mut keeper, mut answers) = client.lease_keep_alive(granted.id()).await.unwrap();
+/// time so far from one renewal that was answered to the answer of the next one, or until now. An
+/// error is no answer.
+async fn keep(
+    mut client: Client,
+    (mut keeper, mut answers): (LeaseKeeper, LeaseKeepAliveStream),
+    seconds: u64,
+    longest: &Cell<Duration>,
+) {
     let mut last = now();
     loop {
         let sent = now();
@@ -92,11 +98,10 @@ async fn keep(endpoints: Vec<String>, seconds: u64, longest: &Cell<Duration>) {
             };
             longest.set(longest.get().max(now().since(last)));
             if let Some(answer) = answered {
-                answer.unwrap();
+                last = if answer.is_ok() { sent } else { last };
                 break;
             }
         }
-        last = sent;
         tokio::time::sleep(Duration::from_secs(seconds) / 3).await;
     }
 }
