@@ -4,6 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use etcd_client::{Compare, CompareOp, Error as EtcdError, GetOptions, Txn, TxnOp, TxnOpResponse};
+use tenure_services::Error;
 use tenure_services::etcd::{Cluster, Member, Version};
 
 use crate::stage::{Fact, Stage, connect, outcome, words};
@@ -34,15 +35,15 @@ pub(crate) const FACTS: &[Fact] = &[
 ///
 /// The others are started anew while it is stopped: what they would have sent it otherwise waits
 /// in its sockets, and it would know it when it goes on.
-pub(crate) fn minority(version: Version) -> Result<Cluster, tenure_services::Error> {
+pub(crate) fn minority(version: Version) -> Result<Cluster, Error> {
     let cluster = Cluster::start(version, 3)?;
-    cluster.etcdctl(&["put", "stale", "old"])?;
+    asked(|| cluster.etcdctl(&["put", "stale", "old"]))?;
     cluster.wait_ready()?;
     let (first, others) = (cluster.member(0), [cluster.member(1), cluster.member(2)]);
     first.stop()?;
     others.into_iter().try_for_each(|member| member.restart())?;
     others.into_iter().try_for_each(Member::wait_ready)?;
-    others[0].etcdctl(&["put", "stale", "new"])?;
+    asked(|| others[0].etcdctl(&["put", "stale", "new"]))?;
     others.into_iter().try_for_each(|member| member.stop())?;
     first.cont()?;
     // For a moment it believes in the leader that it had. If it does so for longer, the facts say.
@@ -53,6 +54,11 @@ pub(crate) fn minority(version: Version) -> Result<Cluster, tenure_services::Err
         thread::sleep(Duration::from_millis(100));
     }
     Ok(cluster)
+}
+
+/// The answer of a member. Asks again while the member, or its leader, stands still.
+pub(crate) fn asked<T>(ask: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+    (1..12).find_map(|_| ask().ok()).map_or_else(ask, Ok)
 }
 
 fn unchanged() -> Compare {

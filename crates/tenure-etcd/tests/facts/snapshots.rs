@@ -4,6 +4,7 @@ use etcd_client::{Client, Error, PutResponse, ResponseHeader};
 use tenure_services::etcd::{Cluster, ClusterConfig, Member, Version};
 use tokio::task::JoinSet;
 
+use crate::quorum::asked;
 use crate::stage::{Fact, Stage, connect};
 use tenure_testkit::facts::{Failure, Seen, fact};
 
@@ -41,7 +42,7 @@ async fn brought_up_to_date(version: Version) -> Result<(Cluster, i64, u64), Fai
     start_anew(others)?;
     let written = write(&connect(&cluster, OTHERS[0]).await?, missed).await?;
     start_anew(others)?;
-    let term = others[0].status()?.term;
+    let term = asked(|| others[0].status())?.term;
     late.cont()?;
     late.wait_ready()?;
     Ok((cluster, written, term))
