@@ -23,11 +23,11 @@ tenure_testkit::tests!(
     a_supervisor_killed_late_in_its_lease_does_not_save_its_child,
 );
 
-/// The machine may stand still for three seconds just when a lease ends.
+/// The machine may stand still for six seconds just when a lease ends.
 const TIMING: Timing = Timing {
-    lease: Duration::from_secs(13),
-    grace: Duration::from_secs(4),
-    kill_margin: Duration::from_secs(3),
+    lease: Duration::from_secs(21),
+    grace: Duration::from_secs(7),
+    kill_margin: Duration::from_secs(6),
 };
 /// In the soak: a guard has more to do than to wake up.
 const SLACK: Duration = Duration::from_millis(500);
