@@ -59,6 +59,8 @@ fn one_of_three_runs_a_job() {
 #[test]
 fn a_hold_is_handed_over_to_one_that_waits_and_to_nobody_else() {
     let mut stage = Stage::new();
+    // Grantors forget a silent candidate after 15 s.
+    stage.set("round-trip", "refresh = \"5s\"\nround-trip");
     stage.found();
     stage.start("one", &["run", "--once", "--hold", "1h", "--id", "one"], &["--", "true"]);
     stage.says("one", "one keeps e");
