@@ -48,10 +48,10 @@ fn a_case_is_written_as_it_is_read() {
 fn the_stage_holds_ports_and_processes_and_hides_their_numbers() {
     let text = "## x\nbusy p\nfree q\ndir d\nfile d/f\n| {pid:s}\nmode d/f 400\n\
                 start s sh -c 'echo ready; exec sleep 600'\nuntil s ready\n\
-                $ sh -c 'kill -0 {pid:s} && echo :{port:p} :{port:q} {dir} && echo {pid:s} >&2; \
-                exit 9'\nexit 9\n";
+                $ sh -c 'kill -0 {pid:s} && echo :{port:p} :{port:q} {dir} && echo process {pid:s} \
+                >&2; exit 9'\nexit 9\n";
     let suite = Suite::parse(text).unwrap();
     let found = stage::perform(&suite.cases[0], &[]).unwrap();
     assert_eq!(found.stdout, ":{port:p} :{port:q} {dir}\n");
-    assert_eq!((found.stderr.as_str(), found.exit), ("{pid:s}\n", 9));
+    assert_eq!((found.stderr.as_str(), found.exit), ("process {pid:s}\n", 9));
 }

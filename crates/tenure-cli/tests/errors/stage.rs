@@ -213,9 +213,9 @@ impl Stage {
             if placeholder == "{dir}" {
                 text = text.replace(value, placeholder);
             } else if placeholder != "{members}" {
-                // A port and a process may have one number.
-                let is_port = placeholder.starts_with("{port:");
-                text = replace_number(&text, is_port, value, placeholder);
+                // A port and a process may have one number, and seconds may have it.
+                let behind = if placeholder.starts_with("{port:") { ":" } else { "process " };
+                text = replace_number(&text, behind, value, placeholder);
             }
         }
         hide_digests(text)
@@ -289,15 +289,15 @@ fn unescaped(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Replaces `number` where it stands alone, 71 is not in 7101: after a colon if it is a port's.
-fn replace_number(text: &str, is_port: bool, number: &str, with: &str) -> String {
+/// Replaces `number` where it stands alone, 71 is not in 7101, behind these words.
+fn replace_number(text: &str, behind: &str, number: &str, with: &str) -> String {
     let is_digit = |c: char| c.is_ascii_digit();
     let (mut done, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(number) {
         let (before, after) = (&rest[..at], &rest[at + number.len()..]);
         let alone = !before.ends_with(is_digit) && !after.starts_with(is_digit);
         done += before;
-        done += if alone && before.ends_with(':') == is_port { with } else { number };
+        done += if alone && before.ends_with(behind) { with } else { number };
         rest = after;
     }
     done + rest
