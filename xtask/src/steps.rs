@@ -82,9 +82,9 @@ impl Step {
                 Cmd::cargo(doc).arg(ALL).env("RUSTDOCFLAGS", "-D warnings")
             }
             Self::Test => nextest(&format!("--features {FULL}")),
-            // Refusals alone differ. The whole workspace is chosen all the same, so that
-            // dependencies have the features that they were built with before.
-            Self::Bare => nextest("--test errors"),
+            // The whole workspace is chosen, so that dependencies have the features that they were
+            // built with before.
+            Self::Bare => nextest("--test errors missing_features_are_named"),
             Self::Doctest => Cmd::cargo("test --workspace --doc --features").arg(FULL),
             Self::Sweep => return Ok(sim::ordinary()),
         };
