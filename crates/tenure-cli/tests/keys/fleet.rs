@@ -6,11 +6,13 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use tenure_testkit::processes::{Members, eventually, output, print_logs_of_a_failure};
+use tenure::clock;
+use tenure_testkit::processes::{Members, PATIENCE, eventually, output, print_logs_of_a_failure};
 
 pub(crate) const NODES: [&str; 3] = ["a", "b", "c"];
 /// It outlasts a machine that stands still for some seconds.
@@ -253,11 +255,13 @@ impl Fleet {
         eventually("the lease is renewed", || (until() != before).then_some(()));
     }
 
+    /// Asks until the node answers in time.
     fn ask(&self, arguments: &[&str], node: &str) -> Value {
         let control = format!("{node}.sock");
-        let answer = self.tenure(&[arguments, &["--control", &control, "--json"]].concat());
-        assert!(answer.status.success(), "{answer:?}");
-        serde_json::from_slice(&answer.stdout).unwrap()
+        eventually(&format!("{node} answers {arguments:?}"), || {
+            let answer = self.tenure(&[arguments, &["--control", &control, "--json"]].concat());
+            answer.status.success().then(|| serde_json::from_slice(&answer.stdout).unwrap())
+        })
     }
 
     pub(crate) fn keys(&self, node: &str) -> Value {
@@ -272,10 +276,17 @@ impl Fleet {
 impl Drop for Fleet {
     fn drop(&mut self) {
         print_logs_of_a_failure(self.folder.path());
+        let give_up = clock::now().after(PATIENCE);
         for child in self.processes.values_mut() {
-            // Runners take their commands with them.
+            // A runner ends its command, unless a test has stopped the runner.
             let id = child.id().to_string();
-            let _ = Command::new("kill").args(["-TERM", &id]).status();
+            for signal in ["-TERM", "-CONT"] {
+                let _ = Command::new("kill").args([signal, &id]).status();
+            }
+            while matches!(child.try_wait(), Ok(None)) && clock::now() < give_up {
+                sleep(Duration::from_millis(10));
+            }
+            let _ = child.kill();
             let _ = child.wait();
         }
     }
