@@ -36,13 +36,14 @@ impl Three {
         self.running.insert(name, self.machine.start(name, &words));
     }
 
-    /// Who leads, once somebody who is not `other` does.
-    fn leader(&self, other: Option<&str>) -> (&'static str, u64) {
+    /// Who leads, once somebody does with a fence above this one.
+    fn leader(&self, fence: u64) -> (&'static str, u64) {
         wait::eventually("somebody leads", || {
             let answer = self.machine.ask(&["leader", "--json"]);
             let told: Value = serde_json::from_str(&answer.out).ok()?;
             let id = NAMES.into_iter().find(|name| told["id"] == **name)?;
-            (Some(id) != other).then_some((id, told["fence"].as_u64()?))
+            let next = told["fence"].as_u64()?;
+            (next > fence).then_some((id, next))
         })
     }
 
@@ -59,7 +60,7 @@ impl Three {
 #[test]
 fn three_processes_elect_among_themselves() {
     let mut three = Three::new();
-    let (first, fence) = three.leader(None);
+    let (first, fence) = three.leader(0);
     NAMES.iter().for_each(|name| three.serves(name));
     three.running[first].line("works with", 1);
 
@@ -67,32 +68,32 @@ fn three_processes_elect_among_themselves() {
     let lost = three.running.remove(first).unwrap();
     lost.signal(Signal::KILL);
     drop(lost);
-    let (second, next) = three.leader(Some(first));
-    assert!(next > fence, "{first} {fence}, {second} {next}");
+    let (second, next) = three.leader(fence);
+    assert_ne!(first, second);
     three.start(first, &[]);
     three.serves(first);
 
     // A rolling restart: each is stopped when the one before is safe.
     for name in NAMES {
-        let (leader, _) = three.leader(None);
+        let (leader, fence) = three.leader(0);
         let stopped = three.running.remove(name).unwrap();
         stopped.signal(Signal::TERM);
         assert_eq!(stopped.ended(), Some(143), "{}", three.machine.log(name));
         three.start(name, &[]);
         if leader == name {
-            three.leader(Some(name));
+            three.leader(fence);
         }
         let Answer { code, out, err } =
             three.machine.ask(&["node", "wait-safe", "--name", name, "--wait", "50s"]);
         assert_eq!(code, Some(0), "{name}: {out}{err}");
     }
-    assert!(three.leader(None).1 > next);
+    three.leader(next);
 }
 
 #[test]
 fn a_member_is_one_process() {
     let three = Three::new();
-    let (leader, _) = three.leader(None);
+    let (leader, _) = three.leader(0);
     let refused = |words: &[&str], code: i32, parts: &[&str]| {
         let state = three.machine.path("another");
         let own = ["run", "--name", leader, "--state", state.to_str().unwrap()];
@@ -119,7 +120,7 @@ fn a_member_is_one_process() {
 #[test]
 fn a_member_tells_what_is_wrong_with_it() {
     let mut three = Three::new();
-    three.leader(None);
+    three.leader(0);
     drop(three.running.remove("a").unwrap());
     let control = three.machine.path("a.sock");
     let control = control.to_str().unwrap();
