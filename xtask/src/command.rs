@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::workspace::root;
 
 /// How variables begin that a command has only if it sets them.
-const LEFT_OUT: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "PROPTEST_", "TESTS_"];
+const LEFT_OUT: [&str; 5] = ["CARGO_PKG_", "CARGO_MANIFEST_", "PROPTEST_", "TENURE_", "TESTS_"];
 
 /// One command with its variables, run in the root of the workspace.
 #[derive(Clone, Debug)]
