@@ -66,6 +66,14 @@ pub trait Group {
     fn finish(&mut self) -> impl Future<Output = ()> {
         async {}
     }
+
+    /// Closes everything, so that nothing writes into a folder that goes with the group.
+    fn end(self) -> impl Future<Output = ()>
+    where
+        Self: Sized,
+    {
+        async move { drop(self) }
+    }
 }
 
 /// Runs a test in a runtime like a driver's.
@@ -141,6 +149,7 @@ macro_rules! handles {
             $crate::handles::run(async {
                 let mut group = $group;
                 $crate::handles::$promise(&mut group).await;
+                $crate::handles::Group::end(group).await;
             });
         })*
     };

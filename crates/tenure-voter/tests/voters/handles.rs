@@ -94,6 +94,17 @@ impl<C: Class + handles::Class> Group for Networks<C> {
             }
         }
     }
+
+    async fn end(self) {
+        for network in self.by_election.values() {
+            for asker in network.askers.values() {
+                asker.close().await;
+            }
+            for voter in network.voters.values() {
+                voter.close().await;
+            }
+        }
+    }
 }
 
 /// One that is told of the first voter alone.

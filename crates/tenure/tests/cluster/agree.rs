@@ -136,4 +136,7 @@ async fn a_new_cluster_is_founded_by_all_its_members() {
     for node in &nodes {
         serves(node).await;
     }
+    for node in nodes {
+        soon(node.close()).await;
+    }
 }

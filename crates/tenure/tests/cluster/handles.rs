@@ -81,6 +81,12 @@ impl Group for Nerio {
             self.grantors.push(back);
         }
     }
+
+    async fn end(self) {
+        for node in self.candidates.values().chain(&self.grantors) {
+            node.close().await;
+        }
+    }
 }
 
 tenure_testkit::handles!(Nerio::start(None));

@@ -28,6 +28,7 @@ async fn a_leader_does_not_keep_its_node_going() {
     assert_eq!(soon(leader.lost()).await, Loss::Resigned);
     let next = soon(again.election("x").unwrap().campaign("")).await.unwrap();
     assert!(next.fence() > leader.fence() && !leader.is_current());
+    soon(again.close()).await;
 }
 
 /// Until the thread of the one before has let the lock go.

@@ -34,6 +34,9 @@ async fn a_grantor_that_restarts_on_the_same_boot_remembers() {
     soon(leadership.resign()).await;
     let next = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
     assert!(next.fence() > fence);
+    for node in nodes {
+        soon(node.close()).await;
+    }
 }
 
 #[tokio::test]
@@ -60,6 +63,7 @@ async fn a_grantor_that_lost_its_memory_waits_and_reads() {
     drop(_a);
     let next = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
     assert!(next.fence() > fence);
+    soon(c.close()).await;
 }
 
 #[tokio::test]
@@ -108,6 +112,7 @@ async fn a_directory_that_is_moved_away_is_noticed_and_taken_again() {
     soon(campaign).await.unwrap();
     while soon(notices.recv()).await.unwrap() != Notice::DiskMended {}
     assert_eq!(soon(a.service()).await, Some(Service::Serving));
+    soon(a.close()).await;
 }
 
 /// It is whole in the memory of the process, and no grant is written before it is there again.
@@ -129,4 +134,5 @@ async fn an_identity_that_is_removed_under_a_leader_is_written_anew() {
     while soon(notices.recv()).await.unwrap() != Notice::DiskMended {}
     assert!(identity.exists());
     assert_eq!(soon(a.service()).await, Some(Service::Serving));
+    soon(a.close()).await;
 }
