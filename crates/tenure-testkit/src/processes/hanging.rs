@@ -12,7 +12,8 @@ use tempfile::TempDir;
 
 /// A file that cannot be opened, and so not be executed, as on a mount that does not answer: it is
 /// under a lease, and the process that holds it does not give it back when the kernel asks. The
-/// kernel waits for `/proc/sys/fs/lease-break-time`, which is 45 s.
+/// kernel waits for `/proc/sys/fs/lease-break-time`, which is 45 s, since the file was first to be
+/// opened.
 pub struct Hanging {
     folder: TempDir,
     holder: Child,
