@@ -126,6 +126,9 @@ mod tests {
         let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
         assert_eq!(words(&unknown), unknown.to_string());
         let alert = words(&Error::AlertReceived(AlertDescription::HandshakeFailure));
-        assert!(alert.contains("such as P-521") && alert.ends_with(HANDSHAKE_CURE), "{alert}");
+        assert!(
+            alert.contains("such as one of P-521") && alert.ends_with(HANDSHAKE_CURE),
+            "{alert}"
+        );
     }
 }

@@ -210,13 +210,13 @@ impl Stage {
     fn hide(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (placeholder, value) in &self.texts {
-            if placeholder == "{dir}" {
-                text = text.replace(value, placeholder);
-            } else if placeholder != "{members}" {
-                // A port and a process may have one number, and seconds may have it.
-                let behind = if placeholder.starts_with("{port:") { ":" } else { "process " };
-                text = replace_number(&text, behind, value, placeholder);
-            }
+            // A port and a process may have one number, and seconds may have it.
+            text = match placeholder.split_once(':') {
+                Some(("{port", _)) => replace_number(&text, ":", value, placeholder),
+                Some(("{pid", _)) => replace_number(&text, "process ", value, placeholder),
+                _ if placeholder == "{members}" => text,
+                _ => text.replace(value, placeholder),
+            };
         }
         hide_digests(text)
     }

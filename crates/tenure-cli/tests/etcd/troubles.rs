@@ -53,7 +53,7 @@ fn another_cluster_that_answers_late_is_warned_of() {
     let silent = two.endpoints().swap_remove(0);
     let brief = host.run("brief", &["--endpoints", &silent, "--once", "--try", "2s"], WORK);
     assert_eq!(brief.ended(), Some(7));
-    let log = brief.log();
+    let log = host.log("brief");
     assert!(log.contains(&format!("within 2s: connecting: {silent}")), "{log}");
     let confused = host.run("confused", &["--endpoints", &both], WORK);
     confused.line("work", 1);

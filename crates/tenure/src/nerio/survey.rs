@@ -423,7 +423,7 @@ pub async fn survey(
     name_servers: NameServers,
 ) -> io::Result<Survey> {
     let listed = side_by_side(config, keys, (from, name_servers), |mut voice| async move {
-        let listed = list(&mut voice).await;
+        let listed = elections_of(&mut voice).await;
         (voice, listed)
     });
     let (mut voices, mut members, mut names) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
@@ -527,7 +527,7 @@ where
 }
 
 /// Asks one member for the elections that it knows of.
-async fn list(voice: &mut Voice) -> Said<BTreeSet<ElectionName>> {
+async fn elections_of(voice: &mut Voice) -> Said<BTreeSet<ElectionName>> {
     let (mut names, mut after) = (BTreeSet::new(), None);
     loop {
         let start = clock::now();

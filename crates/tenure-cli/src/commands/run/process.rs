@@ -16,7 +16,7 @@ use crate::commands::signals::Signals;
 use crate::commands::starting;
 use crate::control::{self, Answer, Server};
 use crate::exit::Exit;
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::protocol::{AnyElection, Class, Participant, Rank};
 use crate::service_manager::ServiceManager;
 use crate::settings::Context;
