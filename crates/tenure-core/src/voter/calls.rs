@@ -15,6 +15,9 @@ pub(super) const OPEN_MAX: usize = 4_096;
 /// The most voters that wait for one probe of a suspect.
 pub(super) const WAITERS_MAX: usize = 8;
 
+/// A request of another voter that is answered later: who has sent it, and by which call.
+pub(super) type Exchange = (Peer, Call);
+
 /// What a request is for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Purpose {
@@ -25,7 +28,7 @@ pub(super) enum Purpose {
     /// To see whether an unknown voter is there; who named it.
     Probe { id: NodeName, named_by: Option<VoterUrl> },
     /// To see whether a suspect is there, for those that wait for the answer.
-    Suspect { id: NodeName, waiters: Vec<(Peer, Call)> },
+    Suspect { id: NodeName, waiters: Vec<Exchange> },
     /// To see whether a ballot may be started.
     Poll,
     /// To have one's number counted.
@@ -62,9 +65,11 @@ impl Calls {
     /// A request that is sent now; none if there are too many.
     pub(super) fn open(
         &mut self,
-        (to, who): (VoterUrl, Option<NodeName>),
+        to: VoterUrl,
+        who: Option<NodeName>,
         purpose: Purpose,
-        (sent, within): (Time, Duration),
+        sent: Time,
+        within: Duration,
     ) -> Option<Call> {
         if self.open.len() >= OPEN_MAX {
             return None;
@@ -104,7 +109,7 @@ impl Calls {
     }
 
     /// One more waits for a suspect that is being asked; `false` if it is not, or too many wait.
-    pub(super) fn wait(&mut self, suspect: &NodeName, waiter: &(Peer, Call)) -> bool {
+    pub(super) fn wait(&mut self, suspect: &NodeName, waiter: &Exchange) -> bool {
         let mut all = self.open.values_mut();
         let waiters = all.find_map(|open| match &mut open.purpose {
             Purpose::Suspect { id, waiters } if id == suspect => Some(waiters),

@@ -56,6 +56,13 @@ pub enum Change {
     Remove(NodeName),
 }
 
+impl Member {
+    /// This participant, with the memory that it has now.
+    pub(super) fn of(who: &Participant) -> Self {
+        Self { id: who.id.clone(), identity: who.identity }
+    }
+}
+
 impl Electorate {
     /// The first one, of these.
     #[must_use]
@@ -76,6 +83,12 @@ impl Electorate {
     #[must_use]
     pub fn member(&self, id: &NodeName) -> Option<&Member> {
         self.members.iter().find(|member| member.id == *id)
+    }
+
+    /// The ids of the members, without this one.
+    pub(super) fn others(&self, me: &NodeName) -> Vec<NodeName> {
+        let ids = self.members.iter().map(|member| &member.id);
+        ids.filter(|id| *id != me).cloned().collect()
     }
 
     /// q = ⌊N/2⌋ + 1.

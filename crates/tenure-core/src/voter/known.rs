@@ -1,12 +1,13 @@
-//! The known voters: who is there, for discovery and display. Nothing here decides anything (V1).
+//! The known voters and the seeds: for discovery and display. Nothing here decides anything (V1).
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::electorate::{Electorate, ElectorateId, Fingerprint, MEMBERS_MAX, Member};
 use super::free::Free;
 use super::identity::{Participant, VoterUrl};
-use super::message::{Condition, Header, Role, VoterDto};
+use super::message::{Condition, Header, Role, SEEDS_MAX, VoterDto};
 use crate::name::NodeName;
 use crate::time::Time;
 
@@ -55,18 +56,53 @@ pub(super) enum Met {
     Twice,
 }
 
+/// All other voters that this voter has heard of, and the addresses at which it looks for more.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
-pub(super) struct Known(BTreeMap<NodeName, Neighbour>);
+pub(super) struct Known {
+    voters: BTreeMap<NodeName, Neighbour>,
+    /// The addresses of seeds, and the voter that has answered at each.
+    seeds: BTreeMap<VoterUrl, Option<NodeName>>,
+}
 
 impl Known {
+    /// This voter begins with these seeds.
+    pub(super) fn begin(&mut self, seeds: impl Iterator<Item = VoterUrl>) {
+        self.seeds = seeds.map(|url| (url, None)).collect();
+    }
+
+    /// The seeds are at these addresses now. The voters that have answered there stay known.
+    pub(super) fn seek(&mut self, seeds: impl Iterator<Item = VoterUrl>) {
+        let before = core::mem::take(&mut self.seeds);
+        let found = |url: &VoterUrl| before.get(url).cloned().flatten();
+        self.seeds = seeds.take(SEEDS_MAX).map(|url| (url.clone(), found(&url))).collect();
+    }
+
+    /// A voter has answered at the address of a seed.
+    pub(super) fn find(&mut self, url: &VoterUrl, voter: &NodeName) {
+        if let Some(found) = self.seeds.get_mut(url) {
+            *found = Some(voter.clone());
+        }
+    }
+
+    /// The seeds behind which neither this voter nor another one that answers is known.
+    pub(super) fn open_seeds(&self, me: &NodeName) -> impl Iterator<Item = &VoterUrl> {
+        let answers = move |id: &NodeName| id == me || !self.is_unknown(id);
+        let at = move |url: &VoterUrl| self.shown().any(|known| known.url() == url);
+        let open = self
+            .seeds
+            .iter()
+            .filter(move |(url, found)| !found.as_ref().is_some_and(&answers) && !at(url));
+        open.map(|(url, _)| url)
+    }
+
     /// Somebody has said something itself.
     pub(super) fn meet(&mut self, header: &Header, now: Time, room: usize) -> Met {
-        let (id, full) = (&header.sender.id, self.0.len() >= room);
-        let Some(known) = self.0.get_mut(id) else {
+        let (id, full) = (&header.sender.id, self.voters.len() >= room);
+        let Some(known) = self.voters.get_mut(id) else {
             if full {
                 return Met::Full;
             }
-            self.0.insert(id.clone(), Neighbour::new(header.clone(), now));
+            self.voters.insert(id.clone(), Neighbour::new(header.clone(), now));
             return Met::New;
         };
         let (before, run) = (known.header.sender.clone(), &header.sender);
@@ -93,37 +129,101 @@ impl Known {
     /// it was an echo, or is another pod.
     pub(super) fn take_back(&mut self, header: &Header, now: Time) {
         let run = header.sender.incarnation;
-        let Some(known) = self.0.get_mut(&header.sender.id) else { return };
+        let Some(known) = self.voters.get_mut(&header.sender.id) else { return };
         let Some(place) = known.over.iter().position(|(over, _)| *over == run) else { return };
         let (_, seq) = known.over.remove(place);
         self.meet(header, now, 0);
-        if let Some(known) = self.0.get_mut(&header.sender.id) {
+        if let Some(known) = self.voters.get_mut(&header.sender.id) {
             (known.seq, known.misses, known.doubted, known.answers) = (seq, 0, None, true);
         }
     }
 
     pub(super) fn get(&self, id: &NodeName) -> Option<&Neighbour> {
-        self.0.get(id)
+        self.voters.get(id)
     }
 
     pub(super) fn get_mut(&mut self, id: &NodeName) -> Option<&mut Neighbour> {
-        self.0.get_mut(id)
+        self.voters.get_mut(id)
     }
 
     /// All, the dropped ones among them.
     pub(super) fn all(&self) -> impl Iterator<Item = &Neighbour> {
-        self.0.values()
+        self.voters.values()
     }
 
     /// Those that are shown.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Neighbour> {
-        self.0.values().filter(|known| known.dropped.is_none())
+        self.voters.values().filter(|known| known.dropped.is_none())
+    }
+
+    /// Whether no other voter of this id is known, or it was dropped.
+    pub(super) fn is_unknown(&self, id: &NodeName) -> bool {
+        self.voters.get(id).is_none_or(|known| known.dropped.is_some())
+    }
+
+    /// Another voter does not reach this one either. Whether it is known.
+    pub(super) fn doubt(&mut self, id: &NodeName, now: Time) -> bool {
+        let known = self.voters.get_mut(id);
+        known.map(|known| known.doubted = Some(now)).is_some()
+    }
+
+    /// Drops a voter that this one has failed to reach, if another one has doubted it lately.
+    /// Whether it was dropped.
+    pub(super) fn drop_if_lost(
+        &mut self,
+        id: &NodeName,
+        tolerance: u32,
+        now: Time,
+        lately: Duration,
+    ) -> bool {
+        let known = self.voters.get_mut(id).filter(|known| known.dropped.is_none());
+        let lost = known.filter(|known| {
+            let doubted = known.doubted.is_some_and(|at| now.since(at) <= lately);
+            !known.is_on_line(tolerance) && doubted
+        });
+        lost.map(|lost| lost.dropped = Some(now)).is_some()
+    }
+
+    /// A voter has said when it could endorse a candidate.
+    pub(super) fn hear_free(&mut self, id: &NodeName, free: Option<Free>) {
+        if let Some(known) = self.voters.get_mut(id) {
+            known.free = free;
+        }
+    }
+
+    /// A voter has answered a request.
+    pub(super) fn answer(&mut self, id: &NodeName, tolerance: u32, now: Time) {
+        if let Some(known) = self.voters.get_mut(id) {
+            if !known.is_on_line(tolerance) {
+                known.uncalled = now;
+            }
+            (known.misses, known.doubted, known.answers) = (0, None, true);
+        }
+    }
+
+    /// A voter has not answered a heartbeat.
+    pub(super) fn miss(&mut self, id: &NodeName) {
+        if let Some(known) = self.voters.get_mut(id) {
+            known.misses = known.misses.saturating_add(1);
+        }
+    }
+
+    /// The voters of a region, which vote with `available`: those of these that are known, and the
+    /// own one.
+    pub(super) fn region(&self, answered: &BTreeSet<NodeName>, me: &Participant) -> Electorate {
+        let known = answered.iter().filter_map(|id| self.get(id));
+        let all = known.map(Neighbour::who).chain([me]);
+        let mut members: Vec<_> = all.map(Member::of).collect();
+        members.sort();
+        members.truncate(MEMBERS_MAX);
+        let id = ElectorateId { counter: 0, change: 0 };
+        Electorate { id, founding: Fingerprint::NONE, members }
     }
 
     /// Forgets those that were dropped so long ago.
     pub(super) fn forget(&mut self, now: Time, after: Duration, keeps: impl Fn(&NodeName) -> bool) {
         let over = |since: Time| now.since(since) >= after;
-        self.0.retain(|id, known| keeps(id) || !known.dropped.is_some_and(over));
+        self.voters.retain(|id, known| keeps(id) || !known.dropped.is_some_and(over));
     }
 }
 
@@ -167,6 +267,11 @@ impl Neighbour {
     /// Whether it answers.
     pub(super) const fn is_there(&self) -> bool {
         self.answers && self.misses == 0 && self.dropped.is_none()
+    }
+
+    /// Whether its network is founded, by its own word.
+    pub(super) fn is_founded(&self) -> bool {
+        self.header.founding.is_some_and(|(_, founded)| founded)
     }
 
     pub(super) fn dto(&self, tolerance: u32) -> VoterDto {

@@ -200,19 +200,27 @@
 //! - **R6** What a request changes is bounded, and so is what it sends.
 
 mod asker;
+mod beat;
 mod calls;
 mod config;
+mod draws;
 mod electorate;
 mod event;
+mod founding;
 mod free;
 mod identity;
 mod known;
+mod lease;
 mod memory;
 mod message;
+mod namesake;
 mod node;
 mod promise;
 mod round;
+mod starter;
+mod watch;
 mod words;
+mod writes;
 
 pub use asker::{Asker, AskerConfig};
 pub use config::{

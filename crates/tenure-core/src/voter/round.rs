@@ -1,16 +1,33 @@
-//! One ballot: the numbers, the results, and who has won (V3, V4, V5).
+//! One ballot: the votes, the results, and the winner; and what remains of the ballots before it
+//! (V3, V4, V5).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::config::Config;
 use super::electorate::Electorate;
 use super::identity::{Ballot, Leadership, Participant};
-use super::message::{ElectionDto, PromiseDto};
+use super::message::{ElectionDto, PromiseDto, Refusal, VoteDto};
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// A number that was cast.
+/// The ballots of one voter: the current one, and what remains of those before.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Ballots {
+    /// The ballot that this voter takes part in.
+    pub(super) round: Option<Round>,
+    /// The most recent result.
+    pub(super) last: Option<ElectionDto>,
+    /// The highest ballot that this voter has joined.
+    joined: Option<Ballot>,
+    /// The highest counter in a message of a voter.
+    highest: u64,
+    /// This voter has reported that no counter is left.
+    used_up: bool,
+}
+
+/// A vote.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Cast {
     pub(super) who: Participant,
@@ -19,46 +36,175 @@ pub(super) struct Cast {
     pub(super) lease: Duration,
 }
 
-/// The ballot that a voter takes part in.
+/// The ballot that a voter takes part in. Its times are on the own clock.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Round {
     pub(super) ballot: Ballot,
     pub(super) electorate: Electorate,
-    /// Before the own cast was sent.
+    /// The time before the own vote was sent.
     pub(super) cast: Time,
-    /// Then those are counted that are there.
-    pub(super) counts: Time,
-    /// Then it is over.
+    /// At this time the voter counts the votes that are there.
+    counts: Time,
+    /// At this time the ballot is over.
     pub(super) ends: Time,
     pub(super) votes: BTreeMap<NodeName, Cast>,
-    /// Those that the own cast did not reach.
+    /// The voters that the own vote did not reach.
     pub(super) silent: BTreeSet<NodeName>,
-    /// Each voter's result, the own among them.
+    /// The result of each voter, the own one among them.
     pub(super) results: BTreeMap<NodeName, (Participant, ElectionDto)>,
     /// Whether this voter has counted.
     pub(super) counted: bool,
 }
 
-/// What the numbers say.
+/// The winner by the votes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
-    /// Nobody wants to lead.
+    /// No voter wants to lead.
     Nobody,
-    /// Two or more have the highest.
+    /// Two or more votes are the highest.
     Tie,
-    /// This one has it.
+    /// This vote is the highest.
     Winner(Cast),
 }
 
+/// A message in a ballot, compared with the message that its voter sent before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Entry {
+    /// The first message of this voter.
+    New,
+    /// The ballot has this message, or needs it no more.
+    Known,
+    /// This voter has sent another message before.
+    Contradiction,
+}
+
+impl Ballots {
+    /// A new ballot goes beyond all counters in messages.
+    pub(super) fn hear_counter(&mut self, counter: u64) {
+        self.highest = self.highest.max(counter.min(Ballot::COUNTER_MAX));
+    }
+
+    /// The counter of a new ballot, beyond the endorsed one, too.
+    pub(super) fn next_counter(&self, endorsed: u64) -> u64 {
+        let joined = self.joined.as_ref().map_or(0, |joined| joined.counter);
+        endorsed.max(joined).max(self.highest) + 1
+    }
+
+    /// No counter is left. Whether that is news.
+    pub(super) fn use_up(&mut self) -> bool {
+        !core::mem::replace(&mut self.used_up, true)
+    }
+
+    /// Whether this voter has joined this ballot, or a higher one, before.
+    pub(super) fn has_joined(&self, ballot: &Ballot) -> bool {
+        self.joined.as_ref().is_some_and(|joined| joined >= ballot)
+    }
+
+    /// This voter takes part in this ballot from now on.
+    pub(super) fn join(&mut self, ballot: &Ballot) {
+        self.joined = self.joined.take().max(Some(ballot.clone()));
+        self.hear_counter(ballot.counter);
+    }
+
+    /// The vote of this voter in its current ballot.
+    pub(super) fn own_vote(&self, me: &NodeName) -> Option<VoteDto> {
+        let round = self.round.as_ref()?;
+        let own = round.votes.get(me)?;
+        Some(VoteDto {
+            voter_id: me.clone(),
+            vote: own.vote,
+            ballot: round.ballot.clone(),
+            lease: own.lease,
+            electorate: round.electorate.clone(),
+        })
+    }
+
+    /// The round of this ballot, if this voter takes part in it.
+    pub(super) fn of(&mut self, ballot: &Ballot) -> Option<&mut Round> {
+        self.round.as_mut().filter(|round| round.ballot == *ballot)
+    }
+}
+
 impl Round {
-    /// Whether nothing more is to be expected: each member's number is there, or it did not hear.
+    /// The round begins with the own vote.
+    pub(super) fn begin(
+        ballot: Ballot,
+        electorate: Electorate,
+        own: Cast,
+        now: Time,
+        config: &Config,
+    ) -> Self {
+        let counts = now.after(config.cast_timeout);
+        Self {
+            ballot,
+            electorate,
+            cast: now,
+            counts,
+            ends: counts.after(config.result_timeout),
+            votes: BTreeMap::from([(own.who.id.clone(), own)]),
+            silent: BTreeSet::new(),
+            results: BTreeMap::new(),
+            counted: false,
+        }
+    }
+
+    /// The next time at which something is due.
+    pub(super) const fn due(&self) -> Time {
+        if self.counted { self.ends } else { self.counts }
+    }
+
+    /// Adds the vote of a member. Votes that were counted stay as they are.
+    pub(super) fn add_vote(&mut self, by: &Participant, vote: &VoteDto) -> Result<Entry, Refusal> {
+        self.must_have(by)?;
+        // A ballot has one electorate; of two runs of its initiator it may have had two.
+        if self.electorate != vote.electorate {
+            return Err(Refusal::Malformed("another electorate than that of this ballot"));
+        }
+        let cast = Cast { who: by.clone(), vote: vote.vote, lease: vote.lease };
+        Ok(match self.votes.get(&by.id) {
+            Some(known) if *known == cast => Entry::Known,
+            Some(_) => Entry::Contradiction,
+            None if self.counted => Entry::Known,
+            None => {
+                self.votes.insert(by.id.clone(), cast);
+                Entry::New
+            }
+        })
+    }
+
+    /// Adds the result of a member.
+    pub(super) fn add_result(
+        &mut self,
+        by: &Participant,
+        result: ElectionDto,
+    ) -> Result<Entry, Refusal> {
+        self.must_have(by)?;
+        Ok(match self.results.get(&by.id) {
+            Some((_, known)) if *known == result => Entry::Known,
+            Some(_) => Entry::Contradiction,
+            None => {
+                self.results.insert(by.id.clone(), (by.clone(), result));
+                Entry::New
+            }
+        })
+    }
+
+    fn must_have(&self, who: &Participant) -> Result<(), Refusal> {
+        match self.electorate.has(who) {
+            true => Ok(()),
+            false => Err(Refusal::NotAMember { who: who.id.clone() }),
+        }
+    }
+
+    /// Whether no vote is expected any more: each member has cast one, or has not heard of the own
+    /// one.
     pub(super) fn is_complete(&self) -> bool {
         let mut members = self.electorate.members.iter();
         members
             .all(|member| self.votes.contains_key(&member.id) || self.silent.contains(&member.id))
     }
 
-    /// Who has the highest number.
+    /// The highest vote wins.
     pub(super) fn outcome(&self) -> Outcome {
         let numbers = || self.votes.values().filter(|cast| cast.vote.is_some());
         let Some(highest) = numbers().max_by_key(|cast| cast.vote) else { return Outcome::Nobody };
@@ -68,22 +214,59 @@ impl Round {
         }
     }
 
+    /// The own result, which endorses the winner.
+    pub(super) fn result(
+        &self,
+        me: &Participant,
+        winner: &Participant,
+        promise: PromiseDto,
+    ) -> ElectionDto {
+        ElectionDto {
+            ballot: self.ballot.clone(),
+            certified: false,
+            votes: self.counted_votes(),
+            new_leader: winner.clone(),
+            promise: Some(promise),
+            endorsed_by: [me.clone()].into(),
+        }
+    }
+
+    /// The certificate of this winner: the results that name it.
+    pub(super) fn certificate(&self, winner: &Participant) -> ElectionDto {
+        ElectionDto {
+            ballot: self.ballot.clone(),
+            certified: true,
+            votes: self.counted_votes(),
+            new_leader: winner.clone(),
+            promise: None,
+            endorsed_by: self.endorsed(winner).map(|(by, _)| by.clone()).collect(),
+        }
+    }
+
     /// The votes as they were counted.
     pub(super) fn counted_votes(&self) -> Vec<(NodeName, Option<i64>)> {
         self.votes.iter().map(|(id, cast)| (id.clone(), cast.vote)).collect()
     }
 
-    /// The leadership of this one, if it wins.
+    /// The leadership of this participant, if it wins.
     pub(super) fn leadership(&self, leader: &Participant) -> Leadership {
         Leadership { leader: leader.clone(), ballot: self.ballot.clone() }
     }
 
-    /// The results that name this one, and what they promise.
+    /// The voters that endorse this participant, and their promises.
     pub(super) fn endorsed(
         &self,
         who: &Participant,
     ) -> impl Iterator<Item = (&Participant, PromiseDto)> {
         let named = self.results.values().filter(move |(_, result)| result.new_leader == *who);
         named.filter_map(|(by, result)| Some((by, result.promise?)))
+    }
+
+    /// Whether the result of each voter that has cast a vote names this participant.
+    pub(super) fn all_name(&self, who: &Participant) -> bool {
+        let names = |id: &NodeName| {
+            self.results.get(id).is_some_and(|(_, result)| result.new_leader == *who)
+        };
+        self.counted && self.votes.keys().all(names)
     }
 }

@@ -1,8 +1,10 @@
 //! What others answer, or do not.
 
-use super::Voter;
-use crate::voter::calls::{Open, Purpose};
-use crate::voter::event::{Breach, Ignored};
+use alloc::vec::Vec;
+
+use super::state::Voter;
+use crate::voter::calls::{Exchange, Open, Purpose};
+use crate::voter::event::Ignored;
 use crate::voter::known::Met;
 use crate::voter::message::{Answer, Ask, Call, Header, Refusal};
 use crate::voter::words::{Out, Peer};
@@ -39,14 +41,9 @@ impl Voter {
                 return self.on_no_answer(&open, out);
             }
         }
-        if let Some(known) = self.known.get_mut(&header.sender.id) {
-            if !known.is_on_line(self.config.tolerance) {
-                known.uncalled = self.now;
-            }
-            (known.misses, known.doubted, known.answers) = (0, None, true);
-        }
+        self.known.answer(&header.sender.id, self.config.tolerance, self.now);
         self.revive(&header.sender.id, out);
-        self.on_answered(open, header, answer, own, out);
+        self.on_answered(open, header, answer, out);
     }
 
     /// What follows from a refusal, whatever was asked.
@@ -64,25 +61,18 @@ impl Voter {
         }
     }
 
-    fn on_answered(
-        &mut self,
-        open: Open,
-        header: &Header,
-        answer: Answer,
-        own: bool,
-        out: &mut Out,
-    ) {
+    fn on_answered(&mut self, open: Open, header: &Header, answer: Answer, out: &mut Out) {
         if let Answer::Refused(refusal) = &answer {
             self.on_refused(header, refusal, out);
         }
         let id = &header.sender.id;
         match (open.purpose, answer) {
             (Purpose::Register, Answer::Status(status)) => {
-                self.on_registered((!own).then_some(id), &open.to);
+                self.known.find(&open.to, id);
                 self.look_for_unknown(&status.known_voters, id, out);
             }
             (Purpose::Heartbeat { seq, leadership }, Answer::Heartbeat(beaten)) => {
-                self.on_beaten(header, (seq, leadership, open.sent), &beaten, out);
+                self.on_beaten(header, seq, leadership.as_ref(), open.sent, &beaten, out);
             }
             (Purpose::Suspect { id: suspect, waiters }, Answer::Status(status)) => {
                 // It may be another one that is reached there.
@@ -112,7 +102,9 @@ impl Voter {
                 }
             }
             (Purpose::Release(leadership), Answer::Done) => {
-                self.on_release_heard(id, &leadership, out);
+                if self.candidacy.is_released_by(id, &leadership) {
+                    self.on_released(out);
+                }
             }
             (
                 Purpose::Register
@@ -130,43 +122,25 @@ impl Voter {
     pub(super) fn on_no_answer(&mut self, open: &Open, out: &mut Out) {
         let id = open.who.clone();
         match (&open.purpose, id) {
-            (Purpose::Heartbeat { .. }, Some(id)) => self.on_missed(&id, out),
+            (Purpose::Heartbeat { .. }, Some(id)) => {
+                self.known.miss(&id);
+                self.drop_if_lost(&id, out);
+            }
             (Purpose::Poll, Some(id)) => self.on_poll_failed(&id, out),
             (Purpose::Cast(ballot), Some(id)) => self.on_not_cast(&id, ballot, out),
             (Purpose::Probe { id, named_by: Some(by) }, _) => {
                 let reason = "no answer to a status request".parse().unwrap_or_default();
                 let ask = Ask::Remove { voter: id.clone(), reason };
-                let to = (by.clone(), None);
-                self.ask(to, (Purpose::Tell, self.config.request_timeout), ask, out);
+                self.ask_at(by.clone(), Purpose::Tell, ask, out);
             }
             (Purpose::Suspect { waiters, .. }, _) => self.answer_waiters(waiters.clone(), out),
             _ => {}
         }
     }
 
-    fn answer_waiters(&self, waiters: alloc::vec::Vec<(Peer, Call)>, out: &mut Out) {
+    fn answer_waiters(&self, waiters: Vec<Exchange>, out: &mut Out) {
         for waiter in waiters {
             self.answer(waiter, Answer::Status(self.status(Some(false))), out);
         }
-    }
-
-    /// Somebody speaks for itself: it is known from now on.
-    pub(super) fn meet(&mut self, header: &Header, out: &mut Out) -> Met {
-        // Members always find room.
-        let member = self.memory.electorate.as_ref().is_some_and(|e| e.has(&header.sender));
-        let room = self.config.voters + if member { crate::voter::MEMBERS_MAX } else { 0 };
-        let met = self.known.meet(header, self.now, room);
-        match met {
-            Met::New => {
-                let who = header.sender.clone();
-                self.tell_own(crate::voter::OwnEvent::Known { who }, out);
-            }
-            Met::Twice => {
-                self.breach(Breach::OtherIdentity { id: header.sender.id.clone() }, out);
-            }
-            Met::Full => self.ignore(Ignored::Full, out),
-            Met::Known => {}
-        }
-        met
     }
 }

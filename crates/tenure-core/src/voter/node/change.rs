@@ -1,16 +1,16 @@
 //! Changes of the electorate: by the leader, one voter at a time (V9).
 
-use super::Voter;
-use crate::voter::electorate::{Change, Electorate, Member};
+use super::state::Voter;
+use crate::voter::config::Admission;
+use crate::voter::electorate::{Change, Electorate, MEMBERS_MAX, Member};
 use crate::voter::event::OwnEvent;
 use crate::voter::known::Neighbour;
 use crate::voter::message::{Answer, Refusal, Unchanged};
 use crate::voter::words::Out;
-use crate::voter::{Admission, MEMBERS_MAX};
 
 impl Voter {
-    /// Somebody who may asks for a change. It holds at once; [`Refusal::ChangeRuns`] says to the
-    /// next one that too few have stored it.
+    /// An operator asks for a change. The change holds at once; [`Refusal::ChangeRuns`] says to the
+    /// next caller that too few members have stored it.
     pub(super) fn on_change(&mut self, change: &Change, out: &mut Out) -> Result<Answer, Refusal> {
         let next = self.changed(change)?;
         if let Change::Add(id) = change
@@ -46,7 +46,8 @@ impl Voter {
     }
 
     fn next_document(&self, change: &Change) -> Result<Electorate, Refusal> {
-        let leads = self.lease().is_some_and(|lease| !lease.gives_way) && self.leads();
+        let lease = self.candidacy.lease();
+        let leads = lease.is_some_and(|lease| !lease.gives_way) && self.leads();
         let Some(electorate) =
             self.memory.electorate.as_ref().filter(|_| self.is_majority() && leads)
         else {
@@ -71,8 +72,7 @@ impl Voter {
                 if known.header.founding.is_some_and(|(of, _)| of != ours) {
                     return Err(Refusal::OtherFounding { ours });
                 }
-                let member = Member { id: id.clone(), identity: who.identity };
-                Ok(electorate.with(member))
+                Ok(electorate.with(Member::of(who)))
             }
             Change::Remove(id) if *id == self.me.id => Err(Refusal::NoChange(Unchanged::Leads)),
             Change::Remove(id) => match electorate.member(id) {
@@ -84,16 +84,19 @@ impl Voter {
         }
     }
 
-    /// Whether a quorum of the current document has stored it under this counter, and has promised
-    /// as long as the claim says.
+    /// Whether a quorum has stored the current document, and no write of it is open.
     fn is_stored(&self, electorate: &Electorate) -> bool {
-        let Some(lease) = self.lease() else { return false };
-        let members = electorate.members.iter();
-        let stored = members.filter(|member| lease.stored.contains(&member.id)).count();
-        // One that is alone has not stored it either before its write is done.
-        let written = self.write.is_none();
-        let promised = self.quorum_ends().is_some_and(|ends| ends >= lease.ends);
-        written && stored >= electorate.quorum() && promised
+        // A leader that is alone has not stored it either before its write is done.
+        let written = !self.writes.is_open();
+        written && self.candidacy.lease().is_some_and(|lease| lease.is_stored(electorate))
+    }
+
+    /// The document in the memory is another one: the lease rests on promises of its members.
+    pub(super) fn document_changed(&mut self) {
+        let others = self.others();
+        if let Some(lease) = self.candidacy.lease_mut() {
+            lease.change_document(&self.me.id, &others);
+        }
     }
 
     fn change_to(&mut self, next: Electorate, out: &mut Out) {
@@ -105,8 +108,8 @@ impl Voter {
         self.send_heartbeats(&others, out);
     }
 
-    /// Whether a quorum of one more is there without the newcomer, should that one go again. One
-    /// that is alone can never spare it.
+    /// Whether a quorum of one more is there without the newcomer, should that one go again. A
+    /// leader that is alone can never spare it.
     fn can_spare(&self, electorate: &Electorate) -> bool {
         let all = electorate.members.len();
         all == 1 || self.able(electorate) > all.div_ceil(2)

@@ -1,15 +1,18 @@
-//! The founding: one set of voters that all of them have accepted (V2).
+//! The founding: one set of voters that all of them have accepted (V2); and the electorates that a
+//! voter takes from others.
 
 use alloc::vec::Vec;
 
-use super::Voter;
+use super::state::Voter;
+use crate::name::NodeName;
 use crate::time::Time;
+use crate::voter::config::Founding;
 use crate::voter::electorate::{Electorate, Member};
 use crate::voter::event::{Breach, OwnEvent};
+use crate::voter::identity::Ballot;
 use crate::voter::known::Neighbour;
-use crate::voter::message::Header;
+use crate::voter::message::{FirstVoters, Header};
 use crate::voter::words::Out;
-use crate::voter::{Ballot, Founding, Participant};
 
 impl Voter {
     /// Once a heartbeat interval: accepts a set, or finds that all have accepted it.
@@ -31,9 +34,7 @@ impl Voter {
             None => false,
         };
         // That all have accepted stays true.
-        let told = |known: &Neighbour| {
-            same(&known.header) && known.header.founding.is_some_and(|(_, founded)| founded)
-        };
+        let told = |known: &Neighbour| same(&known.header) && known.is_founded();
         let accepted = |member: &Member| {
             let known = self.known.get(&member.id).map(|known| &known.header);
             let other = known.is_some_and(|it| it.sender.identity == member.identity && same(it));
@@ -51,58 +52,35 @@ impl Voter {
     /// Accepts the set of voters that it knows, if that is so many, and was the same a heartbeat
     /// interval ago. None if others are founded already: then it waits to be given a vote.
     fn accept(&mut self, out: &mut Out) {
-        let founded = |known: &Neighbour| known.header.founding.is_some_and(|(_, founded)| founded);
         let set = self.candidates().map(Electorate::founded);
-        let clear = !self.known.all().any(founded);
-        let Some(set) = set.filter(|set| clear && !self.is_mixed(set)) else {
-            self.considered = None;
-            return;
-        };
-        if self.considered.replace(set.founding) == Some(set.founding) {
+        let clear = !self.known.all().any(Neighbour::is_founded);
+        let set = set.filter(|set| clear && !self.is_mixed(set));
+        let settled = self.founding.consider(set.as_ref());
+        if let Some(set) = set.filter(|_| settled) {
             self.remember(out, |memory| memory.electorate = Some(set));
         }
     }
 
-    /// One of the accepted set has founded another network. All of a set must accept it, and that
-    /// one accepts no other any more: so the own set is never founded. It stays accepted, so that
-    /// this voter founds nothing else, and binds it no more.
-    pub(super) fn look_whether_superseded(&mut self, header: &Header) {
-        let Some((theirs, true)) = header.founding else { return };
-        let ours = self.accepted().filter(|_| self.is_unfounded());
-        if ours.is_some_and(|ours| ours.founding != theirs && ours.has(&header.sender)) {
-            self.superseded = true;
-            self.apart.clear();
-            self.strangers.clear();
-        }
-    }
-
-    /// The electorate that this voter has accepted, if it is founded or can be.
-    pub(super) fn accepted(&self) -> Option<&Electorate> {
-        let open = !self.superseded || self.memory.founded;
-        self.memory.electorate.as_ref().filter(|_| open)
-    }
-
-    /// Whether one id of the set was heard lately with two identities: which of them has come to
-    /// stay is not known yet, and what is accepted stays accepted.
+    /// Whether an id of the set was heard lately with two identities: which of them has come to
+    /// stay is not known yet, and a voter accepts only once.
     fn is_mixed(&self, set: &Electorate) -> bool {
         let lately = |at: Time| self.now.since(at) <= self.config.silence();
         let of_set = |known: &&Neighbour| set.member(&known.who().id).is_some();
         let others = self.known.all().filter(of_set).filter_map(|known| known.mixed);
-        others.chain(self.mixed).any(lately)
+        others.chain(self.namesake.mixed).any(lately)
     }
 
-    /// Those of the list, or all that are known, if there are as many as there should be.
+    /// The voters of the list, or all that are known, if there are as many as there should be.
     fn candidates(&self) -> Option<Vec<Member>> {
-        let member = |who: &Participant| Member { id: who.id.clone(), identity: who.identity };
-        let own = member(&self.me);
+        let own = Member::of(&self.me);
         match &self.config.founding {
             Founding::List(listed) => {
                 let others = listed.iter().filter(|listed| listed.id != self.me.id);
-                let known = others.map(|one| Some(member(self.known.get(&one.id)?.who())));
+                let known = others.map(|one| Some(Member::of(self.known.get(&one.id)?.who())));
                 known.chain([Some(own)]).collect()
             }
             Founding::Expected(expected) => {
-                let known = self.known.shown().map(|known| member(known.who()));
+                let known = self.known.shown().map(|known| Member::of(known.who()));
                 let all: Vec<_> = known.chain([own]).collect();
                 (all.len() == usize::from(*expected)).then_some(all)
             }
@@ -110,7 +88,25 @@ impl Voter {
         }
     }
 
-    /// Takes a document out of an answer, of one that votes by it.
+    /// The sender may be a member of the accepted set that has founded another network.
+    pub(super) fn look_whether_superseded(&mut self, header: &Header) {
+        let Some((theirs, true)) = header.founding else { return };
+        let ours = self.accepted().filter(|_| self.is_unfounded());
+        if ours.is_some_and(|ours| ours.founding != theirs && ours.has(&header.sender)) {
+            self.founding.supersede();
+        }
+    }
+
+    /// Another voter has accepted another set, and begins with these.
+    pub(super) fn note_apart(&mut self, id: &NodeName, begins: Option<FirstVoters>) {
+        self.founding.forget_apart(self.now, self.config.silence());
+        let electorate = self.accepted().filter(|_| !self.memory.founded);
+        if electorate.is_some_and(|electorate| electorate.member(id).is_some()) {
+            self.founding.note_apart(id, self.now, begins);
+        }
+    }
+
+    /// Takes a document out of an answer, of a voter that votes by it.
     pub(super) fn adopt_of(&mut self, by: &Header, electorate: &Electorate, out: &mut Out) {
         if electorate.has(&by.sender) {
             self.adopt(electorate, out);
@@ -118,7 +114,7 @@ impl Voter {
     }
 
     /// Takes a document from another voter that is not below the own one.
-    pub(super) fn adopt(&mut self, electorate: &Electorate, out: &mut Out) {
+    fn adopt(&mut self, electorate: &Electorate, out: &mut Out) {
         let own = self.accepted();
         let other = own.is_some_and(|own| own.founding != electorate.founding);
         let later = own.is_none_or(|own| own.id < electorate.id);
@@ -130,14 +126,11 @@ impl Voter {
             self.lose(electorate, out);
             return;
         }
-        let electorate = electorate.clone();
-        self.remember(out, |memory| {
-            (memory.electorate, memory.founded) = (Some(electorate.clone()), true);
-        });
-        self.tell_own(OwnEvent::Electorate(electorate), out);
+        self.remember_electorate(electorate, out);
+        self.tell_own(OwnEvent::Electorate(electorate.clone()), out);
     }
 
-    /// Its id stands in the electorate of others with another identity.
+    /// The id of this voter may stand in the electorate of others with another identity.
     pub(super) fn lose(&mut self, electorate: &Electorate, out: &mut Out) {
         if electorate.member(&self.me.id).is_some() {
             self.lost_directory(out);
@@ -145,14 +138,8 @@ impl Voter {
     }
 
     pub(super) fn lost_directory(&mut self, out: &mut Out) {
-        if !core::mem::replace(&mut self.lost, true) {
+        if self.founding.lose() {
             self.breach(Breach::LostDirectory, out);
         }
-    }
-
-    /// Whether it has a vote.
-    pub(super) fn is_member(&self) -> bool {
-        let electorate = self.memory.electorate.as_ref();
-        self.memory.founded && electorate.is_some_and(|electorate| electorate.has(&self.me))
     }
 }

@@ -1,14 +1,15 @@
 //! What a campaign waits for, and what only an operator can mend.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::Voter;
+use super::state::Voter;
 use crate::name::NodeName;
-use crate::time::Time;
-use crate::voter::Founding;
+use crate::voter::config::Founding;
 use crate::voter::electorate::{Electorate, Member};
+use crate::voter::founding::{Apart, first_voters};
 use crate::voter::known::Neighbour;
 use crate::voter::message::FirstVoters;
 use crate::waiting::{Obstacle, Waiting};
@@ -16,8 +17,8 @@ use crate::waiting::{Obstacle, Waiting};
 impl Voter {
     /// What the campaign waits for, while it does not lead.
     pub(super) fn waits(&self) -> Option<Waiting> {
-        self.campaign.as_ref()?;
-        if self.lease().is_some() {
+        let campaign = self.candidacy.campaign.as_ref()?;
+        if campaign.lease.is_some() {
             return None;
         }
         if let Some(obstacle) = self.obstacle() {
@@ -37,7 +38,7 @@ impl Voter {
                 return Some(Waiting::Refused { obstacles, missing: Vec::new() });
             }
         }
-        if let Some(followed) = &self.followed {
+        if let Some(followed) = &self.watch.followed {
             let who = followed.leadership.leader.id.clone().into();
             return Some(Waiting::Behind { who, leading: true });
         }
@@ -100,15 +101,10 @@ impl Voter {
         Some(Obstacle { by: id.clone().into(), label, why: why.into() })
     }
 
-    pub(super) fn is_unfounded(&self) -> bool {
-        self.is_majority() && !self.memory.founded
-    }
-
     /// Whether that member was heard with another identity lately, and does not answer with the one
     /// that was accepted: while it does, the other one is another process of its id.
     fn is_stranger(&self, id: &NodeName) -> bool {
-        let at = self.strangers.get(id);
-        let heard = at.is_some_and(|at| self.now.since(*at) <= self.config.silence());
+        let heard = self.founding.is_stranger(id, self.now, self.config.silence());
         heard && !self.answers_as_accepted(id)
     }
 
@@ -153,7 +149,7 @@ impl Voter {
 
     /// Those that begin with other voters, and those that have begun without this one.
     fn founded_otherwise(&self) -> Vec<Obstacle> {
-        let Some(ours) = self.first_voters() else { return Vec::new() };
+        let Some(ours) = first_voters(&self.config) else { return Vec::new() };
         let (me, apart) = (&self.me.id, self.accepted_others(&ours));
         let begins = |known: &Neighbour| {
             let why = match (&known.condition.first, known.header.founding) {
@@ -179,8 +175,7 @@ impl Voter {
 
     /// Those of the set that this voter has accepted that have accepted another one: for ever.
     fn accepted_others(&self, ours: &FirstVoters) -> Vec<Obstacle> {
-        let lately = |at: Time| self.now.since(at) <= self.config.silence();
-        let apart = self.apart.iter().filter(|(_, (at, _))| lately(*at));
+        let apart = self.founding.apart(self.now, self.config.silence());
         let apart = apart.filter(|_| !self.memory.founded);
         let begin_anew = "then end all of them, remove their state directories, and start them \
                           again: what a voter has accepted stays";
@@ -197,10 +192,10 @@ impl Voter {
                 self.me.id
             ),
         };
-        let obstacle = |(id, (_, theirs)): (&NodeName, &(Time, Option<FirstVoters>))| Obstacle {
+        let obstacle = |(id, apart): (&NodeName, &Apart)| Obstacle {
             by: id.clone().into(),
             label: "first-voters",
-            why: why(theirs).into(),
+            why: why(&apart.begins).into(),
         };
         apart.map(obstacle).collect()
     }
@@ -208,7 +203,7 @@ impl Voter {
     /// What only an operator can mend.
     fn obstacle(&self) -> Option<Obstacle> {
         let by: Arc<str> = self.me.id.clone().into();
-        let (label, why) = if self.failing.is_some() {
+        let (label, why) = if !self.can_write() {
             ("failing", format!("{by} cannot write its state directory"))
         } else {
             self.of_its_id().or_else(|| self.of_its_vote())?
@@ -217,9 +212,9 @@ impl Voter {
     }
 
     /// Its id is that of somebody else, too.
-    fn of_its_id(&self) -> Option<(&'static str, alloc::string::String)> {
-        let (by, at) = (&self.me.id, self.twin_at()?);
-        let why = match self.lost && !self.is_member() {
+    fn of_its_id(&self) -> Option<(&'static str, String)> {
+        let (by, at) = (&self.me.id, self.namesake_at()?);
+        let why = match self.founding.lost && !self.is_member() {
             true => format!(
                 "another process, at {at}, has the id {by} and its vote: give this one an id of \
                  its own, or end one of the two"
@@ -233,21 +228,20 @@ impl Voter {
     }
 
     /// It has no vote, or no majority can have one.
-    fn of_its_vote(&self) -> Option<(&'static str, alloc::string::String)> {
+    fn of_its_vote(&self) -> Option<(&'static str, String)> {
         let by = &self.me.id;
         let unfounded = self.is_unfounded();
-        let founded = |known: &Neighbour| known.header.founding.is_some_and(|(_, is)| is);
         // Without a leader nobody is removed and added.
         let begin_anew = "before the network was founded. End all voters, remove the state \
                           directories of all of them, and start them again";
-        let other = self.strangers.keys().find(|id| self.is_stranger(id));
+        let other = self.founding.strangers().find(|id| self.is_stranger(id));
         if let Some(other) = other.filter(|_| unfounded) {
             let why = format!(
                 "{by} has accepted {other} with another identity than it has now, {begin_anew}"
             );
             return Some(("other-identity", why));
         }
-        if self.lost && unfounded && !self.known.all().any(founded) {
+        if self.founding.lost && unfounded && !self.known.all().any(Neighbour::is_founded) {
             let why = format!(
                 "the others have accepted {by} with another identity: its state directory was \
                  lost, {begin_anew}"
@@ -263,7 +257,7 @@ impl Voter {
             );
             return Some(("lost-directory", why));
         }
-        if self.lost && !self.is_member() {
+        if self.founding.lost && !self.is_member() {
             let why = format!(
                 "{by} stands in the electorate with another identity: its state directory was \
                  lost, or another process has its id. If no other one has it, and a majority has \
@@ -282,7 +276,7 @@ impl Voter {
     /// How many of how many members have lost their directories, if those are left no majority.
     /// While somebody leads that one removes and adds them.
     fn lost_for_good(&self) -> Option<(usize, usize)> {
-        if self.followed.is_some() {
+        if self.watch.followed.is_some() {
             return None;
         }
         let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded)?;

@@ -2,37 +2,26 @@
 
 use alloc::vec::Vec;
 
-use super::Voter;
-use crate::voter::event::{Breach, Ignored};
+use super::state::Voter;
+use crate::voter::calls::Exchange;
+use crate::voter::electorate::{Electorate, MEMBERS_MAX};
+use crate::voter::event::Ignored;
+use crate::voter::identity::Ballot;
 use crate::voter::known::Met;
 use crate::voter::message::{
-    Answer, Ask, Call, Caller, ElectionDto, Header, KNOWN_MAX, Message, Refusal, Role, SEEDS_MAX,
-    StatusDto, VoterDto,
+    Answer, Ask, Caller, ElectionDto, Header, KNOWN_MAX, Refusal, VoterDto,
 };
-use crate::voter::words::{Out, Peer};
-use crate::voter::{Electorate, MEMBERS_MAX};
-
-/// An exchange, to be answered.
-pub(super) type Exchange = (Peer, Call);
+use crate::voter::words::Out;
 
 impl Voter {
-    pub(super) fn on_message(&mut self, from: Peer, message: Message, out: &mut Out) {
-        match message {
-            Message::Request { call, caller, ask, .. } => {
-                self.on_request((from, call), caller, ask, out);
-            }
-            Message::Answer { call, header, answer } => {
-                self.on_answer(&from, call, &header, answer, out);
-            }
-            Message::Failed { call } => match self.calls.close(call) {
-                Some(open) => self.on_no_answer(&open, out),
-                None => self.ignore(Ignored::Late, out),
-            },
-            Message::Seeds(urls) => self.on_seeds(urls.into_iter().take(SEEDS_MAX)),
-        }
-    }
-
-    fn on_request(&mut self, exchange: Exchange, caller: Caller, ask: Ask, out: &mut Out) {
+    /// A request of another voter, an operator or anybody.
+    pub(super) fn on_request(
+        &mut self,
+        exchange: Exchange,
+        caller: Caller,
+        ask: Ask,
+        out: &mut Out,
+    ) {
         let answer = match self.admit(&caller, &ask, out) {
             Err(refusal) => Err(refusal),
             Ok(()) => match caller {
@@ -63,42 +52,6 @@ impl Voter {
         known?;
         if let Some(refusal) = self.stranger(header, ask, out) {
             return Err(refusal);
-        }
-        Ok(())
-    }
-
-    /// Whether a message is of a voter of this network, in a run that is not over.
-    pub(super) fn recognize(&mut self, header: &Header, out: &mut Out) -> Result<(), Refusal> {
-        let Header { election, mode, sender, founding, .. } = header;
-        if (election, *mode) != (&self.config.election, self.config.mode) {
-            return Err(Refusal::OtherNetwork);
-        }
-        if sender.id == self.me.id && *sender != self.me {
-            self.meet_twin(header, out);
-            return Err(Refusal::NotAMember { who: sender.id.clone() });
-        }
-        self.look_whether_superseded(header);
-        let majority = self.is_majority();
-        let ours = self.accepted().filter(|_| majority);
-        let another = |electorate: &Electorate| {
-            electorate.member(&sender.id).is_some() && !electorate.has(sender)
-        };
-        let is_other = ours.is_some_and(another);
-        if is_other {
-            self.note_stranger(&sender.id);
-        }
-        let ours = self.accepted().filter(|_| majority);
-        if let (Some(ours), Some((theirs, _))) = (ours, founding)
-            && ours.founding != *theirs
-        {
-            let (ours, by, theirs) = (ours.founding, sender.id.clone(), *theirs);
-            self.note_apart(&by, None);
-            self.breach(Breach::OtherFounding { by, theirs }, out);
-            return Err(Refusal::OtherFounding { ours });
-        }
-        if is_other {
-            self.breach(Breach::OtherIdentity { id: sender.id.clone() }, out);
-            return Err(Refusal::NotAMember { who: sender.id.clone() });
         }
         Ok(())
     }
@@ -186,48 +139,16 @@ impl Voter {
     /// What changes nothing.
     fn on_anybody(&self, ask: Ask) -> Result<Option<Answer>, Refusal> {
         let known = |ballot: &_| {
-            let last = self.last.as_ref().filter(|last| last.ballot == *ballot);
+            let last = self.ballots.last.as_ref().filter(|last| last.ballot == *ballot);
             last.ok_or(Refusal::UnknownElection)
         };
         let result: &ElectionDto = match &ask {
             Ask::Status { .. } => return Ok(Some(Answer::Status(self.status(None)))),
-            Ask::LastResult => self.last.as_ref().ok_or(Refusal::UnknownElection)?,
+            Ask::LastResult => self.ballots.last.as_ref().ok_or(Refusal::UnknownElection)?,
             Ask::Certify(election) => known(&election.ballot)?,
             _ => return Err(Refusal::NotAllowed),
         };
         Ok(Some(Answer::Election(result.clone())))
-    }
-
-    /// What this voter knows.
-    pub(super) fn status(&self, reached: Option<bool>) -> StatusDto {
-        StatusDto {
-            known_voters: self.known_voters(),
-            sender: self.own_dto(),
-            leader: self.leader_dto(),
-            electorate: self.accepted().filter(|_| self.is_majority()).cloned(),
-            endorsed: self.memory.counter(),
-            free: self.free_for(),
-            reached,
-            condition: self.condition(),
-        }
-    }
-
-    pub(super) fn known_voters(&self) -> Vec<VoterDto> {
-        let tolerance = self.config.tolerance;
-        let others = self.known.shown().map(|known| known.dto(tolerance)).take(KNOWN_MAX - 1);
-        let mut all: Vec<_> = others.chain([self.own_dto()]).collect();
-        all.sort_by(|one, other| one.voter_id.cmp(&other.voter_id));
-        all
-    }
-
-    pub(super) fn own_dto(&self) -> VoterDto {
-        let role = match (self.leads_until(), &self.followed) {
-            (Some(_), _) => Role::Leader,
-            (None, Some(_)) => Role::Follower,
-            (None, None) => Role::None,
-        };
-        let (voter_id, voter_url) = (self.me.id.clone(), self.config.url.clone());
-        VoterDto { voter_id, voter_url, role, on_line: true }
     }
 }
 
@@ -262,17 +183,16 @@ fn formed(ask: &Ask) -> Result<(), Refusal> {
     }
 }
 
-fn is_ballot(ballot: &crate::voter::Ballot) -> Result<(), Refusal> {
-    let numbered = (1..=crate::voter::Ballot::COUNTER_MAX).contains(&ballot.counter);
-    match numbered && ballot.attempt <= crate::voter::Ballot::ATTEMPTS_MAX {
+fn is_ballot(ballot: &Ballot) -> Result<(), Refusal> {
+    let numbered = (1..=Ballot::COUNTER_MAX).contains(&ballot.counter);
+    match numbered && ballot.attempt <= Ballot::ATTEMPTS_MAX {
         true => Ok(()),
         false => Err(Refusal::Malformed("a ballot's counter or attempt is out of range")),
     }
 }
 
 fn is_electorate(electorate: &Electorate) -> Result<(), Refusal> {
-    let formed =
-        electorate.is_formed() && electorate.id.counter <= crate::voter::Ballot::COUNTER_MAX;
+    let formed = electorate.is_formed() && electorate.id.counter <= Ballot::COUNTER_MAX;
     match formed {
         true => Ok(()),
         false => Err(Refusal::Malformed("an electorate is too large, out of order or empty")),

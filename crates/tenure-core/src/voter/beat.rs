@@ -1,0 +1,28 @@
+//! When the next heartbeat is due, and the number of the last one.
+
+use core::time::Duration;
+
+use crate::time::Time;
+
+/// The heartbeats of one process.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Beat {
+    /// This voter sends the next heartbeat at this time.
+    pub(super) due: Time,
+    /// The number of the last heartbeat.
+    seq: u64,
+}
+
+impl Beat {
+    /// The next heartbeat is due one interval after this one, or after `now` if that has passed.
+    pub(super) fn step(&mut self, now: Time, interval: Duration) {
+        let next = self.due.after(interval);
+        self.due = if next > now { next } else { now.after(interval) };
+    }
+
+    /// The number of a new heartbeat.
+    pub(super) fn number(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq
+    }
+}

@@ -1,0 +1,111 @@
+//! The founding of a network, as one voter sees it: one set of voters that all of them accept (V2).
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use core::time::Duration;
+
+use super::config::{Config, Founding};
+use super::electorate::{Electorate, Fingerprint};
+use super::memory::Memory;
+use super::message::FirstVoters;
+use crate::name::NodeName;
+use crate::time::Time;
+
+/// Which set of voters could be founded, and which voters stand against it.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Foundation {
+    /// The set of voters that this voter could have accepted at the last heartbeat.
+    considered: Option<Fingerprint>,
+    /// A member of the accepted set has founded another network: the own one is never founded.
+    superseded: bool,
+    /// The id of this voter stands in the electorate with another identity.
+    pub(super) lost: bool,
+    /// Members with another identity than the accepted one, and when each was heard last.
+    strangers: BTreeMap<NodeName, Time>,
+    /// First voters that have accepted another set than this voter.
+    apart: BTreeMap<NodeName, Apart>,
+}
+
+/// A first voter that has accepted another set.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Apart {
+    heard: Time,
+    /// With whom that voter begins, if it has said so.
+    pub(super) begins: Option<FirstVoters>,
+}
+
+impl Foundation {
+    /// The electorate in the memory, if it is founded or can be.
+    pub(super) fn accepted<'a>(&self, memory: &'a Memory) -> Option<&'a Electorate> {
+        let open = !self.superseded || memory.founded;
+        memory.electorate.as_ref().filter(|_| open)
+    }
+
+    /// Another set could be accepted, or none. Whether the same set could be a heartbeat ago.
+    pub(super) fn consider(&mut self, set: Option<&Electorate>) -> bool {
+        let set = set.map(|set| set.founding);
+        core::mem::replace(&mut self.considered, set) == set && set.is_some()
+    }
+
+    /// A member of the accepted set has founded another network. All of a set must accept it, and
+    /// that member accepts no other set any more. The own set stays accepted, so that this voter
+    /// founds nothing else, and binds it no more.
+    pub(super) fn supersede(&mut self) {
+        self.superseded = true;
+        self.apart.clear();
+        self.strangers.clear();
+    }
+
+    /// This voter has lost its directory. Whether that is news.
+    pub(super) fn lose(&mut self) -> bool {
+        !core::mem::replace(&mut self.lost, true)
+    }
+
+    /// A member was heard with another identity than the accepted one.
+    pub(super) fn note_stranger(&mut self, id: &NodeName, now: Time, lately: Duration) {
+        self.strangers.retain(|_, at| now.since(*at) <= lately);
+        self.strangers.insert(id.clone(), now);
+    }
+
+    /// Whether a member was heard with another identity lately.
+    pub(super) fn is_stranger(&self, id: &NodeName, now: Time, lately: Duration) -> bool {
+        self.strangers.get(id).is_some_and(|at| now.since(*at) <= lately)
+    }
+
+    /// The members that were heard with another identity, lately or before.
+    pub(super) fn strangers(&self) -> impl Iterator<Item = &NodeName> {
+        self.strangers.keys()
+    }
+
+    /// Voters that were heard long ago stand against the founding no more.
+    pub(super) fn forget_apart(&mut self, now: Time, lately: Duration) {
+        self.apart.retain(|_, apart| now.since(apart.heard) <= lately);
+    }
+
+    /// A first voter has accepted another set than this voter, and begins with these.
+    pub(super) fn note_apart(&mut self, id: &NodeName, now: Time, begins: Option<FirstVoters>) {
+        let known = self.apart.remove(id).and_then(|apart| apart.begins);
+        self.apart.insert(id.clone(), Apart { heard: now, begins: begins.or(known) });
+    }
+
+    /// The first voters that were heard lately, and have accepted another set.
+    pub(super) fn apart(
+        &self,
+        now: Time,
+        lately: Duration,
+    ) -> impl Iterator<Item = (&NodeName, &Apart)> {
+        self.apart.iter().filter(move |(_, apart)| now.since(apart.heard) <= lately)
+    }
+}
+
+/// With whom a voter begins by its settings.
+pub(super) fn first_voters(config: &Config) -> Option<FirstVoters> {
+    match &config.founding {
+        Founding::List(listed) => {
+            let ids = listed.iter().map(|listed| &listed.id).chain([&config.id]);
+            let ids: BTreeSet<_> = ids.cloned().collect();
+            Some(FirstVoters::Listed(ids.into_iter().collect()))
+        }
+        Founding::Expected(number) => Some(FirstVoters::Number(*number)),
+        Founding::Anybody => None,
+    }
+}

@@ -1,0 +1,59 @@
+//! Other processes with the id of this voter (V10).
+
+use super::state::Voter;
+use crate::voter::calls::Purpose;
+use crate::voter::config::Founding;
+use crate::voter::event::Breach;
+use crate::voter::identity::VoterUrl;
+use crate::voter::message::{Ask, Header, VoterDto};
+use crate::voter::words::Out;
+
+impl Voter {
+    /// Another voter may show the id of this one at another address.
+    pub(super) fn hear_own_id(&mut self, theirs: &[VoterDto], out: &mut Out) {
+        let own = theirs.iter().find(|voter| voter.voter_id == self.me.id);
+        if let Some(url) = own.map(|voter| voter.voter_url.clone()) {
+            self.look_for_namesake(url, out);
+        }
+    }
+
+    /// A voter without a vote looks at the address that its list has for its id.
+    pub(super) fn look_at_own_place(&mut self, out: &mut Out) {
+        let Founding::List(listed) = &self.config.founding else { return };
+        let own = listed.iter().find(|listed| listed.id == self.me.id);
+        if let Some(url) = own.filter(|_| self.founding.lost).map(|listed| listed.url.clone()) {
+            self.look_for_namesake(url, out);
+        }
+    }
+
+    /// Asks the process at this address for its status; once at a time.
+    fn look_for_namesake(&mut self, there: VoterUrl, out: &mut Out) {
+        let me = &self.me.id;
+        let asks = |purpose: &Purpose| matches!(purpose, Purpose::Probe { id, .. } if id == me);
+        if there == self.config.url || self.calls.any(|open| asks(&open.purpose)) {
+            return;
+        }
+        let purpose = Purpose::Probe { id: me.clone(), named_by: None };
+        self.ask_at(there, purpose, Ask::Status { suspect: None }, out);
+    }
+
+    /// Another process of this voter's id was heard.
+    pub(super) fn meet_namesake(&mut self, header: &Header, out: &mut Out) {
+        let other_identity = header.sender.identity != self.me.identity;
+        self.namesake.meet(&header.url, self.now, other_identity);
+        self.breach(Breach::OtherIdentity { id: self.me.id.clone() }, out);
+    }
+
+    /// The address of another process of this id, if it was heard lately.
+    pub(super) fn namesake_at(&self) -> Option<&VoterUrl> {
+        self.namesake.url(self.now, self.config.silence())
+    }
+
+    /// Another voter has heard a later run of this one. That may be an echo, once.
+    pub(super) fn on_told_over(&mut self, out: &mut Out) {
+        let lately = self.config.silence().saturating_mul(2);
+        if self.namesake.is_told_again(self.now, self.config.heartbeat, lately) {
+            self.breach(Breach::OtherIdentity { id: self.me.id.clone() }, out);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The leader that a voter knows of, and the view that its application has of the election.
+
+use core::time::Duration;
+
+use super::identity::{Leadership, VoterUrl};
+use super::message::{LeaderDto, LeaseDto};
+use super::promise::Promise;
+use crate::name::{NodeName, Value};
+use crate::time::Time;
+use crate::view::View;
+
+/// The leader as this voter sees it.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Watch {
+    pub(super) followed: Option<Followed>,
+    pub(super) observed: Option<Observed>,
+    /// From this time on this voter would know of a leader, with `available`.
+    informed_at: Time,
+    /// The last leader with another lease than the own one, and that lease.
+    other_times: Option<(NodeName, Duration)>,
+}
+
+/// The leader that this voter follows.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Followed {
+    pub(super) leadership: Leadership,
+    value: Value,
+    url: VoterUrl,
+    /// The last time at which this leader was heard.
+    heard: Time,
+    /// The leader leads until this time at least, unless it gives up.
+    certain: Option<Time>,
+}
+
+/// The application observes the election.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Observed {
+    shown: Option<View>,
+}
+
+impl Watch {
+    /// A process begins, and hears of any leader within `silence`.
+    pub(super) fn begin(&mut self, now: Time, silence: Duration) {
+        self.informed_at = now.after(silence);
+    }
+
+    /// A heartbeat was answered: all others have been asked, and answer by this time.
+    pub(super) fn answered_by(&mut self, time: Time) {
+        self.informed_at = self.informed_at.min(time);
+    }
+
+    /// Whether another voter would have named a leader by now.
+    pub(super) fn is_informed(&self, now: Time) -> bool {
+        now >= self.informed_at
+    }
+
+    /// A leader has sent its lease.
+    pub(super) fn hear(&mut self, lease: &LeaseDto, url: &VoterUrl, now: Time) {
+        let LeaseDto { leadership, value, .. } = lease.clone();
+        let same = self.followed.take().filter(|before| before.leadership == leadership);
+        let certain = same.and_then(|same| same.certain);
+        self.followed = Some(Followed { leadership, value, url: url.clone(), heard: now, certain });
+    }
+
+    /// A leader has answered, and leads until `certain` at least.
+    pub(super) fn hear_answer(&mut self, leader: &LeaderDto, certain: Option<Time>, now: Time) {
+        match &mut self.followed {
+            Some(known) if known.leadership == leader.leadership => {
+                (known.heard, known.certain) = (now, certain.max(known.certain));
+            }
+            Some(known) if known.leadership.ballot > leader.leadership.ballot => {}
+            _ => {
+                let LeaderDto { leadership, value, url, .. } = leader.clone();
+                self.followed = Some(Followed { leadership, value, url, heard: now, certain });
+            }
+        }
+    }
+
+    /// This leadership is over. Whether this voter has followed it.
+    pub(super) fn forget(&mut self, leadership: &Leadership) -> bool {
+        self.followed.take_if(|followed| followed.leadership == *leadership).is_some()
+    }
+
+    /// Until when the followed leader counts as one, if it does now: to the end of the own promise
+    /// to it, and until it is silent for too long.
+    pub(super) fn follows_until(
+        &self,
+        promise: &Promise,
+        now: Time,
+        silence: Duration,
+    ) -> Option<Time> {
+        let followed = self.followed.as_ref()?;
+        let promised = promise.running(now);
+        let promised = promised.filter(|(to, _)| to.is_as(&followed.leadership));
+        let until = followed.heard.after(silence);
+        let until = promised.map_or(until, |(_, promised)| promised.max(until));
+        (now < until).then_some(until)
+    }
+
+    /// The followed leader, as others are told of it.
+    pub(super) fn leader_dto(&self, now: Time) -> Option<LeaderDto> {
+        let Followed { leadership, value, url, certain, .. } = self.followed.clone()?;
+        let remaining = certain.map(|certain| certain.since(now));
+        let remaining = remaining.filter(|left| !left.is_zero());
+        Some(LeaderDto { leadership, url, value, remaining })
+    }
+
+    /// The last time at which the followed leader was heard.
+    pub(super) fn heard(&self) -> Option<Time> {
+        self.followed.as_ref().map(|followed| followed.heard)
+    }
+
+    /// A leader asks for another lease than this voter would. Whether that is news.
+    pub(super) fn note_other_times(&mut self, leader: &NodeName, theirs: Duration) -> bool {
+        let told = Some((leader.clone(), theirs));
+        let is_news = self.other_times != told;
+        self.other_times = told;
+        is_news
+    }
+
+    /// The application sees this view.
+    pub(super) fn show(&mut self, view: View) {
+        self.observed = Some(Observed { shown: Some(view) });
+    }
+
+    /// The application may have missed the last view.
+    pub(super) fn show_again(&mut self) {
+        if let Some(observed) = &mut self.observed {
+            observed.shown = None;
+        }
+    }
+}
+
+impl Observed {
+    /// Since when no leader is known, if none is known at `now`.
+    pub(super) const fn unknown_since(&self, now: Time) -> Time {
+        match &self.shown {
+            Some(View::Unknown { since }) => *since,
+            _ => now,
+        }
+    }
+
+    /// Whether this view is another one than the application has seen last.
+    pub(super) fn is_news(&self, view: &View) -> bool {
+        self.shown.as_ref().is_none_or(|shown| !shown.is_same(view))
+    }
+}
