@@ -1,11 +1,11 @@
 //! Which settings do not work together, and why.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::fmt;
+use core::str::FromStr;
 use core::time::Duration;
 
-use super::{Config, Founding, Mode};
+use super::settings::{Admission, Config, Mode};
 use crate::drift::Drift;
 use crate::name::NodeName;
 use crate::voter::electorate::MEMBERS_MAX;
@@ -183,117 +183,26 @@ impl fmt::Display for Enough {
     }
 }
 
-pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
-    let Config { heartbeat, tolerance, request_timeout, drift, .. } = *config;
-    if !(Config::HEARTBEAT_MIN..=Config::HEARTBEAT_MAX).contains(&heartbeat) {
-        return Err(ConfigError::Heartbeat { heartbeat });
-    }
-    if !(1..=Config::TOLERANCE_MAX).contains(&tolerance) {
-        return Err(ConfigError::Tolerance { tolerance });
-    }
-    if drift > Config::DRIFT_MAX {
-        return Err(ConfigError::Drift { drift });
-    }
-    if request_timeout.is_zero() || request_timeout >= heartbeat {
-        return Err(ConfigError::Timeout { timeout: request_timeout, heartbeat });
-    }
-    let times = [("cast timeout", config.cast_timeout), ("result timeout", config.result_timeout)];
-    if let Some((what, time)) = times.into_iter().find(|(_, time)| *time < request_timeout) {
-        return Err(ConfigError::NoTime { what, time, request_timeout });
-    }
-    if config.kill_margin > config.grace {
-        let Config { kill_margin, grace, .. } = *config;
-        return Err(ConfigError::KillMargin { kill_margin, grace });
-    }
-    if !(1..=Config::VOTERS_MAX).contains(&config.voters) {
-        return Err(ConfigError::Room { voters: config.voters });
-    }
-    if config.mode == Mode::Majority {
-        check_lease(config)?;
-    }
-    check_founding(config)
-}
+impl FromStr for Mode {
+    type Err = ModeError;
 
-/// What must fit into a lease (V6).
-fn check_lease(config: &Config) -> Result<(), ConfigError> {
-    let (lease, counted) = (config.lease(), config.counted(config.lease()));
-    if let Some(Lacking { what, needed, relation, limit }) = lacking(config) {
-        let Config { tolerance, heartbeat, drift, .. } = *config;
-        let does = |tolerance: &u32| {
-            lacking(&Config { tolerance: *tolerance, ..config.clone() }).is_none()
-        };
-        let enough = (tolerance + 1..=Config::TOLERANCE_MAX).find(does);
-        return Err(ConfigError::TooShort(Box::new(TooShort {
-            lease,
-            counted,
-            tolerance,
-            heartbeat,
-            drift,
-            what,
-            needed,
-            relation,
-            limit,
-            enough,
-        })));
-    }
-    let (lease_max, needed) = (config.lease_max(), renewal(config));
-    match config.counted(lease_max) <= needed {
-        true => Err(ConfigError::LeaseMax { lease_max, lease, needed }),
-        false => Ok(()),
-    }
-}
-
-/// What does not fit, and how it should.
-struct Lacking {
-    what: &'static str,
-    needed: Duration,
-    relation: &'static str,
-    limit: Duration,
-}
-
-/// H + 2t.
-const fn renewal(config: &Config) -> Duration {
-    config.heartbeat.saturating_add(config.request_timeout.saturating_mul(2))
-}
-
-fn lacking(config: &Config) -> Option<Lacking> {
-    let Config { heartbeat, request_timeout, grace, kill_margin, .. } = *config;
-    let counted = config.counted(config.lease());
-    let ballot = config.cast_timeout.saturating_add(config.result_timeout);
-    let ballot = ballot.saturating_add(request_timeout);
-    let stop = grace.saturating_add(kill_margin).saturating_add(heartbeat);
-    let stop = stop.saturating_add(request_timeout);
-    let (what, needed, relation, limit) = if counted <= renewal(config) {
-        let what = "heartbeat interval + 2 request timeouts";
-        (what, renewal(config), "less than", counted)
-    } else if ballot > counted / 2 {
-        let what = "cast timeout + result timeout + request timeout";
-        (what, ballot, "at most half of that,", counted / 2)
-    } else if stop >= counted {
-        let what = "grace + kill margin + heartbeat interval + request timeout";
-        (what, stop, "less than", counted)
-    } else {
-        return None;
-    };
-    Some(Lacking { what, needed, relation, limit })
-}
-
-fn check_founding(config: &Config) -> Result<(), ConfigError> {
-    let voters = match &config.founding {
-        Founding::Anybody if config.mode == Mode::Majority => return Err(ConfigError::NoFounding),
-        Founding::Anybody => return Ok(()),
-        Founding::Expected(expected) => usize::from(*expected),
-        Founding::List(listed) => {
-            let mut ids: Vec<_> = listed.iter().map(|listed| &listed.id).collect();
-            ids.sort();
-            if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-                return Err(ConfigError::Twice { id: twice[0].clone() });
-            }
-            ids.iter().filter(|id| ***id != config.id).count() + 1
+    fn from_str(text: &str) -> Result<Self, ModeError> {
+        match text {
+            "majority" => Ok(Self::Majority),
+            "available" => Ok(Self::Available),
+            _ => Err(ModeError),
         }
-    };
-    match (1..=MEMBERS_MAX).contains(&voters) {
-        true => Ok(()),
-        false => Err(ConfigError::Voters { voters }),
+    }
+}
+
+impl FromStr for Admission {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        match text {
+            "operator" => Ok(Self::Operator),
+            "auto" => Ok(Self::Auto),
+            _ => Err(ConfigError::Admission),
+        }
     }
 }

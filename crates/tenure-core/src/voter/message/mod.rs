@@ -7,6 +7,7 @@
 //! lost nothing comes. A request that comes in has a `Call` of the driver's own, which its answer
 //! carries back to the [`Peer`](super::Peer) that it came from.
 
+mod leader;
 mod print;
 mod refusal;
 
@@ -14,6 +15,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+pub use leader::LeaderDto;
 pub use refusal::{Refusal, Unchanged};
 
 use super::config::Mode;
@@ -231,20 +233,6 @@ impl FirstVoters {
             (one, other) => one == other,
         }
     }
-}
-
-/// A leader.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct LeaderDto {
-    /// Which leadership. Its counter is the fence.
-    pub leadership: Leadership,
-    /// `voterUrl`.
-    pub url: VoterUrl,
-    /// `value`.
-    pub value: Value,
-    /// How much longer it leads at least, by the clock of the one that says so, unless it gives
-    /// up; `None`: not known, or `available`.
-    pub remaining: Option<Duration>,
 }
 
 /// One voter's number in one ballot.

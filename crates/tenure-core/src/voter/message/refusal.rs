@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::time::Duration;
 
-use super::LeaderDto;
+use super::leader::LeaderDto;
 use crate::name::NodeName;
 use crate::voter::electorate::{Electorate, ElectorateId, Fingerprint};
 

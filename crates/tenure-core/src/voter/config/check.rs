@@ -1,0 +1,146 @@
+//! The rules that settings must keep together.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ops::Deref;
+use core::time::Duration;
+
+use super::error::{ConfigError, TooShort};
+use super::settings::{Config, Founding, Mode};
+use crate::voter::electorate::MEMBERS_MAX;
+
+/// A [`Config`] that [`Config::check`] has let pass. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Checked(Arc<Config>);
+
+impl Deref for Checked {
+    type Target = Config;
+
+    fn deref(&self) -> &Config {
+        &self.0
+    }
+}
+
+impl Config {
+    /// Lets settings pass that work together, or says which do not, with the numbers.
+    pub fn check(self) -> Result<Checked, ConfigError> {
+        check(&self)?;
+        Ok(Checked(Arc::new(self)))
+    }
+}
+
+fn check(config: &Config) -> Result<(), ConfigError> {
+    let Config { heartbeat, tolerance, request_timeout, drift, .. } = *config;
+    if !(Config::HEARTBEAT_MIN..=Config::HEARTBEAT_MAX).contains(&heartbeat) {
+        return Err(ConfigError::Heartbeat { heartbeat });
+    }
+    if !(1..=Config::TOLERANCE_MAX).contains(&tolerance) {
+        return Err(ConfigError::Tolerance { tolerance });
+    }
+    if drift > Config::DRIFT_MAX {
+        return Err(ConfigError::Drift { drift });
+    }
+    if request_timeout.is_zero() || request_timeout >= heartbeat {
+        return Err(ConfigError::Timeout { timeout: request_timeout, heartbeat });
+    }
+    let times = [("cast timeout", config.cast_timeout), ("result timeout", config.result_timeout)];
+    if let Some((what, time)) = times.into_iter().find(|(_, time)| *time < request_timeout) {
+        return Err(ConfigError::NoTime { what, time, request_timeout });
+    }
+    if config.kill_margin > config.grace {
+        let Config { kill_margin, grace, .. } = *config;
+        return Err(ConfigError::KillMargin { kill_margin, grace });
+    }
+    if !(1..=Config::VOTERS_MAX).contains(&config.voters) {
+        return Err(ConfigError::Room { voters: config.voters });
+    }
+    if config.mode == Mode::Majority {
+        check_lease(config)?;
+    }
+    check_founding(config)
+}
+
+/// What must fit into a lease (V6).
+fn check_lease(config: &Config) -> Result<(), ConfigError> {
+    let (lease, counted) = (config.lease(), config.counted(config.lease()));
+    if let Some(Lacking { what, needed, relation, limit }) = lacking(config) {
+        let Config { tolerance, heartbeat, drift, .. } = *config;
+        let does = |tolerance: &u32| {
+            lacking(&Config { tolerance: *tolerance, ..config.clone() }).is_none()
+        };
+        let enough = (tolerance + 1..=Config::TOLERANCE_MAX).find(does);
+        return Err(ConfigError::TooShort(Box::new(TooShort {
+            lease,
+            counted,
+            tolerance,
+            heartbeat,
+            drift,
+            what,
+            needed,
+            relation,
+            limit,
+            enough,
+        })));
+    }
+    let (lease_max, needed) = (config.lease_max(), renewal(config));
+    match config.counted(lease_max) <= needed {
+        true => Err(ConfigError::LeaseMax { lease_max, lease, needed }),
+        false => Ok(()),
+    }
+}
+
+/// What does not fit, and how it should.
+struct Lacking {
+    what: &'static str,
+    needed: Duration,
+    relation: &'static str,
+    limit: Duration,
+}
+
+/// H + 2t.
+const fn renewal(config: &Config) -> Duration {
+    config.heartbeat.saturating_add(config.request_timeout.saturating_mul(2))
+}
+
+fn lacking(config: &Config) -> Option<Lacking> {
+    let Config { heartbeat, request_timeout, grace, kill_margin, .. } = *config;
+    let counted = config.counted(config.lease());
+    let ballot = config.cast_timeout.saturating_add(config.result_timeout);
+    let ballot = ballot.saturating_add(request_timeout);
+    let stop = grace.saturating_add(kill_margin).saturating_add(heartbeat);
+    let stop = stop.saturating_add(request_timeout);
+    let (what, needed, relation, limit) = if counted <= renewal(config) {
+        let what = "heartbeat interval + 2 request timeouts";
+        (what, renewal(config), "less than", counted)
+    } else if ballot > counted / 2 {
+        let what = "cast timeout + result timeout + request timeout";
+        (what, ballot, "at most half of that,", counted / 2)
+    } else if stop >= counted {
+        let what = "grace + kill margin + heartbeat interval + request timeout";
+        (what, stop, "less than", counted)
+    } else {
+        return None;
+    };
+    Some(Lacking { what, needed, relation, limit })
+}
+
+fn check_founding(config: &Config) -> Result<(), ConfigError> {
+    let voters = match &config.founding {
+        Founding::Anybody if config.mode == Mode::Majority => return Err(ConfigError::NoFounding),
+        Founding::Anybody => return Ok(()),
+        Founding::Expected(expected) => usize::from(*expected),
+        Founding::List(listed) => {
+            let mut ids: Vec<_> = listed.iter().map(|listed| &listed.id).collect();
+            ids.sort();
+            if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(ConfigError::Twice { id: twice[0].clone() });
+            }
+            ids.iter().filter(|id| ***id != config.id).count() + 1
+        }
+    };
+    match (1..=MEMBERS_MAX).contains(&voters) {
+        true => Ok(()),
+        false => Err(ConfigError::Voters { voters }),
+    }
+}
