@@ -1,4 +1,4 @@
-//! What was asked of others and is not answered yet.
+//! Requests to other voters that are not answered yet.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -18,7 +18,7 @@ pub(super) const WAITERS_MAX: usize = 8;
 /// A request of another voter that is answered later: who has sent it, and by which call.
 pub(super) type Exchange = (Peer, Call);
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Purpose {
     /// To find another voter.
@@ -45,7 +45,7 @@ pub(super) enum Purpose {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Open {
     pub(super) to: VoterUrl,
-    /// Who is known to be there.
+    /// The voter that is known to be at that address.
     pub(super) who: Option<NodeName>,
     /// Before it was sent.
     pub(super) sent: Time,
@@ -85,20 +85,20 @@ impl Calls {
         self.open.get(&call)
     }
 
-    /// It is answered, or has failed.
+    /// A request is answered, or has failed.
     pub(super) fn close(&mut self, call: Call) -> Option<Open> {
         let open = self.open.remove(&call)?;
         self.due.remove(&(open.due, call));
         Some(open)
     }
 
-    /// One that was not answered in time.
+    /// A request that was not answered in time.
     pub(super) fn overdue(&mut self, now: Time) -> Option<Open> {
         let (_, call) = *self.due.first().filter(|(due, _)| *due <= now)?;
         self.close(call)
     }
 
-    /// When the next one is.
+    /// The next request is overdue at this time.
     pub(super) fn due(&self) -> Option<Time> {
         self.due.first().map(|(due, _)| *due)
     }
@@ -108,7 +108,8 @@ impl Calls {
         self.open.values().any(like)
     }
 
-    /// One more waits for a suspect that is being asked; `false` if it is not, or too many wait.
+    /// Another voter waits for the answer of a suspect. Whether the suspect is being asked, and
+    /// there is room for one more.
     pub(super) fn wait(&mut self, suspect: &NodeName, waiter: &Exchange) -> bool {
         let mut all = self.open.values_mut();
         let waiters = all.find_map(|open| match &mut open.purpose {

@@ -14,7 +14,7 @@ use crate::time::Time;
 /// How many runs of one voter are remembered as over.
 const RUNS_MAX: usize = 4;
 
-/// Another voter, as it has said itself.
+/// Another voter, by its own word.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Neighbour {
     pub(super) header: Header,
@@ -35,7 +35,7 @@ pub(super) struct Neighbour {
     pub(super) answers: bool,
     /// When it was last heard with another identity than before.
     pub(super) mixed: Option<Time>,
-    /// What keeps it from voting, as it said last.
+    /// The obstacles to its vote, by its own word.
     pub(super) condition: Condition,
     /// When it last said that it could endorse somebody, and had no later electorate.
     pub(super) free: Option<Free>,
@@ -43,16 +43,16 @@ pub(super) struct Neighbour {
     over: Vec<(u128, u64)>,
 }
 
-/// What hearing from somebody has shown.
+/// The sender of a message, compared with the known voters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Met {
-    /// One that was known.
+    /// A known voter.
     Known,
-    /// One that was not, or not any more.
+    /// A new voter, or one that was dropped and forgotten.
     New,
-    /// There is no room for it.
+    /// A new voter for which there is no room.
     Full,
-    /// A run of it that was over: there are two (V10).
+    /// A run that was over: two processes have the id (V10).
     Twice,
 }
 
@@ -95,7 +95,7 @@ impl Known {
         open.map(|(url, _)| url)
     }
 
-    /// Somebody has said something itself.
+    /// A voter has sent a message.
     pub(super) fn meet(&mut self, header: &Header, now: Time, room: usize) -> Met {
         let (id, full) = (&header.sender.id, self.voters.len() >= room);
         let Some(known) = self.voters.get_mut(id) else {
@@ -146,12 +146,12 @@ impl Known {
         self.voters.get_mut(id)
     }
 
-    /// All, the dropped ones among them.
+    /// All voters, the dropped ones among them.
     pub(super) fn all(&self) -> impl Iterator<Item = &Neighbour> {
         self.voters.values()
     }
 
-    /// Those that are shown.
+    /// The voters that were not dropped.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Neighbour> {
         self.voters.values().filter(|known| known.dropped.is_none())
     }
@@ -220,7 +220,7 @@ impl Known {
         Electorate { id, founding: Fingerprint::NONE, members }
     }
 
-    /// Forgets those that were dropped so long ago.
+    /// Forgets the voters that were dropped so long ago.
     pub(super) fn forget(&mut self, now: Time, after: Duration, keeps: impl Fn(&NodeName) -> bool) {
         let over = |since: Time| now.since(since) >= after;
         self.voters.retain(|id, known| keeps(id) || !known.dropped.is_some_and(over));

@@ -9,6 +9,8 @@
 //! Where it is wrong or silent a *ruling* decides, V1 to V12 [below](#rulings). `mutants/voter`
 //! breaks those without which two lead, or nobody ever does: a test must notice each.
 //!
+//! `node/protocol.rs` tells the protocol from top to bottom, in the order of the text.
+//!
 //! # What is not guaranteed
 //!
 //! - **Anything about overlap in `available`.** Each region that can reach its own voters has a

@@ -1,4 +1,4 @@
-//! What others answer, or do not.
+//! Answers of other voters, and requests that have none.
 
 use alloc::vec::Vec;
 
@@ -46,7 +46,7 @@ impl Voter {
         self.on_answered(open, header, answer, out);
     }
 
-    /// What follows from a refusal, whatever was asked.
+    /// A refusal has its own consequences, whatever this voter has asked.
     fn on_refused(&mut self, header: &Header, refusal: &Refusal, out: &mut Out) {
         match refusal {
             Refusal::OldElectorate(electorate) => self.adopt_of(header, electorate, out),
@@ -75,7 +75,7 @@ impl Voter {
                 self.on_beaten(header, seq, leadership.as_ref(), open.sent, &beaten, out);
             }
             (Purpose::Suspect { id: suspect, waiters }, Answer::Status(status)) => {
-                // It may be another one that is reached there.
+                // Another voter may be at that address.
                 let reached = Some(*id == suspect && status.sender.voter_id == suspect);
                 for waiter in waiters {
                     self.answer(waiter, Answer::Status(self.status(reached)), out);
@@ -85,7 +85,7 @@ impl Voter {
             (Purpose::Poll, Answer::Status(status)) => self.on_polled(header, &status, out),
             (Purpose::Poll, _) => self.on_poll_failed(id, out),
             (Purpose::Cast(ballot), Answer::Cast(vote)) if vote.ballot == ballot => {
-                // It has said the same as a request.
+                // Its voter may have sent the same vote as a request.
                 let _ = self.count_vote(header, vote, out);
             }
             (Purpose::Cast(_), Answer::Refused(refusal)) if self.draws_elsewhere(&refusal) => {}
@@ -96,7 +96,7 @@ impl Voter {
                 }
             }
             (Purpose::Tell, Answer::Status(status)) => {
-                // It has a later electorate.
+                // The other voter has a later electorate.
                 if let Some(electorate) = status.electorate.filter(|_| self.memory.founded) {
                     self.adopt_of(header, &electorate, out);
                 }

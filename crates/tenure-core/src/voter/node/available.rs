@@ -1,5 +1,5 @@
-//! What is different with `available`: a leader has no lease, and of two that hear each other the
-//! greater one goes on and lets all draw.
+//! The mode `available`: a leader has no lease, and of two leaders that hear each other the greater
+//! one goes on and lets all draw.
 
 use super::state::Voter;
 use crate::event::Loss;
@@ -9,7 +9,7 @@ use crate::voter::identity::Leadership;
 use crate::voter::message::{Header, LeaderDto, LeaseDto, Refusal};
 use crate::voter::words::Out;
 
-/// Of two leaderships the greater goes on.
+/// The order of two leaderships: the greater one goes on.
 fn greatness(leadership: &Leadership) -> (u64, &NodeName) {
     (leadership.counter(), &leadership.leader.id)
 }

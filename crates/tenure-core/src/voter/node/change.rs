@@ -16,13 +16,13 @@ impl Voter {
         if let Change::Add(id) = change
             && !self.known.get(id).is_some_and(Neighbour::is_there)
         {
-            // What is known of it may be the run, and the directory, before.
+            // The known header may be that of an earlier run, with another directory.
             return Err(Refusal::UnknownVoter);
         }
         if let Change::Remove(id) = change
             && let Some(known) = self.known.get_mut(id)
         {
-            // Nor has it answered since: another directory of that name was refused until now.
+            // Forget the answers of this member: another directory of its name was refused until now.
             known.answers = false;
         }
         self.change_to(next, out);
@@ -53,7 +53,7 @@ impl Voter {
         else {
             return Err(Refusal::NotLeading(self.leader_dto().map(Into::into)));
         };
-        // Its quorums meet those of the next document; those after it they may miss (V9).
+        // Quorums of this document meet those of the next one, and may miss those after it (V9).
         if !self.is_stored(electorate) {
             return Err(Refusal::ChangeRuns { electorate: electorate.id });
         }
@@ -125,14 +125,14 @@ impl Voter {
         electorate.members.iter().filter(able).count()
     }
 
-    /// Whether this very member is there, and would be given its vote back at once.
+    /// Whether this very member is there, and this leader would give its vote back at once.
     fn returns(&self, member: &Member) -> bool {
         let known = self.known.get(&member.id);
         let same = known.is_some_and(|it| it.is_there() && it.who().identity == member.identity);
         same && self.config.admission == Admission::Auto
     }
 
-    /// Gives a vote to one of those that have registered, where the leader may.
+    /// Gives a vote to a registered voter, if the settings let the leader do so.
     pub(super) fn admit_known(&mut self, out: &mut Out) {
         if self.config.admission != Admission::Auto || !self.leads() {
             return;

@@ -62,8 +62,8 @@ impl Voter {
         }
     }
 
-    /// Another voter knows these: those that are unknown here are asked for their status. The other
-    /// one is asked to remove each that does not answer (S17, S18).
+    /// Another voter knows these: this one asks each that is unknown here for its status. The other
+    /// voter is asked to remove each that does not answer (S17, S18).
     pub(super) fn look_for_unknown(&mut self, theirs: &[VoterDto], by: &NodeName, out: &mut Out) {
         let unknown = theirs.iter().filter(|voter| self.is_unknown(&voter.voter_id));
         let unknown: Vec<_> = unknown.take(UNKNOWN_MAX).cloned().collect();

@@ -21,7 +21,7 @@ impl Voter {
         if !self.is_majority() || !self.can_write() {
             return;
         }
-        // One set, ever: another one may rest on the first (V2).
+        // A voter accepts one set, ever: others may rest on the first one (V2).
         if self.memory.electorate.is_none() {
             self.accept(out);
         }
@@ -33,7 +33,7 @@ impl Voter {
             Some((founding, _)) => founding == electorate.founding,
             None => false,
         };
-        // That all have accepted stays true.
+        // A set that all have accepted stays accepted.
         let told = |known: &Neighbour| same(&known.header) && known.is_founded();
         let accepted = |member: &Member| {
             let known = self.known.get(&member.id).map(|known| &known.header);
@@ -50,7 +50,7 @@ impl Voter {
     }
 
     /// Accepts the set of voters that it knows, if that is so many, and was the same a heartbeat
-    /// interval ago. None if others are founded already: then it waits to be given a vote.
+    /// interval ago. If others are founded already, this voter waits for a vote instead.
     fn accept(&mut self, out: &mut Out) {
         let set = self.candidates().map(Electorate::founded);
         let clear = !self.known.all().any(Neighbour::is_founded);

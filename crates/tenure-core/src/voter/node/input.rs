@@ -171,7 +171,7 @@ impl Protocol for Voter {
         }
         self.now = self.now.max(now);
         if matches!(input, Input::Failed(None)) {
-            // Of what is due nothing may come between a write and its failure.
+            // Expired timers wait: nothing may come between a write and its failure.
             match self.writes.take_tried() {
                 true => self.fail(),
                 false => self.on_failed(out),
@@ -186,7 +186,7 @@ impl Protocol for Voter {
             Input::Start(start) => self.begin(start, out),
             Input::Message { from, message } => self.on_message(from, message, out),
             Input::Command { election, command } => self.on_command(&election, command, out),
-            // The directory was looked at: it is not what it was, or is again.
+            // The driver has looked at the directory, which is not as it was, or is again.
             Input::Failed(Some(_)) => self.fail(),
             Input::Flushed(_) => self.writes.look(self.now),
             Input::Timeout | Input::Failed(None) => {}

@@ -127,7 +127,7 @@ impl Voter {
         }
         let ends = match self.is_majority() {
             true => lease.ends.max(self.now),
-            // Nobody is bound: one that does not hear it notices that no leader is heard.
+            // A voter that does not hear of the end is not bound, and notices the silence.
             false => self.now.after(self.config.request_timeout),
         };
         self.release(lease.leadership, ends, out);
@@ -165,7 +165,7 @@ impl Voter {
         header: &Header,
         leadership: &Leadership,
     ) -> Result<Answer, Refusal> {
-        // Not a later run of it either: what the earlier one led may be stopped only at its end.
+        // A later run may not say so either: the work of the earlier one may stop only at E.
         if leadership.leader != header.sender {
             return Err(Refusal::NotAllowed);
         }

@@ -1,4 +1,4 @@
-//! What a campaign waits for, and what only an operator can mend.
+//! The wait of a campaign, and the obstacles that only an operator can mend.
 
 use alloc::format;
 use alloc::string::String;
@@ -15,7 +15,7 @@ use crate::voter::message::FirstVoters;
 use crate::waiting::{Obstacle, Waiting};
 
 impl Voter {
-    /// What the campaign waits for, while it does not lead.
+    /// The wait of the campaign, while this voter does not lead.
     pub(super) fn waits(&self) -> Option<Waiting> {
         let campaign = self.candidacy.campaign.as_ref()?;
         if campaign.lease.is_some() {
@@ -54,7 +54,7 @@ impl Voter {
         })
     }
 
-    /// Those of them of which nothing is heard.
+    /// The voters among these that are silent.
     fn missing<'a>(&self, ids: impl Iterator<Item = &'a NodeName>) -> Vec<Arc<str>> {
         let on_line = |id: &NodeName| {
             let known = self.known.get(id);
@@ -147,7 +147,7 @@ impl Voter {
         Waiting::Connecting { obstacles: self.known.shown().filter(open).map(by).collect() }
     }
 
-    /// Those that begin with other voters, and those that have begun without this one.
+    /// The voters that begin with other voters, or have begun without this one.
     fn founded_otherwise(&self) -> Vec<Obstacle> {
         let Some(ours) = first_voters(&self.config) else { return Vec::new() };
         let (me, apart) = (&self.me.id, self.accepted_others(&ours));
@@ -173,7 +173,7 @@ impl Voter {
         [apart.clone(), begins].concat()
     }
 
-    /// Those of the set that this voter has accepted that have accepted another one: for ever.
+    /// The members of the accepted set that have accepted another one, for ever.
     fn accepted_others(&self, ours: &FirstVoters) -> Vec<Obstacle> {
         let apart = self.founding.apart(self.now, self.config.silence());
         let apart = apart.filter(|_| !self.memory.founded);
@@ -200,7 +200,7 @@ impl Voter {
         apart.map(obstacle).collect()
     }
 
-    /// What only an operator can mend.
+    /// An obstacle that only an operator can mend.
     fn obstacle(&self) -> Option<Obstacle> {
         let by: Arc<str> = self.me.id.clone().into();
         let (label, why) = if !self.can_write() {
@@ -211,7 +211,7 @@ impl Voter {
         Some(Obstacle { by, label, why: why.into() })
     }
 
-    /// Its id is that of somebody else, too.
+    /// Another process has the id of this voter, too.
     fn of_its_id(&self) -> Option<(&'static str, String)> {
         let (by, at) = (&self.me.id, self.namesake_at()?);
         let why = match self.founding.lost && !self.is_member() {
@@ -227,7 +227,7 @@ impl Voter {
         Some(("name-in-use", why))
     }
 
-    /// It has no vote, or no majority can have one.
+    /// This voter has no vote, or no majority can have one.
     fn of_its_vote(&self) -> Option<(&'static str, String)> {
         let by = &self.me.id;
         let unfounded = self.is_unfounded();

@@ -244,7 +244,7 @@ impl Voter {
         }
         if over {
             self.starter.poll = None;
-            // That others are not free is no reason to come later than before.
+            // Do not come later than before because others are not free.
             self.starter.failures = 0;
             self.starter.forced &= !self.is_majority();
             self.start_again(self.config.poll_pause());
@@ -579,7 +579,7 @@ impl Voter {
         if !self.leads() {
             return;
         }
-        // Of another memory of a member's id nothing counts (V9).
+        // Promises of another memory with a member's id do not count (V9).
         let document = self.memory.electorate.as_ref().filter(|it| it.has(&header.sender));
         let Some(document) = document else { return };
         let (stored, quorum) = (ack.stored == document.id, document.quorum());

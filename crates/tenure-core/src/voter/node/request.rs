@@ -1,4 +1,4 @@
-//! What others ask of this voter, and first of all whether they may.
+//! Requests to this voter, and first of all whether the caller may make them.
 
 use alloc::vec::Vec;
 
@@ -32,7 +32,7 @@ impl Voter {
         };
         match answer {
             Ok(Some(answer)) => self.answer(exchange, answer, out),
-            // It is answered later.
+            // The request is answered later.
             Ok(None) => {}
             Err(refusal) => {
                 self.ignore(Ignored::Refused, out);
@@ -41,7 +41,7 @@ impl Voter {
         }
     }
 
-    /// Whether it is well-formed, and of this network.
+    /// Whether a request is well-formed, and of this network.
     fn admit(&mut self, caller: &Caller, ask: &Ask, out: &mut Out) -> Result<(), Refusal> {
         formed(ask)?;
         let Caller::Voter(header) = caller else { return Ok(()) };
@@ -56,7 +56,7 @@ impl Voter {
         Ok(())
     }
 
-    /// Who asks is known from now on; why not, if it cannot be.
+    /// The caller is known from now on; the refusal, if it cannot be.
     fn stranger(&mut self, header: &Header, ask: &Ask, out: &mut Out) -> Option<Refusal> {
         if header.sender == self.me {
             let asks = matches!(ask, Ask::Register(_) | Ask::Status { .. });
@@ -112,7 +112,7 @@ impl Voter {
         Ok(Some(Answer::Status(self.status(None))))
     }
 
-    /// Whether that is a member, where there are members.
+    /// Whether the caller is a member, where there are members.
     fn may_ask(&self, header: &Header) -> bool {
         let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded);
         electorate.is_none_or(|electorate| electorate.has(&header.sender))
@@ -136,7 +136,7 @@ impl Voter {
         }
     }
 
-    /// What changes nothing.
+    /// A request that changes nothing.
     fn on_anybody(&self, ask: Ask) -> Result<Option<Answer>, Refusal> {
         let known = |ballot: &_| {
             let last = self.ballots.last.as_ref().filter(|last| last.ballot == *ballot);
@@ -152,7 +152,7 @@ impl Voter {
     }
 }
 
-/// Whether what is asked can be meant.
+/// Whether a request makes sense by itself.
 fn formed(ask: &Ask) -> Result<(), Refusal> {
     let fits = |voters: &Vec<VoterDto>| match voters.len() <= KNOWN_MAX {
         true => Ok(()),

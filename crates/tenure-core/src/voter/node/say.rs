@@ -1,4 +1,4 @@
-//! What a voter says: requests, answers, and events.
+//! Requests, answers and events of a voter.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -138,7 +138,7 @@ impl Voter {
         }
     }
 
-    /// What this voter knows. `reached`: whether a suspect has answered it.
+    /// The status of this voter. `reached`: whether a suspect has answered it.
     pub(super) fn status(&self, reached: Option<bool>) -> StatusDto {
         StatusDto {
             known_voters: self.known_voters(),
@@ -188,7 +188,7 @@ impl Voter {
         })
     }
 
-    /// What keeps this voter from voting.
+    /// The obstacles to the own vote.
     fn condition(&self) -> Condition {
         let first = self.is_unfounded().then(|| first_voters(&self.config)).flatten();
         Condition { failing: !self.can_write(), first }

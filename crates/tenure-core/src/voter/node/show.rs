@@ -1,4 +1,4 @@
-//! What the application is told of the election: the view, and what its campaign waits for.
+//! Views and waits, as the application is told of them.
 
 use alloc::vec::Vec;
 

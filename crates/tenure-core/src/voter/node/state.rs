@@ -35,10 +35,10 @@ pub struct Voter {
     /// The own clock at the current input.
     pub(super) now: Time,
     pub(super) draws: Draws,
-    /// What this voter must not forget.
+    /// The document in the state directory.
     pub(super) memory: Memory,
     pub(super) writes: Writes,
-    /// What this voter has promised.
+    /// The promise to a leader or a candidate, and the quarantine.
     pub(super) promise: Promise,
     /// The requests of this voter that are not answered yet.
     pub(super) calls: Calls,
@@ -58,7 +58,7 @@ pub struct Voter {
 }
 
 impl Voter {
-    /// One that has not started yet.
+    /// A voter that has not started yet.
     #[must_use]
     pub fn new(config: Checked) -> Self {
         let id = config.id.clone();
@@ -83,13 +83,13 @@ impl Voter {
         }
     }
 
-    /// How others know it, once it has started.
+    /// The name by which others know this voter, once it has started.
     #[must_use]
     pub const fn who(&self) -> &Participant {
         &self.me
     }
 
-    /// What it must not forget.
+    /// The document in the state directory.
     #[must_use]
     pub const fn memory(&self) -> &Memory {
         &self.memory
@@ -104,7 +104,7 @@ impl Voter {
         self.me == *who
     }
 
-    // What is durable.
+    // Durable changes.
 
     /// Changes the memory. The change is durable before any effect after the first change of this
     /// input (R2).
@@ -202,14 +202,14 @@ impl Voter {
     /// Whether this voter could endorse a candidate.
     pub(super) fn is_free(&self) -> bool {
         let free = self.promise.is_free(self.now) && !self.leads();
-        // One that has no vote by its own electorate takes part in a ballot under a later one.
+        // A voter without a vote by its own electorate may have one by a later electorate.
         let electorate = self.memory.electorate.as_ref();
         let has_none = electorate.is_none_or(|electorate| !electorate.has(&self.me));
         let votes = has_none || self.is_member();
         free && (!self.is_majority() || votes && self.can_write())
     }
 
-    /// For how long that has been so all the time, if it is so now.
+    /// For how long this voter has been free without a break, if it is free now.
     pub(super) fn free_for(&self) -> Option<Duration> {
         let since = self.promise.free_since(self.now);
         self.is_free().then(|| self.now.since(since))
