@@ -65,11 +65,6 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// This voter begins with these seeds.
-    pub(super) fn begin(&mut self, seeds: impl Iterator<Item = VoterUrl>) {
-        self.seeds = seeds.map(|url| (url, None)).collect();
-    }
-
     /// The seeds are at these addresses now. The voters that have answered there stay known.
     pub(super) fn seek(&mut self, seeds: impl Iterator<Item = VoterUrl>) {
         let before = core::mem::take(&mut self.seeds);

@@ -16,20 +16,14 @@ use crate::voter::words::Out;
 const UNKNOWN_MAX: usize = 8;
 
 impl Voter {
-    /// The addresses of the other voters of the list.
-    pub(super) fn listed(&self) -> Vec<VoterUrl> {
+    /// The seeds' name leads to these addresses now, beside those of the list (S2).
+    pub(super) fn on_seeds(&mut self, urls: impl Iterator<Item = VoterUrl>) {
         let listed = match &self.config.founding {
             Founding::List(listed) => listed.as_slice(),
             Founding::Expected(_) | Founding::Anybody => &[],
         };
         let others = listed.iter().filter(|listed| listed.id != self.me.id);
-        others.map(|listed| listed.url.clone()).collect()
-    }
-
-    /// The seeds' name leads to these addresses now, beside those of the list (S2).
-    pub(super) fn on_seeds(&mut self, urls: impl Iterator<Item = VoterUrl>) {
-        let listed = self.listed();
-        self.known.seek(listed.into_iter().chain(urls));
+        self.known.seek(others.map(|listed| listed.url.clone()).chain(urls));
     }
 
     /// Registers with each seed behind which no voter is known that answers (S3). The answer of

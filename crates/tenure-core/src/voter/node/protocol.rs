@@ -45,8 +45,7 @@ impl Voter {
         self.memory = memory;
         self.beat.due = self.now;
         self.watch.begin(self.now, self.config.silence());
-        let listed = self.listed();
-        self.known.begin(listed.into_iter());
+        self.on_seeds(core::iter::empty());
         if self.is_majority() {
             // A voter that is not founded has never cast a vote.
             if self.memory.founded || self.memory.endorsed.is_some() {
