@@ -11,11 +11,11 @@ use crate::{Exit, commands, failure, output, stderr};
 /// shipped. To be called first in `main`: the guard of a CMD is the same program.
 #[must_use]
 pub fn main(protocols: &'static [&'static dyn Protocol]) -> ExitCode {
-    if let Some(code) = tenure::supervise::reenter() {
+    if let Some(code) = tenure_supervise::reenter() {
         return code;
     }
     // Before the first line is written.
-    tenure::supervise::take_signals();
+    tenure_supervise::take_signals();
     if let Some(code) = commands::reenter() {
         return code;
     }

@@ -12,16 +12,17 @@ use tenure_core::Time;
 /// A `timerfd`: readable from the instant it was set to. Timeouts of `poll` and of tokio are no
 /// replacement, they stop while the machine is suspended.
 #[derive(Debug)]
-pub(crate) struct Alarm(OwnedFd);
+pub struct Alarm(OwnedFd);
 
 impl Alarm {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// An alarm that is not set.
+    pub fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         Ok(Self(timerfd_create(TimerfdClockId::Boottime, flags)?))
     }
 
     /// Rings at `at` and not before; at once when that has passed.
-    pub(crate) fn set(&self, at: Time) -> io::Result<()> {
+    pub fn set(&self, at: Time) -> io::Result<()> {
         const BILLION: u64 = 1_000_000_000;
         // Zero would switch the timer off.
         let nanos = at.as_nanos().max(1);
@@ -36,7 +37,7 @@ impl Alarm {
     }
 
     /// Takes notice that it rang; `WouldBlock` if it has not since it was last set.
-    pub(crate) fn take(&self) -> io::Result<()> {
+    pub fn take(&self) -> io::Result<()> {
         rustix::io::read(&self.0, &mut [0; 8])?;
         Ok(())
     }

@@ -22,20 +22,16 @@ impl SharedClaim {
         self.0.holds(clock::now)
     }
 
-    /// Until when it holds; [`Time::ZERO`] once it is over, `None` if it has no end.
+    /// Until when it holds; [`Time::ZERO`] once it is over, `None` if it has no end, which a core
+    /// names [`Time::MAX`].
     #[inline]
     pub(crate) fn until(&self) -> Option<Time> {
-        end(self.0.claim().until())
+        let until = self.0.claim().until();
+        (until < Time::MAX).then_some(until)
     }
 
     /// Ends it for ever.
     pub(crate) fn lower(&self) {
         self.0.lower();
     }
-}
-
-/// The end of a claim as handles tell it: there is none where a core names [`Time::MAX`].
-#[inline]
-pub(crate) fn end(until: Time) -> Option<Time> {
-    (until < Time::MAX).then_some(until)
 }

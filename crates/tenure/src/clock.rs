@@ -1,7 +1,9 @@
-//! The clock that leases are measured on.
+//! The clock that leases are measured on, and an alarm on it.
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use tenure_core::{Time, WallTime};
+
+pub use crate::alarm::Alarm;
 
 /// What `CLOCK_BOOTTIME` shows now, in nanoseconds.
 ///

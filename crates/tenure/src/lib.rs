@@ -10,7 +10,6 @@
 //! - [`Leader`]: for the work: ask whether it still holds at the moment of acting. Its fence, a
 //!   number that grows with each leadership (a fencing token), orders leaders.
 //! - [`FenceGate`] and [`EdictGate`]: how a recipient refuses a leader that has been superseded.
-//! - [`supervise`]: a command that outlives neither its supervisor nor its lease.
 //! - [`state`]: directories for what a node must remember; [`nerio::state`] what a grantor does.
 //!
 //! These handles are the same whatever protocol they come from; what only Nerio has is had from
@@ -106,8 +105,8 @@
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(
-    "tenure needs Linux: leases are timed on CLOCK_BOOTTIME, and supervision needs pidfds and \
-     timerfds. What it needs of the system is in `clock`, `alarm`, `state` and `supervise`."
+    "tenure needs Linux: leases are timed on CLOCK_BOOTTIME, and waited for with timerfds. What it \
+     needs of the system is in `clock`, `alarm` and `state`."
 );
 
 mod alarm;
@@ -131,7 +130,6 @@ mod resignation;
 mod safety;
 pub mod settings;
 pub mod state;
-pub mod supervise;
 pub mod transport;
 mod watched;
 

@@ -12,30 +12,32 @@ use tokio::net::unix::pipe;
 /// Constructing tokio's own `AsyncFd` is unsafe. Its pipe takes any descriptor that `epoll` takes,
 /// and nothing but its readiness is used here, on a duplicate.
 #[derive(Debug)]
-pub(crate) struct Watched<T> {
+pub struct Watched<T> {
     inner: T,
     readiness: pipe::Receiver,
 }
 
 impl<T: AsFd> Watched<T> {
     /// Must be called in a tokio runtime with I/O. Reads of `inner` must not block.
-    pub(crate) fn new(inner: T) -> io::Result<Self> {
+    pub fn new(inner: T) -> io::Result<Self> {
         let duplicate = inner.as_fd().try_clone_to_owned()?;
         Ok(Self { readiness: pipe::Receiver::from_owned_fd_unchecked(duplicate)?, inner })
     }
 
-    pub(crate) fn inner(&self) -> &T {
+    /// What is watched.
+    #[must_use]
+    pub fn inner(&self) -> &T {
         &self.inner
     }
 
     /// Waits until `read` gives anything but `WouldBlock`, for one task at a time. Cancel safe:
     /// what was read is returned by the very poll that read it.
-    pub(crate) async fn read<R>(&self, mut read: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
+    pub async fn read<R>(&self, mut read: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
         poll_fn(|context| self.poll_read(context, &mut read)).await
     }
 
     /// The same by polling. Only the task that polled last is woken.
-    pub(crate) fn poll_read<R>(
+    pub fn poll_read<R>(
         &self,
         context: &mut Context<'_>,
         mut read: impl FnMut(&T) -> io::Result<R>,

@@ -19,10 +19,10 @@ use std::time::Duration;
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 use tenure::nerio::state::{Grantor, Grants, Memory, MemoryError, Recovered, StateDir};
 use tenure::state::{Opening, StateError};
-use tenure::supervise::take_signals;
 use tenure_core::nerio::Tenancy;
 use tenure_core::nerio::{Boot, GrantRecord, Inc, Record, Stamp, Who};
 use tenure_core::{Fence, NodeName, Time, Value};
+use tenure_supervise::take_signals;
 
 const PART: &str = "TENURE_STATE_TEST";
 const DIRECTORY: &str = "TENURE_STATE_TEST_DIRECTORY";

@@ -28,7 +28,7 @@ pub use demo::reenter;
 
 use std::future::Future;
 
-use tenure::supervise::ignore_ctrl_z;
+use tenure_supervise::ignore_ctrl_z;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;

@@ -6,7 +6,7 @@ use std::io;
 use std::task::Poll;
 use std::time::Duration;
 
-use tenure::supervise::{ending_signals, reap_orphans};
+use tenure_supervise::{ending_signals, reap_orphans};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::Exit;

@@ -5,8 +5,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tenure::supervise::SuperviseError;
 use tenure_core::{ElectionName, NodeName, Value};
+use tenure_supervise::SuperviseError;
 
 use super::{Layers, id, table};
 use crate::args;
@@ -212,7 +212,7 @@ fn command_line(layers: &Layers<'_>) -> Result<CommandLine, Failure> {
         )
         .origin("command line of tenure run"));
     };
-    let program = tenure::supervise::resolve(&name).map_err(|error| unusable(&error))?;
+    let program = tenure_supervise::resolve(&name).map_err(|error| unusable(&error))?;
     Ok(CommandLine { program, name, args: words.collect() })
 }
 

@@ -24,7 +24,8 @@
 //! When the last `Hold` is gone nobody holds a handle: the loop gives everything up, waits until
 //! others know, [`Backend::farewell`] at the longest, and ends.
 //!
-//! Leases are timed on [`crate::clock`], and waited for with a [`Timer`].
+//! Leases are timed on [`crate::clock`], and waited for with a [`Timer`]; a descriptor is waited for
+//! with [`Watched`].
 
 mod backend;
 mod campaigns;
@@ -57,6 +58,7 @@ pub use self::timer::Timer;
 use crate::election::Election;
 use crate::leader::Leader;
 use crate::safety::SafetyClass;
+pub use crate::watched::Watched;
 
 /// The target of what drivers log: who leads, why not, what is waited for, and what an operator
 /// should hear of. Each change once, never a line for each message.

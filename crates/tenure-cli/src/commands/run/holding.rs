@@ -2,7 +2,7 @@
 //! candidate runs CMD.
 
 use tenure::Leadership;
-use tenure::supervise::{Outcome, Why};
+use tenure_supervise::{Outcome, Why};
 
 use super::leading::Course;
 use super::restarting::lead_for;

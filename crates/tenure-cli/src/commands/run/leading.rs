@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tenure::supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
 use tenure::{Fence, Leadership, Loss, NodeName, Time, TransferError, clock};
+use tenure_supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
 use tokio::sync::oneshot;
 
 use super::handing::{Hand, Probe, hand_over, no_transfer};

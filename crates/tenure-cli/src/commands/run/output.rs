@@ -8,7 +8,6 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::pipe::{PipeFlags, pipe_with};
-use tenure::supervise;
 use tokio::sync::mpsc;
 
 /// The most of a line that is written in one piece.
@@ -27,11 +26,12 @@ pub(super) struct Output {
 
 impl Output {
     /// Begins to copy. The writing ends are CMD's: nobody else must keep them.
-    pub(super) fn begin(prefix: &str) -> io::Result<(Self, supervise::Output)> {
+    pub(super) fn begin(prefix: &str) -> io::Result<(Self, tenure_supervise::Output)> {
         let (running, ended) = mpsc::channel(1);
         let out = copy(prefix, io::stdout, &running)?;
         let err = copy(prefix, io::stderr, &running)?;
-        Ok((Self { ended }, supervise::Output { out: Arc::new(out), err: Arc::new(err) }))
+        let output = tenure_supervise::Output { out: Arc::new(out), err: Arc::new(err) };
+        Ok((Self { ended }, output))
     }
 
     /// Waits until all is written that CMD has printed, which is gone.

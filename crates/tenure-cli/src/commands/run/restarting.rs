@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tenure::supervise::Outcome;
 use tenure::{Leadership, Loss};
+use tenure_supervise::Outcome;
 
 use super::handing::Probe;
 use super::leading::{Course, Stopping, on_request};

@@ -3,12 +3,12 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::clock;
+use tenure::clock;
 
 /// Longer than anything here takes on a machine that is still of use.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let give_up = clock::now().after(PATIENCE);
     while !is_so() {
         assert!(clock::now() < give_up, "in {PATIENCE:?} this did not come: {what}");

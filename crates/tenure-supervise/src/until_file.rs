@@ -14,12 +14,10 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use tenure_core::Time;
 
-use crate::claim::end;
-
 /// Keeps a file current without ever making its caller wait for the disk: a thread writes the
 /// newest instant, and skips those that were superseded. Dropping it removes the file, and waits
 /// for that as long as disks usually take.
-pub(super) struct UntilFile {
+pub(crate) struct UntilFile {
     shared: Arc<Shared>,
 }
 
@@ -42,7 +40,7 @@ struct Next {
 
 impl UntilFile {
     /// Writes the file, if it is still `wanted` by then, and starts the thread.
-    pub(super) fn create(path: &Path, until: Time, wanted: &dyn Fn() -> bool) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path, until: Time, wanted: &dyn Fn() -> bool) -> io::Result<Self> {
         let mut writer = Writer::new(path);
         writer.write(until, wanted)?;
         let shared = Arc::<Shared>::default();
@@ -64,7 +62,7 @@ impl UntilFile {
         }
     }
 
-    pub(super) fn set(&self, until: Time) {
+    pub(crate) fn set(&self, until: Time) {
         self.shared.lock().until = Some(until);
         self.shared.changed.notify_one();
     }
@@ -170,7 +168,8 @@ impl Writer {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(directory, &self.new, flags, Mode::from_raw_mode(0o666))?;
         let mut file = File::from(file);
-        let text = end(until).map_or_else(|| "none".into(), |until| until.as_nanos().to_string());
+        let ends = until < Time::MAX;
+        let text = if ends { until.as_nanos().to_string() } else { "none".to_owned() };
         file.write_all(format!("{text}\n").as_bytes())?;
         if !wanted() {
             return Err(io::Error::other("nobody waits for it any more"));
@@ -217,8 +216,8 @@ fn own_directory(path: &Path) -> io::Result<OwnedFd> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::eventually::eventually;
     use super::*;
+    use crate::eventually::eventually;
 
     const WANTED: &dyn Fn() -> bool = &|| true;
 

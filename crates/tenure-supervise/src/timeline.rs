@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::Time;
 
-use super::frame::Why;
+use crate::frame::Why;
 
 /// How much earlier than the kill margin the killing begins, so that waking up and walking
 /// through the processes is not taken out of the margin.
@@ -12,7 +12,7 @@ const HEADSTART: Duration = Duration::from_millis(10);
 
 /// What is to be done now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Due {
+pub(crate) enum Due {
     /// Wait.
     Nothing,
     /// Send SIGTERM, once.
@@ -30,7 +30,7 @@ enum Stage {
 
 /// The way of one command from running to killed. Stages never go back.
 #[derive(Debug)]
-pub(super) struct Timeline {
+pub(crate) struct Timeline {
     grace: Duration,
     kill_margin: Duration,
     until: Time,
@@ -39,27 +39,27 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    pub(super) fn new(grace: Duration, kill_margin: Duration, until: Time) -> Self {
+    pub(crate) fn new(grace: Duration, kill_margin: Duration, until: Time) -> Self {
         Self { grace, kill_margin, until, why: None, stage: Stage::Running }
     }
 
     /// The lease now ends at `until`, later or earlier than before.
-    pub(super) fn set_until(&mut self, until: Time) {
+    pub(crate) fn set_until(&mut self, until: Time) {
         self.until = until;
     }
 
     /// The command is to end now. The first reason stays.
-    pub(super) fn end(&mut self, why: Why) {
+    pub(crate) fn end(&mut self, why: Why) {
         self.why.get_or_insert(why);
     }
 
     /// Why the command is being ended, if it is.
-    pub(super) fn why(&self) -> Option<Why> {
+    pub(crate) fn why(&self) -> Option<Why> {
         self.why
     }
 
     /// What is due at `now`; the caller must do it.
-    pub(super) fn due(&mut self, now: Time) -> Due {
+    pub(crate) fn due(&mut self, now: Time) -> Due {
         if self.stage == Stage::Killing || now >= self.kill_at() {
             self.end(Why::Deadline);
             self.stage = Stage::Killing;
@@ -76,7 +76,7 @@ impl Timeline {
     }
 
     /// When something will be due next, as far as is known; `None` while killing.
-    pub(super) fn next(&self) -> Option<Time> {
+    pub(crate) fn next(&self) -> Option<Time> {
         match self.stage {
             Stage::Running => Some(self.kill_at().min(self.until.before(self.grace))),
             Stage::Terminating { .. } => Some(self.kill_at()),

@@ -56,13 +56,13 @@
 //!
 //! # Use
 //!
-//! The binary gives [`reenter`] the first word in `main`, before it starts threads:
+//! The binary gives [`reenter()`] the first word in `main`, before it starts threads:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
 //!
 //! fn main() -> ExitCode {
-//!     if let Some(code) = tenure::supervise::reenter() {
+//!     if let Some(code) = tenure_supervise::reenter() {
 //!         return code;
 //!     }
 //!     // The application.
@@ -85,39 +85,18 @@ mod launcher;
 mod link;
 mod others;
 mod plan;
+mod reenter;
+mod roles;
 mod signals;
 mod strays;
 mod supervised;
 mod timeline;
 mod until_file;
 
-use std::process::ExitCode;
-
 pub use error::SuperviseError;
 pub use frame::{Ended, Why};
 pub use guards::reap_orphans;
 pub use plan::{Output, Plan, resolve};
+pub use reenter::reenter;
 pub use signals::{ending_signals, ignore_ctrl_z, take_signals};
 pub use supervised::{Outcome, Supervised};
-
-/// The hidden subcommand that makes this binary a guard.
-const GUARD: &str = "__guard";
-/// The hidden subcommand that makes this binary a launcher.
-const LAUNCHER: &str = "__launch";
-/// This very binary, even after its file was replaced or removed.
-const MYSELF: &str = "/proc/self/exe";
-
-/// Plays guard or launcher if this process was started as one, and then returns the code that
-/// `main` must end with.
-///
-/// Must come first in `main`, while the process has one thread: the kernel ties a parent-death
-/// signal to the thread that spawned, and a guard waits for all children of its process.
-#[must_use]
-pub fn reenter() -> Option<ExitCode> {
-    let mut args = std::env::args_os().skip(1);
-    match args.next()?.to_str()? {
-        GUARD => Some(guard::main(args)),
-        LAUNCHER => Some(launcher::main(args)),
-        _ => None,
-    }
-}

@@ -8,21 +8,20 @@ use std::path::{self, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Pid, getpid, set_child_subreaper};
+use tenure::clock::{self, Alarm};
+use tenure::driver::Watched;
 use tenure_core::Time;
 
-use super::begin::{Beginning, Begun, begin};
-use super::deadline::Deadline;
-use super::descend;
-use super::error::SuperviseError;
-use super::frame::{Ended, Failure, Order, Report, Why};
-use super::guards;
-use super::link::{Heard, Link};
-use super::plan::{Plan, check_proc};
-use super::strays::{Left, Strays};
-use super::until_file::UntilFile;
-use crate::alarm::Alarm;
-use crate::clock;
-use crate::watched::Watched;
+use crate::begin::{Beginning, Begun, begin};
+use crate::deadline::Deadline;
+use crate::descend;
+use crate::error::SuperviseError;
+use crate::frame::{Ended, Failure, Order, Report, Why};
+use crate::guards;
+use crate::link::{Heard, Link};
+use crate::plan::{Plan, check_proc};
+use crate::strays::{Left, Strays};
+use crate::until_file::UntilFile;
 
 /// The pause between two looks at what is left grows from the first to the second of these.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
@@ -74,7 +73,7 @@ const STOP_SLACK: Duration = Duration::from_secs(5);
 /// Makes this process a child subreaper. Apart from guards the process should have no
 /// children: when a guard is lost, all others are taken for what it left behind, and killed; but
 /// for those in its own session, and those that it had when its latest command was started or
-/// [`reap_orphans`](super::reap_orphans) was called.
+/// [`reap_orphans`](crate::reap_orphans) was called.
 ///
 /// The command reads what this process would read from standard input; `/dev/null`, if that is a
 /// terminal in whose background this process was when the command was started.

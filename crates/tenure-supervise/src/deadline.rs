@@ -20,18 +20,18 @@ const BYTES: usize = 16;
 const ATTEMPTS: u32 = 1_000;
 
 /// One side's handle to the deadline.
-pub(super) struct Deadline(OwnedFd);
+pub(crate) struct Deadline(OwnedFd);
 
 impl Deadline {
     /// A new one, which nobody but the holders of its descriptor can reach.
-    pub(super) fn create(until: Time) -> io::Result<Self> {
+    pub(crate) fn create(until: Time) -> io::Result<Self> {
         let deadline = Self(memfd()?);
         deadline.set(until)?;
         Ok(deadline)
     }
 
     /// Puts `until` in the place of the one before. Does not block: the room for it is there.
-    pub(super) fn set(&self, until: Time) -> io::Result<()> {
+    pub(crate) fn set(&self, until: Time) -> io::Result<()> {
         let nanos = until.as_nanos();
         let mut bytes = [0; BYTES];
         bytes[..8].copy_from_slice(&nanos.to_le_bytes());
@@ -43,7 +43,7 @@ impl Deadline {
     }
 
     /// The newest one; `None` when there is none that makes sense.
-    pub(super) fn newest(&self) -> Option<Time> {
+    pub(crate) fn newest(&self) -> Option<Time> {
         (0..ATTEMPTS).find_map(|_| self.read())
     }
 

@@ -12,23 +12,23 @@ use rustix::process::Pid;
 use tenure_core::Time;
 use tokio::sync::oneshot;
 
-use super::error::SuperviseError;
-use super::guards;
-use super::until_file::UntilFile;
+use crate::error::SuperviseError;
+use crate::guards;
+use crate::until_file::UntilFile;
 
 /// A guard process, and the file that its command reads.
-pub(super) struct Begun {
-    pub(super) guard: Pid,
-    pub(super) until_file: Option<UntilFile>,
+pub(crate) struct Begun {
+    pub(crate) guard: Pid,
+    pub(crate) until_file: Option<UntilFile>,
 }
 
 /// Brings what [`begin`] came to.
-pub(super) type Beginning = oneshot::Receiver<Result<Begun, SuperviseError>>;
+pub(crate) type Beginning = oneshot::Receiver<Result<Begun, SuperviseError>>;
 
 /// Writes the until file at `path`, if there is one, and spawns `guard`. Once nobody waits for that
 /// any more no guard is spawned and the file is removed; a guard that was being spawned already
 /// starts nothing, because its link has ended.
-pub(super) fn begin(
+pub(crate) fn begin(
     mut guard: Command,
     path: Option<PathBuf>,
     until: Time,
@@ -58,8 +58,8 @@ pub(super) fn begin(
 
 #[cfg(test)]
 mod tests {
-    use super::super::eventually::eventually;
     use super::*;
+    use crate::eventually::eventually;
 
     /// It hangs after its file was written: another one is being spawned meanwhile.
     #[test]

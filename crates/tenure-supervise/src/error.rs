@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::frame::Why;
+use crate::frame::Why;
 
 /// Why a command was not started, or an order to its guard not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +115,7 @@ pub enum SuperviseError {
     /// command ends early rather than late.
     #[error("the guard process keeps the deadline it has: a new one cannot be written: {0}")]
     Deadline(io::Error),
-    /// The guard has ended; [`Supervised::wait`](super::Supervised::wait) tells what became of
+    /// The guard has ended; [`Supervised::wait`](crate::Supervised::wait) tells what became of
     /// the command.
     #[error("the guard process has ended")]
     GuardGone,
@@ -136,11 +136,11 @@ impl SuperviseError {
     }
 
     /// `why` says which interpreter the command's file lacks.
-    pub(super) fn no_interpreter(path: PathBuf, why: String) -> Self {
+    pub(crate) fn no_interpreter(path: PathBuf, why: String) -> Self {
         Self::Exec { path, source: io::Error::new(io::ErrorKind::NotFound, why) }
     }
 
-    pub(super) fn setup(doing: &str, source: impl Into<io::Error>) -> Self {
+    pub(crate) fn setup(doing: &str, source: impl Into<io::Error>) -> Self {
         Self::Setup { doing: doing.to_owned(), source: source.into() }
     }
 }

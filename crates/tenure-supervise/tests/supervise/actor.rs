@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use tenure::clock;
-use tenure::supervise::{Plan, SuperviseError, Supervised, reap_orphans, resolve};
 use tenure_core::{Fence, Time};
+use tenure_supervise::{Plan, SuperviseError, Supervised, reap_orphans, resolve};
 use tokio::sync::mpsc;
 
 pub(crate) const ROLE: &str = "__actor";

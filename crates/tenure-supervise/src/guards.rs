@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::descend;
-use super::frame::Ended;
-use super::others;
+use crate::descend;
+use crate::frame::Ended;
+use crate::others;
 
 /// Those that were spawned and not reaped, and lost ones of whose command something may be left;
 /// and when each began.
@@ -25,7 +25,7 @@ fn guards() -> MutexGuard<'static, BTreeMap<i32, u64>> {
 
 /// Spawns `command` as a guard, if it is `wanted` when its turn comes. Guards that nobody waited
 /// for are reaped on this occasion.
-pub(super) fn spawn(command: &mut Command, wanted: &dyn Fn() -> bool) -> io::Result<Option<Pid>> {
+pub(crate) fn spawn(command: &mut Command, wanted: &dyn Fn() -> bool) -> io::Result<Option<Pid>> {
     let _spawning = SPAWNING.lock().unwrap_or_else(PoisonError::into_inner);
     guards().retain(|pid, _| {
         Pid::from_raw(*pid).is_some_and(|pid| !descend::reap_one(pid, &mut |_, _| {}))
@@ -41,7 +41,7 @@ pub(super) fn spawn(command: &mut Command, wanted: &dyn Fn() -> bool) -> io::Res
 }
 
 /// Ends a guard that has nothing left to do; `true` when it is gone and reaped.
-pub(super) fn end(guard: Pid) -> bool {
+pub(crate) fn end(guard: Pid) -> bool {
     let mut guards = guards();
     if !guards.contains_key(&guard.as_raw_pid()) {
         return true;
@@ -62,7 +62,7 @@ pub(super) fn end(guard: Pid) -> bool {
 ///
 /// While a guard is being spawned nothing is done, as if something were left; `now` takes what is
 /// being spawned for a stray instead. That guard then starts nothing, which is safe.
-pub(super) fn sweep(
+pub(crate) fn sweep(
     guard: Option<Pid>,
     now: bool,
     ended: &mut dyn FnMut(Pid, Ended),
@@ -80,7 +80,7 @@ pub(super) fn sweep(
 }
 
 /// The living processes below this one, but for `guard` and for other guards and what is theirs.
-pub(super) fn left(guard: Option<Pid>) -> io::Result<Vec<Pid>> {
+pub(crate) fn left(guard: Option<Pid>) -> io::Result<Vec<Pid>> {
     let guards = guards();
     let spared = |pid: Pid| {
         Some(pid) != guard && (guards.contains_key(&pid.as_raw_pid()) || others::is_one(pid))
@@ -91,7 +91,7 @@ pub(super) fn left(guard: Option<Pid>) -> io::Result<Vec<Pid>> {
 }
 
 /// Nothing is left of `guard`, nor of its command.
-pub(super) fn forget(guard: Option<Pid>) {
+pub(crate) fn forget(guard: Option<Pid>) {
     guards().retain(|pid, _| Pid::from_raw(*pid) != guard);
 }
 
@@ -122,12 +122,12 @@ pub fn reap_orphans() -> io::Result<bool> {
 
 /// Nothing is spawned while this is held.
 #[cfg(test)]
-pub(super) fn hold() -> MutexGuard<'static, ()> {
+pub(crate) fn hold() -> MutexGuard<'static, ()> {
     SPAWNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How many are not reaped.
 #[cfg(test)]
-pub(super) fn count() -> usize {
+pub(crate) fn count() -> usize {
     guards().len()
 }

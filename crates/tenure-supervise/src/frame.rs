@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// From the supervisor to its guard.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) enum Order {
+pub(crate) enum Order {
     /// The deadline has changed: read it. The first one comes with the command's standard input
     /// and with the deadline.
     Look,
@@ -17,7 +17,7 @@ pub(super) enum Order {
 
 /// From a guard to its supervisor; from a launcher to its guard only [`Report::Failed`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) enum Report {
+pub(crate) enum Report {
     /// The command runs as this process.
     Started(i32),
     /// The command was not started.
@@ -30,7 +30,7 @@ pub(super) enum Report {
 
 /// Why a command was not started.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// SIGTERM would have been due at once.
     TooLate,
     /// It was to be stopped before it was started.
@@ -51,7 +51,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    pub(super) fn setup(doing: &str, error: &std::io::Error) -> Self {
+    pub(crate) fn setup(doing: &str, error: &std::io::Error) -> Self {
         Self::Setup { doing: doing.to_owned(), errno: error.raw_os_error().unwrap_or(0) }
     }
 }
@@ -67,7 +67,7 @@ pub enum Ended {
 
 impl Ended {
     /// `None` for a process that was only stopped or continued.
-    pub(super) fn from_status(status: WaitStatus) -> Option<Self> {
+    pub(crate) fn from_status(status: WaitStatus) -> Option<Self> {
         let code = status.exit_status().map(Self::Code);
         code.or_else(|| status.terminating_signal().map(Self::Signal))
     }

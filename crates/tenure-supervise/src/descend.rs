@@ -23,7 +23,7 @@ use rustix::process::{
     pidfd_send_signal, test_kill_process, waitpid,
 };
 
-use super::frame::Ended;
+use crate::frame::Ended;
 
 /// The living and unreaped processes below this one, as far as one look shows them.
 struct Tree {
@@ -38,7 +38,7 @@ struct Descendant {
 
 /// Sends SIGTERM to everything below this process but `spared` children and what is below them,
 /// and SIGCONT, without which a stopped process would not see it.
-pub(super) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
+pub(crate) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     let tree = Tree::look(spared)?;
     tree.signal(Signal::TERM);
     tree.signal(Signal::CONT);
@@ -47,7 +47,7 @@ pub(super) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
 
 /// Sends SIGKILL to everything below this process but `spared` children and what is below them.
 /// To be repeated until nothing is left.
-pub(super) fn kill(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
+pub(crate) fn kill(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     // The groups of the children first: that alone nearly always ends everything.
     let children = children(spared)?;
     Tree { children, deeper: Vec::new() }.signal(Signal::KILL);
@@ -58,7 +58,7 @@ pub(super) fn kill(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
 /// Reaps the dead among the children that are not `spared`, hands each to `ended`, and returns
 /// whether any child is left. "None" is certain only when it is said twice in a row: a child
 /// that dies during the look can hide another.
-pub(super) fn reap(
+pub(crate) fn reap(
     spared: &dyn Fn(Pid) -> bool,
     ended: &mut dyn FnMut(Pid, Ended),
 ) -> io::Result<bool> {
@@ -70,7 +70,7 @@ pub(super) fn reap(
 }
 
 /// The processes below this one that are not dead, and not below `spared` children.
-pub(super) fn living(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
+pub(crate) fn living(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
     let Tree { mut children, deeper } = Tree::look(spared)?;
     children.extend(deeper.iter().map(|found| found.pid));
     // Where /proc hides the processes of other users (hidepid), they are told from none by that
@@ -81,27 +81,27 @@ pub(super) fn living(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
 }
 
 /// When `pid` began, in ticks of the kernel.
-pub(super) fn began(pid: Pid) -> Option<u64> {
+pub(crate) fn began(pid: Pid) -> Option<u64> {
     Stat::read(pid).map(|stat| stat.began)
 }
 
 /// The session that `pid` is in; 0 is one that began outside of this process's PID namespace.
-pub(super) fn session(pid: Pid) -> Option<i32> {
+pub(crate) fn session(pid: Pid) -> Option<i32> {
     Stat::read(pid).map(|stat| stat.session)
 }
 
 /// Whether this process has a terminal, and another group is in the foreground of it.
-pub(super) fn is_in_background() -> bool {
+pub(crate) fn is_in_background() -> bool {
     Stat::read(getpid()).is_some_and(|stat| stat.is_in_background())
 }
 
 /// Whether this process has begun to end, or has ended.
-pub(super) fn is_ending(pid: Pid) -> bool {
+pub(crate) fn is_ending(pid: Pid) -> bool {
     Stat::read(pid).is_some_and(|stat| stat.flags & Stat::ENDING != 0)
 }
 
 /// Reaps `child` if it is dead; `true` when it is no child any longer.
-pub(super) fn reap_one(child: Pid, ended: &mut dyn FnMut(Pid, Ended)) -> bool {
+pub(crate) fn reap_one(child: Pid, ended: &mut dyn FnMut(Pid, Ended)) -> bool {
     match rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::NOHANG)) {
         Ok(Some((pid, status))) => {
             if let Some(how) = Ended::from_status(status) {
@@ -116,7 +116,7 @@ pub(super) fn reap_one(child: Pid, ended: &mut dyn FnMut(Pid, Ended)) -> bool {
 
 /// Fails where `/proc` numbers processes as another PID namespace does: its numbers are those of
 /// strangers here.
-pub(super) fn check_proc() -> io::Result<()> {
+pub(crate) fn check_proc() -> io::Result<()> {
     static IS_OURS: OnceLock<bool> = OnceLock::new();
     let is_ours = match IS_OURS.get() {
         Some(is_ours) => *is_ours,
@@ -138,7 +138,7 @@ pub(super) fn check_proc() -> io::Result<()> {
 }
 
 /// This process's children that are not `spared`, dead or alive.
-pub(super) fn children(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
+pub(crate) fn children(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
     check_proc()?;
     let mut found = children_of(getpid())?;
     found.retain(|pid| !spared(*pid));
@@ -284,8 +284,8 @@ mod tests {
 
     use rustix::process::getppid;
 
-    use super::super::eventually::eventually;
     use super::*;
+    use crate::eventually::eventually;
 
     #[test]
     fn a_name_cannot_forge_a_parent() {

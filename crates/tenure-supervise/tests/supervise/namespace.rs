@@ -4,7 +4,7 @@
 use std::env;
 use std::process::Command;
 
-use tenure::supervise::resolve;
+use tenure_supervise::resolve;
 
 tenure_testkit::tests!(
     a_session_and_group_without_numbers_are_left_alone,

@@ -24,11 +24,11 @@ const FRAME_MAX: usize = 1024;
 const ATTACHED_MAX: usize = 2;
 
 /// One end of the socket. Dropping it ends the link.
-pub(super) struct Link(OwnedFd);
+pub(crate) struct Link(OwnedFd);
 
 /// What came over a link.
 #[derive(PartialEq, Eq, Debug)]
-pub(super) enum Heard<T> {
+pub(crate) enum Heard<T> {
     /// A frame.
     Frame(T),
     /// Nothing more will come, or what came was no frame: the other side is not to be trusted
@@ -37,26 +37,26 @@ pub(super) enum Heard<T> {
 }
 
 impl Link {
-    pub(super) fn pair() -> io::Result<(Self, Self)> {
+    pub(crate) fn pair() -> io::Result<(Self, Self)> {
         let kind = SocketType::SEQPACKET;
         let (a, b) = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
         Ok((Self(a), Self(b)))
     }
 
     /// The end this process was started with.
-    pub(super) fn from_stdin() -> io::Result<Self> {
+    pub(crate) fn from_stdin() -> io::Result<Self> {
         Ok(Self(io::stdin().as_fd().try_clone_to_owned()?))
     }
 
     /// Sends without ever waiting: `WouldBlock` when the other side has not read for long.
-    pub(super) fn send<T: Serialize>(&self, frame: &T) -> io::Result<()> {
+    pub(crate) fn send<T: Serialize>(&self, frame: &T) -> io::Result<()> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         send(&self.0, &encode(frame)?, flags)?;
         Ok(())
     }
 
     /// Sends `frame` with descriptors attached.
-    pub(super) fn send_with<T: Serialize>(
+    pub(crate) fn send_with<T: Serialize>(
         &self,
         frame: &T,
         fds: &[BorrowedFd<'_>],
@@ -73,7 +73,7 @@ impl Link {
     }
 
     /// The next frame, or `WouldBlock`.
-    pub(super) fn receive<T: DeserializeOwned>(&self) -> io::Result<Heard<T>> {
+    pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Heard<T>> {
         let mut bytes = [0; FRAME_MAX];
         let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
         let (_, length) = match recv(&self.0, &mut bytes, flags) {
@@ -86,7 +86,7 @@ impl Link {
     }
 
     /// Waits for the first frame and its descriptors.
-    pub(super) fn receive_with<T: DeserializeOwned, const N: usize>(
+    pub(crate) fn receive_with<T: DeserializeOwned, const N: usize>(
         &self,
     ) -> io::Result<(T, [OwnedFd; N])> {
         let mut bytes = [0; FRAME_MAX];
@@ -109,7 +109,7 @@ impl Link {
     }
 
     /// Sends nothing more; the other side hears the end after all that was sent.
-    pub(super) fn finish(&self) -> io::Result<()> {
+    pub(crate) fn finish(&self) -> io::Result<()> {
         Ok(shutdown(&self.0, Shutdown::Write)?)
     }
 }

@@ -13,10 +13,10 @@ use std::process::{Command, ExitCode, Stdio};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-use super::descend;
-use super::frame::{Failure, Report};
-use super::link::Link;
-use super::{GUARD, LAUNCHER, MYSELF};
+use crate::descend;
+use crate::frame::{Failure, Report};
+use crate::link::Link;
+use crate::roles::{GUARD, LAUNCHER, MYSELF};
 
 /// What a launcher is called in `/proc`, until `execve` names it after the command.
 const NAME: &CStr = c"tenure:launch";
@@ -33,17 +33,17 @@ const NO_LOADER: &str = "the dynamic loader that it names is not on this machine
 type Go = ();
 
 /// The command line of a launcher.
-pub(super) struct Launch {
-    pub(super) guard: Pid,
-    pub(super) program: OsString,
-    pub(super) name: OsString,
-    pub(super) args: Vec<OsString>,
+pub(crate) struct Launch {
+    pub(crate) guard: Pid,
+    pub(crate) program: OsString,
+    pub(crate) name: OsString,
+    pub(crate) args: Vec<OsString>,
 }
 
 impl Launch {
     /// What starts the launcher, in its own process group, with `link` as standard input. The
     /// other standard streams are the guard's, and so the supervisor's.
-    pub(super) fn command(&self, link: Link) -> Command {
+    pub(crate) fn command(&self, link: Link) -> Command {
         let mut command = Command::new(MYSELF);
         command.arg0(std::env::args_os().next().unwrap_or_default());
         command.arg(LAUNCHER).arg(self.guard.to_string());
@@ -61,13 +61,13 @@ impl Launch {
 }
 
 /// Gives the launcher its word to go: the command's standard input.
-pub(super) fn go(link: &Link, stdin: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn go(link: &Link, stdin: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
     let go: Go = ();
     link.send_with(&go, &[stdin])
 }
 
 /// Whether a launcher of which the link is closed, and which is not reaped, has become the command.
-pub(super) fn became_the_command(launcher: Pid) -> bool {
+pub(crate) fn became_the_command(launcher: Pid) -> bool {
     // The look at the end comes first: what has begun to end does not change its name any more.
     // (`execve` closes the link before it changes the name.)
     let ends = descend::is_ending(launcher);
@@ -77,7 +77,7 @@ pub(super) fn became_the_command(launcher: Pid) -> bool {
 
 /// Whether this process has not become a command: it is a guard, a launcher, or was forked to
 /// become one.
-pub(super) fn is_part_of_us(pid: Pid) -> bool {
+pub(crate) fn is_part_of_us(pid: Pid) -> bool {
     let file = |pid: &str| {
         let about = fs::metadata(format!("/proc/{pid}/exe")).ok()?;
         Some((about.dev(), about.ino()))
@@ -93,10 +93,10 @@ pub(super) fn is_part_of_us(pid: Pid) -> bool {
         })
 }
 
-pub(super) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     rustix::thread::set_name(NAME).ok();
     let (Some(launch), Ok(link)) = (Launch::parse(args), Link::from_stdin()) else {
-        return super::guard::refuse(LAUNCHER);
+        return crate::guard::refuse(LAUNCHER);
     };
     let Err(failure) = become_command(&launch, &link);
     // If the guard is gone there is nobody to tell.
@@ -133,7 +133,7 @@ fn become_command(launch: &Launch, link: &Link) -> Result<Infallible, Failure> {
 }
 
 /// Why a script cannot be executed as its first line says.
-pub(super) fn unusable_script(program: &Path) -> Option<String> {
+pub(crate) fn unusable_script(program: &Path) -> Option<String> {
     let head = head(program)?;
     // The C library would have `/bin/sh` run it, whatever it names.
     if head.starts_with(b"\xef\xbb\xbf#!") {

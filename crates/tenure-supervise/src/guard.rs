@@ -16,17 +16,17 @@ use rustix::process::{
 };
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
+use tenure::clock::{self, Alarm};
 use tenure_core::Time;
 
-use super::deadline::Deadline;
-use super::descend;
-use super::frame::{Ended, Failure, Order, Report, Why};
-use super::launcher::{self, Launch};
-use super::link::{Heard, Link};
-use super::signals::ending_signals;
-use super::timeline::{Due, Timeline};
-use crate::alarm::Alarm;
-use crate::clock;
+use crate::deadline::Deadline;
+use crate::descend;
+use crate::frame::{Ended, Failure, Order, Report, Why};
+use crate::launcher::{self, Launch};
+use crate::link::{Heard, Link};
+use crate::roles::GUARD;
+use crate::signals::ending_signals;
+use crate::timeline::{Due, Timeline};
 
 /// The pause between two rounds of killing grows from the first to the second of these. A child
 /// that ends cuts it short.
@@ -55,16 +55,16 @@ impl Task {
     }
 }
 
-pub(super) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let (Some(task), Ok(link)) = (Task::parse(args), Link::from_stdin()) else {
-        return refuse(super::GUARD);
+        return refuse(GUARD);
     };
     // Without a first order there is nobody to tell and nothing to guard.
     let Ok((Order::Look, [stdin, deadline])) = link.receive_with() else {
-        return refuse(super::GUARD);
+        return refuse(GUARD);
     };
     let deadline = Deadline::from(deadline);
-    let Some(until) = deadline.newest() else { return refuse(super::GUARD) };
+    let Some(until) = deadline.newest() else { return refuse(GUARD) };
     match Guard::launch(task, &link, deadline, until, &stdin) {
         Ok(guard) => {
             // The command has its own; a writer to it must see when that is closed.
@@ -81,7 +81,7 @@ pub(super) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 /// Somebody started a hidden subcommand by hand.
-pub(super) fn refuse(role: &str) -> ExitCode {
+pub(crate) fn refuse(role: &str) -> ExitCode {
     let sentence = format!("{role} is a part of this command that it starts by itself\n");
     io::stderr().write_all(sentence.as_bytes()).ok();
     ExitCode::from(2)

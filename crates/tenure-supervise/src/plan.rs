@@ -13,9 +13,10 @@ use std::time::Duration;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use tenure_core::{ElectionName, Fence, NodeName};
 
-use super::error::SuperviseError;
-use super::link::Link;
-use super::{GUARD, MYSELF, descend, launcher};
+use crate::error::SuperviseError;
+use crate::link::Link;
+use crate::roles::{GUARD, MYSELF};
+use crate::{descend, launcher};
 
 /// A command, what it is told, and the times that bound its end.
 #[derive(Clone, Debug)]
@@ -65,7 +66,7 @@ pub struct Output {
 }
 
 impl Plan {
-    pub(super) fn check(&self) -> Result<(), SuperviseError> {
+    pub(crate) fn check(&self) -> Result<(), SuperviseError> {
         let (grace, kill_margin) = (self.grace, self.kill_margin);
         if grace < kill_margin {
             return Err(SuperviseError::Plan { grace, kill_margin });
@@ -75,7 +76,7 @@ impl Plan {
 
     /// What starts the guard, with `link` as its standard input. The command inherits the
     /// environment, less what is withheld, and the standard streams from it.
-    pub(super) fn guard(&self, link: Link, until_file: Option<&Path>) -> io::Result<Command> {
+    pub(crate) fn guard(&self, link: Link, until_file: Option<&Path>) -> io::Result<Command> {
         let mut guard = Command::new(MYSELF);
         guard.arg0(env::args_os().next().unwrap_or_default()).arg(GUARD);
         guard.arg(self.grace.as_nanos().to_string()).arg(self.kill_margin.as_nanos().to_string());
@@ -120,7 +121,7 @@ pub fn resolve(command: impl AsRef<OsStr>) -> Result<PathBuf, SuperviseError> {
 }
 
 /// Fails where a command that is started could not be found again.
-pub(super) fn check_proc() -> Result<(), SuperviseError> {
+pub(crate) fn check_proc() -> Result<(), SuperviseError> {
     let failed = |error| SuperviseError::setup("looking for processes in /proc", error);
     descend::check_proc().map_err(failed)
 }

@@ -8,7 +8,7 @@ use crate::{actor, worker};
 
 /// The `main` of these tests: they, or what they start.
 pub(crate) fn main(tests: fn() -> Vec<Trial>) -> ExitCode {
-    if let Some(code) = tenure::supervise::reenter() {
+    if let Some(code) = tenure_supervise::reenter() {
         return code;
     }
     let mut args = std::env::args_os().skip(1);

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::{Pid, getpid};
 
-use super::{descend, launcher};
+use crate::{descend, launcher};
 
 /// Children that a look has shown, and when each began.
 static SEEN: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
@@ -14,7 +14,7 @@ static SEEN: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
 /// Looks for them. While a guard lives, what its command leaves behind becomes its child and not
 /// ours: so what is a child of ours while all `guards` live is nobody's. To be called while no
 /// guard is being spawned.
-pub(super) fn look(guards: &BTreeMap<i32, u64>) {
+pub(crate) fn look(guards: &BTreeMap<i32, u64>) {
     let is_guard = |pid: Pid| guards.contains_key(&pid.as_raw_pid());
     let Ok(children) = descend::children(&is_guard) else { return };
     // After the children: a guard that lives now has lived until then.
@@ -32,7 +32,7 @@ pub(super) fn look(guards: &BTreeMap<i32, u64>) {
 
 /// Whether `pid`, a child of this process, is none of a guard's. A guard begins a session before
 /// it starts anything, so nothing of a command is in the session of this process.
-pub(super) fn is_one(pid: Pid) -> bool {
+pub(crate) fn is_one(pid: Pid) -> bool {
     let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner).get(&pid.as_raw_pid()).copied();
     let was_seen = seen.is_some() && seen == descend::began(pid);
     let is_with_us = || descend::session(pid) == descend::session(getpid());

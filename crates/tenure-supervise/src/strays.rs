@@ -5,12 +5,12 @@ use std::io;
 
 use rustix::process::Pid;
 
-use super::guards;
-use super::launcher;
+use crate::guards;
+use crate::launcher;
 
 /// What the last look showed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Left {
+pub(crate) enum Left {
     /// No process but the guard itself, and dead ones that cannot be reaped.
     GuardOnly,
     /// Processes that were killed before they became the command: they never will.
@@ -21,20 +21,20 @@ pub(super) enum Left {
 
 /// Remembers from look to look who had not become the command when it was killed.
 #[derive(Default)]
-pub(super) struct Strays {
+pub(crate) struct Strays {
     before: BTreeSet<i32>,
     never_ran: BTreeSet<i32>,
 }
 
 impl Strays {
     /// Who was left at the last look.
-    pub(super) const fn pids(&self) -> &BTreeSet<i32> {
+    pub(crate) const fn pids(&self) -> &BTreeSet<i32> {
         &self.before
     }
 
     /// Looks, after everything was killed once more. A process that was there at the look before
     /// has been killed since; if it has not become the command by now, it never runs its code.
-    pub(super) fn look(&mut self, guard: Option<Pid>) -> io::Result<Left> {
+    pub(crate) fn look(&mut self, guard: Option<Pid>) -> io::Result<Left> {
         let left = guards::left(guard)?;
         for pid in &left {
             if self.before.contains(&pid.as_raw_pid()) && launcher::is_part_of_us(*pid) {

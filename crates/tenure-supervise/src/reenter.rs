@@ -1,0 +1,21 @@
+//! The door by which guards and launchers enter.
+
+use std::process::ExitCode;
+
+use crate::roles::{GUARD, LAUNCHER};
+use crate::{guard, launcher};
+
+/// Plays guard or launcher if this process was started as one, and then returns the code that
+/// `main` must end with.
+///
+/// Must come first in `main`, while the process has one thread: the kernel ties a parent-death
+/// signal to the thread that spawned, and a guard waits for all children of its process.
+#[must_use]
+pub fn reenter() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    match args.next()?.to_str()? {
+        GUARD => Some(guard::main(args)),
+        LAUNCHER => Some(launcher::main(args)),
+        _ => None,
+    }
+}
