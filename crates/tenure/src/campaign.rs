@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 use tenure_core::{ElectionName, Waiting};
 use tokio::sync::watch;
 
-use crate::driver::{CampaignAnswer, CampaignId, CampaignReply, DriverHandle, Request};
 use crate::error::CampaignError;
 use crate::leadership::Leadership;
+use crate::request::{CampaignAnswer, CampaignId, CampaignReply, DriverHandle, Request};
 use crate::resignation::Resignation;
 use crate::safety::SafetyClass;
 

@@ -8,8 +8,8 @@ use tenure_core::{ElectionName, View};
 
 use crate::campaign::Campaign;
 use crate::clock;
-use crate::driver::{DriverHandle, ObserveReply, Request};
 use crate::observe::Observer;
+use crate::request::{DriverHandle, ObserveReply, Request};
 use crate::safety::SafetyClass;
 
 /// How often observers ask unless told otherwise.

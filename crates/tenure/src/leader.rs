@@ -11,8 +11,8 @@ use tenure_core::{ElectionName, Fence, Loss, NodeName, Time, Waiting};
 
 use crate::claim::SharedClaim;
 use crate::clock;
-use crate::driver::{CampaignId, DriverHandle, Progress, Request, TransferReply, Won};
 use crate::error::TransferError;
+use crate::request::{CampaignId, DriverHandle, Progress, Request, TransferReply, Won};
 use crate::safety::{AtMostOne, SafetyClass};
 
 /// A handle on a won election, for the work that is done under it. Whether this node still leads

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Deref;
 
-use crate::driver::Won;
 use crate::leader::Leader;
+use crate::request::Won;
 use crate::resignation::Resignation;
 use crate::safety::SafetyClass;
 

@@ -126,6 +126,7 @@ mod leadership;
 pub mod nerio;
 mod observe;
 mod release;
+mod request;
 mod resignation;
 mod safety;
 pub mod settings;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use tokio::sync::{oneshot, watch};
 
-use crate::driver::Versioned;
+use crate::request::Versioned;
 use tenure_core::View;
 
 /// Follows one election. It may be read as slowly as one likes: it tells the latest state, and

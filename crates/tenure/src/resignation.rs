@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenure_core::ElectionName;
 
-use crate::driver::{CampaignId, DriverHandle, Request};
+use crate::request::{CampaignId, DriverHandle, Request};
 use crate::safety::SafetyClass;
 
 /// Gives a candidacy or a leadership up when dropped.

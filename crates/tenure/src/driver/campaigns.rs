@@ -7,12 +7,15 @@ use std::sync::Arc;
 use tenure_core::{Claim, ElectionName, Loss, Time, Waiting};
 use tokio::sync::{Notify, watch};
 
-use super::LOG;
-use super::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Won, say};
 use crate::cell::ClaimCell;
 use crate::clock;
 use crate::error::{CampaignError, TransferError};
+use crate::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Won, say};
 use crate::safety::SafetyClass;
+
+/// The target of what drivers log: who leads, why not, what is waited for, and what an operator
+/// should hear of. Each change once, never a line for each message.
+pub const LOG: &str = "tenure::events";
 
 /// What the core must be told: to resign this election, now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,11 +11,10 @@ use tokio::runtime::Runtime;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::backend::{Backend, WordsOf};
-use super::request::Request;
 use super::run::Loop;
-use super::{DriverHandle, Timing};
 use crate::election::Election;
 use crate::error::SystemError;
+use crate::request::{DriverHandle, Request, Timing};
 use crate::safety::SafetyClass;
 
 /// How many notices a slow listener may miss before it is told so.

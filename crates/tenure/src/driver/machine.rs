@@ -5,12 +5,11 @@ use std::fmt;
 
 use tenure_core::{Command, ElectionName, End, Event, Input, Loss, TransferFailure};
 
-use super::LOG;
 use super::backend::{Backend, WordsOf};
-use super::campaigns::{Campaigns, Resign};
-use super::request::Elected;
+use super::campaigns::{Campaigns, LOG, Resign};
 use super::subscriptions::Subscriptions;
 use crate::error::TransferError;
+use crate::request::Elected;
 use crate::safety::SafetyClass;
 
 /// The core, with the campaigns and observers of its handles. A [`Backend`] hands in what the core

@@ -34,57 +34,30 @@ mod fair;
 mod hold;
 mod machine;
 mod repeats;
-mod request;
 mod run;
 mod subscriptions;
 mod timer;
 
 use std::any::Any;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tenure_core::ElectionName;
 
 pub use self::backend::{Address, Backend, Message, Record};
-pub use self::campaigns::{Campaigns, Resign};
+pub use self::campaigns::{Campaigns, LOG, Resign};
 pub use self::endpoint::{host_and_port, on_one_line};
 pub use self::hold::{Begun, Hold, HoldOf, Notices, random, seed, spawn};
 pub use self::machine::Machine;
 pub use self::repeats::Repeats;
-pub(crate) use self::request::{CampaignAnswer, Progress, Versioned, Won};
-pub use self::request::{CampaignId, CampaignReply, Elected, ObserveReply, Request, TransferReply};
 pub use self::subscriptions::Subscriptions;
 pub use self::timer::Timer;
 use crate::election::Election;
 use crate::leader::Leader;
+pub use crate::request::{
+    CampaignId, CampaignReply, DriverHandle, Elected, ObserveReply, Request, Timing, TransferReply,
+};
 use crate::safety::SafetyClass;
 pub use crate::watched::Watched;
-
-/// The target of what drivers log: who leads, why not, what is waited for, and what an operator
-/// should hear of. Each change once, never a line for each message.
-pub const LOG: &str = "tenure::events";
-
-/// The side of a driver that its handles hold.
-pub trait DriverHandle<C: SafetyClass>: Send + Sync + 'static {
-    /// Passes a request on to the driver's loop, in the order of the calls. Must not block: it is
-    /// called in destructors too. Once the loop has ended, the request is dropped, which tells
-    /// its sender, if it waits for an answer.
-    fn request(&self, request: Request<C>);
-
-    /// The times a handle needs. Asked at each use, so they may change.
-    fn timing(&self) -> Timing;
-}
-
-/// The times a handle needs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Timing {
-    /// [`Leader::expiring`] resolves when no more is left than this.
-    pub grace: Duration,
-    /// [`Leadership::run`](crate::Leadership::run) drops its work when no more is left than this.
-    pub kill_margin: Duration,
-    /// [`Leadership::resign`](crate::Leadership::resign) waits no longer than this until others know.
-    pub resignation_max: Duration,
-}
 
 /// The handle of the election `name`.
 #[must_use]

@@ -12,10 +12,10 @@ use super::backend::{Backend, NowOf, WordsOf};
 use super::fair::handle_fairly;
 use super::hold::Asked;
 use super::machine::Machine;
-use super::request::Request;
 use super::timer::Timer;
 use crate::clock;
 use crate::error::{CampaignError, TransferError};
+use crate::request::Request;
 
 /// How many things of each kind are handled before all that they gave rise to is sent.
 const BATCH: usize = 64;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure_core::{ElectionName, View};
 use tokio::sync::watch;
 
-use super::request::{ObserveReply, Versioned};
+use crate::request::{ObserveReply, Versioned};
 
 /// One subscription for each election that somebody observes: all its observers look at it.
 #[derive(Debug, Default)]

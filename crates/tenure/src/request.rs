@@ -13,6 +13,28 @@ use crate::cell::ClaimCell;
 use crate::error::{CampaignError, TransferError};
 use crate::safety::SafetyClass;
 
+/// The side of a driver that its handles hold.
+pub trait DriverHandle<C: SafetyClass>: Send + Sync + 'static {
+    /// Passes a request on to the driver's loop, in the order of the calls. Must not block: it is
+    /// called in destructors too. Once the loop has ended, the request is dropped, which tells
+    /// its sender, if it waits for an answer.
+    fn request(&self, request: Request<C>);
+
+    /// The times a handle needs. Asked at each use, so they may change.
+    fn timing(&self) -> Timing;
+}
+
+/// The times a handle needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timing {
+    /// [`Leader::expiring`](crate::Leader::expiring) resolves when no more is left than this.
+    pub grace: Duration,
+    /// [`Leadership::run`](crate::Leadership::run) drops its work when no more is left than this.
+    pub kill_margin: Duration,
+    /// [`Leadership::resign`](crate::Leadership::resign) waits no longer than this until others know.
+    pub resignation_max: Duration,
+}
+
 /// Names one campaign and what becomes of it, among all of a process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CampaignId(u64);
@@ -27,7 +49,7 @@ impl CampaignId {
 /// A request of a handle, about one election.
 #[derive(Debug)]
 pub enum Request<C: SafetyClass> {
-    /// Contend until elected or resigned: [`Campaigns::open`](super::Campaigns::open).
+    /// Contend until elected or resigned: [`Campaigns::open`](crate::driver::Campaigns::open).
     Campaign {
         /// The election.
         election: ElectionName,
@@ -42,7 +64,7 @@ pub enum Request<C: SafetyClass> {
         /// To be opened, or refused.
         reply: CampaignReply<C>,
     },
-    /// Stop contending or leading: [`Campaigns::resign`](super::Campaigns::resign). May come
+    /// Stop contending or leading: [`Campaigns::resign`](crate::driver::Campaigns::resign). May come
     /// late, and more than once.
     Resign {
         /// The election.
@@ -51,7 +73,7 @@ pub enum Request<C: SafetyClass> {
         campaign: CampaignId,
     },
     /// Hand over to this candidate if it waits:
-    /// [`Campaigns::transfer`](super::Campaigns::transfer).
+    /// [`Campaigns::transfer`](crate::driver::Campaigns::transfer).
     Transfer {
         /// The election.
         election: ElectionName,
@@ -65,7 +87,7 @@ pub enum Request<C: SafetyClass> {
         /// no such thing.
         reply: TransferReply,
     },
-    /// Follow who leads: [`Subscriptions::observe`](super::Subscriptions::observe).
+    /// Follow who leads: [`Subscriptions::observe`](crate::driver::Subscriptions::observe).
     Observe {
         /// The election.
         election: ElectionName,
@@ -75,7 +97,7 @@ pub enum Request<C: SafetyClass> {
         /// Who wants to see it.
         reply: ObserveReply,
     },
-    /// An observer has left: [`Subscriptions::unobserve`](super::Subscriptions::unobserve).
+    /// An observer has left: [`Subscriptions::unobserve`](crate::driver::Subscriptions::unobserve).
     Unobserve {
         /// The election.
         election: ElectionName,
@@ -108,18 +130,18 @@ impl<C: SafetyClass> CampaignReply<C> {
     }
 
     /// Whether somebody took it.
-    pub(super) fn won(self, won: Won<C>) -> bool {
+    pub(crate) fn won(self, won: Won<C>) -> bool {
         self.won.send(Ok(won)).is_ok()
     }
 
     /// Says whether it is news.
-    pub(super) fn waits(&self, waiting: Waiting) -> bool {
+    pub(crate) fn waits(&self, waiting: Waiting) -> bool {
         say(&self.waits, waiting)
     }
 }
 
 /// Says what is waited for, and whether that is news.
-pub(super) fn say(to: &watch::Sender<Option<Waiting>>, waiting: Waiting) -> bool {
+pub(crate) fn say(to: &watch::Sender<Option<Waiting>>, waiting: Waiting) -> bool {
     to.send_if_modified(|known| {
         let changed = known.as_ref() != Some(&waiting);
         *known = Some(waiting);
@@ -141,7 +163,7 @@ impl TransferReply {
         self.answer(Err(why));
     }
 
-    pub(super) fn answer(self, answer: Result<(), TransferError>) {
+    pub(crate) fn answer(self, answer: Result<(), TransferError>) {
         let _ = self.0.send(answer);
     }
 }
@@ -156,11 +178,11 @@ impl ObserveReply {
     }
 
     /// Whether nobody waits for it any more.
-    pub(super) fn is_dropped(&self) -> bool {
+    pub(crate) fn is_dropped(&self) -> bool {
         self.0.is_closed()
     }
 
-    pub(super) fn show(self, latest: watch::Receiver<Versioned>) {
+    pub(crate) fn show(self, latest: watch::Receiver<Versioned>) {
         let _ = self.0.send(latest);
     }
 }
@@ -172,7 +194,7 @@ pub struct Elected<C: SafetyClass> {
     pub id: Arc<str>,
     /// The fence of the leadership; `()` where there is none.
     pub fence: C::Fence,
-    /// What the protocol offers its leaders beyond the handle; [`extra`](super::extra) gives it
+    /// What the protocol offers its leaders beyond the handle; [`extra`](crate::driver::extra) gives it
     /// back. `Arc::new(())` where that is nothing.
     pub extra: Arc<dyn Any + Send + Sync>,
 }
