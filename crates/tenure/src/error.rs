@@ -2,60 +2,7 @@
 
 use std::io;
 
-use tenure_core::{ClusterName, ElectionName, Loss, NameError, NodeName};
-
-use crate::nerio::state::MemoryError;
-use crate::transport::UdpError;
-
-/// Why a node did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// No socket.
-    #[error(transparent)]
-    Transport(#[from] UdpError),
-    /// No state directory.
-    #[error(transparent)]
-    State(#[from] MemoryError),
-    /// A grantor that nobody would ask.
-    #[error("{name} is to grant leases but is not in the members list ({members})")]
-    NotAMember {
-        /// The name given.
-        name: NodeName,
-        /// The names in the list.
-        members: String,
-    },
-    /// A candidate must not be mistaken for a grantor.
-    #[error(
-        "{name} is a member, so it has to grant leases: give it a storage, or give this \
-         candidate another name"
-    )]
-    IsAMember {
-        /// The name given.
-        name: NodeName,
-    },
-    /// A key of another cluster.
-    #[error("the key is one of the cluster {theirs}, and this is the cluster {ours}")]
-    OtherCluster {
-        /// Whose key it is.
-        theirs: ClusterName,
-        /// The cluster of this node.
-        ours: ClusterName,
-    },
-    /// A grantor needs the cluster's key.
-    #[error(
-        "{name} is to grant leases, and its key is one of the application {application}, with \
-         which nobody can: give it the key of the cluster"
-    )]
-    NotAMembersKey {
-        /// The name given.
-        name: NodeName,
-        /// Whose key it is.
-        application: NodeName,
-    },
-    /// The system refused something a node needs.
-    #[error(transparent)]
-    System(#[from] SystemError),
-}
+use tenure_core::{ElectionName, Loss, NameError, NodeName};
 
 /// The system refused something that every node needs.
 #[derive(Debug, thiserror::Error)]

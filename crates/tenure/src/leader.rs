@@ -209,10 +209,6 @@ impl<C: SafetyClass> Leader<C> {
         answer.await.unwrap_or(Err(TransferError::NotLeading))
     }
 
-    pub(crate) fn claim(&self) -> &SharedClaim {
-        &self.claim
-    }
-
     pub(crate) fn extra(&self) -> Arc<dyn Any + Send + Sync> {
         self.about.won.elected.extra.clone()
     }

@@ -9,7 +9,7 @@
 //!   does.
 //! - [`Leader`]: for the work: ask whether it still holds at the moment of acting. Its fence, a
 //!   number that grows with each leadership (a fencing token), orders leaders.
-//! - [`FenceGate`] and [`EdictGate`]: how a recipient refuses a leader that has been superseded.
+//! - [`FenceGate`] and [`nerio::EdictGate`]: how a recipient refuses a leader that has been superseded.
 //! - [`state`]: directories for what a node must remember; [`nerio::state`] what a grantor does.
 //!
 //! These handles are the same whatever protocol they come from; what only Nerio has is had from
@@ -22,9 +22,9 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use tenure::nerio::{Config, Member, Node, Storage};
+//! use tenure::nerio::{Config, EdictGate, Member, Node, Storage};
 //! use tenure::state::Opening;
-//! use tenure::{Change, EdictGate, FenceGate, Loss, View};
+//! use tenure::{Change, FenceGate, Loss, View};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -136,8 +136,8 @@ mod watched;
 
 pub use campaign::{Campaign, Waits};
 pub use election::Election;
-pub use error::{CampaignError, StartError, SystemError, TransferError};
-pub use gate::{EdictGate, EdictRefused, FenceGate, Superseded};
+pub use error::{CampaignError, SystemError, TransferError};
+pub use gate::{FenceGate, Superseded};
 pub use leader::Leader;
 pub use leadership::Leadership;
 pub use observe::{Change, Observer};

@@ -3,8 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 use rustix::process::{Resource, getrlimit, setrlimit};
-use tenure::StartError;
-use tenure::nerio::{Config, Member, Node};
+use tenure::nerio::{Config, Member, Node, StartError};
 
 /// How many more files than now this process may have open. The limit is one of their numbers, and
 /// whoever started this process may have left some open with high ones.

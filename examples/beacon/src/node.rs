@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::driver::{Backend, Hold, Machine, Timing, spawn};
+use tenure::nerio::StartError;
 use tenure::transport::{Transport, Udp, UdpError};
-use tenure::{ElectionName, MayOverlap, NodeName, StartError, Time};
+use tenure::{ElectionName, MayOverlap, NodeName, Time};
 use tenure_core::{Input, Ticket};
 
 use crate::core::{Beacon, Beat, LEASE};

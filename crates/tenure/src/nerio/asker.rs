@@ -15,6 +15,7 @@ use super::keys::Keys;
 use super::places::{LookUp, Reach};
 use super::seal::{Authority, Opened, SEALED_MAX, Seal};
 use crate::clock;
+use crate::driver::random;
 use crate::transport::{self, Families};
 
 /// What its questions are signed with.
@@ -59,7 +60,7 @@ impl Asker {
         let seal = seal.map_err(io::Error::other)?;
         let inc = match &seal {
             Some(seal) => seal.inc(),
-            None => Inc(crate::entropy::number().map_err(io::Error::other)?),
+            None => Inc(random().map_err(|error| error.source)?),
         };
         let name = NodeName::new(NAME).map_err(io::Error::other)?;
         let who = Who { name, inc };

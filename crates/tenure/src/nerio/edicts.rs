@@ -8,7 +8,6 @@ use tenure_core::nerio::{EdictTimestamp, Inc, QuorumTimestamp};
 
 use super::Node;
 use super::error::{NotLeading, NotWonHere};
-use crate::claim::SharedClaim;
 use crate::driver;
 use crate::leader::Leader;
 use crate::safety::AtMostOne;
@@ -30,7 +29,7 @@ impl Source {
 /// share one order. It keeps nothing in office.
 #[derive(Clone)]
 pub struct Edicts {
-    claim: SharedClaim,
+    leader: Leader<AtMostOne>,
     source: Arc<Source>,
 }
 
@@ -41,20 +40,20 @@ impl Node {
         if source.inc != self.who().inc {
             return Err(NotWonHere);
         }
-        Ok(Edicts { claim: leader.claim().clone(), source })
+        Ok(Edicts { leader: leader.clone(), source })
     }
 }
 
 impl Edicts {
     /// Creates an edict: samples the clock last and checks that this node still leads then.
     /// Edicts are ordered by their timestamps as they were created in real time, across leaders
-    /// too; a recipient checks with an [`EdictGate`](crate::EdictGate).
+    /// too; a recipient checks with an [`EdictGate`](super::EdictGate).
     ///
     /// Ask [`Leader::is_current`] once more before sending.
     pub fn create(&self) -> Result<EdictTimestamp, NotLeading> {
         let counter = self.source.created.fetch_add(1, Ordering::Relaxed);
         let edict = EdictTimestamp { epoch: 0, quorum: self.source.timestamp.clone(), counter };
-        if self.claim.is_current() { Ok(edict) } else { Err(NotLeading) }
+        if self.leader.is_current() { Ok(edict) } else { Err(NotLeading) }
     }
 
     /// The quorum timestamp of the leadership.

@@ -113,7 +113,8 @@ impl Directory {
         Self::open_on(path, layout, Arc::new(Linux))
     }
 
-    pub(crate) fn open_on(
+    /// As [`open`](Self::open), on a disk of the caller's: for tests that stand between.
+    pub fn open_on(
         path: &Path,
         layout: &'static Layout,
         disk: Arc<dyn Disk>,

@@ -10,7 +10,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Mode, OFlags};
 
 /// A disk. Names are in the open directory `at`.
-pub(crate) trait Disk: fmt::Debug + Send + Sync {
+pub trait Disk: fmt::Debug + Send + Sync {
     /// Makes a directory with mode 0700.
     fn make_directory(&self, path: &Path) -> io::Result<()>;
 
@@ -32,7 +32,7 @@ pub(crate) trait Disk: fmt::Debug + Send + Sync {
 
 /// The disks of this machine.
 #[derive(Debug)]
-pub(crate) struct Linux;
+pub struct Linux;
 
 impl Disk for Linux {
     fn make_directory(&self, path: &Path) -> io::Result<()> {

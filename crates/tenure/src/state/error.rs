@@ -145,9 +145,6 @@ pub enum StateError {
         /// Why.
         source: io::Error,
     },
-    /// The machine gives no random numbers.
-    #[error("no random numbers for a new memory: {0}")]
-    Random(getrandom::Error),
     /// The system refused.
     #[error("cannot {action} {path}: {source}{}", hint(.source))]
     Io {
@@ -161,7 +158,9 @@ pub enum StateError {
 }
 
 impl StateError {
-    pub(crate) fn io(action: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
+    /// The system refused to do `action` to the file or directory at `path`.
+    #[must_use]
+    pub fn io(action: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
         Self::Io { action, path: path.to_owned(), source: source.into() }
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tenure::nerio::keys::Keys;
-use tenure::nerio::{Checked, Config, Found, Node, NotWonHere, VerifyError};
+use tenure::nerio::{Checked, Config, EdictGate, Found, Node, NotWonHere, VerifyError};
 use tenure::state::Opening;
-use tenure::{AtMostOne, EdictGate, Election, FenceGate, Loss, clock};
+use tenure::{AtMostOne, Election, FenceGate, Loss, clock};
 use tenure_testkit::handles::Group;
 
 use crate::setup::{PATIENCE, candidate, config, directory, grantors, soon};

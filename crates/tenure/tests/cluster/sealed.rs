@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use tenure::StartError;
 use tenure::nerio::keys::{ClusterKey, Keys};
-use tenure::nerio::{Node, Storage, VerifyError};
+use tenure::nerio::{Node, StartError, Storage, VerifyError};
 use tenure::state::Opening;
 
 use crate::handles::Nerio;

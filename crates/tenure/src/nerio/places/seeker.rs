@@ -90,7 +90,7 @@ impl Pace {
 /// Between three and five quarters of it: many that lost one peer do not ask at once.
 fn jittered(gap: Duration) -> Duration {
     // Without random numbers the middle will do.
-    let draw = crate::entropy::number().map_or(500, |number| (number % 1_000) as u32);
+    let draw = crate::driver::random().map_or(500, |number| (number % 1_000) as u32);
     gap * 3 / 4 + gap / 2 * draw / 1_000
 }
 

@@ -10,8 +10,9 @@ use tenure_core::{ClusterName, Fence, NodeName, WallTime};
 
 use super::error::{MemoryError, WriteError};
 use super::{FORMATS, Grantor};
-use crate::state::{Directory, Document, Format, StateError, whole};
-use crate::{clock, entropy};
+use crate::clock;
+use crate::driver::random;
+use crate::state::{Directory, Document, Format, whole};
 
 /// Far above what an identity takes.
 const BYTES_MAX: u64 = 8192;
@@ -48,7 +49,8 @@ pub(in crate::nerio) fn new_instance(wall: WallTime) -> Result<Instance, MemoryE
     if born < RELEASED {
         return Err(MemoryError::ClockBehind { seconds: (RELEASED - born).div_ceil(1_000) });
     }
-    Ok(Instance::new(born, entropy::number().map_err(StateError::Random)?))
+    let number = random().map_err(|error| MemoryError::Random(error.source))?;
+    Ok(Instance::new(born, number))
 }
 
 /// An identity of a format that knew no other memories. Its number is random, and says nothing of

@@ -1,6 +1,7 @@
 //! What can be wrong with the memory of a grantor, and what to do about it.
 
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 
 use tenure_core::nerio::{Boot, Instance};
@@ -25,6 +26,9 @@ pub enum MemoryError {
         /// By so much at least.
         seconds: u64,
     },
+    /// The machine gives no random numbers.
+    #[error("no random numbers for a new memory: {0}")]
+    Random(io::Error),
     /// Said to be new, but it has a memory already.
     #[error(
         "state directory {path} is not new: it holds the memory {instance} of node {node} in \
