@@ -17,7 +17,7 @@ pub(crate) struct Protocol {
 pub(crate) static ALL: [Protocol; 5] = [
     Protocol {
         name: "nerio",
-        driver: "tenure",
+        driver: "tenure-nerio",
         service: None,
         golden: ("nerio", "--package tenure-core"),
     },

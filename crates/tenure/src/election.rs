@@ -19,8 +19,8 @@ pub(crate) const PRIORITY: u8 = 100;
 
 /// An election: something of which there is to be one leader.
 ///
-/// It comes from a participant of a protocol, such as [`nerio::Node`](crate::nerio::Node), and
-/// keeps it going. Clones are the same election. Dropping it changes nothing.
+/// It comes from a participant of a protocol, such as `tenure_nerio::Node`, and keeps it going.
+/// Clones are the same election. Dropping it changes nothing.
 pub struct Election<C: SafetyClass> {
     driver: Arc<dyn DriverHandle<C>>,
     name: ElectionName,

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::driver::{Backend, Hold, Machine, Timing, spawn};
-use tenure::nerio::StartError;
-use tenure::transport::{Transport, Udp, UdpError};
 use tenure::{ElectionName, MayOverlap, NodeName, Time};
 use tenure_core::{Input, Ticket};
+use tenure_nerio::StartError;
+use tenure_nerio::transport::{Transport, Udp, UdpError};
 
 use crate::core::{Beacon, Beat, LEASE};
 

@@ -12,7 +12,7 @@ const CRATES: &str = "docs/decisions/dependencies.md";
 const PARTS: [&str; 3] = ["## Decision", "## Reason", "## Rejected"];
 const LINES: usize = 60;
 
-/// How the library takes the README into its doctests.
+/// How the driver that the README shows takes it into its doctests.
 const INCLUDE: &str = "include_str!(\"../../../README.md\")";
 
 /// Links to other files lead somewhere. Those to other sites and to Rust items, which rustdoc
@@ -74,11 +74,11 @@ pub(super) fn crates(tree: &Tree) -> Vec<String> {
     missing.map(complaint).collect()
 }
 
-/// What the README shows is compiled and run with the tests of the library.
+/// What the README shows is compiled and run with the tests of the driver that it shows.
 pub(super) fn readme(tree: &Tree) -> Vec<String> {
-    let library = tree.text("crates/tenure/src/lib.rs");
+    let library = tree.text("crates/tenure-nerio/src/lib.rs");
     let is_tested = tree.text("README.md").contains("```rust\n") && library.contains(INCLUDE);
     let complaint = "README.md: its code is not tested: show some in a ```rust block, and put \
-                     `#[cfg(doctest)] #[doc = include_str!(…)] struct Readme;` into the library";
+                     `#[cfg(doctest)] #[doc = include_str!(…)] struct Readme;` into tenure-nerio";
     if is_tested { Vec::new() } else { vec![complaint.to_owned()] }
 }

@@ -57,7 +57,7 @@ mod tests {
         let good: [(&str, &str); 8] = [
             ("README.md", "[a decision](docs/decisions/a.md#part)\n\n```rust\nlet a = 1;\n```\n"),
             ("Cargo.toml", "[workspace.dependencies]\nours = { path = \"x\" }\nserde = \"1\"\n"),
-            ("crates/tenure/src/lib.rs", LIBRARY),
+            ("crates/tenure-nerio/src/lib.rs", LIBRARY),
             ("crates/tenure-core/tests/core/leasing.rs", "fn one() {}\n"),
             ("docs/decisions/README.md", "[A](a.md), [crates](dependencies.md)\n"),
             ("docs/decisions/a.md", DECISION),

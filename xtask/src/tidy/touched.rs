@@ -1,7 +1,7 @@
 //! What a new protocol touches outside its own files is a list in `CONTRIBUTING.md`, exact and
 //! short.
 //!
-//! The first protocol is the library's own and everybody's example, so it is not counted.
+//! The first protocol is everybody's example, so it is not counted.
 
 use std::collections::BTreeSet;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tenure::nerio::keys::{ClusterKey, KeyId};
+use tenure_nerio::keys::{ClusterKey, KeyId};
 
 use crate::control::{self, Request};
 use crate::exit::Exit;

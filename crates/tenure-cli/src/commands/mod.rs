@@ -119,7 +119,7 @@ fn log(level: LevelFilter) {
     let targets = targets.with_targets(quiet.map(|target| (*target, others.min(events))));
     let targets = targets.with_target(tenure::driver::LOG, events);
     // These in full.
-    let targets = targets.with_target(tenure::nerio::NOTICES, LevelFilter::OFF);
+    let targets = targets.with_target(tenure_nerio::NOTICES, LevelFilter::OFF);
     let lines = tracing_subscriber::fmt::layer().with_writer(|| stderr::Lines).with_ansi(false);
     // A second one in the same process, as in tests, changes nothing.
     let _ = tracing_subscriber::registry().with(lines.with_filter(targets)).try_init();

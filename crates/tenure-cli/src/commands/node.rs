@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tenure::nerio::{Node, Notice};
+use tenure_nerio::{Node, Notice};
 
 use super::signals::Signals;
 use crate::control::Server;

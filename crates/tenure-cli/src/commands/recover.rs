@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use tenure::clock;
-use tenure::nerio::state::{Edited, Grantor, Recovery};
 use tenure_core::{Fence, NodeName};
+use tenure_nerio::state::{Edited, Grantor, Recovery};
 
 use crate::exit::Exit;
 use crate::failure::{self, Failure, shell_word};

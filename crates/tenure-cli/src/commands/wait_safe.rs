@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenure::clock;
-use tenure::nerio::survey::{NameServers, Survey, Unsafe};
+use tenure_nerio::survey::{NameServers, Survey, Unsafe};
 
 use super::signals::Signals;
 use crate::exit::Exit;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use tenure::nerio::keys::{ApplicationKey, Grant};
 use tenure_core::ClusterName;
+use tenure_nerio::keys::{ApplicationKey, Grant};
 
 use super::{Layers, table};
 use crate::failure::Failure;

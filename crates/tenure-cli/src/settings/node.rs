@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tenure::nerio::keys::Right;
 use tenure_core::NodeName;
+use tenure_nerio::keys::Right;
 
 use super::{Layers, Realms, order, table};
 use crate::control;

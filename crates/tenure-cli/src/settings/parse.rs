@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use tenure::nerio::keys::{Elections, ElectionsError, Rights, RightsError};
-use tenure::nerio::state::Recovery;
 use tenure::settings::DurationError;
 use tenure_core::nerio::{HostPort, HostPortError, Member, MemberError};
 use tenure_core::{ClusterName, Drift, ElectionName, Fence, NameError, NodeName, Value};
+use tenure_nerio::keys::{Elections, ElectionsError, Rights, RightsError};
+use tenure_nerio::state::Recovery;
 use tracing::level_filters::LevelFilter;
 
 use crate::near::nearest;

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenure::nerio::keys::{Elections, Rights};
 use tenure_core::{ClusterName, Drift, ElectionName, Fence, NodeName, Value};
+use tenure_nerio::keys::{Elections, Rights};
 use tracing::level_filters::LevelFilter;
 
 use super::{Default, Reach, Spec, parse};
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn variables_of_the_library_are_settings() {
         let hidden = super::super::tls::HIDDEN.map(|hidden| hidden.variable);
-        for variable in tenure::nerio::Settings::VARIABLES {
+        for variable in tenure_nerio::Settings::VARIABLES {
             let name = variable.trim_start_matches("TENURE_").to_lowercase().replace('_', "-");
             let spec = Registry(protocol::ALL).setting(&name);
             let is_setting = spec.is_some_and(|spec| spec.variable().as_deref() == Some(variable));

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use tenure::transport::{Transport, Udp};
+use tenure_nerio::transport::{Transport, Udp};
 
 /// Datagrams with where they went.
 pub(crate) type Records = Arc<Mutex<Vec<(SocketAddr, Vec<u8>)>>>;

@@ -6,10 +6,10 @@ use std::thread::{self, sleep};
 use std::time::Duration;
 
 use tenure::clock;
-use tenure::nerio::keys::Keys;
-use tenure::nerio::{Config, Member, Node};
-use tenure::transport::Udp;
 use tenure::{AtMostOne, Election};
+use tenure_nerio::keys::Keys;
+use tenure_nerio::transport::Udp;
+use tenure_nerio::{Config, Member, Node};
 use tenure_testkit::Rng;
 use tenure_testkit::processes::rounds::is_soak;
 use tenure_testkit::processes::{UdpSocketState, udp_sockets};

@@ -8,14 +8,14 @@ mod crowd;
 mod handover;
 mod load;
 mod looks;
-#[path = "../../../tenure/benches/costs/parts.rs"]
+#[path = "../../../tenure-nerio/benches/costs/parts.rs"]
 mod parts;
-#[path = "../../../tenure/benches/costs/program.rs"]
+#[path = "../../../tenure-nerio/benches/costs/program.rs"]
 mod program;
-#[path = "../../../tenure/benches/costs/sample.rs"]
+#[path = "../../../tenure-nerio/benches/costs/sample.rs"]
 mod sample;
 mod stage;
-#[path = "../../../tenure/benches/costs/target.rs"]
+#[path = "../../../tenure-nerio/benches/costs/target.rs"]
 mod target;
 mod waiters;
 

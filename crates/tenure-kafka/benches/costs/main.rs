@@ -5,17 +5,17 @@
 mod bare;
 mod load;
 mod ours;
-#[path = "../../../tenure/benches/costs/parts.rs"]
+#[path = "../../../tenure-nerio/benches/costs/parts.rs"]
 mod parts;
-#[path = "../../../tenure/benches/costs/processor.rs"]
+#[path = "../../../tenure-nerio/benches/costs/processor.rs"]
 mod processor;
-#[path = "../../../tenure/benches/costs/program.rs"]
+#[path = "../../../tenure-nerio/benches/costs/program.rs"]
 mod program;
 mod stage;
 mod take_over;
-#[path = "../../../tenure/benches/costs/target.rs"]
+#[path = "../../../tenure-nerio/benches/costs/target.rs"]
 mod target;
-#[path = "../../../tenure/benches/costs/used_by.rs"]
+#[path = "../../../tenure-nerio/benches/costs/used_by.rs"]
 mod used_by;
 
 use std::process::ExitCode;

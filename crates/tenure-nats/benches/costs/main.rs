@@ -6,15 +6,15 @@ mod bucket;
 mod elections;
 mod load;
 mod meter;
-#[path = "../../../tenure/benches/costs/parts.rs"]
+#[path = "../../../tenure-nerio/benches/costs/parts.rs"]
 mod parts;
-#[path = "../../../tenure/benches/costs/program.rs"]
+#[path = "../../../tenure-nerio/benches/costs/program.rs"]
 mod program;
 mod stage;
 mod take_over;
-#[path = "../../../tenure/benches/costs/target.rs"]
+#[path = "../../../tenure-nerio/benches/costs/target.rs"]
 mod target;
-#[path = "../../../tenure/benches/costs/used_by.rs"]
+#[path = "../../../tenure-nerio/benches/costs/used_by.rs"]
 mod used_by;
 
 use std::process::ExitCode;

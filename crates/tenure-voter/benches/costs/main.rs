@@ -7,15 +7,15 @@ mod company;
 mod distance;
 mod election;
 mod idle;
-#[path = "../../../tenure/benches/costs/parts.rs"]
+#[path = "../../../tenure-nerio/benches/costs/parts.rs"]
 mod parts;
-#[path = "../../../tenure/benches/costs/processor.rs"]
+#[path = "../../../tenure-nerio/benches/costs/processor.rs"]
 mod processor;
-#[path = "../../../tenure/benches/costs/program.rs"]
+#[path = "../../../tenure-nerio/benches/costs/program.rs"]
 mod program;
-#[path = "../../../tenure/benches/costs/sample.rs"]
+#[path = "../../../tenure-nerio/benches/costs/sample.rs"]
 mod sample;
-#[path = "../../../tenure/benches/costs/target.rs"]
+#[path = "../../../tenure-nerio/benches/costs/target.rs"]
 mod target;
 
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! What a driver implements against, so that all protocols hand out the same handles.
 //!
 //! For authors of drivers, such as those of the crates `tenure-*`; an application needs none of
-//! it. [`crate::nerio`] is a driver too, and uses nothing else of the handles.
+//! it.
 //!
 //! A driver feeds one core from one outside system, in a loop on a thread of its own
 //! ([`tenure_core::contract`] says how). The loop is here, once for all protocols; a protocol

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use tenure::nerio::Node;
 use tenure::{LeaderView, NodeName, Observer, Time, clock};
+use tenure_nerio::Node;
 use tokio::time::MissedTickBehavior;
 
 use super::judge::{Judge, Leadership};

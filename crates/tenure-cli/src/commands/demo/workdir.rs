@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, getpid};
 use tempfile::TempDir;
-use tenure::nerio::{Checked, Config, Member};
 use tenure::{ClusterName, NodeName};
+use tenure_nerio::{Checked, Config, Member};
 
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use tenure::nerio::address_to_bind;
-use tenure::nerio::keys::Keys;
 use tenure_core::NodeName;
 use tenure_core::nerio::{Checked, Config, Member};
+use tenure_nerio::address_to_bind;
+use tenure_nerio::keys::Keys;
 
 use super::keys::Given;
 use super::{

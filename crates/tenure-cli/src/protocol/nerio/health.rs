@@ -4,10 +4,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure::nerio::lists::{self, Heard};
-use tenure::nerio::survey;
 use tenure::{ElectionName, Time, clock};
 use tenure_core::nerio::{Raising, State};
+use tenure_nerio::lists::{self, Heard};
+use tenure_nerio::survey;
 
 use super::Cluster;
 use super::lists::{describe, no_quorum, no_socket};

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure::clock;
-use tenure::nerio::keys::KeyId;
-use tenure::nerio::{Authority, Keyring, Node, Peer, Unsealed};
 use tenure_core::{NodeName, Time};
+use tenure_nerio::keys::KeyId;
+use tenure_nerio::{Authority, Keyring, Node, Peer, Unsealed};
 
 use crate::control::Answer;
 use crate::output::millis;
@@ -204,7 +204,7 @@ fn advice((first, applications): (KeyId, usize), (second, users): (KeyId, usize)
 
 #[cfg(test)]
 mod tests {
-    use tenure::nerio::keys::ClusterKey;
+    use tenure_nerio::keys::ClusterKey;
 
     use super::*;
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use tenure::nerio::Node;
-use tenure::nerio::keys::{Grant, KeyError, Keys, Right, Rights};
 use tenure_core::{ClusterName, ElectionName, NodeName};
+use tenure_nerio::Node;
+use tenure_nerio::keys::{Grant, KeyError, Keys, Right, Rights};
 
 use super::Cluster;
 use crate::failure::{self, Failure, quoted};

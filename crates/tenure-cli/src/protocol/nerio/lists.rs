@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use tenure::nerio::lists::{self, CandidateSeen, ElectionSeen, Heard, Leads};
 use tenure::{ElectionName, Time};
 use tenure_core::nerio::{self, MemberSet, Service};
+use tenure_nerio::lists::{self, CandidateSeen, ElectionSeen, Heard, Leads};
 
 use super::Cluster;
 use super::participant::{in_words, one_word};

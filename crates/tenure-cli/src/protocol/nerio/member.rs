@@ -4,9 +4,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
-use tenure::nerio;
-use tenure::state::Opening;
 use tenure_core::NodeName;
+use tenure_nerio::Opening;
 
 use super::{Cluster, EXIT_ON_MISMATCH};
 use crate::control;
@@ -86,13 +85,13 @@ pub enum Storage {
 
 impl Storage {
     /// The same for the library.
-    pub(crate) fn of_library(&self) -> nerio::Storage {
+    pub(crate) fn of_library(&self) -> tenure_nerio::Storage {
         let opening = |new: bool| if new { Opening::New } else { Opening::Existing };
         match self {
             Self::Directory { path, new } => {
-                nerio::Storage::Directory { path: path.clone(), opening: opening(*new) }
+                tenure_nerio::Storage::Directory { path: path.clone(), opening: opening(*new) }
             }
-            Self::Memory { new } => nerio::Storage::Memory { opening: opening(*new) },
+            Self::Memory { new } => tenure_nerio::Storage::Memory { opening: opening(*new) },
         }
     }
 

@@ -14,9 +14,9 @@ mod troubles;
 
 use std::time::Duration;
 
-use tenure::nerio::keys::Right;
 use tenure_core::nerio::Member;
 use tenure_core::{ElectionName, NodeName};
+use tenure_nerio::keys::Right;
 
 pub use self::cluster::Cluster;
 pub(crate) use self::cluster::timing;
@@ -220,7 +220,7 @@ fn too_long(cluster: &Cluster) -> Option<String> {
 
 /// Refuses to order what no member would pass on.
 fn check_seal(cluster: &Cluster, election: &ElectionName) -> Result<(), Failure> {
-    let checked = tenure::nerio::orders::check(&cluster.config, cluster.key(), election);
+    let checked = tenure_nerio::orders::check(&cluster.config, cluster.key(), election);
     checked.map_err(|why| Failure::new(Exit::Refused, why.to_string(), orders::UNSEALED))
 }
 

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tenure::nerio::Notice;
-use tenure::nerio::lists::{self, AllCandidates, Leads};
-use tenure::nerio::orders::{self, Answered, GiveError, Order};
 use tenure::{NodeName, Time, clock};
 use tenure_core::nerio::{Member, Passed};
+use tenure_nerio::Notice;
+use tenure_nerio::lists::{self, AllCandidates, Leads};
+use tenure_nerio::orders::{self, Answered, GiveError, Order};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::Cluster;

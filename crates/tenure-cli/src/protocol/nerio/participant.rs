@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure::nerio::keys::{Grant, Keys};
-use tenure::nerio::state::{MemoryError, RecoveryError};
-use tenure::nerio::survey::{NameServers, Survey, Unsafe, survey};
-use tenure::nerio::{Builder, Node, Notice, StartError, VerifyError};
-use tenure::transport::UdpError;
 use tenure::{ElectionName, LeaderView, NodeName, Waiting};
 use tenure_core::nerio::{self, MemberSet};
+use tenure_nerio::keys::{Grant, Keys};
+use tenure_nerio::state::{MemoryError, RecoveryError};
+use tenure_nerio::survey::{NameServers, Survey, Unsafe, survey};
+use tenure_nerio::transport::UdpError;
+use tenure_nerio::{Builder, Node, Notice, StartError, VerifyError};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;

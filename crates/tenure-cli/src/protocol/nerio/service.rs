@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 use tenure::Time;
 use tenure::clock;
-use tenure::nerio::{self, Forgot, Node, Notice};
+use tenure_core::nerio;
+use tenure_nerio::{Forgot, Node, Notice};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tenure::nerio::survey::Survey;
-use tenure::nerio::{Notice, survey};
 use tenure::{ElectionName, NodeName};
 use tenure_core::nerio::{Checked, Holder, MemberSet, Service};
+use tenure_nerio::survey::Survey;
+use tenure_nerio::{Notice, survey};
 use tokio::sync::broadcast;
 
 use super::Cluster;

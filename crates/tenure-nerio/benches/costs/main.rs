@@ -1,0 +1,56 @@
+//! What Nerio costs beside what nothing can do without. `cargo xtask bench` runs it;
+//! docs/benchmarks.md explains.
+#![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod floor;
+mod keys;
+mod latency;
+mod load;
+mod loss;
+mod parts;
+mod question;
+mod sample;
+mod target;
+
+use std::process::ExitCode;
+
+use common::cluster::Cluster;
+use common::{CHILD, Result, is_asked_to_measure, role};
+use parts::Part;
+use tenure_nerio::Node;
+
+/// What can be measured by itself.
+const PARTS: [(&str, Part<Box<dyn std::error::Error>>); 6] = [
+    ("campaign", latency::campaign),
+    ("handover", latency::handover),
+    ("keys", keys::measure),
+    ("question", question::measure),
+    ("loss", loss::measure),
+    ("load", load::measure),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let done = match arguments.split_first() {
+        Some((first, role)) if first == CHILD => match role {
+            [role] if role == "echo" => floor::echo(),
+            role => role::play(role, || 0),
+        },
+        _ if is_asked_to_measure(&arguments) => parts::measure(&PARTS, &arguments, ""),
+        _ => Ok(()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A node of this process, which only campaigns.
+fn node(cluster: &Cluster, name: &str) -> Result<Node> {
+    Ok(cluster.settings.node(name, false)?.start()?)
+}

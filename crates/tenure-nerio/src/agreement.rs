@@ -1,0 +1,188 @@
+//! Which members run with another configuration, as far as they have said.
+//!
+//! One datagram proves little: anybody can send one. A member counts as differing when it has said
+//! so again after a while, and nothing of it that agrees has come since. Others are told of, and
+//! change nothing.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure::driver::Repeats;
+use tenure_core::nerio::{Checked, MemberSet};
+use tenure_core::{NodeName, Obstacle, Time, Waiting};
+
+use crate::log;
+use crate::notice::Notice;
+
+/// How long a member must have said nothing else before it counts as differing.
+const LASTING: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Default)]
+pub(crate) struct Agreement {
+    /// Since when each member has said that it differs.
+    differing: BTreeMap<usize, Differs>,
+    hopeless: bool,
+}
+
+#[derive(Debug)]
+struct Differs {
+    since: Time,
+    last: Time,
+}
+
+impl Agreement {
+    /// A datagram of this configuration came from `member`.
+    pub(crate) fn agrees(
+        &mut self,
+        member: usize,
+        config: &Checked,
+        repeats: &mut Repeats,
+    ) -> Option<Notice> {
+        self.differing.remove(&member)?;
+        log::mismatch_is_over(repeats, &config.members[member].name);
+        let possible = config.quorums.is_possible(self.lasting());
+        (self.hopeless && possible).then(|| {
+            self.hopeless = false;
+            Notice::QuorumMayAgree
+        })
+    }
+
+    /// A datagram of another configuration, with the digest `theirs`, came from `peer`, which is
+    /// `member`.
+    pub(crate) fn differs(
+        &mut self,
+        now: Time,
+        (peer, address, member): (NodeName, SocketAddr, Option<usize>),
+        theirs: u64,
+        config: &Checked,
+    ) -> Vec<Notice> {
+        let (is_member, ours) = (member.is_some(), config.digest());
+        let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours }];
+        let Some(member) = member else { return notices };
+        self.differing.entry(member).or_insert(Differs { since: now, last: now }).last = now;
+        if !self.hopeless && !config.quorums.is_possible(self.lasting()) {
+            self.hopeless = true;
+            notices.extend(self.disagreement(config));
+        }
+        notices
+    }
+
+    /// That no quorum agrees, as long as that is so.
+    pub(crate) fn disagreement(&self, config: &Checked) -> Option<Notice> {
+        let names = self.lasting().iter().map(|member| config.members[member].name.clone());
+        let (differing, members) = (names.collect(), config.members.len());
+        self.hopeless.then_some(Notice::NoQuorumAgrees { differing, members })
+    }
+
+    /// Members of which nothing is heard because they run with another configuration: those are
+    /// what an operator must mend first.
+    pub(crate) fn explain(&self, waiting: Waiting, config: &Checked) -> Waiting {
+        blame(waiting, |silent| {
+            let differs = |member: &usize| config.members[*member].name.as_str() == silent;
+            self.differing.keys().find(|member| differs(member))?;
+            let why = "it runs with another configuration".into();
+            Some(Obstacle { by: silent.into(), label: "other-configuration", why })
+        })
+    }
+
+    fn lasting(&self) -> MemberSet {
+        let lasting = |differs: &Differs| differs.last.since(differs.since) >= LASTING;
+        let members = self.differing.iter().filter(|(_, differs)| lasting(differs));
+        members.map(|(member, _)| *member).collect()
+    }
+}
+
+/// `waiting` with more to say of those of whom nothing is heard, where there is something.
+pub(crate) fn blame(waiting: Waiting, why: impl Fn(&str) -> Option<Obstacle>) -> Waiting {
+    let (mut obstacles, missing) = match waiting {
+        Waiting::NoQuorum { missing } => (Vec::new(), missing),
+        Waiting::Refused { obstacles, missing } => (obstacles, missing),
+        waiting => return waiting,
+    };
+    let (blamed, missing): (Vec<_>, Vec<_>) = missing
+        .into_iter()
+        .map(|silent| (why(&silent), silent))
+        .partition(|(why, _)| why.is_some());
+    obstacles.extend(blamed.into_iter().filter_map(|(why, _)| why));
+    let missing = missing.into_iter().map(|(_, silent)| silent).collect();
+    match obstacles.is_empty() {
+        true => Waiting::NoQuorum { missing },
+        false => Waiting::Refused { obstacles, missing },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::nerio::{Config, members};
+
+    use super::*;
+
+    fn config() -> Checked {
+        let members = members("a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103").unwrap();
+        Config::new("x".parse().unwrap(), members).check().unwrap()
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    fn differs(agreement: &mut Agreement, millis: u64, port: u16) -> Vec<Notice> {
+        let member = port.checked_sub(7_101).map(usize::from);
+        let from = (NodeName::new("b").unwrap(), ([127, 0, 0, 1], port).into(), member);
+        agreement.differs(at(millis), from, 1, &config())
+    }
+
+    fn hopeless(notices: &[Notice]) -> bool {
+        notices.iter().any(|notice| matches!(notice, Notice::NoQuorumAgrees { .. }))
+    }
+
+    #[test]
+    fn one_datagram_of_each_member_changes_nothing() {
+        let mut agreement = Agreement::default();
+        for port in [7_101, 7_102, 7_103] {
+            let notices = differs(&mut agreement, 1, port);
+            assert!(notices.len() == 1 && !hopeless(&notices), "{notices:?}");
+        }
+    }
+
+    #[test]
+    fn strangers_never_count() {
+        let mut agreement = Agreement::default();
+        for millis in (0..10_000).step_by(100) {
+            for port in [1, 2, 3] {
+                assert!(!hopeless(&differs(&mut agreement, millis, port)));
+            }
+        }
+        assert!(agreement.differing.is_empty());
+    }
+
+    #[test]
+    fn a_quorum_that_may_agree_is_enough() {
+        let mut agreement = Agreement::default();
+        for millis in (0..10_000).step_by(100) {
+            assert!(!hopeless(&differs(&mut agreement, millis, 7_102)), "a and c may agree");
+        }
+        differs(&mut agreement, 10_000, 7_103);
+        assert!(hopeless(&differs(&mut agreement, 11_000, 7_103)));
+        assert!(!hopeless(&differs(&mut agreement, 12_000, 7_103)), "said once");
+        assert!(hopeless(agreement.disagreement(&config()).as_slice()), "and again when asked");
+        let mut repeats = Repeats::default();
+        assert_eq!(agreement.agrees(2, &config(), &mut repeats), Some(Notice::QuorumMayAgree));
+        assert_eq!(agreement.agrees(2, &config(), &mut repeats), None);
+    }
+
+    #[test]
+    fn a_member_that_differs_is_not_merely_silent() {
+        let mut agreement = Agreement::default();
+        let silent = || Waiting::NoQuorum { missing: vec!["b".into(), "c".into()] };
+        assert_eq!(agreement.explain(silent(), &config()), silent());
+        differs(&mut agreement, 1, 7_103);
+        assert_eq!(
+            agreement.explain(silent(), &config()).to_string(),
+            "refused by c: it runs with another configuration; nothing heard of b"
+        );
+        let behind = Waiting::Behind { who: "p".into(), leading: true };
+        assert_eq!(agreement.explain(behind.clone(), &config()), behind);
+    }
+}

@@ -1,0 +1,134 @@
+//! What a node asks of others beside who leads.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure::{AtMostOne, CampaignError, Leadership, clock};
+use tenure_core::{ElectionName, Fence, LeaderView, NodeName, Time, View};
+use tokio::sync::mpsc;
+
+use crate::Node;
+use crate::error::{FindError, VerifyError};
+use crate::proofs::Proof;
+use crate::request::Ask;
+
+impl Node {
+    /// Asks a leader whether it leads (section 10.5), again and again until it answers or
+    /// `patience` is over. What it answers holds until then whatever happens to it: a leader
+    /// does not release before a promise has run out. For recipients that cannot check a fence.
+    /// Cancel safe.
+    pub async fn verify(
+        &self,
+        election: &ElectionName,
+        leader: SocketAddr,
+        patience: Duration,
+    ) -> Result<Verified, VerifyError> {
+        let again = (self.config().round_trip * 2).max(Duration::from_millis(20));
+        // One channel for all repetitions: a late answer to an earlier one counts as well.
+        let (reply, mut answers) = mpsc::unbounded_channel();
+        let ask = async {
+            loop {
+                let (election, reply) = (election.clone(), reply.clone());
+                if !self.tell(Ask::Verify { election: election.clone(), leader, reply }) {
+                    return Err(VerifyError::Closed);
+                }
+                match tokio::time::timeout(again, answers.recv()).await {
+                    Ok(Some(Proof::Leads { who, until, fence })) => {
+                        return Ok(Verified { leader: who.name, until, fence });
+                    }
+                    Ok(Some(Proof::DoesNotLead { by })) => {
+                        return Err(VerifyError::DoesNotLead { election, by: by.name });
+                    }
+                    Ok(None) | Err(_) => {}
+                }
+            }
+        };
+        let answered = tokio::time::timeout(patience, ask).await;
+        answered.unwrap_or(Err(VerifyError::NoAnswer { waited: patience }))
+    }
+
+    /// Finds somebody to turn to (section 10.4): the leader if there is one, else this node if
+    /// it can win, else one that appears within `patience`, else an error that says what was
+    /// known. Dropping the future withdraws the candidacy.
+    pub async fn find(
+        &self,
+        election: &ElectionName,
+        value: &str,
+        patience: Duration,
+    ) -> Result<Found, FindError> {
+        let handle = self.election_named(election.clone());
+        let mut observer = handle.observe();
+        let mut last = None;
+        let search = async {
+            loop {
+                match observer.next().await.and_then(|change| change.view().cloned()) {
+                    Some(View::Leader(leader)) => return Some(Ok(Found::Leader(leader))),
+                    Some(View::Vacant) => {
+                        last = Some(View::Vacant);
+                        return None;
+                    }
+                    Some(view) => last = Some(view),
+                    None if self.is_closed() => {
+                        return Some(Err(FindError::Campaign(CampaignError::Closed)));
+                    }
+                    None => {}
+                }
+            }
+        };
+        let no_leader =
+            |last| FindError::NoLeader { election: election.clone(), waited: patience, last };
+        let began = clock::now();
+        match tokio::time::timeout(patience, search).await {
+            Ok(Some(found)) => return found,
+            Ok(None) => {}
+            Err(_) => return Err(no_leader(last)),
+        }
+        let left = patience.saturating_sub(clock::now().since(began));
+        let appears = async {
+            loop {
+                match observer.next().await.and_then(|change| change.view().cloned()) {
+                    Some(View::Leader(leader)) if *leader.id != *self.name().as_str() => {
+                        return leader;
+                    }
+                    Some(_) => {}
+                    None if self.is_closed() => std::future::pending().await,
+                    None => {}
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            won = handle.campaign(value) => Ok(Found::Elected(won?)),
+            leader = appears => Ok(Found::Leader(leader)),
+            () = tokio::time::sleep(left) => Err(no_leader(Some(View::Vacant))),
+        }
+    }
+}
+
+/// A leader that answered for itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Verified {
+    /// Its name.
+    pub leader: NodeName,
+    /// It leads until then at least, on this machine's `CLOCK_BOOTTIME`.
+    pub until: Time,
+    /// The fence of its leadership.
+    pub fence: Option<Fence>,
+}
+
+impl Verified {
+    /// Whether what it answered still holds, computed now.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        clock::now() < self.until
+    }
+}
+
+/// Whom to turn to.
+#[derive(Debug)]
+pub enum Found {
+    /// Somebody else leads: forward to it.
+    Leader(LeaderView),
+    /// Nobody led, and now this node does.
+    Elected(Leadership<AtMostOne>),
+}

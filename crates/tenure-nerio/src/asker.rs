@@ -1,0 +1,311 @@
+//! One socket from which grantors are asked, a question at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure::clock;
+use tenure::driver::random;
+use tenure_core::nerio::wire::{Dropped, Envelope, Packer, open};
+use tenure_core::nerio::{Checked, Inc, List, Member, Message, Query, State, Who};
+use tenure_core::{ElectionName, NodeName};
+use tokio::net::UdpSocket;
+
+use crate::enough::Enough;
+use crate::keys::Keys;
+use crate::places::{LookUp, Reach};
+use crate::seal::{Authority, Opened, SEALED_MAX, Seal};
+use crate::transport::{self, Families};
+
+/// What its questions are signed with.
+pub(crate) const NAME: &str = "survey";
+/// How often a question is sent before its grantor counts as silent.
+pub(crate) const TRIES: u32 = 5;
+
+/// What came of a question that not every version knows.
+pub(crate) enum Came<T> {
+    /// This, of that incarnation.
+    Answer(Inc, T),
+    Nothing,
+    /// It answers other questions.
+    ElseOnly,
+}
+
+/// Asks from a socket of its own.
+pub(crate) struct Asker {
+    socket: UdpSocket,
+    families: Families,
+    packer: Packer,
+    config: Checked,
+    inc: Inc,
+    patience: Duration,
+    /// Who was asked, and answered with another digest.
+    differing: BTreeSet<NodeName>,
+    /// Where each member is that was asked, or why its name says nothing.
+    found: BTreeMap<NodeName, Result<Vec<SocketAddr>, String>>,
+    seal: Option<Seal>,
+    /// Others are asked beside it, and when a quorum of them has answered a name is given up.
+    beside: Option<Enough>,
+}
+
+impl Asker {
+    #[expect(clippy::unused_async, reason = "a socket of tokio's is made in its runtime")]
+    pub(crate) async fn new(
+        config: &Checked,
+        keys: Option<&Keys>,
+        from: SocketAddr,
+    ) -> io::Result<Self> {
+        let seal = keys.cloned().map(Seal::new).transpose();
+        let seal = seal.map_err(io::Error::other)?;
+        let inc = match &seal {
+            Some(seal) => seal.inc(),
+            None => Inc(random().map_err(|error| error.source)?),
+        };
+        let name = NodeName::new(NAME).map_err(io::Error::other)?;
+        let who = Who { name, inc };
+        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
+        let patience = (config.round_trip * 4).max(Duration::from_millis(50));
+        let (socket, families) = transport::open(from)?;
+        let (socket, config) = (UdpSocket::from_std(socket)?, config.clone());
+        let (differing, found) = (BTreeSet::new(), BTreeMap::new());
+        let beside = None;
+        Ok(Self { socket, families, packer, config, inc, patience, differing, found, seal, beside })
+    }
+
+    /// Names are given up when a quorum has answered.
+    pub(crate) fn beside(&mut self, enough: Enough) {
+        self.beside = Some(enough);
+    }
+
+    /// The incarnation that asks: answers name it.
+    pub(crate) const fn inc(&self) -> Inc {
+        self.inc
+    }
+
+    /// Sends a question until an answer of that member passes `read`, or gives up.
+    pub(crate) async fn ask<T>(
+        &mut self,
+        to: &Member,
+        question: &Message,
+        mut read: impl FnMut(Message) -> Option<T>,
+    ) -> io::Result<Option<T>> {
+        let mut datagram = self.begin(to);
+        self.packer.push(&mut datagram, question);
+        for _ in 0..TRIES {
+            if let Some((_, answer)) = self.try_once(to, &datagram, &mut read).await? {
+                return Ok(Some(answer));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn try_once<T>(
+        &mut self,
+        to: &Member,
+        datagram: &[u8],
+        read: impl FnMut(Message) -> Option<T>,
+    ) -> io::Result<Option<(Inc, T)>> {
+        let addresses = self.find(to).await;
+        if addresses.is_empty() {
+            return Ok(None);
+        }
+        // A question may arrive twice.
+        let mut refused = None;
+        for address in &addresses {
+            refused = self.send(*address, datagram).await.err().or(refused);
+        }
+        if let Some(error) = refused.filter(|_| addresses.len() == 1) {
+            return Err(error);
+        }
+        let patience = self.patience;
+        let answer = self.answer(to, &addresses, read);
+        tokio::time::timeout(patience, answer).await.ok().transpose()
+    }
+
+    /// A datagram that `to` alone answers: a name may lead to another member.
+    fn begin(&self, to: &Member) -> Vec<u8> {
+        let mut datagram = self.packer.start();
+        let number = self.config.position(&to.name).map_or(0, |nth| self.config.number(nth));
+        Packer::address(&mut datagram, number);
+        datagram
+    }
+
+    /// Where `member` is: its name is looked up when it is asked first.
+    async fn find(&mut self, member: &Member) -> Vec<SocketAddr> {
+        if !self.found.contains_key(&member.name) {
+            let found = match (member.address.literal(), member.address.name()) {
+                (Some(address), _) => Ok(vec![address]),
+                (None, Some(name)) => self.look_up(name, member.address.port()).await,
+                (None, None) => Err("it has no host".to_owned()),
+            };
+            let local = self.socket.local_addr();
+            let found = found.and_then(|found| {
+                Reach::of(local.map_err(|error| error.to_string())?).filter(found)
+            });
+            self.found.insert(member.name.clone(), found);
+            let all = self.found.values().flatten().flatten().copied().collect();
+            if let Some(seal) = &mut self.seal {
+                seal.members_are(all);
+            }
+        }
+        self.found.get(&member.name).and_then(|found| found.clone().ok()).unwrap_or_default()
+    }
+
+    async fn look_up(&self, name: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+        let mut look_up = LookUp::new(name.to_owned(), port);
+        let Some(enough) = &self.beside else { return look_up.ask().await };
+        let found = enough.or(look_up.ask()).await;
+        found.unwrap_or_else(|| Err("no answer from the name server yet".to_owned()))
+    }
+
+    /// Asks what members of earlier versions do not know, and says which incarnation answered.
+    /// They are told apart from silent ones by what they have always known, which is asked beside
+    /// it from the second try on: whether there is `election`, or any.
+    pub(crate) async fn ask_new<T>(
+        &mut self,
+        to: &Member,
+        question: &Message,
+        election: Option<&ElectionName>,
+        mut read: impl FnMut(Message) -> Option<T>,
+    ) -> io::Result<Came<T>> {
+        let (start, asker) = (clock::now(), self.inc);
+        let old = match election.cloned() {
+            Some(election) => Message::Query(Query { election, start }),
+            None => Message::List(List { start, after: None }),
+        };
+        let mut is_there = false;
+        let mut read = |message| {
+            is_there |= match &message {
+                Message::State(state) => (state.asker, state.start) == (asker, start),
+                Message::Listed(listed) => listed.start == start,
+                _ => false,
+            };
+            read(message)
+        };
+        let mut datagram = self.begin(to);
+        self.packer.push(&mut datagram, question);
+        for nth in 0..TRIES {
+            if let Some((inc, answer)) = self.try_once(to, &datagram, &mut read).await? {
+                return Ok(Came::Answer(inc, answer));
+            }
+            if nth == 0 {
+                self.packer.push(&mut datagram, &old);
+            }
+        }
+        Ok(if is_there { Came::ElseOnly } else { Came::Nothing })
+    }
+
+    /// Sends a datagram, sealed if there are keys.
+    async fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
+        let Some(seal) = &mut self.seal else {
+            return self.socket.send_to(datagram, self.families.outward(to)).await.map(drop);
+        };
+        let mut sealed = Vec::new();
+        seal.outgoing(clock::now(), to, datagram, |to, bytes| {
+            sealed.push((to, bytes.to_vec()));
+            Ok(())
+        })?;
+        self.send_all(sealed).await
+    }
+
+    async fn send_all(&self, sealed: Vec<(SocketAddr, Vec<u8>)>) -> io::Result<()> {
+        for (to, bytes) in sealed {
+            self.socket.send_to(&bytes, self.families.outward(to)).await?;
+        }
+        Ok(())
+    }
+
+    async fn answer<T>(
+        &mut self,
+        to: &Member,
+        addresses: &[SocketAddr],
+        mut read: impl FnMut(Message) -> Option<T>,
+    ) -> io::Result<(Inc, T)> {
+        let mut buffer = [0; SEALED_MAX + 1];
+        loop {
+            let (length, from) = self.socket.recv_from(&mut buffer).await?;
+            let from = self.families.inward(from);
+            let Some((sealed_by, datagram)) = self.unseal(from, &mut buffer[..length]).await?
+            else {
+                continue;
+            };
+            // Sealed, a datagram shows who sent it, wherever it comes from.
+            if sealed_by.is_none() && !addresses.contains(&from) {
+                continue;
+            }
+            let (who, messages) = match open(self.config.digest(), 0, datagram) {
+                Ok((envelope, messages)) => (envelope.who, messages),
+                Err(dropped) => {
+                    if let Dropped::Digest(theirs) = dropped
+                        && let Ok((envelope, _)) = open(theirs, 0, datagram)
+                        && envelope.who.name == to.name
+                    {
+                        self.differing.insert(to.name.clone());
+                    }
+                    continue;
+                }
+            };
+            if let Some(seal) = self.seal.as_mut().filter(|_| sealed_by.is_none()) {
+                seal.heard_unsealed(clock::now(), from, &who.name);
+            }
+            // Another node does not speak for it.
+            if who.name != to.name || sealed_by.is_some_and(|inc| inc != who.inc) {
+                continue;
+            }
+            if let Some(answer) = messages.filter_map(Result::ok).find_map(&mut read) {
+                return Ok((who.inc, answer));
+            }
+        }
+    }
+
+    /// What a member sent from `from`, if it is to be read, and who sealed it. What waited for a
+    /// welcome is sent.
+    async fn unseal<'a>(
+        &mut self,
+        from: SocketAddr,
+        datagram: &'a mut [u8],
+    ) -> io::Result<Option<(Option<Inc>, &'a [u8])>> {
+        let Some(seal) = &mut self.seal else { return Ok(Some((None, datagram))) };
+        let mut sealed = Vec::new();
+        let opened = seal.incoming(clock::now(), from, datagram, |to, bytes| {
+            sealed.push((to, bytes.to_vec()));
+            Ok(())
+        });
+        let opened = opened.ok().flatten();
+        self.send_all(sealed).await?;
+        Ok(opened.and_then(|Opened { plain, shown }| match shown {
+            Some((Authority::Cluster, inc)) => Some((Some(inc), plain)),
+            Some((Authority::Application(_), _)) => None,
+            None => Some((None, plain)),
+        }))
+    }
+
+    pub(crate) async fn state(
+        &mut self,
+        to: &Member,
+        election: &ElectionName,
+    ) -> io::Result<Option<State>> {
+        let (start, asker) = (clock::now(), self.inc);
+        let question = Message::Query(Query { election: election.clone(), start });
+        let state = self.ask(to, &question, |message| match message {
+            Message::State(state)
+                if (state.asker, state.start, &state.election) == (asker, start, election) =>
+            {
+                Some(state)
+            }
+            _ => None,
+        });
+        state.await
+    }
+
+    /// Whether `member` answered with another digest.
+    pub(crate) fn differs(&self, member: &NodeName) -> bool {
+        self.differing.contains(member)
+    }
+
+    /// Why the name of `member` gives no address, if it was asked and that is so.
+    pub(crate) fn unresolved(&self, member: &NodeName) -> Option<&str> {
+        self.found.get(member)?.as_ref().err().map(String::as_str)
+    }
+}

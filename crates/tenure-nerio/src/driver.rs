@@ -1,0 +1,596 @@
+//! Nerio on datagrams and a state directory, carried by the loop that all protocols share.
+
+use std::any::Any;
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tenure::driver::{Backend, Machine, Repeats};
+use tenure::{AtMostOne, clock};
+use tenure_core::nerio::wire::{Dropped, Envelope, Packer, open, recipient};
+use tenure_core::nerio::{
+    Checked, Command, Extra, Inc, List, Message, Nerio, Order, Ordered, OwnEvent, Passed, Question,
+    QuorumTimestamp, Record, Sender, Start, To, Who,
+};
+use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
+use tokio::sync::broadcast;
+
+use crate::agreement::Agreement;
+use crate::counters::Counters;
+use crate::edicts::Source;
+use crate::key_trouble::KeyTroubles;
+use crate::lasting::Lasting;
+use crate::line::Line;
+use crate::log;
+use crate::notice::Notice;
+use crate::of_core::of_core;
+use crate::orders::is_loopback;
+use crate::outbox::Outbox;
+use crate::places::{Looked, Places, receives};
+use crate::proofs::{Proof, Proofs};
+use crate::request::Ask;
+use crate::seal::{self, Authority, SEALED_MAX};
+use crate::state::WriteError;
+use crate::storage::{Flushed, Records};
+use crate::transport::Transport;
+
+/// How long a node that closes waits for its releases to arrive.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// One node's way to others, its storage, and what it says of both.
+pub(crate) struct Wire<T> {
+    config: Checked,
+    transport: Line<T>,
+    records: Records,
+    flushed: Flushed,
+    notices: broadcast::Sender<Notice>,
+    repeats: Repeats,
+    places: Places,
+    outbox: Outbox,
+    /// The number by which datagrams call this node, if it is a member.
+    number: u8,
+    proofs: Proofs,
+    agreement: Agreement,
+    key_troubles: KeyTroubles,
+    lasting: Lasting,
+    /// That it receives elsewhere than members say.
+    elsewhere: Option<Notice>,
+    inc: Inc,
+    /// The quorum timestamp of the leadership that begins.
+    stamped: Option<QuorumTimestamp>,
+    counters: Counters,
+    /// Room for one datagram, and one byte more by which a longer one is known.
+    buffer: Vec<u8>,
+}
+
+/// What comes from outside.
+pub(crate) enum Incoming {
+    /// It is in the buffer.
+    Datagram {
+        length: usize,
+        from: SocketAddr,
+    },
+    Flushed((Ticket, Result<(), WriteError>)),
+    /// The name of a member was looked up.
+    Looked(Looked),
+    /// One datagram could not be received.
+    Nothing,
+}
+
+impl<T: Transport> Wire<T> {
+    pub(crate) fn new(
+        config: Checked,
+        (name, start): (&NodeName, &Start),
+        transport: Line<T>,
+        (records, flushed): (Records, Flushed),
+        notices: broadcast::Sender<Notice>,
+    ) -> Self {
+        let who = Who { name: name.clone(), inc: start.inc };
+        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
+        let (own, outbox) = (config.position(name), Outbox::new(packer, &config));
+        let mut this = Self {
+            places: Places::new(&config, transport.local_address()),
+            number: own.map_or(0, |own| config.number(own)),
+            lasting: Lasting::new(config.delta_max),
+            elsewhere: None,
+            config,
+            transport,
+            records,
+            flushed,
+            notices,
+            repeats: Repeats::default(),
+            outbox,
+            proofs: Proofs::default(),
+            agreement: Agreement::default(),
+            key_troubles: KeyTroubles::default(),
+            inc: start.inc,
+            stamped: None,
+            counters: Counters::default(),
+            buffer: vec![0; SEALED_MAX + 1],
+        };
+        if let Some(error) = this.records.damage.take() {
+            this.notice(Notice::GrantsDamaged { error });
+        }
+        let here = this.transport.local_address();
+        let member = own.map(|own| this.config.members[own].address.clone());
+        if let Some(member) = member.filter(|member| !receives(here, member)) {
+            this.elsewhere = Some(Notice::ListensElsewhere { here, member });
+            this.notice_if(this.elsewhere.clone());
+        }
+        this.members_moved();
+        this
+    }
+
+    /// Sealing must know where members may be.
+    fn members_moved(&mut self) {
+        if let Some(seal) = &mut self.transport.seal {
+            seal.members_are(self.places.addresses());
+        }
+    }
+
+    /// A look-up has ended.
+    fn on_looked(&mut self, now: Time, looked: Looked) {
+        let member = looked.member();
+        let (notices, moved) = self.places.on_looked(looked);
+        if moved {
+            self.members_moved();
+        }
+        for notice in notices {
+            self.notice(notice);
+        }
+        // Those who grant ask, with what every member answers, whether another process is there.
+        if self.number == 0 {
+            return;
+        }
+        for address in self.places.several(member) {
+            self.send(To::Address(address), Message::List(List { start: now, after: None }));
+        }
+    }
+
+    /// A member asks all others what every member answers, so that it hears with which keys they
+    /// speak: of their own accord they say nothing to each other for days.
+    fn ask_members(&mut self, now: Time) {
+        if self.number == 0 {
+            return;
+        }
+        for member in 0..self.config.members.len() {
+            if self.config.number(member) != self.number {
+                self.send(To::Member(member), Message::List(List { start: now, after: None }));
+            }
+        }
+    }
+
+    fn on_datagram(
+        &mut self,
+        now: Time,
+        (datagram, address): (&mut [u8], SocketAddr),
+        machine: &mut Machine<Self>,
+    ) {
+        self.counters.received += 1;
+        let (datagram, shown) = match self.transport.open(now, address, datagram) {
+            Ok(Some(incoming)) => (incoming.plain, incoming.shown),
+            Ok(None) => return,
+            Err(dropped) => return self.on_unopened(now, (datagram, address), dropped),
+        };
+        let (envelope, messages) = match open(self.config.digest(), 0, datagram) {
+            Ok(opened) => opened,
+            Err(dropped) => {
+                self.counters.drop_for(dropped.label());
+                match dropped {
+                    Dropped::Digest(theirs) => {
+                        let shown = shown.map(|(authority, _)| authority);
+                        self.on_mismatch(now, theirs, datagram, (address, shown));
+                    }
+                    Dropped::Version(version) => {
+                        let notice = self.key_troubles.version(now, address, version, &self.places);
+                        self.notice_if(notice);
+                    }
+                    _ => {}
+                }
+                return;
+            }
+        };
+        let authority = match self.admit(now, (&envelope, address), shown) {
+            Ok(authority) => authority,
+            Err(reason) => return self.counters.drop_for(reason),
+        };
+        self.lasting.fits(address, authority.is_some() || self.transport.seal.is_none());
+        let keyed = authority.is_some();
+        if authority.as_ref().is_none_or(|by| *by == Authority::Cluster) {
+            let notice = self.places.contradicts(&envelope.who.name, address, keyed);
+            self.notice_if(notice);
+        }
+        let member = self.places.member(&envelope.who, address, authority.as_ref());
+        if let Some(member) = member {
+            let (who, notice) =
+                (&envelope.who, self.agreement.agrees(member, &self.config, &mut self.repeats));
+            let twice = self.places.heard(now, member, (who, address));
+            self.notice_if(notice);
+            self.notice_if(twice);
+        }
+        // A name may lead to another member than the one that is meant.
+        let recipient = recipient(datagram);
+        if ![0, self.number].contains(&recipient) {
+            return self.on_other_recipient(recipient, (&envelope.who.name, address), messages);
+        }
+        let from = Sender { who: envelope.who, address, member };
+        for message in messages {
+            match message {
+                Ok(message) => self.on_message(now, (&from, authority.as_ref()), message, machine),
+                Err(dropped) => self.counters.drop_for(dropped.label()),
+            }
+        }
+    }
+
+    /// One that its sender may say is handed in.
+    fn on_message(
+        &mut self,
+        now: Time,
+        (from, by): (&Sender, Option<&Authority>),
+        message: Message,
+        machine: &mut Machine<Self>,
+    ) {
+        if by.is_none() && is_order(&message) && !self.obeys(from.address) {
+            self.refuse_order(from, message);
+        } else if by.is_none_or(|by| by.may_say(&message)) {
+            self.counters.messages += 1;
+            machine.input(Input::Message { from: from.clone(), message });
+        } else {
+            self.counters.drop_for("rights");
+            let notice = self.key_troubles.rights(now, from, by, &self.places);
+            self.notice_if(notice);
+        }
+    }
+
+    /// Whether orders from this address are obeyed that are not sealed: only where no other machine
+    /// takes part, as anybody can send them there in anybody's name.
+    fn obeys(&self, address: SocketAddr) -> bool {
+        let members = self.config.members.iter();
+        address.ip().is_loopback() && members.map(|member| &member.address).all(is_loopback)
+    }
+
+    fn refuse_order(&mut self, from: &Sender, message: Message) {
+        self.counters.drop_for("unsealed_order");
+        let Message::Order(Order { election, start, .. }) = message else { return };
+        let (asker, passed) = (from.who.inc, Passed::Unsealed);
+        self.send(
+            from.address.into(),
+            Message::Ordered(Ordered { election, asker, start, passed }),
+        );
+    }
+
+    /// What the sender of an envelope may say, if it is who it says.
+    fn admit(
+        &mut self,
+        now: Time,
+        (envelope, address): (&Envelope, SocketAddr),
+        shown: Option<(Authority, Inc)>,
+    ) -> Result<Option<Authority>, &'static str> {
+        let Some((authority, inc)) = shown else {
+            if let Some(seal) = &mut self.transport.seal {
+                seal.heard_unsealed(now, address, &envelope.who.name);
+            }
+            return Ok(None);
+        };
+        if !authority.may_be(inc, &envelope.who, &self.config) {
+            return Err("identity");
+        }
+        if let Some(seal) = &mut self.transport.seal {
+            seal.is_called(inc, &envelope.who.name);
+        }
+        Ok(Some(authority))
+    }
+
+    /// Who sends here what is for another member hears who this one is, once for each datagram that
+    /// wants something.
+    fn on_other_recipient(
+        &mut self,
+        recipient: u8,
+        (peer, address): (&NodeName, SocketAddr),
+        mut messages: impl Iterator,
+    ) {
+        self.counters.drop_for("other-recipient");
+        let meant = self.numbered(recipient);
+        let Some(own) = self.numbered(self.number) else { return };
+        let own = self.config.members[own].name.clone();
+        let notice = meant.and_then(|meant| self.places.for_another((peer, address), meant, &own));
+        self.notice_if(notice);
+        if messages.next().is_some() {
+            let way = (&mut self.transport, &mut self.places);
+            self.outbox.introduce(address, way, &mut self.counters);
+        }
+    }
+
+    /// The member that datagrams call so.
+    fn numbered(&self, number: u8) -> Option<usize> {
+        (0..self.config.members.len()).find(|nth| self.config.number(*nth) == number)
+    }
+
+    /// One that sends without a key, and is not read for that, is told to who asks.
+    fn on_unopened(
+        &mut self,
+        now: Time,
+        (sent, address): (&[u8], SocketAddr),
+        dropped: seal::Dropped,
+    ) {
+        self.counters.drop_for(dropped.label());
+        let digest = self.config.digest();
+        let name = || open(digest, 0, sent).ok().map(|(envelope, _)| envelope.who.name);
+        let notice = self.key_troubles.unopened(now, (address, dropped), name, &self.places);
+        if let (Some(seal), seal::Dropped::Unsealed) = (&mut self.transport.seal, dropped) {
+            let Some(Notice::Key { peer, .. }) = &notice else { return seal.refused(now, address) };
+            peer.iter().for_each(|name| seal.note_unsealed(now, address, name));
+        }
+        self.notice_if(notice);
+    }
+
+    fn notice_if(&mut self, notice: Option<Notice>) {
+        if let Some(notice) = notice {
+            self.notice(notice);
+        }
+    }
+
+    /// A peer of another configuration is told so, once for each datagram that wants something.
+    fn on_mismatch(
+        &mut self,
+        now: Time,
+        theirs: u64,
+        datagram: &[u8],
+        (address, shown): (SocketAddr, Option<Authority>),
+    ) {
+        let Ok((envelope, messages)) = open(theirs, 0, datagram) else { return };
+        let member = self.places.member(&envelope.who, address, shown.as_ref());
+        let peer = envelope.who.name;
+        // Where keys are being given, what is not sealed may come from anywhere, and a hello that
+        // this would cause is longer.
+        let may_be_anybody = self.transport.seal.is_some() && shown.is_none();
+        if !messages.is_empty() && !may_be_anybody {
+            let way = (&mut self.transport, &mut self.places);
+            self.outbox.introduce(address, way, &mut self.counters);
+        }
+        for notice in self.agreement.differs(now, (peer, address, member), theirs, &self.config) {
+            self.notice(notice);
+        }
+    }
+
+    /// Each failure is at debug in the log; that the disk fails is said once.
+    fn write_failed(&mut self, error: &WriteError) {
+        tracing::debug!(%error, "a record could not be written");
+        self.counters.write_failures += 1;
+        self.counters.write_error = Some(error.to_string());
+    }
+
+    fn on_node_event(&mut self, event: OwnEvent) {
+        let event = match of_core(event) {
+            Ok(notice) => return self.notice(notice),
+            Err(event) => event,
+        };
+        match event {
+            OwnEvent::Quarantined { until } => {
+                let forgot = self.records.forgot;
+                self.notice(Notice::Quarantined { until, forgot });
+            }
+            OwnEvent::DiskFailed => {
+                let error = self.counters.write_error.clone().unwrap_or_default();
+                self.notice(Notice::DiskFailed { error });
+            }
+            OwnEvent::DiskHangs { since } => {
+                let error = self.records.hangs(clock::now().since(since));
+                self.counters.write_error = Some(error.clone());
+                self.notice(Notice::DiskHangs { error });
+            }
+            OwnEvent::DiskMended => {
+                self.counters.write_error = None;
+                self.notice(Notice::DiskMended);
+            }
+            OwnEvent::Ignored(reason) => self.counters.ignore_for(reason.label()),
+            _ => {}
+        }
+    }
+
+    /// Says it, unless that was said already.
+    fn notice(&mut self, notice: Notice) {
+        let now = clock::now();
+        self.lasting.take(now, &notice);
+        if log::notice(&mut self.repeats, now, &notice) {
+            // Nobody listening is fine.
+            let _ = self.notices.send(notice);
+        }
+    }
+}
+
+impl<T: Transport> Backend for Wire<T> {
+    type Core = Nerio;
+    type Class = AtMostOne;
+    type Extra = Extra;
+    type Own = OwnEvent;
+    type Incoming = Incoming;
+    type Ask = Ask;
+
+    const THREAD: &'static str = "tenure";
+    const KINDS: usize = 3;
+
+    async fn next(&mut self) -> Incoming {
+        let Self { transport, buffer, flushed, places, .. } = self;
+        let received = poll_fn(|context| transport.poll_receive(context, buffer));
+        tokio::select! {
+            biased;
+            received = received => datagram(received),
+            Some(done) = flushed.recv() => Incoming::Flushed(done),
+            looked = places.looked() => Incoming::Looked(looked),
+        }
+    }
+
+    /// A socket that is never empty keeps the disk waiting no longer than one datagram.
+    fn take(&mut self, kind: usize) -> Option<Incoming> {
+        match kind {
+            0 => return self.flushed.try_recv().ok().map(Incoming::Flushed),
+            1 => return self.places.try_looked().map(Incoming::Looked),
+            _ => {}
+        }
+        // Nobody is woken by this: the next wait asks again.
+        let mut context = Context::from_waker(Waker::noop());
+        match self.transport.poll_receive(&mut context, &mut self.buffer) {
+            Poll::Ready(received) => Some(datagram(received)),
+            Poll::Pending => None,
+        }
+    }
+
+    fn on_incoming(&mut self, now: Time, incoming: Incoming, machine: &mut Machine<Self>) {
+        match incoming {
+            Incoming::Datagram { length, from } => {
+                let mut buffer = std::mem::take(&mut self.buffer);
+                self.on_datagram(now, (&mut buffer[..length], from), machine);
+                self.buffer = buffer;
+            }
+            Incoming::Flushed((ticket, Ok(()))) => machine.input(Input::Flushed(ticket)),
+            Incoming::Flushed((ticket, Err(error))) => {
+                self.write_failed(&error);
+                machine.input(Input::Failed(Some(ticket)));
+            }
+            Incoming::Looked(looked) => self.on_looked(now, looked),
+            Incoming::Nothing => {}
+        }
+    }
+
+    fn on_ask(&mut self, now: Time, ask: Ask, machine: &mut Machine<Self>) {
+        match ask {
+            Ask::Verify { election, leader, reply } => {
+                self.proofs.wait(&election, Question { leader, start: now }, reply);
+                machine.command(election, Command::Extra(Extra::Verify { leader }));
+            }
+            Ask::Place { member, reply } => {
+                let _ = reply.send(self.places.place(&member));
+            }
+            Ask::Counters(reply) => {
+                let _ = reply.send(self.counters.clone());
+            }
+            Ask::Service(reply) => {
+                let _ = reply.send(machine.core.service(now));
+            }
+            Ask::Troubles(reply) => {
+                let mut all: Vec<_> = self.elsewhere.clone().into_iter().collect();
+                all.extend(self.places.troubles());
+                all.extend(self.lasting.now(now));
+                let _ = reply.send(all);
+            }
+            Ask::Disagreement(reply) => {
+                let _ = reply.send(self.agreement.disagreement(&self.config));
+            }
+            Ask::Keyring(reply) => {
+                self.ask_members(now);
+                let seal = self.transport.seal.as_deref_mut();
+                let _ = reply.send(seal.map(|seal| seal.keyring(now)));
+            }
+            Ask::Rekey { keys, done } => {
+                if let Some(seal) = &mut self.transport.seal {
+                    seal.rekey(keys);
+                }
+                self.lasting.keys_changed();
+                let _ = done.send(());
+            }
+        }
+    }
+
+    fn send(&mut self, to: To, message: Message) {
+        let way = (&mut self.transport, &mut self.places);
+        self.outbox.push(to, &message, way, &mut self.counters);
+    }
+
+    fn persist(&mut self, record: &Record) -> bool {
+        let written = self.records.persist(record);
+        if let Err(error) = &written {
+            self.write_failed(error);
+        }
+        written.is_ok()
+    }
+
+    fn flush(&mut self, ticket: Ticket, record: Record) {
+        self.records.flush(ticket, record);
+    }
+
+    fn on_event(
+        &mut self,
+        election: Option<ElectionName>,
+        event: OwnEvent,
+        machine: &mut Machine<Self>,
+    ) {
+        let Some(election) = election else { return self.on_node_event(event) };
+        match event {
+            OwnEvent::Stamped { timestamp, .. } => self.stamped = Some(timestamp),
+            OwnEvent::Held { until } => machine.campaigns.held(&election, until),
+            OwnEvent::Verified { question, leader: who, until, fence } => {
+                let proof = Proof::Leads { who, until, fence };
+                self.proofs.answered(&election, question, &proof);
+            }
+            OwnEvent::NotVerified { question, by } => {
+                self.proofs.answered(&election, question, &Proof::DoesNotLead { by });
+            }
+            OwnEvent::Ordered { fence, next, by, from } => {
+                self.notice(Notice::Ordered { election, fence, next, by, from });
+            }
+            OwnEvent::Granted { to } => self.notice(Notice::Granted { election, to }),
+            OwnEvent::Freed { by } => self.notice(Notice::Freed { election, by }),
+            // What keeps a campaign from being won is told as what it waits for.
+            OwnEvent::Obstacle { grantor, refusal } if machine.campaigns.won(&election) => {
+                self.notice(Notice::Obstacle { election, grantor, refusal });
+            }
+            OwnEvent::NameShared { grantor, other } => {
+                self.notice(Notice::NameShared { election, grantor, other });
+            }
+            event => self.on_node_event(event),
+        }
+    }
+
+    fn elected(&mut self, _: &ElectionName) -> Arc<dyn Any + Send + Sync> {
+        self.counters.elected += 1;
+        // The application first: what follows asks for the lease of full length, and the first one
+        // lasts long enough for that to wait until others have had the processor.
+        self.outbox.give_way();
+        match self.stamped.take() {
+            Some(timestamp) => Arc::new(Source::new(self.inc, timestamp)),
+            None => Arc::new(()),
+        }
+    }
+
+    fn ended(&mut self, end: &End) {
+        self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
+        // The application has its answer in the cell; others wait for the release.
+        self.outbox.flush((&mut self.transport, &mut self.places), &mut self.counters);
+    }
+
+    fn explain(&self, waiting: Waiting) -> Waiting {
+        self.places.explain(self.agreement.explain(waiting, &self.config))
+    }
+
+    fn before_more(&mut self) {
+        self.outbox.hurry((&mut self.transport, &mut self.places), &mut self.counters);
+    }
+
+    fn before_waiting(&mut self) {
+        self.outbox.flush((&mut self.transport, &mut self.places), &mut self.counters);
+        self.records.look();
+    }
+
+    fn farewell(&self) -> Duration {
+        FAREWELL
+    }
+}
+
+/// Whether it is to end a leadership from elsewhere.
+const fn is_order(message: &Message) -> bool {
+    matches!(message, Message::Order(_) | Message::StepDown(_))
+}
+
+fn datagram(received: io::Result<(usize, SocketAddr)>) -> Incoming {
+    match received {
+        Ok((length, from)) => Incoming::Datagram { length, from },
+        Err(error) => {
+            tracing::debug!(%error, "a datagram could not be received");
+            Incoming::Nothing
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Edicts: orders of a leader that carry when they were created.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tenure::{AtMostOne, Leader, driver};
+use tenure_core::nerio::{EdictTimestamp, Inc, QuorumTimestamp};
+
+use crate::Node;
+use crate::error::{NotLeading, NotWonHere};
+
+/// What orders the edicts of one leadership, and of which life it is.
+pub(crate) struct Source {
+    inc: Inc,
+    timestamp: QuorumTimestamp,
+    created: AtomicU64,
+}
+
+impl Source {
+    pub(crate) fn new(inc: Inc, timestamp: QuorumTimestamp) -> Self {
+        Self { inc, timestamp, created: AtomicU64::new(0) }
+    }
+}
+
+/// Creates the edicts of one leadership (section 7). Clones, and others of the same leadership,
+/// share one order. It keeps nothing in office.
+#[derive(Clone)]
+pub struct Edicts {
+    leader: Leader<AtMostOne>,
+    source: Arc<Source>,
+}
+
+impl Node {
+    /// What creates the edicts of a leadership that this node has won.
+    pub fn edicts(&self, leader: &Leader<AtMostOne>) -> Result<Edicts, NotWonHere> {
+        let source = driver::extra::<Source, _>(leader).ok_or(NotWonHere)?;
+        if source.inc != self.who().inc {
+            return Err(NotWonHere);
+        }
+        Ok(Edicts { leader: leader.clone(), source })
+    }
+}
+
+impl Edicts {
+    /// Creates an edict: samples the clock last and checks that this node still leads then.
+    /// Edicts are ordered by their timestamps as they were created in real time, across leaders
+    /// too; a recipient checks with an [`EdictGate`](crate::EdictGate).
+    ///
+    /// Ask [`Leader::is_current`] once more before sending.
+    pub fn create(&self) -> Result<EdictTimestamp, NotLeading> {
+        let counter = self.source.created.fetch_add(1, Ordering::Relaxed);
+        let edict = EdictTimestamp { epoch: 0, quorum: self.source.timestamp.clone(), counter };
+        if self.leader.is_current() { Ok(edict) } else { Err(NotLeading) }
+    }
+
+    /// The quorum timestamp of the leadership.
+    #[must_use]
+    pub fn timestamp(&self) -> &QuorumTimestamp {
+        &self.source.timestamp
+    }
+}
+
+impl fmt::Debug for Edicts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Edicts").field("timestamp", &self.source.timestamp).finish_non_exhaustive()
+    }
+}

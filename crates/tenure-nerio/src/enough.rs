@@ -1,0 +1,83 @@
+//! When a question to all members has been answered by enough of them.
+
+use std::time::Duration;
+
+use tenure_core::nerio::{Checked, MemberSet};
+use tokio::sync::watch;
+
+/// For so long names are still looked up when a quorum has answered: one that is not answered by
+/// its name server takes several seconds.
+const MORE: Duration = Duration::from_millis(500);
+
+/// Who has answered so far.
+pub(crate) struct Answers<'a> {
+    config: &'a Checked,
+    from: MemberSet,
+    enough: watch::Sender<bool>,
+}
+
+/// Learns that a quorum has answered, if anybody waits for one.
+#[derive(Clone)]
+pub(crate) struct Enough(watch::Receiver<bool>);
+
+impl<'a> Answers<'a> {
+    pub(crate) fn new(config: &'a Checked) -> Self {
+        Self { config, from: MemberSet::EMPTY, enough: watch::channel(false).0 }
+    }
+
+    pub(crate) fn enough(&self) -> Enough {
+        Enough(self.enough.subscribe())
+    }
+
+    /// The member at this place of the list has answered.
+    pub(crate) fn from(&mut self, nth: usize) {
+        self.from = self.from.with(nth);
+        self.enough.send_replace(self.config.quorums.is_quorum(self.from));
+    }
+}
+
+impl Enough {
+    /// What comes of a look-up, or `None` when others have answered for a while and it has not.
+    pub(crate) async fn or<T>(&self, look_up: impl Future<Output = T>) -> Option<T> {
+        let mut enough = self.0.clone();
+        let over = async {
+            // Who asks for nobody's sake any more is as good as answered.
+            let _ = enough.wait_for(|enough| *enough).await;
+            tokio::time::sleep(MORE).await;
+        };
+        tokio::select! {
+            biased;
+            came = look_up => Some(came),
+            () = over => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use tenure_core::nerio::{Config, Member};
+
+    use super::*;
+    use tenure::clock;
+
+    #[tokio::test]
+    async fn a_look_up_ends_a_while_after_a_quorum_has_answered() {
+        let member = |(name, port): (&str, u16)| {
+            Member::at(name.parse().unwrap(), ([127, 0, 0, 1], port).into())
+        };
+        let members = [("a", 1), ("b", 2), ("c", 3)].map(member).to_vec();
+        let config = Config::new("x".parse().unwrap(), members).check().unwrap();
+        let mut answers = Answers::new(&config);
+        let enough = answers.enough();
+        assert_eq!(enough.or(ready(1)).await, Some(1));
+        answers.from(0);
+        assert!(tokio::time::timeout(MORE * 2, enough.or(pending::<()>())).await.is_err());
+        answers.from(2);
+        let begun = clock::now();
+        assert_eq!(enough.or(pending::<()>()).await, None);
+        assert!(clock::now().since(begun) >= MORE);
+        assert_eq!(enough.or(ready(2)).await, Some(2));
+    }
+}

@@ -1,0 +1,132 @@
+//! Why a node did not start, and why what only Nerio has did not happen.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure::{CampaignError, SystemError};
+use tenure_core::{ClusterName, ElectionName, NodeName, View};
+
+use crate::state::MemoryError;
+use crate::transport::UdpError;
+
+/// Why a node did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// No socket.
+    #[error(transparent)]
+    Transport(#[from] UdpError),
+    /// No state directory.
+    #[error(transparent)]
+    State(#[from] MemoryError),
+    /// A grantor that nobody would ask.
+    #[error("{name} is to grant leases but is not in the members list ({members})")]
+    NotAMember {
+        /// The name given.
+        name: NodeName,
+        /// The names in the list.
+        members: String,
+    },
+    /// A candidate must not be mistaken for a grantor.
+    #[error(
+        "{name} is a member, so it has to grant leases: give it a storage, or give this \
+         candidate another name"
+    )]
+    IsAMember {
+        /// The name given.
+        name: NodeName,
+    },
+    /// A key of another cluster.
+    #[error("the key is one of the cluster {theirs}, and this is the cluster {ours}")]
+    OtherCluster {
+        /// Whose key it is.
+        theirs: ClusterName,
+        /// The cluster of this node.
+        ours: ClusterName,
+    },
+    /// A grantor needs the cluster's key.
+    #[error(
+        "{name} is to grant leases, and its key is one of the application {application}, with \
+         which nobody can: give it the key of the cluster"
+    )]
+    NotAMembersKey {
+        /// The name given.
+        name: NodeName,
+        /// Whose key it is.
+        application: NodeName,
+    },
+    /// The system refused something a node needs.
+    #[error(transparent)]
+    System(#[from] SystemError),
+}
+
+/// Why no edict was created (section 7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no edict: the leadership is over")]
+pub struct NotLeading;
+
+/// The leadership was won by another participant, or by another protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no edicts: this node did not win that leadership")]
+pub struct NotWonHere;
+
+/// Why a leader could not be verified.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The one who was asked says that it does not lead.
+    #[error("{by} says that it does not lead {election}")]
+    DoesNotLead {
+        /// The election.
+        election: ElectionName,
+        /// Who answered.
+        by: NodeName,
+    },
+    /// Nobody answered.
+    #[error("no answer within {waited:?}")]
+    NoAnswer {
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// The node was closed.
+    #[error("the node has been closed")]
+    Closed,
+}
+
+/// Why keys did not take the place of those that a node has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RekeyError {
+    /// They are of another cluster, of another application, or for another kind of participant.
+    #[error("it is of another cluster or application")]
+    Others,
+    /// They accept what is not sealed, where it could not have been started without keys.
+    #[error(
+        "it says accept-unsealed, which a process that receives on {address} must have been \
+         allowed at its start"
+    )]
+    Unsealed {
+        /// Where it receives.
+        address: SocketAddr,
+    },
+    /// It was started without keys, or was closed.
+    #[error("the node has no keys, or has been closed")]
+    NoKeys,
+}
+
+/// Why no leader was found (section 10.4).
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum FindError {
+    /// Nobody leads, and this node could not win in time.
+    #[error("nobody leads {election} after {waited:?}: {}", last.as_ref().map_or_else(
+        || "no grantor answered".to_owned(), ToString::to_string))]
+    NoLeader {
+        /// The election.
+        election: ElectionName,
+        /// How long it was tried.
+        waited: Duration,
+        /// The last that was known.
+        last: Option<View>,
+    },
+    /// The campaign failed.
+    #[error(transparent)]
+    Campaign(#[from] CampaignError),
+}

@@ -1,0 +1,103 @@
+//! How the recipient of edicts refuses a leader that has been superseded.
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+use tenure_core::nerio::{EdictTimestamp, Incomparable};
+
+/// Admits edicts in the order of their creation (Nerio, section 7), and refuses each that was
+/// created before one already admitted.
+///
+/// Unlike [`FenceGate`](tenure::FenceGate) it also orders the edicts of one leader. An edict that is
+/// repeated is refused too. Its state must live as long as the resource does: export it with serde.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct EdictGate {
+    newest: Option<EdictTimestamp>,
+}
+
+/// Why an edict was refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EdictRefused {
+    /// An edict created later was admitted before, or this very one was.
+    #[error("edict {offered} was created no later than {newest}, which was admitted before")]
+    Older {
+        /// The timestamp of the edict.
+        offered: Box<EdictTimestamp>,
+        /// The newest one admitted.
+        newest: Box<EdictTimestamp>,
+    },
+    /// The two cannot be ordered; it says why and what to look for.
+    #[error("edict {offered} cannot be ordered with {newest}")]
+    Incomparable {
+        /// The timestamp of the edict.
+        offered: Box<EdictTimestamp>,
+        /// The newest one admitted.
+        newest: Box<EdictTimestamp>,
+        /// What stands against it.
+        source: Incomparable,
+    },
+}
+
+impl EdictGate {
+    /// A gate that has admitted nothing yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { newest: None }
+    }
+
+    /// Admits an edict or refuses it.
+    pub fn admit(&mut self, offered: &EdictTimestamp) -> Result<(), EdictRefused> {
+        if let Some(newest) = &self.newest {
+            let both = || (Box::new(offered.clone()), Box::new(newest.clone()));
+            match newest.order(offered) {
+                Ok(Ordering::Less) => {}
+                Ok(Ordering::Equal | Ordering::Greater) => {
+                    let (offered, newest) = both();
+                    return Err(EdictRefused::Older { offered, newest });
+                }
+                Err(source) => {
+                    let (offered, newest) = both();
+                    return Err(EdictRefused::Incomparable { offered, newest, source });
+                }
+            }
+        }
+        self.newest = Some(offered.clone());
+        Ok(())
+    }
+
+    /// The newest edict admitted.
+    #[must_use]
+    pub const fn newest(&self) -> Option<&EdictTimestamp> {
+        self.newest.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::Time;
+    use tenure_core::nerio::{Boot, Instance, QuorumTimestamp, Stamp};
+
+    use super::*;
+
+    fn edict(grantors: &[u128], clock: u64, counter: u64) -> EdictTimestamp {
+        let stamp = Stamp { boot: Boot(1), clock: Time::from_nanos(clock), counter: 0 };
+        let stamps = grantors.iter().map(|grantor| (Instance(*grantor), stamp));
+        EdictTimestamp { epoch: 0, quorum: QuorumTimestamp::new(stamps), counter }
+    }
+
+    #[test]
+    fn edicts_are_admitted_in_the_order_of_their_creation() {
+        let mut gate = EdictGate::new();
+        gate.admit(&edict(&[1, 2], 10, 0)).unwrap();
+        gate.admit(&edict(&[1, 2], 10, 2)).unwrap();
+        let late = gate.admit(&edict(&[1, 2], 10, 1));
+        assert!(matches!(late, Err(EdictRefused::Older { .. })));
+        gate.admit(&edict(&[2, 3], 11, 0)).unwrap();
+        let old = gate.admit(&edict(&[1, 2], 10, 3));
+        assert!(matches!(old, Err(EdictRefused::Older { .. })), "a superseded leader");
+        let repeated = gate.admit(&edict(&[2, 3], 11, 0));
+        assert!(matches!(repeated, Err(EdictRefused::Older { .. })));
+        let strange = gate.admit(&edict(&[9], 12, 0));
+        assert!(matches!(strange, Err(EdictRefused::Incomparable { .. })));
+    }
+}

@@ -1,0 +1,127 @@
+//! Peers whose keys do not fit, told by name and not too often.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::nerio::Sender;
+use tenure_core::{NodeName, Time};
+
+use crate::keys::{Grant, KeyId};
+use crate::notice::Notice;
+use crate::places::Places;
+use crate::seal::{Authority, Dropped, is_sealed};
+
+/// Between two that are worth a look at the log; of what others may forge only one in that time
+/// costs more than its check.
+const BETWEEN: Duration = Duration::from_millis(100);
+
+/// What is the matter with the key of a peer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum KeyTrouble {
+    /// It uses a key that this node does not accept.
+    Other(KeyId),
+    /// It has no key, and this node has one.
+    Unsealed,
+    /// It has a key, and this node has none.
+    Sealed,
+    /// It asked for what its key does not allow.
+    Rights {
+        /// Whose key it is, and what it allows.
+        grant: Arc<Grant>,
+    },
+}
+
+impl fmt::Display for KeyTrouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Other(key) => write!(
+                f,
+                "uses the key {key}, which this node does not accept: if it is one of this \
+                 cluster, put it into the key file of this node, too, below its own; else give \
+                 that one another"
+            ),
+            Self::Unsealed => f.write_str(
+                "sends without a key, and this node demands one: give it a key; if it has one, \
+                 accept-unsealed must be in the key files of both, or of neither",
+            ),
+            Self::Sealed => {
+                f.write_str("uses a key, and this node has none: give this node one, too")
+            }
+            Self::Rights { grant } => write!(
+                f,
+                "asked for what its key does not allow, which is that of the application \
+                 {grant}"
+            ),
+        }
+    }
+}
+
+/// When something was told last: of members, and of others.
+#[derive(Debug, Default)]
+pub(crate) struct KeyTroubles {
+    told: [Option<Time>; 2],
+}
+
+impl KeyTroubles {
+    /// About a datagram that could not be opened, of one that calls itself so.
+    pub(crate) fn unopened(
+        &mut self,
+        now: Time,
+        (address, dropped): (SocketAddr, Dropped),
+        name: impl FnOnce() -> Option<NodeName>,
+        places: &Places,
+    ) -> Option<Notice> {
+        let why = match dropped {
+            Dropped::OtherKey(key) => KeyTrouble::Other(key),
+            Dropped::Unsealed => KeyTrouble::Unsealed,
+            _ => return None,
+        };
+        self.tell(now, address, places, || (name(), why))
+    }
+
+    /// About a datagram of another version, at a node without a key.
+    pub(crate) fn version(
+        &mut self,
+        now: Time,
+        address: SocketAddr,
+        version: u8,
+        places: &Places,
+    ) -> Option<Notice> {
+        let sealed = is_sealed(version);
+        sealed.then(|| self.tell(now, address, places, || (None, KeyTrouble::Sealed)))?
+    }
+
+    /// About a message that its sender may not send.
+    pub(crate) fn rights(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        by: Option<&Authority>,
+        places: &Places,
+    ) -> Option<Notice> {
+        let Some(Authority::Application(grant)) = by else { return None };
+        self.tell(now, from.address, places, || {
+            (Some(from.who.name.clone()), KeyTrouble::Rights { grant: Arc::clone(grant) })
+        })
+    }
+
+    fn tell(
+        &mut self,
+        now: Time,
+        address: SocketAddr,
+        places: &Places,
+        what: impl FnOnce() -> (Option<NodeName>, KeyTrouble),
+    ) -> Option<Notice> {
+        let member = places.at(address);
+        let told = &mut self.told[usize::from(member.is_some())];
+        if told.is_some_and(|at| now.since(at) < BETWEEN) {
+            return None;
+        }
+        *told = Some(now);
+        let (name, why) = what();
+        let peer = member.and_then(|nth| places.name(nth)).cloned().or(name);
+        Some(Notice::Key { peer, address, is_member: member.is_some(), why })
+    }
+}

@@ -1,0 +1,417 @@
+//! Keys: one of a cluster, held by its members only, and those of applications made from it.
+//!
+//! A key is a line of text, so that it can be kept in a file or a variable:
+//!
+//! ```text
+//! tenure-cluster-key-1 CLUSTER SECRET
+//! tenure-application-key-1 CLUSTER APPLICATION ELECTIONS SECRET MEMBERS
+//! tenure-application-key-2 CLUSTER APPLICATION ELECTIONS RIGHTS SECRET MEMBERS
+//! ```
+//!
+//! The last form is that of keys with other [`Rights`] than to contend and to ask; versions of
+//! before do not read it. Secrets follow from the rights, so that no holder can add one.
+//! SECRET and MEMBERS are 64 hexadecimal digits. MEMBERS is public: with it an application seals
+//! what only members can open, and knows that an answer is a member's. Two lines are two keys, the
+//! first of which is used and both of which are accepted, while one takes the place of the other.
+//!
+//! A line `accept-unsealed` beside them is for the time in which the processes of a cluster are
+//! given keys one after the other: see [`Keys::accept_unsealed`].
+
+mod derive;
+mod elections;
+mod line;
+mod rights;
+
+use std::fmt;
+use std::sync::Arc;
+
+use tenure::SystemError;
+use tenure_core::{ClusterName, ElectionName, NodeName};
+use x25519_dalek::{PublicKey, StaticSecret};
+
+pub(super) use self::derive::{Secret, expand, extract};
+pub use self::elections::{Elections, ElectionsError};
+pub use self::line::KeyError;
+pub use self::rights::{Right, Rights, RightsError};
+
+/// How many keys a node has at most: the one it uses, and one that it accepts beside it.
+pub const KEYS_MAX: usize = 2;
+
+/// The key of a cluster. Whoever holds it is a member to all others.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ClusterKey {
+    cluster: ClusterName,
+    secret: Secret,
+    /// The public half of what follows from it: see [`private`](Self::private).
+    public: [u8; 32],
+    id: KeyId,
+}
+
+/// What an application may do, and under which name.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Grant {
+    /// Its name.
+    pub application: NodeName,
+    /// The elections that it is about.
+    pub elections: Elections,
+    /// What it may do in them.
+    pub rights: Rights,
+}
+
+impl Grant {
+    /// Whether it may do this in `election`.
+    #[must_use]
+    pub fn allows(&self, right: Right, election: &ElectionName) -> bool {
+        self.rights.allow(right) && self.elections.cover(election)
+    }
+}
+
+/// The key of an application: it does what its rights allow in its elections, and no more.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApplicationKey {
+    cluster: ClusterName,
+    grant: Arc<Grant>,
+    secret: Secret,
+    members: [u8; 32],
+    id: KeyId,
+}
+
+/// The keys of one node: one or two, of one kind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Keys {
+    held: Held,
+    accept_unsealed: bool,
+}
+
+/// The keys themselves, the one that is used first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Held {
+    /// Of a member.
+    Cluster(Vec<ClusterKey>),
+    /// Of a process of an application.
+    Application(Vec<ApplicationKey>),
+}
+
+/// By which a key is told apart from others in logs and in what travels: nothing follows from it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct KeyId(pub(super) [u8; 4]);
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}", u32::from_be_bytes(self.0))
+    }
+}
+
+impl ClusterKey {
+    /// A new one, at random.
+    pub fn generate(cluster: ClusterName) -> Result<Self, SystemError> {
+        let [low, high] = [tenure::driver::random()?, tenure::driver::random()?];
+        let mut secret = [0; 32];
+        secret[..16].copy_from_slice(&low.to_le_bytes());
+        secret[16..].copy_from_slice(&high.to_le_bytes());
+        Ok(Self::of(cluster, Secret(secret)))
+    }
+
+    fn of(cluster: ClusterName, secret: Secret) -> Self {
+        let public = PublicKey::from(&private(&secret)).to_bytes();
+        let id = derive::id(&public);
+        Self { cluster, secret, public, id }
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn cluster(&self) -> &ClusterName {
+        &self.cluster
+    }
+
+    /// What tells it apart.
+    #[must_use]
+    pub const fn id(&self) -> KeyId {
+        self.id
+    }
+
+    /// The key of `application` for `elections`, to contend and to ask: the same whenever it is
+    /// made.
+    #[must_use]
+    pub fn issue(&self, application: NodeName, elections: Elections) -> ApplicationKey {
+        self.key_of(Grant { application, elections, rights: Rights::USUAL })
+    }
+
+    /// The same with these rights. Others than the usual ones need room in each hello, so that
+    /// names may be too long.
+    pub fn issue_with(&self, grant: Grant) -> Result<ApplicationKey, ElectionsError> {
+        elections::check_room(&grant)?;
+        Ok(self.key_of(grant))
+    }
+
+    fn key_of(&self, grant: Grant) -> ApplicationKey {
+        let grant = Arc::new(grant);
+        let secret = self.of_application(&grant);
+        let (cluster, members, id) = (self.cluster.clone(), self.public, self.id);
+        ApplicationKey { cluster, grant, secret, members, id }
+    }
+
+    /// The secret of the application with this grant.
+    pub(super) fn of_application(&self, grant: &Grant) -> Secret {
+        let (name, elections) = (grant.application.as_str(), grant.elections.as_str());
+        let parts = [name.as_bytes(), b"\0", elections.as_bytes()];
+        match grant.rights {
+            Rights::USUAL => expand(&self.secret, "application", &parts),
+            rights => {
+                let [name, zero, elections] = parts;
+                let parts = [name, zero, elections, zero, &[rights.byte()]];
+                expand(&self.secret, "application with rights", &parts)
+            }
+        }
+    }
+
+    pub(super) fn secret(&self) -> &Secret {
+        &self.secret
+    }
+
+    /// What members open with that applications have sealed.
+    pub(super) fn private(&self) -> StaticSecret {
+        private(&self.secret)
+    }
+}
+
+fn private(secret: &Secret) -> StaticSecret {
+    StaticSecret::from(expand(secret, "members", &[]).0)
+}
+
+impl ApplicationKey {
+    /// Which cluster it is of.
+    #[must_use]
+    pub fn cluster(&self) -> &ClusterName {
+        &self.cluster
+    }
+
+    /// What it allows.
+    #[must_use]
+    pub fn grant(&self) -> &Arc<Grant> {
+        &self.grant
+    }
+
+    /// What tells the key of its cluster apart.
+    #[must_use]
+    pub const fn id(&self) -> KeyId {
+        self.id
+    }
+
+    pub(super) fn secret(&self) -> &Secret {
+        &self.secret
+    }
+
+    pub(super) fn members(&self) -> PublicKey {
+        PublicKey::from(self.members)
+    }
+}
+
+impl Keys {
+    /// Reads one key, or two: each on a line of its own. Empty lines and those that begin with `#`
+    /// are left out. A line `accept-unsealed` has them [accept what is not
+    /// sealed](Self::accept_unsealed).
+    pub fn parse(text: &str) -> Result<Self, KeyError> {
+        line::parse(text)
+    }
+
+    /// The same, and whether what is not sealed is read as well, and answered so. Then anybody who
+    /// reaches this process can speak as anybody, as if there were no keys: only while the
+    /// processes of a cluster are given keys one after the other. What is said to those who have
+    /// shown a key is sealed.
+    #[must_use]
+    pub fn accept_unsealed(mut self, accept: bool) -> Self {
+        self.accept_unsealed = accept;
+        self
+    }
+
+    /// Whether what is not sealed is read as well.
+    #[must_use]
+    pub const fn accepts_unsealed(&self) -> bool {
+        self.accept_unsealed
+    }
+
+    pub(super) const fn held(&self) -> &Held {
+        &self.held
+    }
+
+    /// Which cluster they are of.
+    #[must_use]
+    pub fn cluster(&self) -> Option<&ClusterName> {
+        self.held.cluster()
+    }
+
+    /// What tells them apart, the one that is used first.
+    #[must_use]
+    pub fn ids(&self) -> Vec<KeyId> {
+        match &self.held {
+            Held::Cluster(keys) => keys.iter().map(ClusterKey::id).collect(),
+            Held::Application(keys) => keys.iter().map(ApplicationKey::id).collect(),
+        }
+    }
+
+    /// Whether they are a member's.
+    #[must_use]
+    pub const fn is_cluster(&self) -> bool {
+        matches!(self.held, Held::Cluster(_))
+    }
+
+    /// Which application they are of; `None` if they are a member's.
+    #[must_use]
+    pub fn application(&self) -> Option<&Grant> {
+        match &self.held {
+            Held::Cluster(_) => None,
+            Held::Application(keys) => keys.first().map(|key| &**key.grant()),
+        }
+    }
+
+    /// Whether `later` may take the place of these in a process that runs.
+    pub(super) fn may_become(&self, later: &Self) -> bool {
+        let name = |keys: &Self| keys.application().map(|grant| grant.application.clone());
+        self.cluster() == later.cluster() && name(self) == name(later)
+    }
+
+    /// The key of `application` for `elections`, to contend and to ask, from the first of them;
+    /// `None` if they are an application's.
+    #[must_use]
+    pub fn issue(&self, application: NodeName, elections: Elections) -> Option<ApplicationKey> {
+        match &self.held {
+            Held::Cluster(keys) => keys.first().map(|key| key.issue(application, elections)),
+            Held::Application(_) => None,
+        }
+    }
+
+    /// The same with other rights: see [`ClusterKey::issue_with`].
+    #[must_use]
+    pub fn issue_with(&self, grant: Grant) -> Option<Result<ApplicationKey, ElectionsError>> {
+        match &self.held {
+            Held::Cluster(keys) => keys.first().map(|key| key.issue_with(grant)),
+            Held::Application(_) => None,
+        }
+    }
+
+    /// Whether they allow this in `election`.
+    #[must_use]
+    pub fn allow(&self, right: Right, election: &ElectionName) -> bool {
+        self.application().is_none_or(|grant| grant.allows(right, election))
+    }
+
+    /// Whether they allow to ask which elections there are.
+    #[must_use]
+    pub fn allow_all(&self) -> bool {
+        self.application().is_none_or(|grant| grant.elections.cover_all())
+    }
+}
+
+impl Held {
+    fn cluster(&self) -> Option<&ClusterName> {
+        match self {
+            Self::Cluster(keys) => keys.first().map(ClusterKey::cluster),
+            Self::Application(keys) => keys.first().map(ApplicationKey::cluster),
+        }
+    }
+}
+
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} for {}", self.application, self.elections)?;
+        match self.rights {
+            Rights::USUAL => Ok(()),
+            rights => write!(f, " with the rights {rights}"),
+        }
+    }
+}
+
+impl fmt::Debug for ClusterKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ClusterKey({} {})", self.cluster, self.id())
+    }
+}
+
+impl fmt::Debug for ApplicationKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ApplicationKey({} {} {})", self.cluster, self.grant, self.id())
+    }
+}
+
+impl From<Held> for Keys {
+    fn from(held: Held) -> Self {
+        Self { held, accept_unsealed: false }
+    }
+}
+
+impl From<ClusterKey> for Keys {
+    fn from(key: ClusterKey) -> Self {
+        Held::Cluster(vec![key]).into()
+    }
+}
+
+impl From<ApplicationKey> for Keys {
+    fn from(key: ApplicationKey) -> Self {
+        Held::Application(vec![key]).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cluster() -> ClusterKey {
+        ClusterKey::of("prod".parse().unwrap(), Secret([7; 32]))
+    }
+
+    fn issue(key: &ClusterKey, application: &str, elections: &str) -> ApplicationKey {
+        key.issue(application.parse().unwrap(), elections.parse().unwrap())
+    }
+
+    #[test]
+    fn keys_of_applications_differ_by_what_they_allow() {
+        let billing = issue(&cluster(), "billing", "billing/*");
+        assert_eq!(billing, issue(&cluster(), "billing", "billing/*"), "the same when made again");
+        for (application, elections) in
+            [("billing", "billing/*,x"), ("billin", "gbilling/*"), ("other", "billing/*")]
+        {
+            let other = issue(&cluster(), application, elections);
+            assert!(other.secret != billing.secret, "{application} {elections}");
+            assert_eq!(other.members, billing.members);
+        }
+        let mut secrets = vec![billing.secret.0];
+        for rights in ["ask", "ask,resign", "contend,ask,resign"] {
+            let rights = rights.parse().unwrap();
+            let key = cluster().issue_with(Grant { rights, ..(**billing.grant()).clone() });
+            secrets.push(key.unwrap().secret.0);
+        }
+        let usual = cluster().issue_with((**billing.grant()).clone()).unwrap();
+        assert_eq!(usual, billing, "told apart by nothing");
+        let count = secrets.len();
+        secrets.sort_unstable();
+        secrets.dedup();
+        assert_eq!(secrets.len(), count, "whoever has one cannot make another");
+    }
+
+    #[test]
+    fn a_key_is_known_by_its_cluster_key_and_two_clusters_differ() {
+        assert_eq!(issue(&cluster(), "a", "*").id(), cluster().id());
+        let random = || ClusterKey::generate("prod".parse().unwrap()).unwrap();
+        assert_ne!(random().id(), random().id());
+    }
+
+    #[test]
+    fn what_is_shown_of_a_key_is_not_the_key() {
+        let shown = format!("{:?} {:?}", cluster(), issue(&cluster(), "billing", "billing/*"));
+        assert!(!shown.contains("07070707"), "{shown}");
+        assert!(!shown.contains(&line::hex(&issue(&cluster(), "billing", "billing/*").secret.0)));
+    }
+
+    #[test]
+    fn a_key_allows_its_elections() {
+        let keys = Keys::from(issue(&cluster(), "billing", "billing/*,audit"));
+        let may = |right, name: &str| keys.allow(right, &name.parse().unwrap());
+        let allowed = |name: &str| may(Right::Contend, name) && may(Right::Ask, name);
+        assert!(!may(Right::Resign, "audit"));
+        assert!(allowed("billing/eu") && allowed("audit"));
+        assert!(!allowed("billing") && !allowed("auditor") && !keys.allow_all());
+        let keys = Keys::from(cluster());
+        assert!(keys.allow(Right::Resign, &"anything".parse().unwrap()) && keys.allow_all());
+    }
+}

@@ -1,0 +1,145 @@
+//! What a key allows in its elections.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// One thing that a key may allow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Right {
+    /// To hold leases: whoever has it can lead.
+    Contend,
+    /// To ask who leads, who waits and which elections there are.
+    Ask,
+    /// To have leaders resign or hand over.
+    Resign,
+}
+
+/// Rights, such as `contend,ask`. Every key has that to ask.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Rights(u8);
+
+/// Why a list of rights was refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RightsError {
+    /// There is no such right.
+    #[error("{word:?} is no right; there are contend, ask and resign")]
+    Unknown {
+        /// The word.
+        word: String,
+    },
+    /// One is there twice.
+    #[error("{} is there twice", .right.as_str())]
+    Twice {
+        /// Which one.
+        right: Right,
+    },
+    /// Without that to ask nobody can find whom to tell, or what to wait for.
+    #[error("the right to ask is missing, without which a key is of no use: add ask")]
+    NoAsk,
+}
+
+impl Right {
+    const ALL: [Self; 3] = [Self::Contend, Self::Ask, Self::Resign];
+
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Contend => "contend",
+            Self::Ask => "ask",
+            Self::Resign => "resign",
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        match self {
+            Self::Contend => 1,
+            Self::Ask => 2,
+            Self::Resign => 4,
+        }
+    }
+}
+
+impl Rights {
+    /// What every key allows that does not say so: to contend and to ask.
+    pub const USUAL: Self = Self(Right::Contend.bit() | Right::Ask.bit());
+
+    /// Whether `right` is one of them.
+    #[must_use]
+    pub const fn allow(self, right: Right) -> bool {
+        self.0 & right.bit() != 0
+    }
+
+    /// These, and `right`.
+    #[must_use]
+    pub const fn with(self, right: Right) -> Self {
+        Self(self.0 | right.bit())
+    }
+
+    /// The byte by which they are told in a hello: an ASCII control character.
+    pub(crate) const fn byte(self) -> u8 {
+        self.0
+    }
+
+    /// What that byte says. `None` if it names rights that this version does not know, or those
+    /// that are not told.
+    pub(crate) fn of_byte(byte: u8) -> Option<Self> {
+        let known = Right::ALL.iter().fold(0, |all, right| all | right.bit());
+        let rights = Self(byte);
+        let is_told = rights != Self::USUAL && rights.allow(Right::Ask);
+        (byte & !known == 0 && is_told).then_some(rights)
+    }
+}
+
+impl FromStr for Rights {
+    type Err = RightsError;
+
+    fn from_str(text: &str) -> Result<Self, RightsError> {
+        let mut rights = Self(0);
+        for word in text.split(',') {
+            let right = Right::ALL.into_iter().find(|right| right.as_str() == word);
+            let right = right.ok_or_else(|| RightsError::Unknown { word: word.to_owned() })?;
+            if rights.allow(right) {
+                return Err(RightsError::Twice { right });
+            }
+            rights = rights.with(right);
+        }
+        if rights.allow(Right::Ask) { Ok(rights) } else { Err(RightsError::NoAsk) }
+    }
+}
+
+impl fmt::Display for Rights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words = Right::ALL.iter().filter(|right| self.allow(**right));
+        words.next().iter().try_for_each(|right| f.write_str(right.as_str()))?;
+        words.try_for_each(|right| write!(f, ",{}", right.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rights_are_written_in_one_order_and_every_key_may_ask() {
+        let read = |text: &str| text.parse::<Rights>();
+        assert_eq!(read("resign,ask,contend").unwrap().to_string(), "contend,ask,resign");
+        assert_eq!(read("ask,contend"), Ok(Rights::USUAL));
+        assert_eq!(read("ask").unwrap().to_string(), "ask");
+        assert!(!read("ask,resign").unwrap().allow(Right::Contend));
+        assert_eq!(read("contend,resign"), Err(RightsError::NoAsk));
+        assert_eq!(read("ask,ask"), Err(RightsError::Twice { right: Right::Ask }));
+        for text in ["", ",", "ask,", "Ask", "ask, resign", "lead"] {
+            assert!(matches!(read(text), Err(RightsError::Unknown { .. })), "{text:?}");
+        }
+    }
+
+    /// Each grant has one form: those that all versions know are told without a byte.
+    #[test]
+    fn what_a_hello_says_of_rights_is_read_back_and_nothing_else() {
+        let read: Vec<_> = (0..=u8::MAX).filter_map(Rights::of_byte).collect();
+        let words: Vec<_> = read.iter().map(ToString::to_string).collect();
+        assert_eq!(words, ["ask", "ask,resign", "contend,ask,resign"]);
+        assert!(read.iter().all(|rights| Rights::of_byte(rights.byte()) == Some(*rights)));
+    }
+}

@@ -1,0 +1,134 @@
+//! What came with datagrams and is to be mended by an operator, for who asks later: its notice is
+//! said once.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure_core::Time;
+
+use crate::notice::{KeyTrouble, Notice};
+
+/// For how long at least it is taken to last after it was heard.
+const LATELY: Duration = Duration::from_secs(60);
+/// So many strangers have a place: what they send can be forged, and members have places of their
+/// own.
+const STRANGERS_MAX: usize = 4;
+
+#[derive(Debug)]
+pub(crate) struct Lasting {
+    lately: Duration,
+    heard: BTreeMap<(Kind, SocketAddr), Heard>,
+}
+
+#[derive(Debug)]
+struct Heard {
+    at: Time,
+    notice: Notice,
+    is_member: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Kind {
+    Configuration,
+    Key,
+    Rights,
+    Exchanged,
+    ForAnother,
+    Moved,
+    Twice,
+}
+
+impl Lasting {
+    /// A leader may take as long as the longest lease to be heard again.
+    pub(crate) fn new(delta_max: Duration) -> Self {
+        Self { lately: LATELY.max(delta_max), heard: BTreeMap::new() }
+    }
+
+    /// Takes each notice, also one that was said already.
+    pub(crate) fn take(&mut self, now: Time, notice: &Notice) {
+        let (kind, address, is_member) = match notice {
+            Notice::Mismatch { address, is_member, .. } => {
+                (Kind::Configuration, *address, *is_member)
+            }
+            Notice::Key { address, is_member, why: KeyTrouble::Rights { .. }, .. } => {
+                (Kind::Rights, *address, *is_member)
+            }
+            Notice::Key { address, is_member, .. } => (Kind::Key, *address, *is_member),
+            Notice::Exchanged { address, .. } => (Kind::Exchanged, *address, true),
+            Notice::ForAnother { address, .. } => (Kind::ForAnother, *address, false),
+            Notice::Moved { address, .. } => (Kind::Moved, *address, false),
+            Notice::MemberTwice { addresses: [one, _], .. } => (Kind::Twice, *one, true),
+            _ => return,
+        };
+        self.heard.insert((kind, address), Heard { at: now, notice: notice.clone(), is_member });
+        let strangers = || self.heard.iter().filter(|(_, heard)| !heard.is_member);
+        if strangers().count() > STRANGERS_MAX
+            && let Some(oldest) = strangers().min_by_key(|(_, heard)| heard.at).map(|(key, _)| *key)
+        {
+            self.heard.remove(&oldest);
+        }
+    }
+
+    /// What came from there is of this configuration, and not known to be of another member;
+    /// `sealed` says whether as it should be. One whose key is not accepted may be heard without.
+    pub(crate) fn fits(&mut self, address: SocketAddr, sealed: bool) {
+        for kind in [Kind::Configuration, Kind::Exchanged] {
+            self.heard.remove(&(kind, address));
+        }
+        if sealed {
+            self.heard.remove(&(Kind::Key, address));
+        }
+    }
+
+    /// This node has other keys: what it had said of those of others may be mended.
+    pub(crate) fn keys_changed(&mut self) {
+        self.heard.retain(|(kind, _), _| !matches!(kind, Kind::Key | Kind::Rights));
+    }
+
+    /// All that lasts.
+    pub(crate) fn now(&mut self, now: Time) -> impl Iterator<Item = Notice> {
+        let lately = self.lately;
+        self.heard.retain(|_, heard| now.since(heard.at) <= lately);
+        self.heard.values().map(|heard| heard.notice.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Time {
+        Time::from_nanos(seconds * 1_000_000_000)
+    }
+
+    fn unsealed(port: u16, is_member: bool) -> Notice {
+        let (address, why) = (([127, 0, 0, 1], port).into(), KeyTrouble::Unsealed);
+        Notice::Key { peer: None, address, is_member, why }
+    }
+
+    #[test]
+    fn it_lasts_until_it_is_mended_or_not_heard_for_a_while() {
+        let mut lasting = Lasting::new(Duration::from_secs(90));
+        lasting.take(at(0), &unsealed(1, true));
+        lasting.take(at(80), &unsealed(2, true));
+        assert_eq!(lasting.now(at(90)).count(), 2);
+        assert_eq!(lasting.now(at(91)).collect::<Vec<_>>(), [unsealed(2, true)]);
+        lasting.fits(([127, 0, 0, 1], 2).into(), false);
+        assert_eq!(lasting.now(at(91)).count(), 1, "it was heard without its key");
+        lasting.fits(([127, 0, 0, 1], 2).into(), true);
+        assert_eq!(lasting.now(at(91)).count(), 0);
+        lasting.take(at(91), &unsealed(2, true));
+        lasting.keys_changed();
+        assert_eq!(lasting.now(at(91)).count(), 0);
+    }
+
+    #[test]
+    fn strangers_take_no_place_of_a_member() {
+        let mut lasting = Lasting::new(Duration::ZERO);
+        lasting.take(at(0), &unsealed(1, true));
+        (2..20_000).for_each(|port| lasting.take(at(1), &unsealed(port, false)));
+        let all: Vec<_> = lasting.now(at(2)).collect();
+        assert_eq!((all.len(), &all[0]), (1 + STRANGERS_MAX, &unsealed(1, true)));
+    }
+}

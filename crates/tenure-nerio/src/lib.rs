@@ -1,0 +1,144 @@
+//! Nerio: elections among the users' own processes, with nothing else to run.
+//!
+//! Each copy of a program starts a [`Node`]. Three or five of these nodes are grantors: they give
+//! one candidate at a time a lease, the right to lead, which ends by itself unless it is renewed.
+//! The node drives [`tenure_core::nerio`] on a thread of its own, so that an application that blocks
+//! cannot starve a renewal, and hands out the same [`tenure`] handles as the other protocols.
+//!
+//! # A tour
+//!
+//! Three members that grant leases, and two candidates, all in one process for the example's
+//! sake:
+//!
+//! ```
+//! use std::time::Duration;
+//! use tenure::{Change, FenceGate, Loss, View};
+//! use tenure_nerio::{Config, EdictGate, Member, Node, Opening, Storage};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let sockets: Vec<_> =
+//! #     (0..3).map(|_| std::net::UdpSocket::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
+//! # let addresses: Vec<_> =
+//! #     sockets.iter().map(|socket| socket.local_addr()).collect::<Result<_, _>>()?;
+//! # drop(sockets);
+//! let mut members = Vec::new();
+//! for (name, address) in ["a", "b", "c"].into_iter().zip(addresses) {
+//!     members.push(Member::at(name.parse()?, address));
+//! }
+//! let config = Config::new("shop".parse()?, members).check()?;
+//! let mut grantors = Vec::new();
+//! for name in ["a", "b", "c"] {
+//!     // In production: `Storage::Directory`. `New` is for the very first start of a cluster.
+//!     let storage = Storage::Memory { opening: Opening::New };
+//!     grantors.push(Node::builder(config.clone(), name.parse()?).grantor(storage).start()?);
+//! }
+//! let one = Node::builder(config.clone(), "one".parse()?).start()?;
+//! let two = Node::builder(config.clone(), "two".parse()?).start()?;
+//!
+//! // Who leads? Nobody yet, and a quorum says so.
+//! let mut observer = one.election("billing")?.observe();
+//! assert_eq!(observer.next().await, Some(Change::View(View::Vacant)));
+//!
+//! // One leads, the other waits.
+//! let leadership = one.election("billing")?.campaign("10.0.0.7:8080").await?;
+//! let election = two.election("billing")?;
+//! let waiting = tokio::spawn(async move { election.campaign("10.0.0.8:8080").await });
+//!
+//! // Before each act: does it still hold? And for the resource: a fence.
+//! assert!(leadership.is_current() && leadership.remaining() > Some(Duration::ZERO));
+//! let mut gate = FenceGate::default();
+//! gate.admit(leadership.fence())?;
+//! // With Nerio also edicts, which are in order with those of the same leader, too.
+//! let mut edict_gate = EdictGate::new();
+//! let edict = one.edicts(&leadership)?.create()?;
+//! edict_gate.admit(&edict)?;
+//!
+//! // A leader's own word, which it keeps whatever happens to it.
+//! let billing = leadership.election();
+//! let asked = two.verify(billing, one.address(), Duration::from_secs(5)).await?;
+//! assert_eq!(asked.leader.as_str(), "one");
+//!
+//! // Hand over. The successor's fence is greater, so the gates refuse the predecessor.
+//! let fence = leadership.fence();
+//! while leadership.transfer_to("two".parse()?).await.is_err() {}
+//! assert_eq!(leadership.loss(), Some(Loss::Transferred));
+//! let successor = waiting.await??;
+//! gate.admit(successor.fence())?;
+//! edict_gate.admit(&two.edicts(&successor)?.create()?)?;
+//! assert!(gate.admit(fence).is_err() && edict_gate.admit(&edict).is_err());
+//!
+//! // Work that is dropped before the lease ends; resigned only after it has ended. It asks through
+//! // a handle of its own.
+//! let leader = successor.leader();
+//! let done = successor.run(async move { leader.is_current() }).await;
+//! assert_eq!(done, Ok(true));
+//!
+//! // All of that again and again, until the process is to end.
+//! let (shut, shutdown) = tokio::sync::oneshot::channel();
+//! let mut shut = Some(shut);
+//! let billing = one.election("billing")?;
+//! billing
+//!     .lead("10.0.0.7:8080", shutdown, |leader| {
+//!         assert!(leader.is_current());
+//!         drop(shut.take()); // as a signal would
+//!         std::future::pending()
+//!     })
+//!     .await?;
+//! # let _: Option<tokio::sync::oneshot::Sender<()>> = shut;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The protocol itself, its guarantees and what it does *not* guarantee: [`tenure_core::nerio`].
+//! What a grantor remembers: [`state`]. Who may read and send datagrams: [`keys`].
+
+mod agreement;
+mod ask;
+mod asker;
+mod counters;
+mod driver;
+mod edicts;
+mod enough;
+mod error;
+mod gate;
+mod key_trouble;
+pub mod keys;
+mod lasting;
+mod line;
+pub mod lists;
+mod log;
+mod node;
+mod notice;
+mod of_core;
+pub mod orders;
+mod outbox;
+mod places;
+mod proofs;
+mod request;
+mod seal;
+mod settings;
+pub mod state;
+mod storage;
+pub mod survey;
+pub mod transport;
+
+pub use tenure::state::Opening;
+pub use tenure_core::nerio::*;
+
+pub use self::ask::{Found, Verified};
+pub use self::counters::Counters;
+pub use self::edicts::Edicts;
+pub use self::error::{FindError, NotLeading, NotWonHere, RekeyError, StartError, VerifyError};
+pub use self::gate::{EdictGate, EdictRefused};
+pub use self::log::NOTICES;
+pub use self::node::{Builder, Node, address_to_bind};
+pub use self::notice::{Forgot, KeyTrouble, Notice};
+pub use self::seal::{Authority, Keyring, Peer, Unsealed};
+pub use self::settings::{Settings, SettingsError};
+pub use self::storage::Storage;
+
+/// What the README shows compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,0 +1,113 @@
+//! The way of datagrams, sealed where there are keys.
+
+use std::io;
+use std::net::SocketAddr;
+use std::task::{Context, Poll};
+
+use tenure::clock;
+use tenure_core::Time;
+use tenure_core::nerio::Inc;
+
+use crate::seal::{Authority, Dropped, Opened, Seal};
+use crate::transport::Transport;
+
+/// A transport, and what seals.
+pub(crate) struct Line<T> {
+    transport: T,
+    pub(crate) seal: Option<Box<Seal>>,
+}
+
+/// A datagram that may be read, with what its sender has shown.
+pub(crate) struct Incoming<'a> {
+    pub(crate) plain: &'a [u8],
+    /// Unsealed, a datagram shows nothing.
+    pub(crate) shown: Option<(Authority, Inc)>,
+}
+
+impl<T: Transport> Line<T> {
+    pub(crate) fn new(transport: T, seal: Option<Seal>) -> Self {
+        Self { transport, seal: seal.map(Box::new) }
+    }
+
+    /// Opens what came: nothing if it was part of a greeting.
+    pub(crate) fn open<'a>(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        datagram: &'a mut [u8],
+    ) -> Result<Option<Incoming<'a>>, Dropped> {
+        let Self { transport, seal } = self;
+        let Some(seal) = seal else {
+            return Ok(Some(Incoming { plain: datagram, shown: None }));
+        };
+        let opened = seal.incoming(now, from, datagram, |to, bytes| transport.send(to, bytes));
+        let opened = opened.inspect_err(|_| transport.disbelieve())?;
+        Ok(opened.map(|Opened { plain, shown }| Incoming { plain, shown }))
+    }
+}
+
+impl<T: Transport> Transport for Line<T> {
+    fn local_address(&self) -> SocketAddr {
+        self.transport.local_address()
+    }
+
+    fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
+        let Self { transport, seal } = self;
+        match seal {
+            Some(seal) => {
+                let send = |to, bytes: &[u8]| transport.send(to, bytes);
+                seal.outgoing(clock::now(), to, datagram, send)
+            }
+            None => transport.send(to, datagram),
+        }
+    }
+
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<(usize, SocketAddr)>> {
+        self.transport.poll_receive(context, buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::Keys;
+
+    /// Counts what it is told not to believe.
+    struct Counts(u32);
+
+    impl Transport for Counts {
+        fn local_address(&self) -> SocketAddr {
+            ([127, 0, 0, 1], 7101).into()
+        }
+
+        fn send(&mut self, _: SocketAddr, _: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn poll_receive(
+            &mut self,
+            _: &mut Context<'_>,
+            _: &mut [u8],
+        ) -> Poll<io::Result<(usize, SocketAddr)>> {
+            Poll::Pending
+        }
+
+        fn disbelieve(&mut self) {
+            self.0 += 1;
+        }
+    }
+
+    #[test]
+    fn what_does_not_open_is_disbelieved() {
+        let keys = format!("tenure-cluster-key-1 prod {}", "07".repeat(32));
+        let seal = Seal::new(Keys::parse(&keys).unwrap()).unwrap();
+        let mut line = Line::new(Counts(0), Some(seal));
+        let from = SocketAddr::from(([127, 0, 0, 2], 7101));
+        assert!(line.open(Time::ZERO, from, &mut [b'x'; 64]).is_err());
+        assert_eq!(line.transport.0, 1);
+    }
+}

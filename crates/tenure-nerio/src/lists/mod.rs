@@ -1,0 +1,209 @@
+//! Which elections there are, and who wants one of them: asked of all members at once.
+//!
+//! Each member knows who holds its own grant, and who waits for it; what a quorum of them says of a
+//! leader is put together here. That no quorum names one does not say that nobody leads: that, too,
+//! takes a quorum at one instant, for which [`Election::leader`](tenure::Election::leader) asks.
+
+mod merge;
+mod pages;
+mod step;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure::clock;
+use tenure_core::nerio::{Checked, HolderHere, Member, Service, Which, Who};
+use tenure_core::{ElectionName, Fence, NodeName, Time};
+
+use self::merge::{CandidateWords, ElectionWords, Putting, Told};
+use self::pages::{CandidateList, ElectionList};
+use self::step::Panel;
+use super::keys::Keys;
+
+/// What a member answered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Heard {
+    /// What it knows, and whether its word counts.
+    Said(Service),
+    /// Nothing.
+    Silent,
+    /// What all versions know, and not this: it runs an older one, or longer datagrams are lost.
+    ElseOnly,
+    /// More than is looked at.
+    TooMany,
+    /// That it runs with another configuration.
+    Differs,
+    /// Its name gives no address, for this reason.
+    Unresolved(String),
+}
+
+impl Heard {
+    /// Whether it counts that nothing else was said. What one that cannot write says of holders
+    /// is true; that there is nobody else it does not know.
+    #[must_use]
+    pub const fn counts(&self) -> bool {
+        matches!(self, Self::Said(Service::Serving))
+    }
+}
+
+/// What one member has granted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Vote {
+    /// Which one.
+    pub member: NodeName,
+    /// To whom, as it said then.
+    pub holder: HolderHere,
+    /// Until when at least, on this machine's `CLOCK_BOOTTIME`. It may be over: it was not when
+    /// the member was asked.
+    pub until: Time,
+}
+
+/// Who leads, as a quorum of members says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Leads {
+    /// Who.
+    pub who: Who,
+    /// The fence of its leadership.
+    pub fence: Fence,
+    /// Until when unless it renews, on this machine's `CLOCK_BOOTTIME`.
+    pub until: Time,
+    /// It leads no more, and gives its lease back about then.
+    pub leaving: Option<Time>,
+}
+
+/// An election, as all that answered see it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ElectionSeen {
+    /// Its name.
+    pub election: ElectionName,
+    /// Who leads it when all have answered, if a quorum says so.
+    pub leader: Option<Leads>,
+    /// The grants there are or were, by member.
+    pub granted: Vec<Vote>,
+    /// How many wait for it and do not lead it: at one member, the most.
+    pub waiting: u16,
+    /// When the first of these words was asked for: none is older.
+    pub asked: Time,
+}
+
+/// One that wants to lead an election, as all that answered see it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CandidateSeen {
+    /// Which incarnation it is.
+    pub who: Who,
+    /// The higher goes first.
+    pub priority: u8,
+    /// The members that have granted it the lease.
+    pub granted: Vec<NodeName>,
+    /// Those whose grants have ended since they were asked.
+    pub ended: Vec<NodeName>,
+    /// The members at which it waits.
+    pub waits_at: Vec<NodeName>,
+    /// For how long at least it had waited at one of them without a break, when that answered.
+    pub waited: Option<Duration>,
+}
+
+/// All elections that were asked about, or why they are not known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AllElections {
+    /// What each member said, in the order of their list.
+    pub members: Vec<(Member, Heard)>,
+    /// By name.
+    pub elections: Vec<ElectionSeen>,
+    /// When the first of these words was asked for: none is older.
+    pub asked: Time,
+    /// When all had answered. Leaders are those of then.
+    pub at: Time,
+    /// Whether a quorum of members has told all that it knows.
+    pub quorum: bool,
+}
+
+/// All who want one election.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AllCandidates {
+    /// What each member said, in the order of their list.
+    pub members: Vec<(Member, Heard)>,
+    /// Who leads it when all have answered, if a quorum says so.
+    pub leader: Option<Leads>,
+    /// Who wants it: the leader first, then those with grants, then those that have waited longest.
+    pub candidates: Vec<CandidateSeen>,
+    /// When the first of these words was asked for: none is older.
+    pub asked: Time,
+    /// When all had answered. The leader is that of then.
+    pub at: Time,
+    /// Whether a quorum of members has told all that it knows.
+    pub quorum: bool,
+}
+
+/// Asks every member for the elections that the keys allow to ask about: without keys, and with
+/// those of the cluster, for all. From sockets of its own on `from`. Cancel safe.
+pub async fn elections(
+    config: &Checked,
+    keys: Option<&Keys>,
+    from: SocketAddr,
+) -> io::Result<AllElections> {
+    let which = keys.and_then(Keys::application).map(|grant| grant.elections.which());
+    let which = which.unwrap_or_else(|| vec![Which::All]);
+    let lists: Vec<_> = which.into_iter().map(ElectionList).collect();
+    let mut panel = Panel::new(config, keys, from).await?;
+    let (words, asked) = 'anew: loop {
+        let (mut words, mut asked) = (BTreeMap::<_, ElectionWords>::new(), None);
+        for list in &lists {
+            let told = panel.ask(list, |round| {
+                asked = merge::first(asked, &round);
+                merge::sort(round, &mut words);
+            });
+            if told.await?.is_err() {
+                continue 'anew;
+            }
+        }
+        break (words, asked);
+    };
+    let (members, at) = (panel.heard(), clock::now());
+    let putting = Putting { config, at };
+    let elections = words.into_iter().map(|(name, words)| putting.election(name, &words)).collect();
+    let quorum = is_quorum(config, &members);
+    Ok(AllElections { members, elections, asked: asked.unwrap_or(at), at, quorum })
+}
+
+/// Asks every member who holds `election` and who waits for it, from sockets of its own on `from`.
+/// Cancel safe.
+pub async fn candidates(
+    config: &Checked,
+    keys: Option<&Keys>,
+    from: SocketAddr,
+    election: &ElectionName,
+) -> io::Result<AllCandidates> {
+    let list = CandidateList(election.clone());
+    let mut panel = Panel::new(config, keys, from).await?;
+    let (holders, waiting, asked) = loop {
+        let (mut holders, mut asked) = (Vec::new(), None);
+        let mut waiting = BTreeMap::<_, CandidateWords>::new();
+        let told = panel.ask(&list, |mut round| {
+            asked = merge::first(asked, &round);
+            // Each page says who holds it: the last word counts.
+            holders = round
+                .iter_mut()
+                .map(|(nth, page)| Told { nth: *nth, asked: page.asked, said: page.head.take() })
+                .collect();
+            merge::sort(round, &mut waiting);
+        });
+        if told.await?.is_ok() {
+            break (holders, waiting, asked);
+        }
+    };
+    let (members, at) = (panel.heard(), clock::now());
+    let (leader, candidates) = Putting { config, at }.candidates(&holders, &waiting);
+    let quorum = is_quorum(config, &members);
+    Ok(AllCandidates { members, leader, candidates, asked: asked.unwrap_or(at), at, quorum })
+}
+
+fn is_quorum(config: &Checked, members: &[(Member, Heard)]) -> bool {
+    let counts = members.iter().enumerate().filter(|(_, (_, heard))| heard.counts());
+    config.quorums.is_quorum(counts.map(|(nth, _)| nth).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! Lists of members that are made up.
+
+use std::sync::{Arc, Mutex};
+
+use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
+use tenure_core::nerio::{
+    CandidatesHere, Config, ElectionHere, Elections, ElectionsHere, Inc, Listed, Message,
+};
+use tenure_testkit::handles::soon;
+use tokio::net::UdpSocket;
+use tokio::task::JoinSet;
+
+use super::*;
+use crate::asker::TRIES;
+use crate::survey;
+
+const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
+const NAMES: [&str; 3] = ["a", "b", "c"];
+/// A silent member is waited for five times as long as four of these.
+const ROUND_TRIP: Duration = Duration::from_millis(150);
+/// Less than that, and more than a machine stands still for.
+const LEFT: Duration = Duration::from_millis(2_700);
+
+fn who(name: &str, inc: u128) -> Who {
+    Who { name: name.parse().unwrap(), inc: Inc(inc) }
+}
+
+/// What the nth member answers to a question of that incarnation, and as whom.
+type Play = dyn Fn(usize, Inc, Message) -> Option<(Who, Message)> + Send + Sync;
+
+/// Three members that play so, for as long as the set is kept.
+async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
+    let (mut sockets, mut list) = (Vec::new(), Vec::new());
+    for name in NAMES {
+        let socket = UdpSocket::bind(FROM).await.unwrap();
+        list.push(Member::at(name.parse().unwrap(), socket.local_addr().unwrap()));
+        sockets.push(socket);
+    }
+    let mut config = Config::new("x".parse().unwrap(), list);
+    (config.round_trip, config.refresh) = (ROUND_TRIP, ROUND_TRIP * 2);
+    let config = config.check().unwrap();
+    let (digest, mut playing) = (config.digest(), JoinSet::new());
+    for (nth, socket) in sockets.into_iter().enumerate() {
+        let play = play.clone();
+        playing.spawn(async move {
+            let mut buffer = [0; DATAGRAM_MAX];
+            loop {
+                let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
+                let (envelope, messages) = open(digest, 0, &buffer[..length]).unwrap();
+                for message in messages {
+                    let answer = play(nth, envelope.who.inc, message.unwrap());
+                    let Some((who, answer)) = answer else { continue };
+                    let packer = Packer::new(digest, &Envelope { epoch: 0, who });
+                    let mut datagram = packer.start();
+                    assert!(packer.push(&mut datagram, &answer));
+                    socket.send_to(&datagram, from).await.unwrap();
+                }
+            }
+        });
+    }
+    (config, playing)
+}
+
+async fn list(
+    play: impl Fn(usize, Inc, Message) -> Option<(Who, Message)> + Send + Sync + 'static,
+) -> AllElections {
+    let (config, _playing) = members(Arc::new(play)).await;
+    elections(&config, None, FROM).await.unwrap()
+}
+
+/// So many of `e00` to `e19` in a page, each held by p for a while.
+fn page(asked: &Elections, asker: Inc, size: usize) -> ElectionsHere {
+    let names = (0..20).map(|number| format!("e{number:02}").parse::<ElectionName>().unwrap());
+    let mut left = names.filter(|name| Some(name) > asked.after.as_ref()).peekable();
+    let holder =
+        HolderHere { who: who("p", 1), fence: Some(Fence::new(7)), remaining: LEFT, leaving: None };
+    let here = |election| ElectionHere { election, holder: Some(holder.clone()), waiting: 0 };
+    let elections: Vec<_> = left.by_ref().take(size).map(here).collect();
+    let last = elections.last().map(|here| here.election.clone());
+    ElectionsHere {
+        asker,
+        start: asked.start,
+        service: Service::Serving,
+        elections,
+        more_after: last.filter(|_| left.peek().is_some()),
+    }
+}
+
+fn all_in_one(nth: usize, asker: Inc, message: Message) -> Option<(Who, Message)> {
+    let Message::Elections(asked) = message else { return None };
+    Some((who(NAMES[nth], 1), Message::ElectionsHere(page(&asked, asker, 20))))
+}
+
+fn heard(list: &AllElections) -> Vec<Heard> {
+    list.members.iter().map(|(_, heard)| heard.clone()).collect()
+}
+
+const SERVES: Heard = Heard::Said(Service::Serving);
+
+/// It takes 3 s, and a and b say that their grants have less than that left.
+#[tokio::test]
+async fn the_silence_of_one_ages_nobody_elses_word() {
+    let list =
+        list(|nth, asker, message| all_in_one(nth, asker, message).filter(|_| nth < 2)).await;
+    assert_eq!(heard(&list), [SERVES, SERVES, Heard::Silent]);
+    assert!(list.quorum && list.elections.len() == 20);
+    let named = list.elections.iter().filter(|one| one.leader.is_some());
+    assert_eq!(named.count(), 20);
+}
+
+/// However many a member has room for, all are asked for what comes after the same names.
+#[tokio::test]
+async fn pages_are_asked_for_in_step() {
+    let asked_after = Arc::new(Mutex::new([const { Vec::new() }; 3]));
+    let seen = asked_after.clone();
+    let list = list(move |nth, asker, message| {
+        let Message::Elections(asked) = message else { return None };
+        let mut seen = seen.lock().unwrap();
+        // A question may be repeated.
+        if seen[nth].last() != Some(&asked.after) {
+            seen[nth].push(asked.after.clone());
+        }
+        let here = page(&asked, asker, [4, 7, 50][nth]);
+        Some((who(NAMES[nth], 1), Message::ElectionsHere(here)))
+    })
+    .await;
+    let [a, b, c] = &*asked_after.lock().unwrap();
+    assert!(a.len() == 5 && a == b && a == c, "{a:?} {b:?} {c:?}");
+    assert_eq!(list.elections.len(), 20);
+    assert!(list.elections.iter().all(|one| one.granted.len() == 3), "{list:?}");
+}
+
+/// a speaks as b, b answers somebody else, and c answers another question.
+#[tokio::test]
+async fn an_answer_counts_of_who_was_asked_to_who_asked() {
+    let wrong = |nth, asker: Inc, message| {
+        let Message::Elections(asked) = message else { return None };
+        let right = page(&asked, asker, 20);
+        let (name, here) = match nth {
+            0 => ("b", right),
+            1 => ("b", ElectionsHere { asker: Inc(asker.0 ^ 1), ..right }),
+            _ => ("c", ElectionsHere { start: asked.start.next(), ..right }),
+        };
+        Some((who(name, 1), Message::ElectionsHere(here)))
+    };
+    let list = list(wrong).await;
+    assert_eq!((heard(&list), list.elections.len()), (vec![Heard::Silent; 3], 0));
+
+    let other = |nth: usize, asker, message| match message {
+        Message::Candidates(asked) => {
+            let election = if nth == 0 { "e".parse().unwrap() } else { asked.election };
+            let (start, service) = (asked.start, Service::Serving);
+            let (holder, waiting, more) = (None, Vec::new(), false);
+            let here = CandidatesHere { election, asker, start, service, holder, waiting, more };
+            Some((who(NAMES[nth], 1), Message::CandidatesHere(here)))
+        }
+        // To a survey a speaks as b, too.
+        Message::List(asked) => {
+            let (start, service, names, more) = (asked.start, Service::Serving, Vec::new(), false);
+            let listed = Message::Listed(Listed { start, service, names, more });
+            Some((who(["b", "b", "c"][nth], 1), listed))
+        }
+        _ => None,
+    };
+    let (config, _playing) = members(Arc::new(other)).await;
+    let of = candidates(&config, None, FROM, &"f".parse().unwrap()).await.unwrap();
+    let heard = of.members.iter().map(|(_, heard)| heard.clone());
+    assert_eq!(heard.collect::<Vec<_>>(), [Heard::Silent, SERVES, SERVES]);
+    let seen = survey::survey(&config, None, FROM, survey::NameServers::Patiently).await.unwrap();
+    let said = seen.members.values().map(Option::is_some).collect::<Vec<_>>();
+    assert_eq!(said, [false, true, true]);
+}
+
+/// That it could not write for one page leaves holes in the whole.
+#[tokio::test]
+async fn the_worst_that_a_member_says_of_itself_counts() {
+    let list = list(|nth, asker, message| {
+        let Message::Elections(asked) = message else { return None };
+        let mut here = page(&asked, asker, 10);
+        if nth == 2 && asked.after.is_none() {
+            here.service = Service::Failing;
+        }
+        Some((who(NAMES[nth], 1), Message::ElectionsHere(here)))
+    })
+    .await;
+    assert_eq!(heard(&list), [SERVES, SERVES, Heard::Said(Service::Failing)]);
+    assert!(list.quorum && !Heard::Said(Service::Failing).counts());
+}
+
+/// c is started again for the second page; b for each one.
+#[tokio::test]
+async fn what_an_earlier_life_said_does_not_count() {
+    let lives = Mutex::new(0);
+    let list = list(move |nth, asker, message| {
+        let Message::Elections(asked) = message else { return None };
+        let mut here = page(&asked, asker, 10);
+        let mut lives = lives.lock().unwrap();
+        *lives += u128::from(nth == 1);
+        let inc = match nth {
+            0 => 1,
+            1 => *lives,
+            _ => 1 + u128::from(*lives > 1),
+        };
+        if nth == 2 && inc == 1 {
+            here.elections.retain_mut(|one| one.holder.take().is_some());
+        }
+        Some((who(NAMES[nth], inc), Message::ElectionsHere(here)))
+    })
+    .await;
+    assert_eq!(heard(&list), [SERVES, Heard::Silent, SERVES]);
+    let grants = list.elections.iter().map(|one| one.granted.len()).collect::<Vec<_>>();
+    assert_eq!(grants, [2; 20], "of a, and of c as it is now");
+}
+
+/// b says for ever that there are more, and c names one in each page.
+#[tokio::test]
+async fn pages_without_end_come_to_one() {
+    let list = list(|nth, asker, message| {
+        let Message::Elections(asked) = message else { return None };
+        let mut here = page(&asked, asker, 20);
+        let next = asked.after.as_ref().and_then(|after| after.as_str().get(1..)?.parse().ok());
+        let next: u32 = next.unwrap_or(0) + 1;
+        if nth > 0 {
+            here.more_after = Some(format!("a{next:08}").parse().unwrap());
+            here.elections.clear();
+        }
+        if nth == 2 {
+            let election = format!("a{next:08}").parse().unwrap();
+            here.elections.push(ElectionHere { election, holder: None, waiting: 1 });
+        }
+        Some((who(NAMES[nth], 1), Message::ElectionsHere(here)))
+    })
+    .await;
+    assert_eq!(heard(&list), [SERVES, Heard::TooMany, Heard::TooMany]);
+    assert!(!list.quorum);
+}
+
+/// The old question is asked beside the new one: to find out takes no longer than a silence.
+#[tokio::test]
+async fn who_answers_other_questions_only_is_told_from_who_is_silent() {
+    let questions = Arc::new(Mutex::new((0, 0)));
+    let asked = questions.clone();
+    let play = move |nth: usize, asker, message| match message {
+        Message::List(list) if nth == 0 => {
+            asked.lock().unwrap().1 += 1;
+            let (start, service, names, more) = (list.start, Service::Serving, Vec::new(), false);
+            let listed = Message::Listed(Listed { start, service, names, more });
+            Some((who("a", 1), listed))
+        }
+        message => {
+            asked.lock().unwrap().0 += u32::from(nth == 0);
+            all_in_one(nth, asker, message).filter(|_| nth == 1)
+        }
+    };
+    let (config, _playing) = members(Arc::new(play)).await;
+    let list = elections(&config, None, FROM).await.unwrap();
+    assert_eq!(heard(&list), [Heard::ElseOnly, SERVES, Heard::Silent]);
+    // A slow member may have the last ones still before it.
+    let read = async {
+        while *questions.lock().unwrap() != (TRIES, TRIES - 1) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    soon(read).await;
+}

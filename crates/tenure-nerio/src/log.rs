@@ -1,0 +1,211 @@
+//! What a node says by `tracing`: each change of state once, never a line for each datagram.
+
+use tenure::driver::Repeats;
+use tenure_core::{NodeName, Time};
+
+use crate::notice::Notice;
+
+/// The target of what is told as a [`Notice`], too, below that of all events: who reads notices can
+/// leave it out.
+pub const NOTICES: &str = "tenure::events::notices";
+
+/// Says `notice`, unless that was said already. Whether it was said.
+pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool {
+    let text = notice.to_string();
+    // All grantors say it of the same two in turn: which one says so is no news, nor is how a name
+    // server that is silent fails this time.
+    let same = matches!(notice, Notice::NameShared { .. } | Notice::Unresolved { .. });
+    let compared = if same { "" } else { &text };
+    if let Notice::Resolved { member, .. } = notice {
+        repeats.forget(UNRESOLVED, member.as_str());
+    }
+    if let Some((kind, about)) = lasting(notice)
+        && !repeats.is_new(now, kind, &about, compared)
+    {
+        return false;
+    }
+    match notice {
+        Notice::Serving | Notice::Raised { .. } | Notice::Resolved { .. } | Notice::DiskMended => {
+            tracing::info!(target: NOTICES, "{text}")
+        }
+        Notice::Granted { .. } | Notice::Freed { .. } => tracing::debug!(target: NOTICES, "{text}"),
+        Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
+            tracing::error!(target: NOTICES, "{text}")
+        }
+        _ => tracing::warn!(target: NOTICES, "{text}"),
+    }
+    true
+}
+
+const UNRESOLVED: &str = "unresolved";
+const OF_A_MEMBER: &str = "mismatch of a member";
+
+/// This member has this configuration again: when it differs once more, that is news.
+pub(crate) fn mismatch_is_over(repeats: &mut Repeats, member: &NodeName) {
+    repeats.forget(OF_A_MEMBER, member.as_str());
+}
+
+/// What comes again with each datagram as long as it lasts, and about what it is.
+///
+/// What is forged can name any sender. Members are few, so nothing that comes from others keeps one
+/// from being told.
+fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
+    match notice {
+        Notice::Mismatch { peer, is_member: true, .. } => Some((OF_A_MEMBER, peer.to_string())),
+        Notice::Mismatch { address, .. } => Some(("mismatch", address.to_string())),
+        Notice::Key { address, is_member: true, .. } => {
+            Some(("key of a member", address.to_string()))
+        }
+        Notice::Unresolved { member, .. } => Some((UNRESOLVED, member.to_string())),
+        Notice::AtOneAddress { members: [one, other], .. } => {
+            Some(("at one address", format!("{one} {other}")))
+        }
+        Notice::Exchanged { member, .. } => Some(("exchanged", member.to_string())),
+        Notice::ForAnother { member, .. } => Some(("for another", member.to_string())),
+        Notice::Moved { member, .. } => Some(("moved", member.to_string())),
+        Notice::MemberTwice { member, .. } => Some(("member twice", member.to_string())),
+        Notice::Key { address, .. } => Some(("key", address.to_string())),
+        Notice::NameContested { name, .. } => Some(("name", name.to_string())),
+        Notice::AddressContested { who, .. } => Some(("address", who.name.to_string())),
+        Notice::Obstacle { election, grantor, .. } => {
+            Some(("obstacle", format!("{election} {grantor}")))
+        }
+        Notice::NameShared { election, other, .. } => {
+            Some(("shared", format!("{election} {other}")))
+        }
+        Notice::OldMemory { member, by } => Some(("old memory", format!("{member} {by}"))),
+        // Said once each by the core.
+        Notice::Serving
+        | Notice::RaiseWaits { .. }
+        | Notice::Raised { .. }
+        | Notice::DiskFailed { .. }
+        | Notice::DiskHangs { .. }
+        | Notice::DiskMended
+        | Notice::ListensElsewhere { .. }
+        | Notice::Resolved { .. }
+        | Notice::Quarantined { .. }
+        | Notice::GrantsDamaged { .. }
+        | Notice::Recovering
+        | Notice::Ordered { .. }
+        | Notice::Granted { .. }
+        | Notice::NoQuorumAgrees { .. }
+        | Notice::QuorumMayAgree
+        | Notice::RecoveryWaits { .. }
+        | Notice::Founded
+        | Notice::Replaced
+        | Notice::Freed { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use tenure_core::ElectionName;
+    use tenure_core::nerio::{Inc, Refusal, Who};
+
+    use super::*;
+
+    const MEMBER: &str = "10.0.0.1:7101";
+
+    fn said(repeats: &mut Repeats, seconds: u64, address: SocketAddr) -> bool {
+        let is_member = address == MEMBER.parse().unwrap();
+        let peer: NodeName = if is_member { "a" } else { "x" }.parse().unwrap();
+        let mismatch = Notice::Mismatch { peer, address, is_member, theirs: 1, ours: 2 };
+        notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &mismatch)
+    }
+
+    /// Three grantors answer each request of one whose name another process uses.
+    #[test]
+    fn a_name_used_twice_is_told_once_whichever_grantor_says_so() {
+        let mut repeats = Repeats::default();
+        let says = |repeats: &mut Repeats, seconds: u64, grantor: &str, other: &str| {
+            let shared = Notice::NameShared {
+                election: "x".parse().unwrap(),
+                grantor: grantor.parse().unwrap(),
+                other: other.parse().unwrap(),
+            };
+            notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &shared)
+        };
+        let lines = (0..600).flat_map(|seconds| ["a", "b", "c"].map(|grantor| (seconds, grantor)));
+        let lines = lines.filter(|(seconds, by)| says(&mut repeats, *seconds, by, "10.0.0.7:1"));
+        assert_eq!(lines.collect::<Vec<_>>(), [(0, "a")]);
+        assert!(says(&mut repeats, 599, "a", "10.0.0.8:1"), "a third one");
+        assert!(says(&mut repeats, 600, "b", "10.0.0.7:1"), "it lasts");
+    }
+
+    /// However many addresses send something of another configuration.
+    #[test]
+    fn a_flood_is_told_of_now_and_then_and_does_not_silence_a_member() {
+        let mut repeats = Repeats::default();
+        let flood = |repeats: &mut Repeats, seconds| -> usize {
+            let forged = (0..100_000u32).filter(|n| {
+                let port = u16::try_from(n % 5_000).unwrap();
+                said(repeats, seconds, ([10, 0, 0, 2], port).into())
+            });
+            forged.count()
+        };
+        let first = flood(&mut repeats, 0);
+        assert!((1..=128).contains(&first), "{first}");
+        assert_eq!(flood(&mut repeats, 599), 0, "once in ten minutes");
+        let member = MEMBER.parse().unwrap();
+        assert!(said(&mut repeats, 599, member), "a member has its own place");
+        assert!(!said(&mut repeats, 600, member), "once");
+        mismatch_is_over(&mut repeats, &"a".parse().unwrap());
+        assert!(said(&mut repeats, 601, member), "it agreed, and does so no more");
+    }
+
+    /// Each datagram has another name, another address and another text.
+    #[test]
+    fn a_flood_of_changing_texts_is_bounded() {
+        let at = |n: u32, add: u16| -> SocketAddr {
+            ([10, 0, 0, 3], u16::try_from(n % 30_000).unwrap() + add).into()
+        };
+        let name = |n: u32| -> NodeName { format!("n{n}").parse().unwrap() };
+        let notices = |n: u32| {
+            let (address, addresses) = (at(n, 0), [at(n, 0), at(n, 1)]);
+            let election: ElectionName = "x".parse().unwrap();
+            let (a, host) = (name(0), "b:1".to_owned());
+            let who = Who { name: a.clone(), inc: Inc(n.into()) };
+            let (refusal, grantor, other) = (Refusal::Disk, name(n), address);
+            [
+                mismatch(a.clone(), at(0, 0), n.into()),
+                mismatch(name(n), address, n.into()),
+                Notice::NameContested { name: a.clone(), addresses },
+                Notice::NameContested { name: name(n), addresses },
+                Notice::AddressContested { who, holder: at(0, 0), other },
+                Notice::MemberTwice { member: a.clone(), addresses },
+                Notice::Moved { member: a.clone(), host: host.clone(), address },
+                Notice::Exchanged { member: a.clone(), host: host.clone(), address, of: name(1) },
+                Notice::ForAnother {
+                    peer: name(n),
+                    address,
+                    member: a.clone(),
+                    host,
+                    own: name(1),
+                },
+                Notice::OldMemory { member: a, by: name(n) },
+                Notice::Obstacle { election: election.clone(), grantor: grantor.clone(), refusal },
+                Notice::NameShared { election, grantor, other },
+            ]
+        };
+        let mut repeats = Repeats::default();
+        let mut told = |seconds: u64, n: u32| {
+            let now = Time::from_nanos(seconds * 1_000_000_000);
+            notices(n).map(|one| u32::from(notice(&mut repeats, now, &one)))
+        };
+        let mut lines = [0; 12];
+        for n in 0..6_000 {
+            lines.iter_mut().zip(told(u64::from(n / 10), n)).for_each(|(sum, more)| *sum += more);
+        }
+        assert_eq!(lines.map(|count| count > 0), [true; 12], "{lines:?}");
+        assert_eq!(lines.map(|count| count <= 4 * 128), [true; 12], "{lines:?}");
+        let moved = Notice::Moved { member: name(7), host: "c:1".into(), address: at(0, 0) };
+        let now = Time::from_nanos(599 * 1_000_000_000);
+        assert!(notice(&mut repeats, now, &moved), "another member has its own room");
+    }
+
+    fn mismatch(peer: NodeName, address: SocketAddr, theirs: u64) -> Notice {
+        Notice::Mismatch { peer, address, is_member: false, theirs, ours: 2 }
+    }
+}

@@ -1,0 +1,359 @@
+//! A node: one participant, and how it starts.
+
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use tenure::driver::{Hold, Notices, Timing, random, seed, spawn};
+use tenure::{AtMostOne, Election};
+use tenure_core::nerio::{Checked, Inc, Member, Nerio, Service, Start, Who};
+use tenure_core::{ElectionName, NameError, NodeName};
+use tokio::sync::broadcast;
+
+use crate::counters::Counters;
+use crate::driver::Wire;
+use crate::error::{RekeyError, StartError};
+use crate::keys::Keys;
+use crate::line::Line;
+use crate::notice::Notice;
+use crate::request::Ask;
+use crate::seal::{Keyring, Seal};
+use crate::state::Grantor;
+use crate::storage::{Records, Storage};
+use crate::transport::{Transport, Udp, UdpError};
+
+/// One participant of a Nerio cluster. Clones are the same participant.
+///
+/// When the last clone and the last handle that came from it are gone, the node gives up
+/// whatever it holds and ends. [`close`](Self::close) does so at once and waits until others
+/// know; a process that ends without it lets its leases run out.
+#[derive(Clone)]
+pub struct Node {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    config: Checked,
+    who: Who,
+    address: SocketAddr,
+    driver: Arc<Hold<AtMostOne, Ask>>,
+    /// Those that it was started with.
+    keys: Option<Keys>,
+    /// Whether others that accept what is not sealed may take their place.
+    unsealed: bool,
+    notices: Notices<Notice>,
+}
+
+/// Starts a [`Node`].
+#[must_use]
+pub struct Builder {
+    config: Checked,
+    name: NodeName,
+    listen: Option<SocketAddr>,
+    any_address: bool,
+    keys: Option<Keys>,
+    storage: Option<Storage>,
+}
+
+impl Node {
+    /// A participant called `name` in the cluster that `config` describes.
+    ///
+    /// ```
+    /// use tenure_nerio::{Config, Member, Node, Opening, Storage};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// // The smallest cluster there is: one grantor, which is also a candidate.
+    /// # let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    /// # let address = free.local_addr().unwrap();
+    /// # drop(free);
+    /// let member = Member::at("a".parse().unwrap(), address);
+    /// let config = Config::new("example".parse().unwrap(), vec![member]).check().unwrap();
+    /// let node = Node::builder(config, "a".parse().unwrap())
+    ///     .grantor(Storage::Memory { opening: Opening::New })
+    ///     .start()
+    ///     .unwrap();
+    ///
+    /// let election = node.election("billing").unwrap();
+    /// let leadership = election.campaign("127.0.0.1:8080").await.unwrap();
+    /// assert!(leadership.is_current());
+    /// node.close().await;
+    /// assert!(!leadership.is_current());
+    /// # }
+    /// ```
+    pub fn builder(config: Checked, name: NodeName) -> Builder {
+        Builder { config, name, listen: None, any_address: false, keys: None, storage: None }
+    }
+
+    /// The election `name`. There is at most one leader of it at any instant, as long as clocks
+    /// drift at most ρ and state directories are neither copied nor restored.
+    pub fn election(&self, name: &str) -> Result<Election<AtMostOne>, NameError> {
+        Ok(self.election_named(ElectionName::new(name)?))
+    }
+
+    /// The election with this name.
+    #[must_use]
+    pub fn election_named(&self, name: ElectionName) -> Election<AtMostOne> {
+        self.shared.driver.election(name)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &NodeName {
+        &self.shared.who.name
+    }
+
+    /// Its name and which life of it this is.
+    #[must_use]
+    pub fn who(&self) -> &Who {
+        &self.shared.who
+    }
+
+    /// Where it receives.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.shared.address
+    }
+
+    /// The configuration it runs with.
+    #[must_use]
+    pub fn config(&self) -> &Checked {
+        &self.shared.config
+    }
+
+    /// What an operator should hear of: for the first who asks since the start, for all others
+    /// from now on. Slow listeners miss the oldest.
+    #[must_use]
+    pub fn notices(&self) -> broadcast::Receiver<Notice> {
+        self.shared.notices.listen()
+    }
+
+    /// Where it asks the member with this name: of a leader with several addresses others may name
+    /// another one. `None` of who is no member, or was not found. Cancel safe.
+    pub async fn place(&self, member: NodeName) -> Option<SocketAddr> {
+        self.shared.driver.ask(|reply| Ask::Place { member, reply }).await.flatten()
+    }
+
+    /// Totals since the start; `None` once the node is closed. Cancel safe.
+    pub async fn counters(&self) -> Option<Counters> {
+        self.shared.driver.ask(Ask::Counters).await
+    }
+
+    /// What this grantor does: `None` if it is no grantor, or is closed. Tells the listeners of
+    /// [`notices`](Self::notices) slowly what was missed. Cancel safe.
+    pub async fn service(&self) -> Option<Service> {
+        self.shared.driver.ask(Ask::Service).await.flatten()
+    }
+
+    /// What an operator is to mend, as the notices of it, for as long as it lasts: where members
+    /// are, and what comes with datagrams that do not fit, until a minute after the last one, or
+    /// the longest lease if that is more. `None` once the node is closed. Cancel safe.
+    pub async fn troubles(&self) -> Option<Vec<Notice>> {
+        self.shared.driver.ask(Ask::Troubles).await
+    }
+
+    /// [`Notice::NoQuorumAgrees`] as long as that is so: for listeners that have missed notices.
+    /// Cancel safe.
+    pub async fn disagreement(&self) -> Option<Notice> {
+        self.shared.driver.ask(Ask::Disagreement).await.flatten()
+    }
+
+    /// Gives up whatever it holds, and waits until a quorum knows or half a second has passed. Then
+    /// its address and its state directory are free for the next start; only a write that hangs for
+    /// longer than a second keeps the directory locked.
+    /// Every handle of this node says from then on that it does not lead.
+    ///
+    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
+    /// node closes all the same.
+    pub async fn close(&self) {
+        self.shared.driver.close().await;
+    }
+
+    /// Which keys it uses and accepts, and who has shown one to it since it started; `None` if it
+    /// has no keys, or is closed. Each call has a member ask all others something, so that what
+    /// they answer is heard by the next one. Cancel safe.
+    pub async fn keyring(&self) -> Option<Keyring> {
+        self.shared.driver.ask(Ask::Keyring).await.flatten()
+    }
+
+    /// Uses the first of `keys` from now on and accepts the other one, without an interruption for
+    /// those who use one of both. They must be of the kind and of the cluster of those that it was
+    /// started with, and [accept unsealed datagrams](Keys::accept_unsealed) only where it could
+    /// have been started without keys: else nothing changes, and the error says why. It is also one
+    /// when the node was started without keys, or is closed. Cancel safe.
+    pub async fn rekey(&self, keys: Keys) -> Result<(), RekeyError> {
+        let Shared { keys: before, unsealed, address, driver, .. } = &*self.shared;
+        let before = before.as_ref().ok_or(RekeyError::NoKeys)?;
+        if !before.may_become(&keys) {
+            return Err(RekeyError::Others);
+        }
+        if keys.accepts_unsealed() && !unsealed {
+            return Err(RekeyError::Unsealed { address: *address });
+        }
+        driver.ask(|done| Ask::Rekey { keys, done }).await.ok_or(RekeyError::NoKeys)
+    }
+
+    pub(crate) fn tell(&self, ask: Ask) -> bool {
+        self.shared.driver.tell(ask)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.shared.driver.is_closed()
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node")
+            .field("who", &self.shared.who)
+            .field("address", &self.shared.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    /// This node grants leases, and remembers them there. Exactly the nodes in the members list
+    /// do.
+    pub fn grantor(mut self, storage: Storage) -> Self {
+        self.storage = Some(storage);
+        self
+    }
+
+    /// Receives on `address` instead of [where it would](address_to_bind). Others must still reach
+    /// a grantor at its host and port in the list. One of one family reaches members of that family
+    /// only, and `[::]` both.
+    pub fn listen(mut self, address: SocketAddr) -> Self {
+        self.listen = Some(address);
+        self
+    }
+
+    /// Seals every datagram, and reads none that is not: the cluster's key where it grants, an
+    /// application's elsewhere. With keys, addresses need not be on loopback. Neither is so with
+    /// keys that [accept what is not sealed](Keys::accept_unsealed).
+    pub fn keys(mut self, keys: Keys) -> Self {
+        self.keys = Some(keys);
+        self
+    }
+
+    /// Allows addresses other than loopback without keys, or with some that [accept what is not
+    /// sealed](Keys::accept_unsealed), at the start and [later](Node::rekey), so that nothing is
+    /// authenticated: only where everybody who can send to it is trusted.
+    pub fn insecure_any_address(mut self) -> Self {
+        self.any_address = true;
+        self
+    }
+
+    /// Starts it on UDP. Blocks for as long as opening a socket and a state directory takes.
+    pub fn start(self) -> Result<Node, StartError> {
+        let address = self.address()?;
+        let sealed = self.keys.as_ref().is_some_and(|keys| !keys.accepts_unsealed());
+        let transport =
+            if self.any_address || sealed { Udp::any(address)? } else { Udp::loopback(address)? };
+        let own = self.config.members.iter().find(|member| member.name == self.name);
+        let own = own.and_then(|own| own.address.literal()).map(|own| own.ip());
+        self.start_on(transport.speaking_from(own))
+    }
+
+    /// Starts it on a transport of the caller's. Keys that [accept what is not
+    /// sealed](Keys::accept_unsealed) are refused where it is not on loopback, unless
+    /// [that is allowed](Self::insecure_any_address).
+    pub fn start_on(self, transport: impl Transport) -> Result<Node, StartError> {
+        self.address()?;
+        self.check_keys()?;
+        let address = transport.local_address();
+        let unsealed = self.any_address || address.ip().to_canonical().is_loopback();
+        if !unsealed && self.keys.as_ref().is_some_and(Keys::accepts_unsealed) {
+            return Err(UdpError::NotLoopback { address }.into());
+        }
+        let Self { config, name, storage, keys, .. } = self;
+        let (records, flushed, memory) = match &storage {
+            Some(storage) => {
+                let (cluster, node) = (config.cluster.clone(), name.clone());
+                let grantor = Grantor { cluster, node };
+                let (records, flushed, memory) = Records::open(storage, &grantor)?;
+                (records, flushed, Some(memory))
+            }
+            None => {
+                let (records, flushed) = Records::none();
+                (records, flushed, None)
+            }
+        };
+        let mut seal = keys.clone().map(Seal::new).transpose()?;
+        if storage.is_none() {
+            seal = seal.map(Seal::of_no_member);
+        }
+        let inc = seal.as_ref().map_or_else(|| random().map(Inc), |seal| Ok(seal.inc()))?;
+        let start = Start { inc, seed: seed()?, memory };
+        let transport = Line::new(transport, seal);
+        let who = Who { name: name.clone(), inc: start.inc };
+        let core = Nerio::new(config.clone(), name);
+        let (notices, said) = Notices::new();
+        let (settings, own) = (config.clone(), who.clone());
+        let resignation_max = config.drift.stretch(config.lease) + config.lease_first();
+        let (grace, kill_margin) = (config.grace, config.kill_margin);
+        let begin = move || {
+            let stored = (records, flushed);
+            let wire = Wire::new(settings, (&own.name, &start), transport, stored, said);
+            (wire, core, start)
+        };
+        let driver = spawn(begin, move || Timing { grace, kill_margin, resignation_max })?;
+        let shared = Shared { config, who, address, driver, keys, unsealed, notices };
+        Ok(Node { shared: Arc::new(shared) })
+    }
+
+    /// Whether there are the keys for what it is to do.
+    fn check_keys(&self) -> Result<(), StartError> {
+        let Some(keys) = &self.keys else { return Ok(()) };
+        let ours = &self.config.cluster;
+        if let Some(theirs) = keys.cluster().filter(|theirs| *theirs != ours) {
+            let (theirs, ours) = (theirs.clone(), ours.clone());
+            return Err(StartError::OtherCluster { theirs, ours });
+        }
+        match keys.application() {
+            Some(grant) if self.storage.is_some() => {
+                let application = grant.application.clone();
+                Err(StartError::NotAMembersKey { name: self.name.clone(), application })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where to receive, and whether name and role fit together.
+    fn address(&self) -> Result<SocketAddr, StartError> {
+        let name = self.name.clone();
+        let member = self.config.members.iter().find(|member| member.name == name);
+        match (member, &self.storage) {
+            (Some(_), Some(_)) | (None, None) => {
+                let members = &self.config.members;
+                Ok(self.listen.unwrap_or_else(|| address_to_bind(members, member)))
+            }
+            (Some(_), None) => Err(StartError::IsAMember { name }),
+            (None, Some(_)) => {
+                let names: Vec<_> = self.config.names().iter().map(ToString::to_string).collect();
+                Err(StartError::NotAMember { name, members: names.join(", ") })
+            }
+        }
+    }
+}
+
+/// Where a node receives unless it is told otherwise. `own`, a member, on its address in the list,
+/// or on its port at all addresses of its machine if its host is a name. Others on a port of the
+/// system's choice: on loopback only if all members are there, as nothing reaches another host from
+/// there; and with IPv4 and IPv6, `[::]`, unless the addresses of all members are of one family.
+#[must_use]
+pub fn address_to_bind(members: &[Member], own: Option<&Member>) -> SocketAddr {
+    if let Some(own) = own {
+        let all = || SocketAddr::from((Ipv6Addr::UNSPECIFIED, own.address.port()));
+        return own.address.literal().unwrap_or_else(all);
+    }
+    let all = |is: fn(SocketAddr) -> bool| {
+        members.iter().all(|member| member.address.literal().is_some_and(is))
+    };
+    let near = all(|address| address.ip().to_canonical().is_loopback());
+    match (near, all(|address| address.is_ipv4())) {
+        (true, true) => (Ipv4Addr::LOCALHOST, 0).into(),
+        (true, false) => (Ipv6Addr::LOCALHOST, 0).into(),
+        (false, true) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        (false, false) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    }
+}

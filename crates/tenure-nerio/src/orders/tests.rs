@@ -1,0 +1,160 @@
+//! Orders to members that are made up.
+
+use std::sync::{Arc, Mutex};
+
+use tenure_core::Time;
+use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
+use tenure_core::nerio::{Config, Inc, Instance, Service, State, Who};
+use tokio::net::UdpSocket;
+
+use super::*;
+use crate::keys::ClusterKey;
+
+const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
+
+/// What the nth member answers to a message of that incarnation.
+type Play = dyn Fn(usize, Inc, Message) -> Option<Message> + Send + Sync;
+
+async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
+    let (mut sockets, mut list) = (Vec::new(), Vec::new());
+    for name in ["a", "b", "c"] {
+        let socket = UdpSocket::bind(FROM).await.unwrap();
+        list.push(Member::at(name.parse().unwrap(), socket.local_addr().unwrap()));
+        sockets.push(socket);
+    }
+    let mut config = Config::new("x".parse().unwrap(), list);
+    config.round_trip = std::time::Duration::from_millis(30);
+    let config = config.check().unwrap();
+    let (digest, mut playing) = (config.digest(), JoinSet::new());
+    for (nth, socket) in sockets.into_iter().enumerate() {
+        let (play, name) = (play.clone(), config.members[nth].name.clone());
+        playing.spawn(async move {
+            let packer =
+                Packer::new(digest, &Envelope { epoch: 0, who: Who { name, inc: Inc(7) } });
+            let mut buffer = [0; DATAGRAM_MAX];
+            loop {
+                let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
+                let (envelope, messages) = open(digest, 0, &buffer[..length]).unwrap();
+                for message in messages {
+                    let Some(answer) = play(nth, envelope.who.inc, message.unwrap()) else {
+                        continue;
+                    };
+                    let mut datagram = packer.start();
+                    assert!(packer.push(&mut datagram, &answer));
+                    socket.send_to(&datagram, from).await.unwrap();
+                }
+            }
+        });
+    }
+    (config, playing)
+}
+
+fn order(next: Option<&str>) -> Order {
+    let next = next.map(|next| next.parse().unwrap());
+    Order::new("billing".parse().unwrap(), Fence::new(7), next).unwrap()
+}
+
+/// What a member of a version without orders says to what it knows.
+fn state(question: nerio::Query, asker: Inc) -> Message {
+    Message::State(State {
+        election: question.election,
+        asker,
+        start: question.start,
+        instance: Instance(0),
+        memories: Vec::new(),
+        service: Service::Serving,
+        holder: None,
+        free_for: std::time::Duration::ZERO,
+        waiting: 0,
+        seen: Fence::NONE,
+        delta_max: std::time::Duration::ZERO,
+        raise: None,
+    })
+}
+
+#[tokio::test]
+async fn each_member_says_what_it_did_and_an_order_keeps_its_number() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&heard);
+    let (config, _playing) = members(Arc::new(move |nth, asker, message| match message {
+        Message::Order(order) => {
+            let (election, start) = (order.election.clone(), order.start);
+            told.lock().unwrap().push((order.number, order.fence, order.next));
+            let passed = if nth == 0 { Passed::On } else { Passed::NotHeld };
+            (nth < 2).then_some(Message::Ordered(Ordered { election, asker, start, passed }))
+        }
+        Message::Query(question) => Some(state(question, asker)),
+        _ => None,
+    }))
+    .await;
+    let order = order(Some("web"));
+    for _ in 0..2 {
+        let said = give(&config, None, FROM, &order).await.unwrap();
+        let said: Vec<_> = said.iter().map(|(member, did)| (member.name.as_str(), *did)).collect();
+        let expected = [
+            ("a", Answered::Did(Passed::On)),
+            ("b", Answered::Did(Passed::NotHeld)),
+            ("c", Answered::ElseOnly),
+        ];
+        assert_eq!(said, expected, "c knows no orders, and answers what it knows");
+    }
+    let heard = heard.lock().unwrap();
+    assert!(heard.iter().all(|one| *one == (order.number, Fence::new(7), order.next.clone())));
+}
+
+/// Such an answer says nothing of this order.
+#[tokio::test]
+async fn answers_to_other_orders_do_not_count() {
+    let (config, _playing) = members(Arc::new(|nth, asker, message| match message {
+        Message::Order(order) => {
+            let (mut election, mut start, mut asker) = (order.election, order.start, asker);
+            match nth {
+                0 => election = "audit".parse().unwrap(),
+                1 => start = Time::from_nanos(1),
+                _ => asker = Inc(1),
+            }
+            let passed = Passed::On;
+            Some(Message::Ordered(Ordered { election, asker, start, passed }))
+        }
+        _ => None,
+    }))
+    .await;
+    let said = give(&config, None, FROM, &order(None)).await.unwrap();
+    assert!(said.iter().all(|(_, did)| *did == Answered::Silent), "{said:?}");
+}
+
+#[test]
+fn who_would_not_be_obeyed_is_told_why_and_sends_nothing() {
+    let member =
+        |address: &str| Member { name: "a".parse().unwrap(), address: address.parse().unwrap() };
+    let config =
+        |address| Config::new("x".parse().unwrap(), vec![member(address)]).check().unwrap();
+    let (near, far) = (config("127.0.0.1:7101"), config("10.0.0.1:7101"));
+    let key = ClusterKey::generate("x".parse().unwrap()).unwrap();
+    let (election, other) = ("billing/eu".parse().unwrap(), "audit".parse().unwrap());
+    assert_eq!(check(&near, None, &election), Ok(()));
+    let why = check(&far, None, &election).unwrap_err().to_string();
+    assert!(why.starts_with("the cluster has no keys, and a is at 10.0.0.1:7101"), "{why}");
+    assert_eq!(check(&far, Some(&key.clone().into()), &election), Ok(()));
+    let of = |rights: &str| -> Keys {
+        let grant = Grant {
+            application: "billing".parse().unwrap(),
+            elections: "billing/*".parse().unwrap(),
+            rights: rights.parse().unwrap(),
+        };
+        key.issue_with(grant).unwrap().into()
+    };
+    let lacks = |rights, election| match check(&far, Some(&of(rights)), election) {
+        Err(Refusal::NoRight { right, .. }) => Some(right),
+        Err(other) => panic!("{other}"),
+        Ok(()) => None,
+    };
+    assert_eq!(lacks("contend,ask,resign", &election), None);
+    assert_eq!(lacks("ask,resign", &election), None);
+    assert_eq!(lacks("contend,ask", &election), Some(Right::Resign));
+    assert_eq!(lacks("ask,resign", &other), Some(Right::Ask), "another election");
+    let why = check(&near, Some(&of("contend,ask")), &election).unwrap_err().to_string();
+    let expected = "the key is that of the application billing for billing/*, and does not allow \
+                    to resign in billing/eu";
+    assert_eq!(why, expected);
+}

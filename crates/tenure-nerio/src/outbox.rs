@@ -1,0 +1,191 @@
+//! Messages on their way out: those to one member or address share datagrams.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::thread;
+
+use tenure::clock;
+use tenure::driver::Repeats;
+use tenure_core::nerio::wire::Packer;
+use tenure_core::nerio::{Checked, Message, To};
+
+use crate::counters::Counters;
+use crate::places::Places;
+use crate::transport::Transport;
+
+/// Buffers kept for reuse.
+const SPARE: usize = 64;
+/// So many messages are answers that somebody waits for; more are renewals, and share datagrams
+/// with those that come next.
+const HURRIED_MAX: usize = 4;
+
+/// Datagrams that are being filled: one for each member and each address, in the order in which
+/// they were begun, which is the order in which they leave.
+pub(crate) struct Outbox {
+    packer: Packer,
+    /// What datagrams call each member.
+    numbers: Vec<u8>,
+    filling: Vec<Datagram>,
+    /// Where in `filling` that of a recipient is.
+    places: BTreeMap<To, usize>,
+    /// Empty buffers for reuse.
+    spare: Vec<Vec<u8>>,
+    repeats: Repeats,
+    /// Whether a thread was woken that goes first.
+    gives_way: bool,
+}
+
+struct Datagram {
+    to: To,
+    bytes: Vec<u8>,
+    messages: usize,
+    /// Whether it holds anything that somebody may be waiting for.
+    is_urgent: bool,
+}
+
+impl Outbox {
+    pub(crate) fn new(packer: Packer, config: &Checked) -> Self {
+        let numbers = (0..config.members.len()).map(|member| config.number(member)).collect();
+        let (filling, places, spare) = (Vec::new(), BTreeMap::new(), Vec::new());
+        let repeats = Repeats::default();
+        Self { packer, numbers, filling, places, spare, gives_way: false, repeats }
+    }
+
+    /// Adds a message; sends the datagram before it if there is no room.
+    pub(crate) fn push(
+        &mut self,
+        to: To,
+        message: &Message,
+        way: (&mut impl Transport, &mut Places),
+        counters: &mut Counters,
+    ) {
+        let Self { packer, numbers, filling, places, spare, repeats, .. } = self;
+        let number = match to {
+            To::Member(member) => numbers.get(member).copied().unwrap_or(0),
+            To::Address(_) => 0,
+        };
+        let place = *places.entry(to).or_insert_with(|| {
+            let mut bytes = begin(packer, spare);
+            Packer::address(&mut bytes, number);
+            filling.push(Datagram { to, bytes, messages: 0, is_urgent: false });
+            filling.len() - 1
+        });
+        let Some(datagram) = filling.get_mut(place) else { return };
+        let Datagram { bytes, messages, is_urgent, .. } = datagram;
+        if !packer.push(bytes, message) {
+            dispatch((to, bytes), way, counters, repeats);
+            packer.restart(bytes);
+            Packer::address(bytes, number);
+            let fits = packer.push(bytes, message);
+            debug_assert!(fits, "every message fits into a datagram of its own: {message}");
+        }
+        *messages += 1;
+        // A confirmation ends a leadership that is over: the next one begins by the others.
+        *is_urgent |= !matches!(message, Message::Released(_));
+    }
+
+    /// Sends a few messages for which somebody may wait, and lets them have the processor before
+    /// anything that nobody waits for follows with the next [`flush`](Self::flush).
+    pub(crate) fn hurry(
+        &mut self,
+        way: (&mut impl Transport, &mut Places),
+        counters: &mut Counters,
+    ) {
+        if self.filling.iter().map(|datagram| datagram.messages).sum::<usize>() > HURRIED_MAX {
+            return;
+        }
+        if self.filling.iter().any(|datagram| !datagram.is_urgent) {
+            let later = self.filling.extract_if(.., |datagram| !datagram.is_urgent).collect();
+            let hurried = !self.filling.is_empty();
+            self.flush(way, counters);
+            self.filling = later;
+            let places = self.filling.iter().enumerate();
+            self.places = places.map(|(place, datagram)| (datagram.to, place)).collect();
+            self.gives_way |= hurried;
+        } else {
+            self.flush(way, counters);
+        }
+    }
+
+    /// What is sent next waits until threads that were woken before have had the processor.
+    pub(crate) fn give_way(&mut self) {
+        self.gives_way = true;
+    }
+
+    /// Sends everything.
+    pub(crate) fn flush(
+        &mut self,
+        (transport, members): (&mut impl Transport, &mut Places),
+        counters: &mut Counters,
+    ) {
+        if self.filling.is_empty() {
+            return;
+        }
+        if std::mem::take(&mut self.gives_way) {
+            thread::yield_now();
+        }
+        self.places.clear();
+        for Datagram { to, bytes, .. } in self.filling.drain(..) {
+            dispatch((to, &bytes), (transport, members), counters, &mut self.repeats);
+            if self.spare.len() < SPARE {
+                self.spare.push(bytes);
+            }
+        }
+    }
+
+    /// Tells the sender of a datagram of another configuration which one this node has.
+    pub(crate) fn introduce(
+        &mut self,
+        to: SocketAddr,
+        way: (&mut impl Transport, &mut Places),
+        counters: &mut Counters,
+    ) {
+        dispatch((to.into(), &self.packer.start()), way, counters, &mut self.repeats);
+    }
+}
+
+fn begin(packer: &Packer, spare: &mut Vec<Vec<u8>>) -> Vec<u8> {
+    match spare.pop() {
+        Some(mut datagram) => {
+            packer.restart(&mut datagram);
+            datagram
+        }
+        None => packer.start(),
+    }
+}
+
+/// Sends a datagram to where its recipient is now. What is for a member that is nowhere is lost, as
+/// on any way: it is sent again.
+fn dispatch(
+    (to, datagram): (To, &[u8]),
+    (transport, members): (&mut impl Transport, &mut Places),
+    counters: &mut Counters,
+    repeats: &mut Repeats,
+) {
+    let now = clock::now();
+    let address = match to {
+        To::Member(member) => members.address(now, member),
+        To::Address(address) => Some(address),
+    };
+    let Some(address) = address else {
+        counters.unsent += 1;
+        return;
+    };
+    match transport.send(address, datagram) {
+        Ok(()) => counters.sent += 1,
+        Err(error) => {
+            counters.unsent += 1;
+            // A buffer that is full for a moment is in the counters; it is sent again.
+            if error.kind() == io::ErrorKind::WouldBlock {
+                return;
+            }
+            if let To::Member(member) = to {
+                members.refused(now, member);
+            }
+            if repeats.is_new(now, "unsent", &address.to_string(), &error.to_string()) {
+                tracing::warn!(to = %address, %error, "datagrams cannot be sent");
+            }
+        }
+    }
+}

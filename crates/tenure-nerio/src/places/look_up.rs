@@ -1,0 +1,97 @@
+//! What a DNS name means now.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+/// An answer that comes later is none yet.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// As many addresses of one name are tried.
+const ADDRESSES_MAX: usize = 8;
+
+/// One question to the system, which may take its time. There is never more than one: a question
+/// that was given up is waited for the next time.
+#[derive(Debug)]
+pub(crate) struct LookUp {
+    name: String,
+    port: u16,
+    asked: Option<JoinHandle<io::Result<Vec<SocketAddr>>>>,
+}
+
+impl LookUp {
+    pub(crate) const fn new(name: String, port: u16) -> Self {
+        Self { name, port, asked: None }
+    }
+
+    /// The addresses of the name in the order in which they are to be tried, or why there are
+    /// none. Takes 5 s at most, and a thread for blocking work of the runtime for as long as the
+    /// system takes. Cancel safe.
+    pub(crate) async fn ask(&mut self) -> Result<Vec<SocketAddr>, String> {
+        let (name, port) = (self.name.clone(), self.port);
+        let ask = move || (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
+        let asked = self.asked.get_or_insert_with(|| tokio::task::spawn_blocking(ask));
+        let answer = tokio::time::timeout(PATIENCE, asked).await;
+        let Ok(answer) = answer else {
+            return Err(format!("no answer in {PATIENCE:?}"));
+        };
+        self.asked = None;
+        match answer {
+            Ok(Ok(found)) => usable(found),
+            Ok(Err(error)) => Err(reason(&error)),
+            Err(_) => Err("the look-up was ended".to_owned()),
+        }
+    }
+}
+
+/// Those at which one process may be, each once.
+fn usable(found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, String> {
+    let mut known = BTreeSet::new();
+    let no_process = |ip: std::net::IpAddr| ip.is_unspecified() || ip.is_multicast();
+    let usable = found.into_iter().map(|at| SocketAddr::new(at.ip().to_canonical(), at.port()));
+    let usable: Vec<_> =
+        usable.filter(|at| !no_process(at.ip()) && known.insert(*at)).take(ADDRESSES_MAX).collect();
+    match usable.is_empty() {
+        true => Err("it gives no address at which a process can be".to_owned()),
+        false => Ok(usable),
+    }
+}
+
+/// What the system said, without what everybody knows.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let known = "failed to lookup address information: ";
+    text.strip_prefix(known).map_or(text.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> SocketAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn what_no_process_has_is_left_out() {
+        let found = ["0.0.0.0:1", "10.0.0.1:1", "[::ffff:10.0.0.1]:1", "[ff02::1]:1", "[fd::1]:1"];
+        let found = found.map(at).to_vec();
+        assert_eq!(usable(found), Ok(vec![at("10.0.0.1:1"), at("[fd::1]:1")]));
+        assert!(usable(vec![at("[::]:1")]).unwrap_err().contains("no address"));
+        let many = (0..100).map(|n| SocketAddr::from(([10, 0, 0, n], 1))).collect();
+        assert_eq!(usable(many).unwrap().len(), ADDRESSES_MAX);
+    }
+
+    #[tokio::test]
+    async fn names_and_literals_are_looked_up() {
+        let found = LookUp::new("127.0.0.1".to_owned(), 7).ask().await;
+        assert_eq!(found, Ok(vec![at("127.0.0.1:7")]));
+        // Reserved for this (RFC 6761).
+        let mut none = LookUp::new("nobody.invalid".to_owned(), 7);
+        for _ in 0..2 {
+            assert!(!none.ask().await.unwrap_err().is_empty());
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! One task for each name: it is looked up at the start, again when its member falls silent, and
+//! not more often than is decent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::clock;
+use tenure_core::Time;
+use tokio::sync::{Notify, mpsc};
+
+use super::look_up::LookUp;
+
+/// Between two look-ups of one name at least, and after some in a row at most.
+const GAP: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
+/// After such a pause, or a change, it begins with the shortest gap again.
+const CALM: Duration = Duration::from_secs(60);
+/// How often a name with several addresses is looked up anyway: its member must be one process.
+const SEVERAL: Duration = Duration::from_secs(15);
+
+/// What came of a look-up.
+#[derive(Debug)]
+pub(crate) struct Looked {
+    /// Of which member.
+    pub(super) member: usize,
+    pub(super) found: Result<Vec<std::net::SocketAddr>, String>,
+}
+
+impl Looked {
+    /// Of which member.
+    pub(crate) const fn member(&self) -> usize {
+        self.member
+    }
+}
+
+/// Looks up the name of `member` until nobody wants to know: until it is found, and then each time
+/// that `again` says that it is silent, or every 15 s while there are several addresses.
+pub(super) async fn seek(
+    member: usize,
+    mut look_up: LookUp,
+    again: Arc<Notify>,
+    looked: mpsc::UnboundedSender<Looked>,
+) {
+    let mut pace = Pace::default();
+    let mut before = None;
+    loop {
+        let found = look_up.ask().await;
+        let is_new = before.as_ref() != Some(&found);
+        let (is_found, several) = match &found {
+            Ok(all) => (true, all.len() > 1),
+            Err(_) => (false, false),
+        };
+        before = Some(found.clone());
+        if looked.send(Looked { member, found }).is_err() {
+            return;
+        }
+        let gap = pace.next(clock::now(), is_new);
+        if is_found {
+            let silent = again.notified();
+            match several {
+                true => drop(tokio::time::timeout(SEVERAL, silent).await),
+                false => silent.await,
+            }
+        }
+        tokio::select! {
+            () = tokio::time::sleep(jittered(gap)) => {}
+            () = looked.closed() => return,
+        }
+    }
+}
+
+/// How long to wait before a name is looked up again.
+#[derive(Debug, Default)]
+struct Pace {
+    last: Option<Time>,
+    gap: Duration,
+}
+
+impl Pace {
+    fn next(&mut self, now: Time, is_new: bool) -> Duration {
+        let calm = self.last.is_none_or(|last| now.since(last) >= CALM);
+        self.last = Some(now);
+        self.gap = match is_new || calm {
+            true => GAP.0,
+            false => (self.gap * 2).clamp(GAP.0, GAP.1),
+        };
+        self.gap
+    }
+}
+
+/// Between three and five quarters of it: many that lost one peer do not ask at once.
+fn jittered(gap: Duration) -> Duration {
+    // Without random numbers the middle will do.
+    let draw = tenure::driver::random().map_or(500, |number| (number % 1_000) as u32);
+    gap * 3 / 4 + gap / 2 * draw / 1_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Time {
+        Time::from_nanos(seconds * 1_000_000_000)
+    }
+
+    #[test]
+    fn who_asks_in_vain_asks_less_and_less() {
+        let mut pace = Pace::default();
+        let gaps: Vec<_> = (1..8).map(|n| pace.next(at(n), n == 1).as_secs()).collect();
+        assert_eq!(gaps, [1, 2, 4, 8, 10, 10, 10]);
+        assert_eq!(pace.next(at(8), true).as_secs(), 1, "something has changed");
+        assert_eq!(pace.next(at(9), false).as_secs(), 2);
+        assert_eq!(pace.next(at(69), false).as_secs(), 1, "a minute later");
+    }
+
+    #[test]
+    fn a_gap_is_drawn_around_its_middle() {
+        for _ in 0..1_000 {
+            let gap = jittered(Duration::from_secs(4)).as_millis();
+            assert!((3_000..5_000).contains(&gap), "{gap}");
+        }
+    }
+
+    /// A name that is not there is looked up again without anybody asking for it, and a task whose
+    /// node is gone ends.
+    #[tokio::test]
+    async fn what_is_not_found_is_asked_again_until_the_node_is_gone() {
+        let (send, mut looked) = mpsc::unbounded_channel();
+        let look_up = LookUp::new("nobody.invalid".to_owned(), 7);
+        let task = tokio::spawn(seek(3, look_up, Arc::default(), send));
+        for _ in 0..2 {
+            let Looked { member, found } = looked.recv().await.unwrap();
+            assert!(member == 3 && found.is_err());
+        }
+        drop(looked);
+        task.await.unwrap();
+    }
+}

@@ -1,0 +1,110 @@
+//! Verifications on the driver's side.
+
+use tenure_core::nerio::{Question, Who};
+use tenure_core::{ElectionName, Fence, Time};
+use tokio::sync::mpsc;
+
+/// The answer to a verification.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Proof {
+    Leads { who: Who, until: Time, fence: Option<Fence> },
+    DoesNotLead { by: Who },
+}
+
+/// Where the answers of one who waits go.
+type Reply = mpsc::UnboundedSender<Proof>;
+
+/// As many questions of one who waits are remembered. It asks again every two round trips at the
+/// soonest; an answer that is later than sixteen of them is no use.
+const QUESTIONS_MAX: usize = 16;
+
+/// Those who wait for an answer, each with what it asked.
+#[derive(Default)]
+pub(crate) struct Proofs {
+    waiting: Vec<(ElectionName, Question, Reply)>,
+}
+
+impl Proofs {
+    /// Somebody wants to know whether a leader leads. It may ask more than once, and takes the
+    /// first answer to any of its questions.
+    pub(crate) fn wait(&mut self, election: &ElectionName, question: Question, reply: Reply) {
+        self.waiting.retain(|(.., reply)| !reply.is_closed());
+        let own = |waits: &(ElectionName, Question, Reply)| waits.2.same_channel(&reply);
+        if self.waiting.iter().filter(|waits| own(waits)).count() >= QUESTIONS_MAX
+            && let Some(oldest) = self.waiting.iter().position(own)
+        {
+            self.waiting.remove(oldest);
+        }
+        self.waiting.push((election.clone(), question, reply));
+    }
+
+    /// A question was answered: those who asked just this hear it, and nobody else.
+    pub(crate) fn answered(&mut self, election: &ElectionName, question: Question, proof: &Proof) {
+        self.waiting.retain(|(of, asked, reply)| {
+            let answered = of == election && *asked == question;
+            if answered {
+                // It may have gone.
+                let _ = reply.send(proof.clone());
+            }
+            !answered
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::nerio::Inc;
+
+    use super::*;
+
+    fn question(port: u16, start: u64) -> Question {
+        Question { leader: ([127, 0, 0, 1], port).into(), start: Time::from_nanos(start) }
+    }
+
+    #[test]
+    fn a_no_from_one_does_not_end_the_question_to_another() {
+        let billing: ElectionName = "billing".parse().unwrap();
+        let mut proofs = Proofs::default();
+        let waits = |proofs: &mut Proofs, question| {
+            let (reply, answers) = mpsc::unbounded_channel();
+            proofs.wait(&billing, question, reply);
+            answers
+        };
+        let mut leader = waits(&mut proofs, question(1, 5));
+        let mut other = waits(&mut proofs, question(2, 5));
+        let mut later = waits(&mut proofs, question(2, 6));
+        let who = |name: &str| Who { name: name.parse().unwrap(), inc: Inc(1) };
+        let no = Proof::DoesNotLead { by: who("other") };
+        proofs.answered(&billing, question(2, 5), &no);
+        assert_eq!(other.try_recv(), Ok(no.clone()));
+        assert!(leader.try_recv().is_err() && later.try_recv().is_err());
+        proofs.answered(&"payroll".parse().unwrap(), question(1, 5), &no);
+        assert!(leader.try_recv().is_err());
+        let yes = Proof::Leads { who: who("leader"), until: Time::from_nanos(9), fence: None };
+        proofs.answered(&billing, question(1, 5), &yes);
+        assert_eq!(leader.try_recv(), Ok(yes));
+        drop(later);
+        waits(&mut proofs, question(1, 7)).close();
+        waits(&mut proofs, question(1, 8)).close();
+        assert_eq!(proofs.waiting.len(), 1, "those who have gone are forgotten");
+    }
+
+    /// With long patience and a leader that is silent.
+    #[test]
+    fn one_that_asks_for_hours_is_remembered_by_its_last_questions() {
+        let billing: ElectionName = "billing".parse().unwrap();
+        let mut proofs = Proofs::default();
+        let (other, _answers) = mpsc::unbounded_channel();
+        proofs.wait(&billing, question(1, 0), other);
+        let (reply, mut answers) = mpsc::unbounded_channel();
+        for start in 1..=1_000 {
+            proofs.wait(&billing, question(1, start), reply.clone());
+        }
+        assert_eq!(proofs.waiting.len(), 1 + QUESTIONS_MAX);
+        let no = Proof::DoesNotLead { by: Who { name: "b".parse().unwrap(), inc: Inc(1) } };
+        proofs.answered(&billing, question(1, 984), &no);
+        assert!(answers.try_recv().is_err(), "forgotten");
+        proofs.answered(&billing, question(1, 985), &no);
+        assert_eq!(answers.try_recv(), Ok(no));
+    }
+}

@@ -1,0 +1,25 @@
+//! What a node asks of its driver, beside what its handles ask.
+
+use std::net::SocketAddr;
+
+use tenure_core::nerio::Service;
+use tenure_core::{ElectionName, NodeName};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::counters::Counters;
+use crate::keys::Keys;
+use crate::notice::Notice;
+use crate::proofs::Proof;
+use crate::seal::Keyring;
+
+/// A request of the node itself.
+pub(crate) enum Ask {
+    Verify { election: ElectionName, leader: SocketAddr, reply: mpsc::UnboundedSender<Proof> },
+    Place { member: NodeName, reply: oneshot::Sender<Option<SocketAddr>> },
+    Counters(oneshot::Sender<Counters>),
+    Service(oneshot::Sender<Option<Service>>),
+    Troubles(oneshot::Sender<Vec<Notice>>),
+    Disagreement(oneshot::Sender<Option<Notice>>),
+    Keyring(oneshot::Sender<Option<Keyring>>),
+    Rekey { keys: Keys, done: oneshot::Sender<()> },
+}

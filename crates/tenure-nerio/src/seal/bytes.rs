@@ -1,0 +1,261 @@
+//! What sealed datagrams look like, and nothing of what they mean.
+//!
+//! ```text
+//! data     magic | 5 | id 8      | counter 8 | sealed: what follows the version unsealed | tag 16
+//! hello    magic | 6 | channel 1 | key 4 | public 32 | counter 8 | length 1 | grant
+//!                | sealed: door 8 | tag 16 | gate 16
+//! welcome  magic | 7 | public 32 | counter 8 | sealed: door 8, counter of the hello 8 | tag 16
+//! ```
+//!
+//! Numbers are little-endian. The cipher is ChaCha20-Poly1305 (RFC 8439) with the counter as its
+//! nonce; authenticated with what is sealed is everything before it and, of data and welcomes, the
+//! recipient's door, which is not sent. A gate is the tag of no text over everything before it.
+
+use chacha20poly1305::{AeadInOut, ChaCha20Poly1305, KeyInit};
+use tenure_core::nerio::wire::{DATAGRAM_MAX, VERSION};
+
+use crate::keys::{KeyId, Secret};
+
+pub(super) const MAGIC: [u8; 4] = *b"TNRE";
+/// The versions of what is sealed: of unsealed datagrams of [`VERSION`].
+pub(super) const DATA: u8 = 5;
+pub(super) const HELLO: u8 = 6;
+pub(super) const WELCOME: u8 = 7;
+
+/// The magic and a version.
+pub(super) const BEGIN: usize = MAGIC.len() + 1;
+const DATA_HEAD: usize = BEGIN + 8 + 8;
+#[cfg(test)]
+const HELLO_HEAD: usize = BEGIN + 1 + 4 + 32 + 8 + 1;
+const WELCOME_HEAD: usize = BEGIN + 32 + 8;
+pub(super) const TAG: usize = 16;
+const DOOR: usize = 8;
+
+/// The most bytes of a sealed datagram: what fits into an IPv6 packet of 1,280.
+pub(crate) const SEALED_MAX: usize = DATAGRAM_MAX - BEGIN + DATA_HEAD + TAG;
+/// How long a welcome is; every hello is longer.
+#[cfg(test)]
+pub(super) const WELCOME_BYTES: usize = WELCOME_HEAD + 2 * DOOR + TAG;
+
+/// One direction of one sender.
+pub(super) struct Aead(ChaCha20Poly1305);
+
+impl Aead {
+    pub(super) fn new(secret: &Secret) -> Self {
+        Self(ChaCha20Poly1305::new(&secret.0.into()))
+    }
+
+    /// Seals `text` in place, and gives its tag.
+    pub(super) fn seal(&self, counter: u64, beside: &[u8], text: &mut [u8]) -> [u8; TAG] {
+        let sealed = self.0.encrypt_inout_detached(&nonce(counter), beside, text.into());
+        // Cannot fail below 256 GiB; an empty tag opens nothing.
+        sealed.map(Into::into).unwrap_or_default()
+    }
+
+    /// Opens `text` in place; if its tag is wrong nothing of it may be used.
+    #[must_use]
+    pub(super) fn open(&self, counter: u64, beside: &[u8], text: &mut [u8], tag: &[u8]) -> bool {
+        let Ok(tag) = <[u8; TAG]>::try_from(tag) else { return false };
+        let (nonce, tag) = (nonce(counter), tag.into());
+        self.0.decrypt_inout_detached(&nonce, beside, text.into(), &tag).is_ok()
+    }
+}
+
+fn nonce(counter: u64) -> chacha20poly1305::Nonce {
+    let mut nonce = [0; 12];
+    nonce[4..].copy_from_slice(&counter.to_le_bytes());
+    nonce.into()
+}
+
+fn begin(version: u8, into: &mut Vec<u8>) {
+    into.clear();
+    into.extend_from_slice(&MAGIC);
+    into.push(version);
+}
+
+/// Takes the first bytes of `rest`.
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (first, behind) = rest.split_first_chunk::<N>()?;
+    *rest = behind;
+    Some(*first)
+}
+
+fn number(rest: &mut &[u8]) -> Option<u64> {
+    take(rest).map(u64::from_le_bytes)
+}
+
+/// What is authenticated with data and welcomes: their head, and the recipient's door.
+fn beside(head: &[u8], door: u64) -> ([u8; WELCOME_HEAD + DOOR], usize) {
+    let mut beside = [0; WELCOME_HEAD + DOOR];
+    let length = head.len() + DOOR;
+    beside[..head.len()].copy_from_slice(head);
+    beside[head.len()..length].copy_from_slice(&door.to_le_bytes());
+    (beside, length)
+}
+
+/// Writes `plain`, an unsealed datagram, sealed for the one behind `door`.
+pub(super) fn data(
+    aead: &Aead,
+    (id, counter, door): (u64, u64, u64),
+    plain: &[u8],
+    into: &mut Vec<u8>,
+) {
+    begin(DATA, into);
+    into.extend_from_slice(&id.to_le_bytes());
+    into.extend_from_slice(&counter.to_le_bytes());
+    let (aad, length) = beside(into, door);
+    into.extend_from_slice(plain.get(BEGIN..).unwrap_or_default());
+    let tag = aead.seal(counter, &aad[..length], &mut into[DATA_HEAD..]);
+    into.extend_from_slice(&tag);
+}
+
+/// Of data: who sent it, and its number. `None` if it is cut.
+pub(super) fn data_head(datagram: &[u8]) -> Option<(u64, u64)> {
+    if datagram.len() < DATA_HEAD + TAG {
+        return None;
+    }
+    let mut rest = datagram.get(BEGIN..)?;
+    Some((number(&mut rest)?, number(&mut rest)?))
+}
+
+/// Opens data in place: which part of it is now the unsealed datagram.
+pub(super) fn open_data<'a>(
+    aead: &Aead,
+    (counter, door): (u64, u64),
+    datagram: &'a mut [u8],
+) -> Option<&'a [u8]> {
+    let end = datagram.len().checked_sub(TAG)?;
+    let (text, tag) = datagram.split_at_mut_checked(end)?;
+    let (head, sealed) = text.split_at_mut_checked(DATA_HEAD)?;
+    let (aad, length) = beside(head, door);
+    if !aead.open(counter, &aad[..length], sealed, tag) {
+        return None;
+    }
+    let begin = DATA_HEAD - BEGIN;
+    let plain = text.get_mut(begin..)?;
+    plain[..MAGIC.len()].copy_from_slice(&MAGIC);
+    plain[MAGIC.len()] = VERSION;
+    Some(plain)
+}
+
+/// Who talks to whom.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Channel {
+    /// Two that hold the cluster's key.
+    Members,
+    /// One of an application to a member.
+    Application,
+    /// Two of one application.
+    Peers,
+}
+
+/// A hello as it is read, nothing of it proven.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Hello<'a> {
+    pub(super) channel: Channel,
+    pub(super) key: KeyId,
+    pub(super) public: [u8; 32],
+    pub(super) counter: u64,
+    /// Name and elections of an application, with a zero byte between them. Where it has other
+    /// rights than to contend and to ask, another one and a byte: 1 contend, 2 ask, 4 resign.
+    pub(super) grant: &'a [u8],
+}
+
+/// Writes a hello: of the holder of `aead`, through the gate of the key.
+pub(super) fn hello(
+    (aead, gate): (&Aead, &Aead),
+    hello: &Hello<'_>,
+    door: u64,
+    into: &mut Vec<u8>,
+) {
+    begin(HELLO, into);
+    into.push(hello.channel as u8);
+    into.extend_from_slice(&hello.key.0);
+    into.extend_from_slice(&hello.public);
+    into.extend_from_slice(&hello.counter.to_le_bytes());
+    // A grant has 255 bytes at most: see `Elections`.
+    into.push(u8::try_from(hello.grant.len()).unwrap_or(u8::MAX));
+    into.extend_from_slice(hello.grant.get(..usize::from(u8::MAX)).unwrap_or(hello.grant));
+    let mut text = door.to_le_bytes();
+    let tag = aead.seal(hello.counter, into, &mut text);
+    into.extend_from_slice(&text);
+    into.extend_from_slice(&tag);
+    let gate = gate.seal(hello.counter, into, &mut []);
+    into.extend_from_slice(&gate);
+}
+
+/// Reads a hello. `None` if it is cut, or of no form.
+pub(super) fn read_hello(datagram: &[u8]) -> Option<Hello<'_>> {
+    let mut rest = datagram.get(BEGIN..)?;
+    let channel = match take::<1>(&mut rest)? {
+        [0] => Channel::Members,
+        [1] => Channel::Application,
+        [2] => Channel::Peers,
+        _ => return None,
+    };
+    let (key, public) = (KeyId(take(&mut rest)?), take(&mut rest)?);
+    let (counter, [length]) = (number(&mut rest)?, take::<1>(&mut rest)?);
+    let (grant, rest) = rest.split_at_checked(usize::from(length))?;
+    (rest.len() == DOOR + 2 * TAG).then_some(Hello { channel, key, public, counter, grant })
+}
+
+/// Whether a hello came through the gate of its key: strangers cause nothing dearer than this.
+pub(super) fn passes(gate: &Aead, counter: u64, datagram: &[u8]) -> bool {
+    let Some(end) = datagram.len().checked_sub(TAG) else { return false };
+    let (before, tag) = datagram.split_at(end);
+    gate.open(counter, before, &mut [], tag)
+}
+
+/// Opens a hello: the sender's door.
+pub(super) fn open_hello(aead: &Aead, counter: u64, datagram: &[u8]) -> Option<u64> {
+    let end = datagram.len().checked_sub(2 * TAG)?;
+    let (text, tags) = datagram.split_at(end);
+    let (head, sealed) = text.split_at_checked(end.checked_sub(DOOR)?)?;
+    let mut door: [u8; DOOR] = sealed.try_into().ok()?;
+    aead.open(counter, head, &mut door, &tags[..TAG]).then(|| u64::from_le_bytes(door))
+}
+
+/// Writes a welcome: the answer to the hello number `echo` of the one behind `door`.
+pub(super) fn welcome(
+    aead: &Aead,
+    (public, counter): (&[u8; 32], u64),
+    (own, door, echo): (u64, u64, u64),
+    into: &mut Vec<u8>,
+) {
+    begin(WELCOME, into);
+    into.extend_from_slice(public);
+    into.extend_from_slice(&counter.to_le_bytes());
+    let (aad, length) = beside(into, door);
+    into.extend_from_slice(&own.to_le_bytes());
+    into.extend_from_slice(&echo.to_le_bytes());
+    let tag = aead.seal(counter, &aad[..length], &mut into[WELCOME_HEAD..]);
+    into.extend_from_slice(&tag);
+}
+
+/// Of a welcome: who sent it, and its number. `None` if it is cut.
+pub(super) fn welcome_head(datagram: &[u8]) -> Option<([u8; 32], u64)> {
+    let mut rest = datagram.get(BEGIN..)?;
+    let (public, counter) = (take(&mut rest)?, number(&mut rest)?);
+    (rest.len() == 2 * DOOR + TAG).then_some((public, counter))
+}
+
+/// Opens a welcome for the one behind `door`: the sender's door, and the number of the hello.
+pub(super) fn open_welcome(
+    aead: &Aead,
+    (counter, door): (u64, u64),
+    datagram: &[u8],
+) -> Option<(u64, u64)> {
+    let (head, rest) = datagram.split_at_checked(WELCOME_HEAD)?;
+    let (sealed, tag) = rest.split_at_checked(2 * DOOR)?;
+    let (aad, length) = beside(head, door);
+    let mut text: [u8; 2 * DOOR] = sealed.try_into().ok()?;
+    if !aead.open(counter, &aad[..length], &mut text, tag) {
+        return None;
+    }
+    let mut rest = &text[..];
+    Some((number(&mut rest)?, number(&mut rest)?))
+}
+
+/// The head of a hello is of one length whatever it says, so its shortest is longer than a welcome.
+#[cfg(test)]
+pub(super) const HELLO_MIN: usize = HELLO_HEAD + DOOR + 2 * TAG;

@@ -1,0 +1,125 @@
+//! The secrets of channels: what two processes share, and with what each of them seals.
+
+use std::sync::Arc;
+
+use x25519_dalek::{PublicKey, StaticSecret};
+
+use super::bytes::{Aead, Channel, Hello};
+use super::rights::Authority;
+use crate::keys::{ApplicationKey, Grant, Held, KeyId, Keys, Rights, Secret, expand, extract};
+
+/// The gate of all who hold a key, for the one with this public half.
+pub(super) fn gate(secret: &Secret, public: &[u8; 32]) -> Aead {
+    Aead::new(&expand(secret, "gate", &[public]))
+}
+
+/// What a process says of the first of its keys in a hello: its grant, its id, and its secret.
+pub(super) fn first(keys: &Keys) -> Option<(Vec<u8>, KeyId, &Secret)> {
+    match keys.held() {
+        Held::Cluster(keys) => keys.first().map(|key| (Vec::new(), key.id(), key.secret())),
+        Held::Application(keys) => {
+            keys.first().map(|key| (grant_bytes(key.grant()), key.id(), key.secret()))
+        }
+    }
+}
+
+/// What one may say who has answered on a channel that a process with `keys` has opened.
+pub(super) fn answerer(keys: &Keys, channel: Channel) -> Option<Authority> {
+    match (keys.held(), channel) {
+        (Held::Application(keys), Channel::Peers) => {
+            keys.first().map(|key| Authority::Application(Arc::clone(key.grant())))
+        }
+        _ => Some(Authority::Cluster),
+    }
+}
+
+/// The key of `keys` with which a hello was made, if it is one of them.
+pub(super) fn accept(keys: &Keys, hello: &Hello<'_>) -> Option<Accepted> {
+    match (keys.held(), hello.channel) {
+        (Held::Cluster(keys), Channel::Members) => {
+            let key = keys.iter().find(|key| key.id() == hello.key)?;
+            let gate = key.secret().clone();
+            let authority = Authority::Cluster;
+            hello.grant.is_empty().then_some(Accepted { gate, authority, members: None })
+        }
+        (Held::Cluster(keys), Channel::Application) => {
+            let key = keys.iter().find(|key| key.id() == hello.key)?;
+            let grant = read_grant(hello.grant)?;
+            let gate = key.of_application(&grant);
+            let authority = Authority::Application(Arc::new(grant));
+            Some(Accepted { gate, authority, members: Some(key.private()) })
+        }
+        (Held::Application(keys), Channel::Peers) => {
+            let same = |key: &&ApplicationKey| {
+                key.id() == hello.key && grant_bytes(key.grant()) == hello.grant
+            };
+            let key = keys.iter().find(same)?;
+            let gate = key.secret().clone();
+            let authority = Authority::Application(Arc::clone(key.grant()));
+            Some(Accepted { gate, authority, members: None })
+        }
+        _ => None,
+    }
+}
+
+/// A key of ours, for one who has used it.
+pub(super) struct Accepted {
+    /// What all who have the key share.
+    pub(super) gate: Secret,
+    pub(super) authority: Authority,
+    /// With applications, the private half of the members.
+    members: Option<StaticSecret>,
+}
+
+impl Accepted {
+    /// The secret of the channel to the process with this public half.
+    pub(super) fn secret(&self, public: &[u8; 32]) -> Option<Secret> {
+        let Some(members) = &self.members else { return Some(self.gate.clone()) };
+        let shared = members.diffie_hellman(&PublicKey::from(*public));
+        shared.was_contributory().then(|| extract(&self.gate, &shared))
+    }
+}
+
+/// With what this process seals to the other one, and opens what comes from there. `greeted` is
+/// the one that did not say hello.
+pub(super) fn directions(
+    channel: Channel,
+    secret: &Secret,
+    (own, other): (&[u8; 32], &[u8; 32]),
+    greeted: bool,
+) -> (Aead, Aead) {
+    const MEMBERS: &str = "member to member";
+    const TO: &str = "application to member";
+    const FROM: &str = "member to application";
+    const PEERS: &str = "application to application";
+    let (out, back) = match (channel, greeted) {
+        (Channel::Members, _) => (MEMBERS, MEMBERS),
+        (Channel::Application, false) => (TO, FROM),
+        (Channel::Application, true) => (FROM, TO),
+        (Channel::Peers, _) => (PEERS, PEERS),
+    };
+    let aead = |label, sender: &[u8; 32]| Aead::new(&expand(secret, label, &[sender]));
+    (aead(out, own), aead(back, other))
+}
+
+fn grant_bytes(grant: &Grant) -> Vec<u8> {
+    let (name, elections) = (grant.application.as_str(), grant.elections.as_str());
+    let mut bytes = [name.as_bytes(), b"\0", elections.as_bytes()].concat();
+    if grant.rights != Rights::USUAL {
+        bytes.extend([0, grant.rights.byte()]);
+    }
+    bytes
+}
+
+fn read_grant(bytes: &[u8]) -> Option<Grant> {
+    let (application, rest) = std::str::from_utf8(bytes).ok()?.split_once('\0')?;
+    let (elections, rights) = match rest.split_once('\0') {
+        Some((elections, rights)) => {
+            let &[rights] = rights.as_bytes() else { return None };
+            (elections, Rights::of_byte(rights)?)
+        }
+        None => (rest, Rights::USUAL),
+    };
+    let (application, elections) = (application.parse().ok()?, elections.parse().ok()?);
+    Some(Grant { application, elections, rights })
+}

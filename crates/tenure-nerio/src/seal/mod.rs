@@ -1,0 +1,452 @@
+//! Sealed datagrams: who may speak, each thing once, and nothing to strangers.
+//!
+//! Every process draws an X25519 pair when it starts. The public half is its identity: its
+//! incarnation is the beginning of it, so nobody can speak as another. Its **channel** to another
+//! process has a secret that both know:
+//!
+//! | channel | secret |
+//! |---|---|
+//! | between members | the cluster's key |
+//! | application to member, and back | HKDF(application's key, X25519(process, members)) |
+//! | between processes of one application | the application's key |
+//!
+//! The second one is why a leaked application key cannot grant: the members' private half follows
+//! from the cluster's key, so what a member says to one process of an application no other process
+//! of it can say, or read. Out of the channel's secret, the direction and the sender's public half
+//! comes the one key with which that process seals; its nonce is a counter, which never repeats.
+//!
+//! What is sealed is sealed *for a door*: a number that the recipient drew when it started. A
+//! sender learns it by a hello, which the recipient answers with a welcome. So nothing that was
+//! sent to an earlier start can be repeated, and within one start a window of numbers for each
+//! sender drops what came before. Hellos repeated by strangers fill a list of their own, in which
+//! the oldest are forgotten. Should there be more senders than
+//! [`SESSIONS_MAX`](session::SESSIONS_MAX), all are forgotten, the door changes, and everybody says
+//! hello again.
+//!
+//! A sender greets whom it does not know, and whom it has heard nothing of for 50 ms after it sent
+//! something; a datagram for one that it does not know waits for the welcome.
+//!
+//! Where [unsealed datagrams are accepted](Keys::accept_unsealed), a member that does not answer a
+//! hello for 50 ms, or sends without a key itself, is sent to without one, and greeted again now
+//! and then. So it is for one that had shown its key and leaves three hellos unanswered, for a
+//! second at least, as it may have been started again without one. Others that send without a key
+//! are answered so, and not greeted: anybody can name any address.
+
+mod bytes;
+mod channel;
+mod contact;
+mod greeting;
+mod rights;
+mod session;
+#[cfg(test)]
+mod tests;
+mod unsealed;
+mod window;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::SocketAddr;
+
+use tenure::SystemError;
+use tenure_core::nerio::Inc;
+use tenure_core::nerio::wire;
+use tenure_core::{NodeName, Time};
+use x25519_dalek::{PublicKey, StaticSecret};
+
+pub(super) use self::bytes::SEALED_MAX;
+use self::bytes::{DATA, HELLO, MAGIC, WELCOME};
+use self::contact::Contacts;
+pub use self::rights::Authority;
+use self::session::{Sessions, id};
+pub use self::unsealed::Unsealed;
+use super::keys::{Held, KeyId, Keys, Secret, extract};
+
+/// Why a sealed datagram was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Dropped {
+    /// Too short or too long for what it says it is.
+    Cut,
+    /// Not ours at all.
+    Magic,
+    /// Ours, and not sealed.
+    Unsealed,
+    /// Ours, of a version that this one does not know.
+    Version,
+    /// Of a key that is not accepted here.
+    OtherKey(KeyId),
+    /// Of a process that has not said hello since this one started.
+    Unknown,
+    /// Not sealed by whom it names, or not for this process.
+    Forged,
+    /// It came before.
+    Replayed,
+    /// There were too many senders: all must say hello again.
+    Full,
+}
+
+impl Dropped {
+    pub(super) const fn label(self) -> &'static str {
+        match self {
+            Self::Cut => "size",
+            Self::Magic => "magic",
+            Self::Unsealed => "unsealed",
+            Self::Version => "version",
+            Self::OtherKey(_) => "other-key",
+            Self::Unknown => "no-hello",
+            Self::Forged => "forged",
+            Self::Replayed => "replayed",
+            Self::Full => "sessions",
+        }
+    }
+}
+
+/// What was opened.
+pub(super) struct Opened<'a> {
+    /// The datagram as it would be unsealed.
+    pub(super) plain: &'a [u8],
+    /// What its sender may say, and which incarnation it is. Unsealed, a datagram shows nothing.
+    pub(super) shown: Option<(Authority, Inc)>,
+}
+
+/// One that has shown its key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Peer {
+    /// How it calls itself, once it has sent something.
+    pub name: Option<NodeName>,
+    /// Where it was heard last.
+    pub address: SocketAddr,
+    /// What it may say.
+    pub authority: Authority,
+    /// Which key it uses.
+    pub key: KeyId,
+    /// When it was heard last.
+    pub heard: Time,
+}
+
+/// What a process seals with, and who is there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Keyring {
+    /// What tells its keys apart, the one that it uses first.
+    pub ids: Vec<KeyId>,
+    /// Who has shown a key to it since it started.
+    pub peers: Vec<Peer>,
+    /// Who has sent without one, and has shown none since: at most 1,024, those that were heard
+    /// last.
+    pub unsealed: Vec<Unsealed>,
+    /// Since when that is accepted; `None` where it is not.
+    pub accepts_since: Option<Time>,
+}
+
+/// One process that seals and opens.
+pub(super) struct Seal {
+    keys: Keys,
+    /// What this process shares with members; `None` if it is one.
+    with_members: Option<Secret>,
+    /// Whether whom it asks may have the cluster's key anywhere.
+    asks: bool,
+    own: Own,
+    contacts: Contacts,
+    sessions: Sessions,
+    unsealed: unsealed::Heard,
+    /// Since when that is accepted: from the first datagram on.
+    accepts_since: Option<Time>,
+    /// Room for a datagram on its way out.
+    scratch: Vec<u8>,
+}
+
+/// What a process draws when it starts, and counts.
+struct Own {
+    private: StaticSecret,
+    public: [u8; 32],
+    door: u64,
+    counter: u64,
+}
+
+impl Own {
+    /// The number of the next datagram, whoever it is for: no nonce is used twice.
+    fn count(&mut self) -> u64 {
+        self.counter += 1;
+        self.counter
+    }
+
+    /// What the process of an application shares with members, by the first of its keys.
+    fn with_members(&self, keys: &Keys) -> Option<Secret> {
+        let Held::Application(keys) = keys.held() else { return None };
+        let key = keys.first()?;
+        Some(extract(key.secret(), &self.private.diffie_hellman(&key.members())))
+    }
+}
+
+impl Seal {
+    /// One for a process with these keys, which knows of no [members](Self::members_are) yet.
+    pub(super) fn new(keys: Keys) -> Result<Self, SystemError> {
+        let mut private = [0; 32];
+        private[..16].copy_from_slice(&tenure::driver::random()?.to_le_bytes());
+        private[16..].copy_from_slice(&tenure::driver::random()?.to_le_bytes());
+        Ok(Self::with(keys, BTreeSet::new(), private, tenure::driver::seed()?))
+    }
+
+    fn with(keys: Keys, members: BTreeSet<SocketAddr>, private: [u8; 32], door: u64) -> Self {
+        let private = StaticSecret::from(private);
+        let public = PublicKey::from(&private).to_bytes();
+        let own = Own { private, public, door, counter: 0 };
+        let (contacts, sessions) = (Contacts::new(members), Sessions::default());
+        let unsealed = unsealed::Heard::default();
+        let scratch = Vec::with_capacity(SEALED_MAX);
+        let with_members = own.with_members(&keys);
+        Self {
+            keys,
+            with_members,
+            asks: false,
+            own,
+            contacts,
+            sessions,
+            unsealed,
+            accepts_since: None,
+            scratch,
+        }
+    }
+
+    /// The same for one that is no member. A leader that it asks has one key with it; who turns to
+    /// a member does so by itself, whatever its key is.
+    pub(super) fn of_no_member(self) -> Self {
+        Self { asks: true, ..self }
+    }
+
+    /// Where members may be from now on: they are greeted in another way than others. That proves
+    /// nothing of who is there. Who was greeted otherwise there is greeted anew.
+    pub(super) fn members_are(&mut self, members: BTreeSet<SocketAddr>) {
+        for address in self.contacts.members_are(members) {
+            self.sessions.forget(address);
+        }
+    }
+
+    /// The incarnation of this process.
+    pub(super) fn inc(&self) -> Inc {
+        inc(&self.own.public)
+    }
+
+    /// Seals `plain` for the one at `to`, greeting it if need be. What cannot be sealed yet waits.
+    pub(super) fn outgoing(
+        &mut self,
+        now: Time,
+        to: SocketAddr,
+        plain: &[u8],
+        mut send: impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let accepts = self.keys.accepts_unsealed();
+        if accepts && self.contacts.get(to).is_some_and(|contact| contact.is_gone(now)) {
+            self.sessions.forget(to);
+        }
+        let session = self.sessions.at(to).map(|session| session.heard);
+        let (member, known) = (self.contacts.is_member(to), session.is_some());
+        let cannot_greet = !known && self.toward(member).is_none();
+        // One that could be greeted is so when this process speaks to it of its own accord.
+        let is_answered = |heard: Time| match session {
+            // One that has shown a key may have been started without; anybody may say so.
+            Some(sealed) => contact::is_long(heard, sealed) && !contact::is_long(now, heard),
+            None => cannot_greet || !contact::is_long(now, heard),
+        };
+        if accepts && !member && self.unsealed.heard(to).is_some_and(is_answered) {
+            return send(to, plain);
+        }
+        if cannot_greet {
+            let why = "it has not shown its key, and this node has none that it could have, too";
+            return Err(io::Error::new(io::ErrorKind::NotConnected, why));
+        }
+        if member || !known {
+            let contact = self.contacts.admit(to);
+            if contact.is_due(now, known) {
+                let number = self.own.count();
+                contact.greeted(now, number);
+                self.greet(to, number, &mut send)?;
+            }
+            let contact = self.contacts.admit(to);
+            contact.sent(now);
+            if !known {
+                contact.waiting = Some(plain.to_vec());
+                return match accepts && contact.has_no_key(now) {
+                    true => send(to, plain),
+                    false => Ok(()),
+                };
+            }
+        }
+        self.send(to, plain, &mut send)
+    }
+
+    fn send(
+        &mut self,
+        to: SocketAddr,
+        plain: &[u8],
+        send: &mut impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let Some(session) = self.sessions.at(to) else { return Ok(()) };
+        let address = (id(&self.own.public), self.own.count(), session.door);
+        bytes::data(&session.seals, address, plain, &mut self.scratch);
+        send(to, &self.scratch)
+    }
+
+    /// Opens what came from `from`: a datagram, or nothing if it was part of a greeting.
+    pub(super) fn incoming<'a>(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        datagram: &'a mut [u8],
+        mut send: impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
+    ) -> Result<Option<Opened<'a>>, Dropped> {
+        if self.keys.accepts_unsealed() {
+            self.accepts_since.get_or_insert(now);
+        }
+        if datagram.len() <= MAGIC.len() || datagram.len() > SEALED_MAX {
+            return Err(Dropped::Cut);
+        }
+        if datagram[..MAGIC.len()] != MAGIC {
+            return Err(Dropped::Magic);
+        }
+        match datagram[MAGIC.len()] {
+            DATA => self.on_data(now, from, datagram).map(Some),
+            HELLO => self.on_hello(now, from, datagram, &mut send).map(|()| None),
+            WELCOME => self.on_welcome(now, from, datagram, &mut send).map(|()| None),
+            _ if self.keys.accepts_unsealed() => Ok(Some(Opened { plain: datagram, shown: None })),
+            version if version <= wire::VERSION => Err(Dropped::Unsealed),
+            _ => Err(Dropped::Version),
+        }
+    }
+
+    fn on_data<'a>(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        datagram: &'a mut [u8],
+    ) -> Result<Opened<'a>, Dropped> {
+        let (sender, counter) = bytes::data_head(datagram).ok_or(Dropped::Cut)?;
+        let session = self.sessions.get_mut(sender).ok_or(Dropped::Unknown)?;
+        if !session.window.is_new(counter) {
+            return Err(Dropped::Replayed);
+        }
+        let plain = bytes::open_data(&session.opens, (counter, self.own.door), datagram);
+        let plain = plain.ok_or(Dropped::Forged)?;
+        session.window.take(counter);
+        session.heard = now;
+        let (authority, inc) = (session.authority.clone(), inc(&session.public));
+        // Only a member is at a member's address, whatever an application says it came from.
+        let reachable = authority == Authority::Cluster || !self.contacts.is_member(from);
+        if !self.sessions.establish(sender, from, reachable) {
+            return Err(self.start_over());
+        }
+        self.unsealed.forget(from);
+        let is_there = self.sessions.at(from).is_some_and(|session| id(&session.public) == sender);
+        if let Some(contact) = self.contacts.get(from).filter(|_| is_there) {
+            contact.heard();
+        }
+        Ok(Opened { plain, shown: Some((authority, inc)) })
+    }
+
+    /// Too many have shown their keys: nothing that was sealed before counts any more.
+    fn start_over(&mut self) -> Dropped {
+        // Without random numbers another one will do: what was sealed for an earlier door is not
+        // for this one.
+        self.own.door = tenure::driver::seed().unwrap_or(self.own.door.wrapping_add(1));
+        self.sessions = Sessions::default();
+        Dropped::Full
+    }
+
+    /// How a sender calls itself, for [`peers`](Self::peers).
+    pub(super) fn is_called(&mut self, inc: Inc, name: &NodeName) {
+        let Some(session) = self.sessions.get_mut(id_of(inc)) else { return };
+        if session.name.as_ref() != Some(name) {
+            session.name = Some(name.clone());
+        }
+    }
+
+    /// The one at `address` has sent something without a key, and was not read.
+    pub(super) fn refused(&mut self, now: Time, address: SocketAddr) {
+        self.unsealed.again(now, address);
+    }
+
+    /// `name` has sent something without a key from `address`, for who asks.
+    pub(super) fn note_unsealed(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
+        self.unsealed.note(now, address, name);
+    }
+
+    /// `name` has sent something without a key from `address`, which was read.
+    pub(super) fn heard_unsealed(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
+        self.note_unsealed(now, address, name);
+        // Anybody can send that in its name: one that has shown a key is greeted, and has none any
+        // more when it does not answer.
+        if self.sessions.at(address).is_some() {
+            return;
+        }
+        if let Some(contact) = self.contacts.get(address) {
+            contact.heard_unsealed();
+        }
+    }
+
+    /// Uses other keys from now on. Who used one that is not accepted any more must say hello.
+    pub(super) fn rekey(&mut self, keys: Keys) {
+        self.with_members = self.own.with_members(&keys);
+        self.keys = keys;
+        let accepted = self.accepts_since.is_some();
+        match (accepted, self.keys.accepts_unsealed()) {
+            (true, false) => self.accepts_since = None,
+            // Whom it refused until now may be anybody.
+            (false, true) => self.unsealed = unsealed::Heard::default(),
+            _ => {}
+        }
+        for address in self.contacts.clear() {
+            self.sessions.forget(address);
+        }
+        let accepted = self.keys.ids();
+        if self.sessions.has(|session| !accepted.contains(&session.key)) {
+            // If that key comes back, what was read by it must not be read again.
+            self.start_over();
+        }
+    }
+
+    /// Its keys, and who was heard.
+    pub(super) fn keyring(&mut self, now: Time) -> Keyring {
+        let accepts = self.keys.accepts_unsealed();
+        let accepts_since = accepts.then(|| *self.accepts_since.get_or_insert(now));
+        let (ids, peers, unsealed) = (self.keys.ids(), self.peers(), self.unsealed.all());
+        Keyring { ids, peers, unsealed, accepts_since }
+    }
+
+    /// Everybody who has shown a key. An address is of one process: of two with one key there the
+    /// earlier was started again.
+    fn peers(&self) -> Vec<Peer> {
+        let mut latest = BTreeMap::new();
+        for session in self.sessions.all().filter(|session| session.established) {
+            let peer = Peer {
+                name: session.name.clone(),
+                address: session.address,
+                authority: session.authority.clone(),
+                key: session.key,
+                heard: session.heard,
+            };
+            let known: &mut Peer =
+                latest.entry((peer.address, peer.key)).or_insert_with(|| peer.clone());
+            if known.heard < peer.heard {
+                *known = peer;
+            }
+        }
+        latest.into_values().collect()
+    }
+}
+
+/// Whether datagrams of this version are sealed.
+pub(super) const fn is_sealed(version: u8) -> bool {
+    matches!(version, DATA | HELLO | WELCOME)
+}
+
+/// The incarnation of the process with this public half.
+fn inc(public: &[u8; 32]) -> Inc {
+    let mut begin = [0; 16];
+    begin.copy_from_slice(&public[..16]);
+    Inc(u128::from_le_bytes(begin))
+}
+
+fn id_of(inc: Inc) -> u64 {
+    let mut begin = [0; 8];
+    begin.copy_from_slice(&inc.0.to_le_bytes()[..8]);
+    u64::from_le_bytes(begin)
+}

@@ -1,0 +1,180 @@
+//! What the holder of a key may say.
+
+use std::sync::Arc;
+
+use tenure_core::ElectionName;
+use tenure_core::nerio::{Checked, Inc, Message, Who};
+
+use crate::keys::{Grant, Right};
+
+/// By which key a sender has shown who it is.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Authority {
+    /// The cluster's: it may say everything that members and candidates say.
+    Cluster,
+    /// An application's.
+    Application(Arc<Grant>),
+}
+
+impl Authority {
+    /// Whether the incarnation `inc`, which has shown this, may speak as `who`: nobody speaks as
+    /// another incarnation, and no application as a member.
+    pub(crate) fn may_be(&self, inc: Inc, who: &Who, config: &Checked) -> bool {
+        let as_member = config.position(&who.name).is_some();
+        who.inc == inc && (*self == Self::Cluster || !as_member)
+    }
+
+    /// Whether it may send `message`. An application does what its rights allow, in its elections;
+    /// what only grantors say, and what is about all elections, it may not.
+    pub(crate) fn may_say(&self, message: &Message) -> bool {
+        let Self::Application(grant) = self else { return true };
+        let asks = grant.rights.allow(Right::Ask);
+        match (about(message), message) {
+            (Some((right, election)), _) => grant.allows(right, election),
+            (None, Message::Elections(asked)) => asks && grant.elections.cover_which(&asked.which),
+            (None, Message::List(_)) => asks && grant.elections.cover_all(),
+            (None, _) => false,
+        }
+    }
+}
+
+/// What a message of a candidate or an asker needs, and in which election; `None` of others.
+fn about(message: &Message) -> Option<(Right, &ElectionName)> {
+    match message {
+        Message::Request(m) => Some((Right::Contend, &m.election)),
+        Message::Release(m) => Some((Right::Contend, &m.election)),
+        Message::Leaving(m) => Some((Right::Contend, &m.election)),
+        Message::Remainder(m) => Some((Right::Contend, &m.election)),
+        Message::Query(m) => Some((Right::Ask, &m.election)),
+        Message::Verify(m) => Some((Right::Ask, &m.election)),
+        Message::Candidates(m) => Some((Right::Ask, &m.election)),
+        Message::Order(m) => Some((Right::Resign, &m.election)),
+        Message::Granted(_)
+        | Message::Refused(_)
+        | Message::Released(_)
+        | Message::State(_)
+        | Message::List(_)
+        | Message::Listed(_)
+        | Message::Elections(_)
+        | Message::ElectionsHere(_)
+        | Message::CandidatesHere(_)
+        | Message::Ordered(_)
+        | Message::StepDown(_)
+        | Message::FenceRead(_)
+        | Message::FenceSeen(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::nerio::{
+        Candidates, Config, Elections, FenceRead, Instance, List, Member, Order, Query, Release,
+        Released, StepDown, Verify, Which,
+    };
+    use tenure_core::{ElectionName, Fence, Time};
+
+    use super::*;
+    use crate::keys::Rights;
+
+    fn application(elections: &str) -> Authority {
+        let (application, elections) = ("billing".parse().unwrap(), elections.parse().unwrap());
+        let rights = Rights::USUAL;
+        Authority::Application(Arc::new(Grant { application, elections, rights }))
+    }
+
+    fn with(rights: &str) -> Authority {
+        let rights = rights.parse().unwrap();
+        let Authority::Application(grant) = application("billing/*") else { panic!() };
+        Authority::Application(Arc::new(Grant { rights, ..(*grant).clone() }))
+    }
+
+    /// A key for monitoring never holds a lease, one that contends orders nobody about, and none
+    /// says what members say.
+    #[test]
+    fn each_right_allows_its_own_and_nothing_else() {
+        let (start, fence) = (Time::ZERO, Fence::new(7));
+        let says = |election: &str| -> [Message; 4] {
+            let election: ElectionName = election.parse().unwrap();
+            [
+                Message::Release(Release { election: election.clone(), start, next: None }),
+                Message::Query(Query { election: election.clone(), start }),
+                Message::Order(Order {
+                    election: election.clone(),
+                    start,
+                    number: 1,
+                    fence,
+                    next: None,
+                }),
+                Message::StepDown(StepDown {
+                    election,
+                    holder: Inc(1),
+                    fence,
+                    next: None,
+                    number: 1,
+                    from: ([10, 0, 0, 1], 1).into(),
+                }),
+            ]
+        };
+        for (rights, may) in [
+            ("contend,ask", [true, true, false, false]),
+            ("ask", [false, true, false, false]),
+            ("ask,resign", [false, true, true, false]),
+            ("contend,ask,resign", [true, true, true, false]),
+        ] {
+            let key = with(rights);
+            assert_eq!(says("billing/eu").map(|message| key.may_say(&message)), may, "{rights}");
+            assert_eq!(says("audit").map(|message| key.may_say(&message)), [false; 4], "{rights}");
+            assert!(says("audit").iter().all(|message| Authority::Cluster.may_say(message)));
+        }
+    }
+
+    #[test]
+    fn nobody_speaks_as_another_and_no_application_as_a_member() {
+        let member = Member { name: "a".parse().unwrap(), address: "10.0.0.1:1".parse().unwrap() };
+        let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
+        let who = |name: &str| Who { name: name.parse().unwrap(), inc: Inc(1) };
+        let billing = application("*");
+        assert!(billing.may_be(Inc(1), &who("web"), &config));
+        assert!(!billing.may_be(Inc(2), &who("web"), &config));
+        assert!(!billing.may_be(Inc(1), &who("a"), &config));
+        assert!(Authority::Cluster.may_be(Inc(1), &who("a"), &config));
+        assert!(!Authority::Cluster.may_be(Inc(2), &who("a"), &config));
+    }
+
+    #[test]
+    fn an_application_contends_and_asks_in_its_elections_and_grants_nowhere() {
+        let start = Time::ZERO;
+        let asked = |name: &str| -> Vec<Message> {
+            let election: ElectionName = name.parse().unwrap();
+            vec![
+                Message::Query(Query { election: election.clone(), start }),
+                Message::Release(Release { election: election.clone(), start, next: None }),
+                Message::Verify(Verify { election: election.clone(), start }),
+                Message::Candidates(Candidates { election: election.clone(), start, after: None }),
+                Message::Elections(Elections { start, which: Which::Only(election), after: None }),
+            ]
+        };
+        let elections = |which| Message::Elections(Elections { start, which, after: None });
+        let list = Message::List(List { start, after: None });
+        let of_members = [
+            Message::FenceRead(FenceRead { start, instance: Instance(0), record: true }),
+            Message::Released(Released {
+                election: "billing/eu".parse().unwrap(),
+                asker: Inc(1),
+                start,
+            }),
+        ];
+        let (some, all) = (application("billing/*"), application("*"));
+        assert!(asked("billing/eu").iter().all(|message| some.may_say(message)));
+        assert!(!asked("audit").iter().any(|message| some.may_say(message)));
+        assert!(asked("audit").iter().all(|message| all.may_say(message)));
+        assert!(!some.may_say(&list) && all.may_say(&list));
+        let (every, own) = (Which::All, Which::Beginning("billing/".parse().unwrap()));
+        let (every, own) = (elections(every), elections(own));
+        assert!(!some.may_say(&every) && all.may_say(&every) && some.may_say(&own));
+        for message in &of_members {
+            assert!(!some.may_say(message) && !all.may_say(message), "{message}");
+            assert!(Authority::Cluster.may_say(message), "{message}");
+        }
+    }
+}

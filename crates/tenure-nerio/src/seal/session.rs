@@ -1,0 +1,176 @@
+//! Those who have shown their key: one session for each process that sends.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+
+use tenure_core::{NodeName, Time};
+
+use super::bytes::Aead;
+use super::rights::Authority;
+use super::window::Window;
+use crate::keys::KeyId;
+
+/// How many there are at most. Beyond that all are forgotten at once, and the door changes.
+pub(super) const SESSIONS_MAX: usize = 16_384;
+/// How many are kept whose hello may have been repeated by a stranger.
+pub(super) const PENDING_MAX: usize = 1_024;
+
+/// One process on the other side.
+pub(super) struct Session {
+    /// Its public half: its id and its incarnation are the beginning of it.
+    pub(super) public: [u8; 32],
+    pub(super) authority: Authority,
+    /// Which key it uses.
+    pub(super) key: KeyId,
+    pub(super) opens: Aead,
+    pub(super) seals: Aead,
+    /// What it must be sealed for.
+    pub(super) door: u64,
+    pub(super) window: Window,
+    /// Where it was heard last.
+    pub(super) address: SocketAddr,
+    pub(super) heard: Time,
+    /// How it calls itself.
+    pub(super) name: Option<NodeName>,
+    /// Whether something of it came that was sealed for our door: its hello was not an old one.
+    pub(super) established: bool,
+}
+
+/// The id of the process with this public half.
+pub(super) fn id(public: &[u8; 32]) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *public;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// All of them, and where they are.
+#[derive(Default)]
+pub(super) struct Sessions {
+    all: BTreeMap<u64, Session>,
+    addresses: BTreeMap<SocketAddr, u64>,
+    /// In the order in which they came; some may be established or gone.
+    pending: VecDeque<u64>,
+    established: usize,
+}
+
+impl Sessions {
+    pub(super) fn get(&self, id: u64) -> Option<&Session> {
+        self.all.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut Session> {
+        self.all.get_mut(&id)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Session> {
+        self.all.values()
+    }
+
+    /// Who is at `address`.
+    pub(super) fn at(&mut self, address: SocketAddr) -> Option<&mut Session> {
+        let id = *self.addresses.get(&address)?;
+        self.all.get_mut(&id)
+    }
+
+    /// Keeps a session that is not established yet, in the place of one of the same process.
+    pub(super) fn keep(&mut self, session: Session) {
+        let id = id(&session.public);
+        let was = self.all.insert(id, session).map(|before| (before.established, before.address));
+        match was {
+            Some((true, address)) => {
+                if let Some(session) = self.all.get_mut(&id) {
+                    // It is where it was, until something comes that is sealed for our door.
+                    (session.established, session.address) = (true, address);
+                }
+            }
+            Some((false, _)) => {}
+            None => self.pending.push_back(id),
+        }
+        while self.pending.len() > PENDING_MAX {
+            let oldest = self.pending.pop_front();
+            let oldest = oldest.filter(|id| self.all.get(id).is_some_and(|s| !s.established));
+            if let Some(oldest) = oldest {
+                self.remove(oldest);
+            }
+        }
+    }
+
+    /// The session is that of somebody who is there now, at `address`. Whether there is room.
+    #[must_use]
+    pub(super) fn establish(&mut self, id: u64, address: SocketAddr, reachable: bool) -> bool {
+        let Some(session) = self.all.get_mut(&id) else { return true };
+        if !session.established {
+            if self.established >= SESSIONS_MAX {
+                return false;
+            }
+            session.established = true;
+            self.established += 1;
+        }
+        let before = std::mem::replace(&mut session.address, address);
+        if before != address && self.addresses.get(&before) == Some(&id) {
+            self.addresses.remove(&before);
+        }
+        if reachable && self.addresses.get(&address) != Some(&id) {
+            self.addresses.insert(address, id);
+        }
+        true
+    }
+
+    /// Forgets who is at `address`: it is asked again.
+    pub(super) fn forget(&mut self, address: SocketAddr) {
+        self.addresses.remove(&address);
+    }
+
+    /// Whether there is one like this.
+    pub(super) fn has(&self, like: impl Fn(&Session) -> bool) -> bool {
+        self.all.values().any(like)
+    }
+
+    fn remove(&mut self, id: u64) {
+        let Some(session) = self.all.remove(&id) else { return };
+        self.established -= usize::from(session.established);
+        if self.addresses.get(&session.address) == Some(&id) {
+            self.addresses.remove(&session.address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::Secret;
+
+    fn session(port: u16) -> Session {
+        Session {
+            public: [7; 32],
+            authority: Authority::Cluster,
+            key: KeyId([0; 4]),
+            opens: Aead::new(&Secret([1; 32])),
+            seals: Aead::new(&Secret([2; 32])),
+            door: 1,
+            window: Window::default(),
+            address: SocketAddr::from(([127, 0, 0, 1], port)),
+            heard: Time::ZERO,
+            name: None,
+            established: false,
+        }
+    }
+
+    #[test]
+    fn a_process_that_comes_from_another_address_each_time_takes_no_more_room() {
+        let mut sessions = Sessions::default();
+        for port in 1..1_000 {
+            let one = session(port);
+            let (id, address) = (id(&one.public), one.address);
+            sessions.keep(one);
+            assert!(sessions.establish(id, address, true));
+            assert!(sessions.at(address).is_some());
+            assert_eq!((sessions.all.len(), sessions.addresses.len()), (1, 1));
+        }
+        // A hello that may be an old one moves nobody.
+        let hello = session(2_000);
+        let address = hello.address;
+        sessions.keep(hello);
+        assert!(sessions.at(address).is_none());
+        assert!(sessions.at(session(999).address).is_some());
+    }
+}

@@ -1,0 +1,250 @@
+//! Those who have no key, one that leaked, or only what others have sent.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Everything between a candidate and two members, of every kind.
+fn talk() -> (Net, Vec<Packet>) {
+    let mut net = candidate_and_members();
+    for (from, to) in [(P, A), (A, P), (P, B), (B, P), (A, B), (B, A)] {
+        net.say(from, to, "something");
+        net.settle();
+    }
+    let sent = net.sent.clone();
+    let kinds: BTreeSet<u8> = sent.iter().map(|p| p.bytes[4]).collect();
+    assert_eq!(kinds, [DATA, HELLO, WELCOME].into());
+    (net, sent)
+}
+
+/// What a node knows of others, and that it still talks to them.
+fn is_unharmed(net: &mut Net, before: &[Vec<Peer>]) {
+    let known = |net: &Net| [A, B, P].map(|address| net.peers(address)).to_vec();
+    assert_eq!(known(net), before);
+    for (from, to) in [(P, A), (A, P), (P, B), (B, P), (A, B), (B, A)] {
+        net.queue.clear();
+        net.say(from, to, "and on");
+        assert_eq!(net.settle(), ["and on"], "{from} to {to}");
+    }
+}
+
+#[test]
+fn what_was_sent_once_is_read_once() {
+    let (mut net, sent) = talk();
+    let before = [A, B, P].map(|address| net.peers(address)).to_vec();
+    net.wait(1_000);
+    for packet in &sent {
+        for from in [packet.from, at(Q)] {
+            let again = Packet { from, ..packet.clone() };
+            assert_eq!(net.give(&again), Err(Dropped::Replayed), "{again:?}");
+        }
+    }
+    assert!(net.queue.is_empty(), "and nothing is answered");
+    is_unharmed(&mut net, &before);
+}
+
+/// Its key was taken out, and put back.
+#[test]
+fn a_key_that_comes_back_brings_nothing_old_with_it() {
+    let (mut net, sent) = talk();
+    let other = crate::keys::ClusterKey::generate("prod".parse().unwrap()).unwrap();
+    let other = Keys::parse(&other.to_line()).unwrap();
+    let node = net.nodes.get_mut(&at(A)).unwrap();
+    node.rekey(other);
+    node.rekey(member());
+    net.wait(1_000);
+    for packet in sent.iter().filter(|packet| packet.to == at(A)) {
+        let read = net.give(packet);
+        assert!(!matches!(read, Ok(Some(_))), "{packet:?}: {read:?}");
+    }
+    net.queue.clear();
+    // As one that was started anew it is greeted when it is silent.
+    net.say(P, A, "two");
+    assert_eq!(net.settle(), [""; 0]);
+    net.wait(60);
+    net.say(P, A, "three");
+    net.settle();
+    net.say(P, A, "four");
+    assert_eq!(net.settle(), ["four"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Of every kind of datagram: one bit is changed, or its end is cut off, or something added.
+    #[test]
+    fn what_was_changed_is_not_read(
+        which in 0..100_usize,
+        place in 0..10_000_usize,
+        how in 0..10_u8,
+    ) {
+        let (mut net, sent) = talk();
+        let before = [A, B, P].map(|address| net.peers(address)).to_vec();
+        // To one that has not read it: the window may not be what keeps it out.
+        let mut packet = sent[which % sent.len()].clone();
+        let seed = if packet.to == at(A) { 1 } else if packet.to == at(B) { 2 } else { 3 };
+        let keys = if seed == 3 { application("billing") } else { member() };
+        let mut fresh = Net::new(vec![]);
+        fresh.nodes.insert(packet.to, seal(keys, seed));
+        let length = packet.bytes.len();
+        match how {
+            0 => packet.bytes.truncate(place % length),
+            1 => packet.bytes.push(0),
+            how => packet.bytes[place % length] ^= 1 << (how % 8),
+        }
+        for net in [&mut net, &mut fresh] {
+            prop_assert!(net.give(&packet).is_err(), "{packet:?}");
+            prop_assert!(net.queue.is_empty(), "nothing is answered");
+        }
+        prop_assert!(fresh.nodes[&packet.to].peers().is_empty());
+        is_unharmed(&mut net, &before);
+    }
+
+    #[test]
+    fn noise_is_not_read_and_not_answered(
+        version in 0..9_u8,
+        noise in prop::collection::vec(any::<u8>(), 0..1_300),
+    ) {
+        let (mut net, _) = talk();
+        let bytes = [&MAGIC[..], &[version], &noise[..]].concat();
+        for to in [A, B, P] {
+            let given = net.give(&Packet { from: at(Q), to: at(to), bytes: bytes.clone() });
+            prop_assert!(given.is_err());
+        }
+        prop_assert!(net.queue.is_empty());
+    }
+}
+
+/// Whoever greets in the name of another address, with what was sent before, makes a member send
+/// less than was sent to it.
+#[test]
+fn no_answer_is_as_long_as_what_it_answers() {
+    const { assert!(bytes::HELLO_MIN > bytes::WELCOME_BYTES) };
+    let (_, sent) = talk();
+    let hello = sent.iter().find(|packet| packet.bytes[4] == HELLO).unwrap();
+    let mut net = candidate_and_members();
+    net.give(hello).unwrap();
+    let answered: usize = net.queue.iter().map(|packet| packet.bytes.len()).sum();
+    assert_eq!(answered, bytes::WELCOME_BYTES);
+    assert!(answered < hello.bytes.len());
+    let repeated = (0..1_000).filter(|_| net.give(hello).is_ok()).count();
+    assert_eq!(repeated, 0, "answered once");
+}
+
+/// One that holds the application's key, hears everything, and sends from any address.
+#[test]
+fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
+    let mut net = candidate_and_members();
+    net.say(P, A, "request");
+    let hello = net.queue[0].clone();
+    let Held::Application(keys) = application("billing").held().clone() else { panic!() };
+    let (thief, victim) = (seal(application("billing"), 66), net.nodes[&at(P)].own.public);
+    let leaked = keys[0].secret().clone();
+    let secrets = [
+        // Of processes of the application, its own with the members, and with the victim.
+        leaked.clone(),
+        thief.with_members.clone().unwrap(),
+        extract(&leaked, &thief.own.private.diffie_hellman(&PublicKey::from(victim))),
+    ];
+    for secret in &secrets {
+        for channel in [Channel::Members, Channel::Application, Channel::Peers] {
+            for public in [thief.own.public, net.nodes[&at(A)].own.public] {
+                let (seals, _) = directions(channel, secret, (&public, &victim), true);
+                let mut bytes = Vec::new();
+                let door = net.nodes[&at(P)].own.door;
+                bytes::welcome(&seals, (&public, 1), (7, door, 1), &mut bytes);
+                let forged = Packet { from: at(A), to: at(P), bytes };
+                assert_eq!(net.give(&forged), Err(Dropped::Forged), "{channel:?}");
+            }
+        }
+    }
+    assert!(net.peers(P).is_empty());
+    assert_eq!(net.settle(), ["request"]);
+    // In the victim's name to the member: its hello, with a higher number and another door.
+    let gate = gate(&leaked, &victim);
+    for secret in &secrets {
+        let (seals, _) = directions(Channel::Application, secret, (&victim, &[0; 32]), false);
+        let mut read = bytes::read_hello(&hello.bytes).unwrap();
+        read.counter = 1_000_000;
+        let mut bytes = Vec::new();
+        bytes::hello((&seals, &gate), &read, 99, &mut bytes);
+        let forged = Packet { from: at(Q), to: at(A), bytes };
+        assert_eq!(net.give(&forged), Err(Dropped::Forged));
+        // And its data, though the member's door is known to all who can greet it.
+        let (to, mut bytes) = ((id(&victim), 1_000_000, 1 << 56), Vec::new());
+        bytes::data(&seals, to, &plain("release"), &mut bytes);
+        let forged = Packet { from: at(P), to: at(A), bytes };
+        assert_eq!(net.give(&forged), Err(Dropped::Forged));
+    }
+    net.say(P, A, "on");
+    assert_eq!(net.settle(), ["on"]);
+}
+
+/// It greets in the name of a member's address, which it can hear.
+#[test]
+fn an_application_is_not_at_the_address_of_a_member() {
+    let mut net = Net::new(vec![(A, seal(member(), 1)), (B, seal(application("billing"), 3))]);
+    net.say(B, A, "request");
+    assert_eq!(net.settle(), ["request"]);
+    net.say(A, B, "fences");
+    assert!(net.queue.iter().all(|packet| packet.bytes[4] == HELLO), "{:?}", net.queue);
+}
+
+#[test]
+fn hellos_of_old_fill_a_list_of_their_own() {
+    let count = u16::try_from(2 * PENDING_MAX).unwrap();
+    let mut old = Vec::new();
+    for nth in 0..count {
+        let mut private = [5; 32];
+        private[8..10].copy_from_slice(&nth.to_le_bytes());
+        let keys = application("billing");
+        let mut net = Net::new(vec![]);
+        net.nodes.insert(at(P), Seal::with(keys, [at(A)].into(), private, 1));
+        net.say(P, A, "once");
+        old.push(net.queue.remove(0));
+    }
+    let mut net = candidate_and_members();
+    net.say(P, A, "before");
+    assert_eq!(net.settle(), ["before"]);
+    for packet in &old {
+        assert_eq!(net.give(packet), Ok(None));
+        net.queue.clear();
+    }
+    let sessions = &net.nodes[&at(A)].sessions;
+    assert_eq!(sessions.all().count(), PENDING_MAX + 1);
+    assert_eq!(net.peers(A).len(), 1, "none of them is there");
+    net.say(P, A, "after");
+    assert_eq!(net.settle(), ["after"]);
+}
+
+#[test]
+fn with_too_many_senders_everybody_greets_again_and_nothing_old_is_read() {
+    let mut net = candidate_and_members();
+    net.say(P, A, "first");
+    net.settle();
+    net.say(A, P, "answer");
+    net.settle();
+    let first = net.sent.clone();
+    let mut full = 0;
+    for nth in 0..SESSIONS_MAX + 10 {
+        let mut private = [5; 32];
+        private[8..16].copy_from_slice(&nth.to_le_bytes());
+        net.nodes.insert(at(Q), Seal::with(member(), [at(A)].into(), private, 1));
+        net.say(Q, A, "more");
+        full += usize::from(net.settle().is_empty());
+        net.sent.clear();
+    }
+    assert_eq!(full, 1, "the one that found no room");
+    assert!(net.peers(A).len() < 20);
+    for packet in first.iter().filter(|packet| packet.to == at(A)) {
+        assert!(!matches!(net.give(packet), Ok(Some(_))), "{packet:?}");
+        net.queue.clear();
+    }
+    net.say(P, A, "lost");
+    net.settle();
+    net.wait(60);
+    net.say(P, A, "lost, and greeted");
+    net.settle();
+    net.say(P, A, "again");
+    assert_eq!(net.settle(), ["again"]);
+}

@@ -1,0 +1,179 @@
+//! What must survive the machine: which memory this is, its boots, δ_max, the reserve of fences,
+//! and which memories the other members have.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tenure::clock;
+use tenure::driver::random;
+use tenure::state::{Directory, Document, Format, whole};
+use tenure_core::nerio::{Boot, Durable, Instance, Record};
+use tenure_core::{ClusterName, Fence, NodeName, WallTime};
+
+use super::error::{MemoryError, WriteError};
+use super::{FORMATS, Grantor};
+
+/// Far above what an identity takes.
+const BYTES_MAX: u64 = 8192;
+
+/// Formats 1 and 2 knew no memories of other members.
+const FORMAT: Format = Format { magic: *b"\x89TENUREi", oldest: FORMATS.oldest, newest: 3 };
+
+pub(super) const IDENTITY: Document<Identity> =
+    Document::new("identity", FORMAT, BYTES_MAX).with_older(alone);
+
+/// No memory began before this program was there: 2026-11-01, in milliseconds since 1970.
+const RELEASED: u64 = 1_793_491_200_000;
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Identity {
+    pub(super) cluster: ClusterName,
+    pub(super) node: NodeName,
+    pub(super) durable: Durable,
+}
+
+impl Identity {
+    /// A memory that begins. Nothing of it is on disk.
+    pub(super) fn begin(grantor: &Grantor, first: bool) -> Result<Self, MemoryError> {
+        let Grantor { cluster, node } = grantor.clone();
+        let durable = Durable::begin(new_instance(clock::wall())?, first);
+        Ok(Self { cluster, node, durable })
+    }
+}
+
+/// A memory that begins now, at the time that `wall` shows: of all memories of one member the
+/// latest counts, and fences go on from here when all directories were lost.
+pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
+    let born = wall.as_nanos() / 1_000_000;
+    if born < RELEASED {
+        return Err(MemoryError::ClockBehind { seconds: (RELEASED - born).div_ceil(1_000) });
+    }
+    let number = random().map_err(|error| MemoryError::Random(error.source))?;
+    Ok(Instance::new(born, number))
+}
+
+/// An identity of a format that knew no other memories. Its number is random, and says nothing of
+/// when it began: it is earlier than all that do.
+fn alone(body: &[u8]) -> Option<Identity> {
+    #[derive(Deserialize)]
+    struct Alone {
+        cluster: ClusterName,
+        node: NodeName,
+        instance: Instance,
+        boot: Boot,
+        delta_max: Option<Duration>,
+        reserve: Option<Fence>,
+    }
+    let Alone { cluster, node, instance, boot, delta_max, reserve } = whole(body)?;
+    let instance = Instance::new(0, instance.0);
+    let durable = Durable { instance, boot, delta_max, reserve, roster: Vec::new() };
+    Some(Identity { cluster, node, durable })
+}
+
+/// The directory and the identity in it, shared by all that flush.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) directory: Directory,
+    /// What is on disk, or began now.
+    identity: Mutex<Identity>,
+}
+
+impl Shared {
+    pub(super) fn new(directory: Directory, identity: Identity) -> Self {
+        Self { directory, identity: Mutex::new(identity) }
+    }
+
+    /// Returns when `record` would survive the loss of power.
+    pub(super) fn flush(&self, record: &Record) -> Result<(), WriteError> {
+        // Held over the write: two at once would overwrite each other. What it guards is
+        // assigned whole, so a panic elsewhere leaves nothing half done.
+        let mut identity = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
+        let durable = identity.durable.with(record).ok_or(WriteError::NotFlushed)?;
+        let next = Identity { durable, ..identity.clone() };
+        IDENTITY.write(&self.directory, &next)?;
+        *identity = next;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tenure_core::nerio::Entry;
+
+    use super::*;
+
+    fn sample() -> Identity {
+        Identity {
+            cluster: ClusterName::new("c").unwrap(),
+            node: NodeName::new("a").unwrap(),
+            durable: Durable {
+                instance: Instance(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef),
+                boot: Boot(7),
+                delta_max: Some(Duration::from_millis(10_500)),
+                reserve: Some(Fence::new(1 << 20)),
+                roster: vec![(
+                    NodeName::new("b").unwrap(),
+                    Entry { instance: Instance::new(1, 2), founder: true },
+                )],
+            },
+        }
+    }
+
+    /// Of an identity that has heard of no other memory, whatever comes behind it.
+    const OLD: &str = "01630161ef9bafcdf8acd19181deb7de9af1d9a2a30207010a80cab5ee0101808040";
+
+    #[test]
+    fn the_bytes_of_format_3() {
+        // Another layout needs another number in `FORMAT`.
+        let bytes = IDENTITY.encode(&sample());
+        let told: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let expected = format!(
+            "8954454e555245690300000032000000{OLD}010162828080808080808080808008016733ebac"
+        );
+        assert_eq!(told, expected);
+        assert_eq!(IDENTITY.decode(&bytes).unwrap(), sample());
+    }
+
+    #[test]
+    fn formats_that_knew_no_other_memories_are_read() {
+        let body: Vec<u8> = (0..OLD.len() / 2)
+            .map(|at| u8::from_str_radix(&OLD[2 * at..2 * at + 2], 16).unwrap())
+            .collect();
+        let mut expected = sample();
+        expected.durable.roster.clear();
+        expected.durable.instance = Instance::new(0, expected.durable.instance.0);
+        for format in 1..FORMAT.newest {
+            assert_eq!(IDENTITY.decode(&FORMAT.seal_as(format, &body)).unwrap(), expected);
+        }
+        let longer = [&body[..], &[0]].concat();
+        assert!(IDENTITY.decode(&FORMAT.seal_as(2, &longer)).is_err());
+    }
+
+    #[test]
+    fn no_memory_begins_before_the_program_was_there() {
+        let at = |millis: u64| new_instance(WallTime::from_nanos(millis * 1_000_000));
+        assert_eq!(at(RELEASED + 7).unwrap().born(), RELEASED + 7);
+        let error = at(RELEASED - 1_500).unwrap_err().to_string();
+        assert!(error.contains("at least 2 s behind: set it"), "{error}");
+    }
+
+    #[test]
+    fn nothing_goes_back() {
+        let sample = sample().durable;
+        let old = Record::Identity {
+            instance: sample.instance,
+            boot: Boot(3),
+            delta_max: Duration::from_secs(1),
+        };
+        assert_eq!(sample.with(&old), Some(sample.clone()));
+        assert_eq!(sample.with(&Record::Reserve { high: Fence::new(1) }), Some(sample.clone()));
+
+        let lost = Durable { reserve: None, ..sample };
+        assert_eq!(lost.with(&old).unwrap().reserve, None);
+        let read = lost.with(&Record::Reserve { high: Fence::NONE }).unwrap();
+        assert_eq!(read.reserve, Some(Fence::NONE));
+    }
+}

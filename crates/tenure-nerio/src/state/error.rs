@@ -1,0 +1,151 @@
+//! What can be wrong with the memory of a grantor, and what to do about it.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use tenure::state::{self, Damage, StateError};
+use tenure_core::nerio::{Boot, Instance};
+use tenure_core::{ClusterName, NodeName};
+
+/// Why the memory of a grantor was not opened. Nothing in it was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// The directory, or a file in it, is not as it should be.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The directory is empty, and the clock of this machine shows a time before this release: a
+    /// memory that begins now would be taken for an earlier one than those before it.
+    #[error(
+        "the clock of this machine is at least {seconds} s behind: set it (chrony, \
+         systemd-timesyncd), then start again; an empty state directory is told from those before \
+         it by when it began"
+    )]
+    ClockBehind {
+        /// By so much at least.
+        seconds: u64,
+    },
+    /// The machine gives no random numbers.
+    #[error("no random numbers for a new memory: {0}")]
+    Random(io::Error),
+    /// Said to be new, but it has a memory already.
+    #[error(
+        "state directory {path} is not new: it holds the memory {instance} of node {node} in \
+         cluster {cluster}, started {starts} times; start without --new"
+    )]
+    NotNew {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is.
+        node: NodeName,
+        /// Where that one belongs.
+        cluster: ClusterName,
+        /// Which memory.
+        instance: Instance,
+        /// How often it was started.
+        starts: Boot,
+    },
+    /// Said to be new, but it has lost a part of its memory.
+    #[error(
+        "state directory {path} is not new: it holds {found:?} of a memory whose identity file \
+         is lost; start without --new, so that the fences are read from the other grantors"
+    )]
+    Remains {
+        /// The directory.
+        path: PathBuf,
+        /// The file that remained.
+        found: String,
+    },
+    /// Another node's.
+    #[error(
+        "state directory {path} belongs to node {found}, this is node {expected}; each node \
+         needs its own directory"
+    )]
+    OtherNode {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is.
+        found: NodeName,
+        /// Who asked.
+        expected: NodeName,
+    },
+    /// Another cluster's.
+    #[error(
+        "state directory {path} belongs to node {node} of cluster {found}, this is cluster \
+         {expected}; each cluster needs its own directory"
+    )]
+    OtherCluster {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is.
+        node: NodeName,
+        /// Where that one belongs.
+        found: ClusterName,
+        /// Which cluster asked.
+        expected: ClusterName,
+    },
+}
+
+/// A record was not written. What was on disk before still holds and can be read; a later write
+/// may succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The directory, or a file in it, could not be written.
+    #[error(transparent)]
+    State(#[from] state::WriteError),
+    /// More elections than a table has room for.
+    #[error("{path} has no room for another election: it holds {held}; let some end first")]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// How many it holds.
+        held: usize,
+    },
+    /// A grant was handed to the [`Flusher`](super::Flusher). The fault is the caller's.
+    #[error("a grant is written, not flushed: hand it to StateDir::write")]
+    NotFlushed,
+    /// The system gave no thread to flush with.
+    #[error("there is no thread to write with: restart this node")]
+    NoThread,
+}
+
+/// Why a grant table of this boot is not believed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Tear {
+    /// Its head is damaged.
+    Head(Damage),
+    /// It does not have the length of a table.
+    Length {
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// One pair of slots holds what no interrupted write leaves behind.
+    Pair {
+        /// Which one, from 0.
+        pair: u32,
+    },
+    /// A process dies in one write, so that one slot may be torn; more were.
+    Slots {
+        /// How many.
+        torn: u32,
+    },
+    /// An election has two entries.
+    Twice {
+        /// The second one, from 0.
+        pair: u32,
+    },
+}
+
+impl fmt::Display for Tear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Head(damage) => write!(f, "the head of the grant table is damaged: {damage}"),
+            Self::Length { bytes } => write!(f, "the grant table has a length of {bytes} bytes"),
+            Self::Pair { pair } => write!(f, "pair {pair} of the grant table is damaged"),
+            Self::Slots { torn } => write!(f, "{torn} slots of the grant table are torn"),
+            Self::Twice { pair } => {
+                write!(f, "pair {pair} of the grant table repeats an election")
+            }
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! What a grantor remembers in its [state directory](tenure::state) when its process or its machine
+//! ends.
+//!
+//! A grantor that forgot a grant could grant the same office twice; one that forgot a fence could
+//! hand it out twice. So each grantor has a directory of its own:
+//!
+//! | file | holds | outlives | written |
+//! |---|---|---|---|
+//! | `identity` | whose, instance, boots, δ_max, reserve, memories | the machine | whole, flushed |
+//! | `grants` | the grant of each election | the process | one slot, not flushed |
+//!
+//! # What a start finds
+//!
+//! - [`Memory::Fresh`]: the cluster's very first start, said by [`Opening::New`].
+//! - [`Memory::Lost`]: an empty directory. It was lost, or the cluster is new: others are asked.
+//!   The grantor is another instance, which they write down; it waits out all leases and reads the
+//!   fences from the others, or founds the cluster with them. It stays lost, start after start,
+//!   until the first [`Record::Reserve`] is durable, which says that this has been done.
+//! - [`Memory::Kept`]: everything, and the grants if they were made in this boot of the machine and
+//!   in this time namespace, and their table is whole. If not, all leases are waited out. The old
+//!   table stays in place until
+//!   the first [`Record::Grant`], which says that they have been: a process that ends in the
+//!   middle of the wait, and starts again, waits again.
+//!
+//! Where more directories are lost than the others can make up for, a [`Recovery`] says so.
+//!
+//! [What it relies on](tenure::state#what-it-relies-on) is what every state directory does. One
+//! restored from a copy brings back grants and fences that have been superseded. A file system that
+//! loses writes within one boot, after a forced detach or a failed write-back: remove `grants`
+//! before the next start, and the grantor waits.
+
+#[cfg(test)]
+mod crash;
+pub(crate) mod durable;
+mod error;
+mod recover;
+mod slot;
+mod table;
+#[cfg(test)]
+pub(super) mod tests;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tenure::state::{BootKey, Directory, Format, Layout, Opening};
+use tenure_core::nerio::{self, Durable, GrantRecord, Instance, Record};
+use tenure_core::{ClusterName, Fence, NodeName};
+
+use self::durable::{IDENTITY, Identity, Shared};
+pub use self::error::{MemoryError, Tear, WriteError};
+pub use self::recover::{Edited, Recovery, RecoveryError};
+
+use self::table::{GRANTS, Table};
+
+/// The formats of both files. Format 1 knew no announced fence in a grant: it is read, and written
+/// anew as format 2.
+const FORMATS: Format = Format { magic: [0; 8], oldest: 1, newest: 2 };
+
+const LAYOUT: Layout = Layout {
+    document: IDENTITY.name,
+    others: &[GRANTS],
+    relearn: " without --new, so that the fences are read from the other grantors",
+    caution: ", without --new, and no other node before it grants",
+};
+
+/// Whose memory it is. A directory of another grantor is refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Grantor {
+    /// Its cluster.
+    pub cluster: ClusterName,
+    /// Its name there.
+    pub node: NodeName,
+}
+
+/// What a start begins with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recovered {
+    /// Which memory this is, drawn now unless it was kept, and what it says. On disk with the
+    /// first [`Record::Identity`].
+    pub durable: Durable,
+    /// How much is remembered.
+    pub memory: Memory,
+}
+
+impl Recovered {
+    /// What the core begins with.
+    #[must_use]
+    pub fn into_core(self) -> nerio::Memory {
+        let (first, grants) = match self.memory {
+            Memory::Fresh => (true, None),
+            Memory::Lost => (false, None),
+            Memory::Kept { grants: Grants::SameBoot(grants), .. } => (false, Some(grants)),
+            Memory::Kept { .. } => (false, None),
+        };
+        nerio::Memory::found(&self.durable, first, grants)
+    }
+}
+
+/// How much a grantor remembers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Memory {
+    /// There is nothing to remember: no wait, fences from the beginning.
+    Fresh,
+    /// Everything is forgotten, or there was nothing yet: wait out all leases, then read the fences
+    /// from a full quorum of others ("The scalar fence", rule 4), or found the cluster with all of
+    /// them.
+    Lost,
+    /// Fences begin at the reserve.
+    Kept {
+        /// H, above which no fence has left.
+        reserve: Fence,
+        /// What is known of the grants.
+        grants: Grants,
+    },
+}
+
+/// What is known of the grants of earlier processes. All but the first mean: wait out all leases
+/// ("Restart", rule 2).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Grants {
+    /// All of them, one for each election, by name. No wait is needed.
+    SameBoot(Vec<GrantRecord>),
+    /// They are of another boot of the machine, or another time namespace.
+    OtherBoot,
+    /// They are of a memory before this one, which was lost.
+    OtherMemory,
+    /// There is no table: none was made yet, or somebody removed it.
+    Missing,
+    /// The table cannot be believed.
+    Torn(Tear),
+}
+
+/// An open state directory. No other process has it while this or a [`Flusher`] of it lives.
+///
+/// ```
+/// use tenure_nerio::state::{Grantor, Memory, StateDir};
+/// use tenure::state::Opening;
+/// # let parent = tempfile::tempdir()?;
+/// # let path = parent.path().join("a");
+/// let grantor = Grantor { cluster: "orders".parse()?, node: "a".parse()? };
+/// let (state, recovered) = StateDir::open(&path, Opening::New, &grantor)?;
+/// assert_eq!(recovered.memory, Memory::Fresh);
+/// let refused = StateDir::open(&path, Opening::Existing, &grantor);
+/// assert!(refused.is_err_and(|error| error.to_string().contains("is in use by this process")));
+/// # drop(state);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct StateDir {
+    shared: Arc<Shared>,
+    table: Table,
+}
+
+/// Writes what must survive the machine. Any thread may do it while another writes grants.
+#[derive(Clone, Debug)]
+pub struct Flusher(Arc<Shared>);
+
+impl StateDir {
+    /// Locks the directory and reads what it holds; missing, it is created ([`Directory::open`]).
+    /// A wrong [`Opening::New`] would hand out old fences, and is refused. The sample of the clock
+    /// from which a wait counts is taken after this has returned.
+    pub fn open(
+        path: &Path,
+        opening: Opening,
+        grantor: &Grantor,
+    ) -> Result<(Self, Recovered), MemoryError> {
+        Self::open_in(Directory::open(path, &LAYOUT)?, opening, grantor, &BootKey::current()?)
+    }
+
+    fn open_in(
+        directory: Directory,
+        opening: Opening,
+        grantor: &Grantor,
+        boot: &BootKey,
+    ) -> Result<(Self, Recovered), MemoryError> {
+        let identity = match IDENTITY.read(&directory)? {
+            Some(identity) => check(&directory, opening, grantor, identity)?,
+            None => {
+                check_empty(&directory, opening)?;
+                Identity::begin(grantor, opening == Opening::New)?
+            }
+        };
+        directory.sign()?;
+        let durable = identity.durable.clone();
+        let mut table = Table::begin(durable.instance, boot);
+        let memory = match (opening, durable.reserve) {
+            (_, None) => Memory::Lost,
+            (Opening::New, Some(_)) => Memory::Fresh,
+            (Opening::Existing, Some(reserve)) => {
+                Memory::Kept { reserve, grants: table.recover(&directory)? }
+            }
+        };
+        let shared = Arc::new(Shared::new(directory, identity));
+        Ok((Self { shared, table }, Recovered { durable, memory }))
+    }
+
+    /// Writes `record` so that it survives what it must. A grant takes two system calls and no
+    /// flush; the others block until they are durable.
+    ///
+    /// After an error the entry that was there before still counts, and a later write may
+    /// succeed. Nothing that depends on a record may leave before this has returned `Ok`. A table
+    /// that was cut off is not written to, nor, a millisecond after the last look, one that was
+    /// removed or replaced; whether the next start would find everything else is for who
+    /// [looks](Flusher::check).
+    pub fn write(&mut self, record: &Record) -> Result<(), WriteError> {
+        let directory = &self.shared.directory;
+        match record {
+            Record::Grant(grant) => self.table.grant(directory, grant),
+            Record::Forget(election) => self.table.forget(directory, election),
+            Record::Identity { .. } | Record::Reserve { .. } | Record::Roster(_) => {
+                self.shared.flush(record)
+            }
+        }
+    }
+
+    /// The memory is another one from now on, as long as nothing was granted from it: others take
+    /// the one before for an earlier one than that which they know.
+    pub fn becomes(&mut self, instance: Instance) {
+        self.table.becomes(instance);
+    }
+
+    /// What flushes from another thread, so that the driver need not wait for the disk.
+    #[must_use]
+    pub fn flusher(&self) -> Flusher {
+        Flusher(Arc::clone(&self.shared))
+    }
+
+    /// The path of the table of grants, for messages.
+    #[must_use]
+    pub fn grants_path(&self) -> PathBuf {
+        self.shared.directory.at(GRANTS)
+    }
+
+    /// The directory, as it was named.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.shared.directory.path()
+    }
+}
+
+impl Flusher {
+    /// Writes a [`Record::Identity`], [`Record::Reserve`] or [`Record::Roster`] and returns when it
+    /// is durable: for some milliseconds, or as long as the disk takes. Flushes of several threads
+    /// follow one another; their order means nothing, because nothing in an identity ever goes
+    /// back.
+    ///
+    /// After an error it is unknown which of the two states, the one before or the one asked
+    /// for, the next start finds; neither promises less than what was durable before.
+    pub fn flush(&self, record: &Record) -> Result<(), WriteError> {
+        self.0.flush(record)
+    }
+
+    /// Whether the next start would find the directory and all that was written to it. Asks the
+    /// file system, and changes nothing.
+    pub fn check(&self) -> Result<(), WriteError> {
+        Ok(self.0.directory.check(|_| true)?)
+    }
+
+    /// Removes a table of grants that is not the one that was written, or not all of it. What is
+    /// left may look like a table of fewer elections, and would be believed.
+    pub fn distrust(&self) {
+        self.0.directory.distrust(GRANTS);
+    }
+}
+
+/// Whether this identity may be used by that grantor.
+fn check(
+    directory: &Directory,
+    opening: Opening,
+    grantor: &Grantor,
+    identity: Identity,
+) -> Result<Identity, MemoryError> {
+    let path = directory.path().to_owned();
+    let Identity { cluster, node, durable } = identity.clone();
+    if cluster != grantor.cluster {
+        let expected = grantor.cluster.clone();
+        return Err(MemoryError::OtherCluster { path, node, found: cluster, expected });
+    }
+    if node != grantor.node {
+        let expected = grantor.node.clone();
+        return Err(MemoryError::OtherNode { path, found: node, expected });
+    }
+    if opening == Opening::New && durable.reserve.is_some() {
+        let Durable { instance, boot: starts, .. } = durable;
+        return Err(MemoryError::NotNew { path, node, cluster, instance, starts });
+    }
+    Ok(identity)
+}
+
+/// Whether a directory without an identity may be used: if it is said to be new, it must hold
+/// nothing of a memory.
+fn check_empty(directory: &Directory, opening: Opening) -> Result<(), MemoryError> {
+    match directory.remains()? {
+        Some(found) if opening == Opening::New => {
+            Err(MemoryError::Remains { path: directory.path().to_owned(), found })
+        }
+        _ => Ok(()),
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fresh => f.write_str("a new memory"),
+            Self::Lost => f.write_str("the memory was lost, or there never was one"),
+            Self::Kept { reserve, grants } => write!(f, "fences up to {reserve}, {grants}"),
+        }
+    }
+}
+
+impl fmt::Display for Grants {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SameBoot(grants) => write!(f, "{} grants of this boot", grants.len()),
+            Self::OtherBoot => f.write_str("grants of another boot of the machine"),
+            Self::OtherMemory => f.write_str("grants of a memory before this one"),
+            Self::Missing => f.write_str("no grant table"),
+            Self::Torn(tear) => tear.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! What an operator does to a state directory when more of them are lost than the others can make
+//! up for: see `docs/decisions/recover.md`.
+//!
+//! The directory is edited while no node has it. One that was lost begins a memory that knows a
+//! floor of fences and no grants, so that its node waits out the longest lease and serves; one that
+//! is whole keeps all that it holds, and its fences go on above the floor as well.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tenure::clock;
+use tenure::state::{Directory, Opening, StateError};
+use tenure_core::nerio::{Boot, Durable, Instance};
+use tenure_core::{Fence, NodeName, WallTime};
+
+use super::durable::{IDENTITY, Identity, new_instance};
+use super::{Grantor, LAYOUT, MemoryError, WriteError, check};
+
+/// What an operator says of one state directory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Recovery {
+    /// Whether it is one of those that were lost.
+    pub is_lost: bool,
+    /// The longest lease that its node gives.
+    pub delta_max: Duration,
+    /// What fences begin above. `None`: the number of milliseconds since 1970, or what the
+    /// directory holds if that is more.
+    pub floor: Option<Fence>,
+}
+
+/// What is durable in it since.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edited {
+    /// What fences begin above.
+    pub floor: Fence,
+    /// Above which fence none had left it before; `None` if it was lost.
+    pub before: Option<Fence>,
+    /// The memory that it holds.
+    pub instance: Instance,
+}
+
+/// Why nothing was done to it, or it is not known to be durable.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoveryError {
+    /// It cannot be opened, or is another node's.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// Said to be lost, and it is whole.
+    #[error(
+        "state directory {path} of node {node} is not lost: it holds the memory {instance}, \
+         started {starts} times, with fences up to {held}; if it is the right one, leave {node} \
+         out of --lost; if it was recovered before and has run since, start it"
+    )]
+    Whole {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is.
+        node: NodeName,
+        /// Which memory.
+        instance: Instance,
+        /// How often it was started.
+        starts: Boot,
+        /// No fence above it has left.
+        held: Fence,
+    },
+    /// Not said to be lost, and it is.
+    #[error(
+        "state directory {path} of node {node} remembers nothing, and {node} is not among the \
+         lost; if its disk is only not mounted, mount it; if it is lost, add {node} to --lost, on \
+         every member"
+    )]
+    Lost {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is.
+        node: NodeName,
+    },
+    /// Fences have left it that are above the floor.
+    #[error(
+        "a fence floor of {floor} is too low: state directory {path} of node {node} has promised \
+         fences up to {held} already; give --fence-floor {held} or more, the same on every member"
+    )]
+    TooLow {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is.
+        node: NodeName,
+        /// What was asked for.
+        floor: Fence,
+        /// No fence above it has left.
+        held: Fence,
+    },
+    /// JSON has no exact number as large.
+    #[error(
+        "a fence floor of {floor} is too high: fences go on above it, and JSON has exact numbers \
+         up to {max} only; give a lower one"
+    )]
+    TooHigh {
+        /// What was asked for, or what the directory holds.
+        floor: Fence,
+        /// The highest.
+        max: Fence,
+    },
+    /// It could not be written: which of the two it holds now is not known. Try again.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+impl Recovery {
+    /// The highest floor that may be given: half of what JSON has exact numbers for is left to the
+    /// fences above it.
+    pub const FLOOR_MAX: Fence = Fence::new(1 << 52);
+    /// The highest that a directory may hold: [`RecoveryError::TooHigh`].
+    const HELD_MAX: Fence = Fence::new((1 << 53) - 1);
+
+    /// Edits the directory of `grantor`. Nothing is changed in one that is not as was said, that a
+    /// node holds, or that has promised fences above the floor. The same again changes nothing
+    /// more.
+    pub fn carry_out(&self, path: &Path, grantor: &Grantor) -> Result<Edited, RecoveryError> {
+        if !self.is_lost && is_missing(path)? {
+            return Err(lost(path, grantor));
+        }
+        let directory = Directory::open(path, &LAYOUT).map_err(MemoryError::from)?;
+        let found = IDENTITY.read(&directory).map_err(MemoryError::from)?;
+        let found = match found {
+            Some(identity) => Some(check(&directory, Opening::Existing, grantor, identity)?),
+            None => None,
+        };
+        let known = found.as_ref().map(|identity| &identity.durable);
+        let before = known.and_then(|durable| durable.reserve);
+        match (known, before) {
+            (Some(durable), Some(held)) if self.is_lost && !durable.is_just_recovered() => {
+                return Err(RecoveryError::Whole {
+                    path: path.to_owned(),
+                    node: grantor.node.clone(),
+                    instance: durable.instance,
+                    starts: durable.boot,
+                    held,
+                });
+            }
+            (_, None) if !self.is_lost => return Err(lost(path, grantor)),
+            _ => {}
+        }
+        let wall = clock::wall();
+        let floor = self.floor(path, grantor, known, wall)?;
+        let identity = match found {
+            Some(identity) => identity,
+            None => Identity::begin(grantor, false)?,
+        };
+        let begun = match before {
+            Some(_) => identity.durable.instance,
+            None => new_instance(wall)?,
+        };
+        let durable = identity.durable.recovered(begun, self.delta_max, floor);
+        let instance = durable.instance;
+        directory.sign().map_err(MemoryError::from)?;
+        IDENTITY.write(&directory, &Identity { durable, ..identity }).map_err(WriteError::from)?;
+        Ok(Edited { floor, before, instance })
+    }
+
+    /// What fences begin above, if that can be.
+    fn floor(
+        &self,
+        path: &Path,
+        grantor: &Grantor,
+        known: Option<&Durable>,
+        wall: WallTime,
+    ) -> Result<Fence, RecoveryError> {
+        let held = known.and_then(|durable| durable.reserve).unwrap_or(Fence::NONE);
+        let floor = match self.floor {
+            Some(floor) if floor < held => {
+                let (path, node) = (path.to_owned(), grantor.node.clone());
+                return Err(RecoveryError::TooLow { path, node, floor, held });
+            }
+            Some(floor) => floor,
+            None => {
+                // Other machines' clocks may have been ahead of this one.
+                let roster = known.into_iter().flat_map(|durable| &durable.roster);
+                let born = roster.map(|(_, entry)| entry.instance.born()).max();
+                let now = new_instance(wall)?.born();
+                held.max(Fence::new(now.max(born.unwrap_or_default())))
+            }
+        };
+        let max = if floor > held { Self::FLOOR_MAX } else { Self::HELD_MAX };
+        if floor > max { Err(RecoveryError::TooHigh { floor, max }) } else { Ok(floor) }
+    }
+}
+
+/// Whether there is nothing at `path`.
+fn is_missing(path: &Path) -> Result<bool, MemoryError> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(false),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(StateError::io("open state directory", path, error).into()),
+    }
+}
+
+fn lost(path: &Path, grantor: &Grantor) -> RecoveryError {
+    RecoveryError::Lost { path: path.to_owned(), node: grantor.node.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+    use tenure_core::nerio::Record;
+
+    use super::*;
+    use crate::state::{Grants, Memory, StateDir};
+
+    fn grantor(node: &str) -> Grantor {
+        Grantor { cluster: "c".parse().unwrap(), node: node.parse().unwrap() }
+    }
+
+    fn recovery(is_lost: bool, floor: u64) -> Recovery {
+        let floor = Some(Fence::new(floor));
+        Recovery { is_lost, delta_max: Duration::from_secs(10), floor }
+    }
+
+    /// The directory of a, which has started and has this reserve.
+    fn started(parent: &TempDir, reserve: Option<u64>) -> PathBuf {
+        let path = parent.path().join("a");
+        let opening = if reserve.is_some() { Opening::New } else { Opening::Existing };
+        let (mut state, found) = StateDir::open(&path, opening, &grantor("a")).unwrap();
+        let (instance, boot) = (found.durable.instance, Boot(3));
+        let identity = Record::Identity { instance, boot, delta_max: Duration::from_secs(20) };
+        state.write(&identity).unwrap();
+        if let Some(reserve) = reserve {
+            state.write(&Record::Reserve { high: Fence::new(reserve) }).unwrap();
+        }
+        path
+    }
+
+    fn next_start(path: &Path) -> super::super::Recovered {
+        StateDir::open(path, Opening::Existing, &grantor("a")).unwrap().1
+    }
+
+    #[test]
+    fn a_lost_directory_begins_a_memory_that_knows_the_floor_and_no_grants() {
+        let parent = tempfile::tempdir().unwrap();
+        let missing = parent.path().join("a");
+        let edited = recovery(true, 5_000).carry_out(&missing, &grantor("a")).unwrap();
+        assert_eq!((edited.floor, edited.before), (Fence::new(5_000), None));
+        let next = next_start(&missing);
+        let reserve = Fence::new(5_000);
+        assert_eq!(next.memory, Memory::Kept { reserve, grants: Grants::Missing });
+        assert_eq!(next.durable.delta_max, Some(Duration::from_secs(10)));
+        assert_eq!(next.durable.instance, edited.instance);
+    }
+
+    /// The memory with which a node asked in vain is none that others may have written down.
+    #[test]
+    fn one_that_a_node_began_in_vain_begins_a_later_memory() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = started(&parent, None);
+        let before = next_start(&path);
+        assert_eq!(before.memory, Memory::Lost);
+        let edited = recovery(true, 5_000).carry_out(&path, &grantor("a")).unwrap();
+        assert!(edited.instance > before.durable.instance);
+        let next = next_start(&path);
+        assert!(matches!(next.memory, Memory::Kept { grants: Grants::Missing, .. }));
+        assert_eq!(next.durable.delta_max, Some(Duration::from_secs(20)), "it never shrinks");
+    }
+
+    #[test]
+    fn a_whole_directory_keeps_all_that_it_holds() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = started(&parent, Some(1_030));
+        let before = next_start(&path).durable;
+        let edited = recovery(false, 5_000).carry_out(&path, &grantor("a")).unwrap();
+        assert_eq!(edited.before, Some(Fence::new(1_030)));
+        let reserve = Some(Fence::new(5_000));
+        assert_eq!(next_start(&path).durable, Durable { reserve, ..before });
+    }
+
+    #[test]
+    fn a_whole_directory_is_never_taken_for_a_lost_one_nor_a_lost_one_for_a_whole_one() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = started(&parent, Some(1_030));
+        let before = next_start(&path).durable;
+        let refused = recovery(true, 5_000).carry_out(&path, &grantor("a"));
+        assert!(matches!(refused, Err(RecoveryError::Whole { .. })), "{refused:?}");
+        assert_eq!(next_start(&path).durable, before);
+
+        let missing = parent.path().join("b");
+        let refused = recovery(false, 5_000).carry_out(&missing, &grantor("b"));
+        assert!(matches!(refused, Err(RecoveryError::Lost { .. })), "{refused:?}");
+        assert!(!missing.exists(), "nothing is made where a disk may not be mounted");
+        fs::create_dir(&missing).unwrap();
+        let refused = recovery(false, 5_000).carry_out(&missing, &grantor("b"));
+        assert!(matches!(refused, Err(RecoveryError::Lost { .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn a_node_that_runs_and_another_nodes_directory_are_left_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = started(&parent, Some(7));
+        let refused = recovery(false, 5_000).carry_out(&path, &grantor("b")).unwrap_err();
+        assert!(refused.to_string().contains("belongs to node a"), "{refused}");
+        let (_held, _) = StateDir::open(&path, Opening::Existing, &grantor("a")).unwrap();
+        let refused = recovery(false, 5_000).carry_out(&path, &grantor("a")).unwrap_err();
+        assert!(refused.to_string().contains("is in use by"), "{refused}");
+    }
+
+    #[test]
+    fn a_floor_is_not_below_what_was_promised_and_is_exact_in_json() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = started(&parent, Some(1_030));
+        let refused = recovery(false, 1_029).carry_out(&path, &grantor("a")).unwrap_err();
+        assert!(refused.to_string().contains("give --fence-floor 1030 or more"), "{refused}");
+        recovery(false, 1_030).carry_out(&path, &grantor("a")).unwrap();
+        let refused = recovery(false, 1 << 53).carry_out(&path, &grantor("a"));
+        assert!(matches!(refused, Err(RecoveryError::TooHigh { .. })), "{refused:?}");
+        let high = Recovery::FLOOR_MAX.number();
+        let refused = recovery(false, high + 1).carry_out(&path, &grantor("a"));
+        assert!(matches!(refused, Err(RecoveryError::TooHigh { .. })), "{refused:?}");
+        recovery(false, high).carry_out(&path, &grantor("a")).unwrap();
+    }
+
+    /// Nobody must be left without a floor that can be given.
+    #[test]
+    fn what_has_promised_more_than_can_be_given_goes_on_above_it() {
+        let parent = tempfile::tempdir().unwrap();
+        let promised = Recovery::FLOOR_MAX.number() + 1_024;
+        let path = started(&parent, Some(promised));
+        let own = Recovery { floor: None, ..recovery(false, 0) };
+        assert_eq!(own.carry_out(&path, &grantor("a")).unwrap().floor, Fence::new(promised));
+    }
+
+    /// It may have been interrupted, and a member that was recovered later may hold a higher fence.
+    #[test]
+    fn the_same_again_and_a_higher_floor_are_taken_until_a_node_starts() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("a");
+        let first = recovery(true, 5_000).carry_out(&path, &grantor("a")).unwrap();
+        for floor in [5_000, 6_000] {
+            let again = recovery(true, floor).carry_out(&path, &grantor("a")).unwrap();
+            assert_eq!((again.floor.number(), again.instance), (floor, first.instance));
+        }
+        let (mut state, _) = StateDir::open(&path, Opening::Existing, &grantor("a")).unwrap();
+        let (instance, delta_max) = (first.instance, Duration::from_secs(10));
+        state.write(&Record::Identity { instance, boot: Boot(1), delta_max }).unwrap();
+        drop(state);
+        let refused = recovery(true, 7_000).carry_out(&path, &grantor("a"));
+        assert!(matches!(refused, Err(RecoveryError::Whole { .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn without_a_floor_it_is_the_time_or_what_the_directory_holds() {
+        let parent = tempfile::tempdir().unwrap();
+        let recovery = |is_lost| Recovery { floor: None, ..recovery(is_lost, 0) };
+        let began = clock::wall().as_nanos() / 1_000_000;
+        let edited = recovery(true).carry_out(&parent.path().join("b"), &grantor("b")).unwrap();
+        let ended = clock::wall().as_nanos() / 1_000_000;
+        assert!((began..=ended).contains(&edited.floor.number()), "{edited:?}");
+        let path = started(&parent, Some(1 << 50));
+        let edited = recovery(false).carry_out(&path, &grantor("a")).unwrap();
+        assert_eq!(edited.floor, Fence::new(1 << 50));
+    }
+}

@@ -1,0 +1,342 @@
+//! One election's entry: two slots, written in turn.
+//!
+//! ```text
+//! crc32 of the rest u32 | length u16 | 0 u16 | sequence u64 | body     (little endian)
+//! ```
+//! Sequence n is in slot n mod 2, so each write goes to the older slot. An empty body says that
+//! the pair is free. A slot never crosses a page.
+
+use std::net::SocketAddr;
+
+use serde::Deserialize;
+use tenure_core::nerio::{GrantRecord, Stamp, Tenancy, Who};
+use tenure_core::{ElectionName, Fence, Time, Value};
+
+use super::FORMATS;
+
+pub(super) const SLOT: usize = 512;
+pub(super) const PAIR: usize = 2 * SLOT;
+
+const HEAD: usize = 16;
+
+/// One slot as it is on disk.
+#[derive(Clone, Copy)]
+enum Slot<'a> {
+    /// Never written.
+    Empty,
+    /// The checksum does not hold.
+    Torn,
+    /// What was written.
+    Whole { sequence: u64, body: &'a [u8] },
+    /// The checksum holds, but this was never written here.
+    Wrong,
+}
+
+/// What a pair says after a process ended in the middle of whatever it was doing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Entry {
+    /// The last write that had ended; 0 before the first.
+    pub(super) sequence: u64,
+    /// What it wrote.
+    pub(super) record: Option<GrantRecord>,
+    /// Whether another one had begun.
+    pub(super) torn: bool,
+}
+
+/// Where in its pair the slot of this sequence is, in bytes.
+pub(super) fn offset(sequence: u64) -> u64 {
+    (sequence % 2) * SLOT as u64
+}
+
+/// Puts the slot into `buffer`; `None` clears the entry. Returns its bytes.
+pub(super) fn encode<'a>(
+    buffer: &'a mut [u8; SLOT],
+    sequence: u64,
+    record: Option<&GrantRecord>,
+) -> postcard::Result<&'a [u8]> {
+    let length = match record {
+        Some(record) => postcard::to_slice(record, &mut buffer[HEAD..])?.len(),
+        None => 0,
+    };
+    let end = HEAD + length;
+    buffer[4..6].copy_from_slice(&(length as u16).to_le_bytes());
+    buffer[6..8].fill(0);
+    buffer[8..16].copy_from_slice(&sequence.to_le_bytes());
+    let crc = crc32fast::hash(&buffer[4..end]);
+    buffer[..4].copy_from_slice(&crc.to_le_bytes());
+    Ok(&buffer[..end])
+}
+
+fn decode(bytes: &[u8], position: u64) -> Slot<'_> {
+    if bytes.iter().all(|byte| *byte == 0) {
+        return Slot::Empty;
+    }
+    let (crc, rest) = bytes.split_at(4);
+    let length = usize::from(rest[0]) | usize::from(rest[1]) << 8;
+    let Some(covered) = rest.get(..HEAD - 4 + length) else { return Slot::Torn };
+    if crc != crc32fast::hash(covered).to_le_bytes() {
+        return Slot::Torn;
+    }
+    let sequence = covered[4..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    if sequence == 0 || sequence % 2 != position {
+        return Slot::Wrong;
+    }
+    Slot::Whole { sequence, body: &covered[HEAD - 4..] }
+}
+
+/// What a pair says; `None` if no interrupted write leaves it like this.
+///
+/// A torn slot beside a whole one is a write in which the process ended. Nothing had left that
+/// depended on it, because answers leave only after the write returned: so the older one is the
+/// truth. (On another boot of the machine, where pages may have reached the disk in any order,
+/// the table is not read at all.)
+pub(super) fn read(format: u32, bytes: &[u8; PAIR]) -> Option<Entry> {
+    let (even, odd) = bytes.split_at(SLOT);
+    let (sequence, body, torn) = match (decode(even, 0), decode(odd, 1)) {
+        (Slot::Empty, Slot::Empty) => (0, &[][..], false),
+        (Slot::Empty, Slot::Torn) => (0, &[][..], true),
+        (Slot::Empty, Slot::Whole { sequence: 1, body }) => (1, body, false),
+        (Slot::Whole { sequence, body }, Slot::Torn)
+        | (Slot::Torn, Slot::Whole { sequence, body }) => (sequence, body, true),
+        (Slot::Whole { sequence: a, body: one }, Slot::Whole { sequence: b, body: other }) => {
+            match a.abs_diff(b) {
+                1 if a < b => (b, other, false),
+                1 => (a, one, false),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    let record = match body {
+        [] => None,
+        body if format == FORMATS.oldest => Some(whole::<Unannounced>(body)?.into()),
+        body => Some(whole(body)?),
+    };
+    Some(Entry { sequence, record, torn })
+}
+
+fn whole<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Option<T> {
+    match postcard::take_from_bytes(body) {
+        Ok((record, [])) => Some(record),
+        _ => None,
+    }
+}
+
+/// A grant in format 1: nobody knows whether its holder had announced a fence, and until its
+/// next renewal nobody is told that it leads.
+#[derive(Deserialize)]
+struct Unannounced {
+    election: ElectionName,
+    holder: Who,
+    address: SocketAddr,
+    value: Value,
+    start: Time,
+    finish: Time,
+    stamp: Stamp,
+    priority: u8,
+    leading: bool,
+    accepted: bool,
+    fence_seen: Fence,
+    fence_owner: Option<Tenancy>,
+}
+
+impl From<Unannounced> for GrantRecord {
+    fn from(old: Unannounced) -> Self {
+        Self {
+            election: old.election,
+            holder: old.holder,
+            address: old.address,
+            value: old.value,
+            start: old.start,
+            finish: old.finish,
+            stamp: old.stamp,
+            priority: old.priority,
+            leading: old.leading,
+            announced: None,
+            accepted: old.accepted,
+            fence_seen: old.fence_seen,
+            fence_owner: old.fence_owner,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use tenure_core::NodeName;
+    use tenure_core::nerio::{Boot, Inc};
+
+    use super::*;
+
+    pub(in crate::state) fn grant(election: &str, number: u64) -> GrantRecord {
+        let who = Who { name: NodeName::new("a").unwrap(), inc: Inc(number.into()) };
+        GrantRecord {
+            election: ElectionName::new(election).unwrap(),
+            holder: who.clone(),
+            address: "127.0.0.1:7101".parse().unwrap(),
+            value: Value::new("here").unwrap(),
+            start: Time::from_nanos(number),
+            finish: Time::from_nanos(number + 5_000_000_000),
+            stamp: Stamp { boot: Boot(1), clock: Time::from_nanos(number), counter: 1 },
+            priority: 0,
+            leading: false,
+            announced: None,
+            accepted: true,
+            fence_seen: Fence::new(number),
+            fence_owner: Some(Tenancy { who, first: Time::from_nanos(number) }),
+        }
+    }
+
+    fn largest() -> GrantRecord {
+        let who = Who {
+            name: NodeName::new(&"n".repeat(NodeName::MAX_BYTES)).unwrap(),
+            inc: Inc(u128::MAX),
+        };
+        let address = SocketAddr::new([0xffff; 8].into(), u16::MAX);
+        GrantRecord {
+            election: ElectionName::new(&"e".repeat(ElectionName::MAX_BYTES)).unwrap(),
+            holder: who.clone(),
+            address,
+            value: Value::new(&"v".repeat(Value::MAX_BYTES)).unwrap(),
+            start: Time::MAX,
+            finish: Time::MAX,
+            stamp: Stamp { boot: Boot(u64::MAX), clock: Time::MAX, counter: u32::MAX },
+            priority: u8::MAX,
+            leading: true,
+            announced: Some(Fence::new(u64::MAX)),
+            accepted: true,
+            fence_seen: Fence::new(u64::MAX),
+            fence_owner: Some(Tenancy { who, first: Time::MAX }),
+        }
+    }
+
+    fn read(pair: &[u8; PAIR]) -> Option<Entry> {
+        super::read(FORMATS.newest, pair)
+    }
+
+    /// A pair after these writes, the last ones counting.
+    fn pair(writes: &[(u64, Option<GrantRecord>)]) -> [u8; PAIR] {
+        let mut pair = [0; PAIR];
+        for (sequence, record) in writes {
+            let mut buffer = [0; SLOT];
+            let bytes = encode(&mut buffer, *sequence, record.as_ref()).unwrap();
+            let at = offset(*sequence) as usize;
+            pair[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+        pair
+    }
+
+    #[test]
+    fn the_largest_grant_fits() {
+        let bytes = encode(&mut [0; SLOT], u64::MAX, Some(&largest())).unwrap().len();
+        assert!(bytes <= SLOT, "{bytes}");
+        let read = read(&pair(&[(1, Some(largest()))])).unwrap();
+        assert_eq!(read.record, Some(largest()));
+    }
+
+    #[test]
+    fn the_bytes_of_format_2() {
+        // Another layout needs another number in `FORMATS`.
+        let mut buffer = [0; SLOT];
+        let bytes = encode(&mut buffer, 1, Some(&grant("billing", 300))).unwrap();
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(
+            hex,
+            "bd6661313000000001000000000000000762696c6c696e670161ac02007f000001bd370468657265ac02\
+             ace697d01201ac020100000001ac02010161ac02ac02"
+        );
+    }
+
+    #[test]
+    fn a_grant_of_format_1_is_read() {
+        let hex = "9191ffa02f00000001000000000000000762696c6c696e670161ac02007f000001bd3704686572\
+                   65ac02ace697d01201ac0201000001ac02010161ac02ac02";
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16);
+        let bytes: Vec<u8> = hex.as_bytes().chunks(2).map(|pair| byte(pair).unwrap()).collect();
+        let mut pair = [0; PAIR];
+        pair[SLOT..SLOT + bytes.len()].copy_from_slice(&bytes);
+        assert_eq!(super::read(1, &pair).unwrap().record, Some(grant("billing", 300)));
+        assert_eq!(super::read(2, &pair), None, "another layout");
+    }
+
+    #[test]
+    fn the_newer_of_two_whole_slots_counts() {
+        let entry = read(&pair(&[(4, Some(grant("e", 1))), (5, Some(grant("e", 2)))])).unwrap();
+        let record = Some(grant("e", 2));
+        assert_eq!(entry, Entry { sequence: 5, record, torn: false });
+        let entry = read(&pair(&[(5, Some(grant("e", 2))), (6, None)])).unwrap();
+        assert_eq!(entry, Entry { sequence: 6, record: None, torn: false });
+    }
+
+    #[test]
+    fn a_write_interrupted_after_any_byte_leaves_the_older_truth() {
+        let older = pair(&[(2, Some(grant("election", 1))), (3, Some(grant("election", 2)))]);
+        let newer = pair(&[(4, Some(largest())), (3, Some(grant("election", 2)))]);
+        let mut buffer = [0; SLOT];
+        let length = encode(&mut buffer, 4, Some(&largest())).unwrap().len();
+        for cut in 0..=length {
+            let mut pair = older;
+            pair[..cut].copy_from_slice(&newer[..cut]);
+            let entry = read(&pair).unwrap();
+            if cut < length {
+                assert_eq!((entry.sequence, entry.record), (3, Some(grant("election", 2))));
+                assert_eq!(entry.torn, pair[..SLOT] != older[..SLOT], "cut {cut}");
+            } else {
+                assert_eq!((entry.sequence, entry.record), (4, Some(largest())));
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_write_interrupted_leaves_nothing() {
+        let whole = pair(&[(1, Some(grant("e", 1)))]);
+        let mut buffer = [0; SLOT];
+        let length = encode(&mut buffer, 1, Some(&grant("e", 1))).unwrap().len();
+        for cut in 1..length {
+            let mut pair = [0; PAIR];
+            pair[SLOT..SLOT + cut].copy_from_slice(&whole[SLOT..SLOT + cut]);
+            let entry = read(&pair).unwrap();
+            assert_eq!(entry, Entry { sequence: 0, record: None, torn: true }, "cut {cut}");
+        }
+    }
+
+    #[test]
+    fn what_no_interrupted_write_leaves_is_not_believed() {
+        let both = pair(&[(4, Some(grant("e", 1))), (5, Some(grant("e", 2)))]);
+        let mut buffer = [0; SLOT];
+        let used = encode(&mut buffer, 4, Some(&grant("e", 1))).unwrap().len();
+        for bit in 0..used * 8 {
+            // One slot torn, at any bit: the other one counts. Both torn: nothing does.
+            let mut bad = both;
+            bad[bit / 8] ^= 1 << (bit % 8);
+            let entry = read(&bad).unwrap();
+            assert_eq!((entry.sequence, entry.torn), (5, true), "bit {bit}");
+            bad[SLOT + bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(read(&bad), None, "bit {bit}");
+        }
+        // A slot wiped, exchanged with the other, or from another time.
+        let mut wiped = both;
+        wiped[SLOT..].fill(0);
+        assert_eq!(read(&wiped), None);
+        let mut wiped = both;
+        wiped[..SLOT].fill(0);
+        assert_eq!(read(&wiped), None);
+        let mut exchanged = both;
+        exchanged.rotate_left(SLOT);
+        assert_eq!(read(&exchanged), None);
+        assert_eq!(read(&pair(&[(4, None), (7, Some(grant("e", 2)))])), None);
+        let mut first_torn = [0; PAIR];
+        first_torn[0] = 1;
+        assert_eq!(read(&first_torn), None);
+    }
+
+    #[test]
+    fn a_whole_slot_with_a_strange_content_is_not_believed() {
+        let mut both = pair(&[(4, Some(grant("e", 1))), (5, Some(grant("e", 2)))]);
+        let body = SLOT + HEAD;
+        both[body + 1] = b'\n';
+        let length = usize::from(both[SLOT + 4]);
+        let crc = crc32fast::hash(&both[SLOT + 4..body + length]).to_le_bytes();
+        both[SLOT..SLOT + 4].copy_from_slice(&crc);
+        assert_eq!(read(&both), None);
+    }
+}

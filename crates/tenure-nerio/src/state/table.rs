@@ -1,0 +1,360 @@
+//! What must survive the process: the grants of this boot of the machine.
+//!
+//! ```text
+//! head 4096 | pair 0: slot slot | pair 1 | …
+//! ```
+//! The head is an envelope with the instance and the boot to which the table belongs. A grant is
+//! one `pwrite` of one slot, behind a look at the table's length and one at its name that the
+//! grants of a millisecond share, and without a flush: the page cache outlives the process.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+use rustix::fs::{FallocateFlags, OFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use tenure::clock;
+use tenure::state::{self, BootKey, Damage, Directory, Format, Refusal, StateError};
+use tenure_core::nerio::{GrantRecord, Instance};
+use tenure_core::{ElectionName, Time};
+
+use super::error::{Tear, WriteError};
+use super::slot::{self, PAIR, SLOT};
+use super::{FORMATS, Grants};
+
+pub(super) const GRANTS: &str = "grants";
+
+const FORMAT: Format = Format { magic: *b"\x89TENUREg", ..FORMATS };
+const HEAD: usize = 4096;
+/// By how many pairs the file grows.
+const CHUNK: u32 = 64;
+/// A gibibyte; sixteen times what a grantor keeps by default.
+const PAIRS_MAX: u32 = 1 << 20;
+
+/// How long the table is known to be where the next start looks for it. A grantor of thousands
+/// of elections writes several grants in that time. One that goes to a table that was just moved
+/// away is lost, as is one whose table is moved between look and write. The next look notices.
+const LOOKED: Duration = Duration::from_millis(1);
+
+#[derive(PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct Key<'a> {
+    instance: Instance,
+    boot: &'a str,
+}
+
+/// The memory whose table begins with `head`.
+fn instance(head: &[u8]) -> Option<Instance> {
+    let (body, _) = FORMAT.open(head).ok()?;
+    postcard::from_bytes::<Key<'_>>(body).ok().map(|key| key.instance)
+}
+
+/// Whose table begins with `head`, which is not one of ours.
+fn other(head: &[u8], own: &[u8]) -> Grants {
+    if instance(head) == instance(own) { Grants::OtherBoot } else { Grants::OtherMemory }
+}
+
+/// One pair of slots, and the last write to it that succeeded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Pair {
+    number: u32,
+    sequence: u64,
+}
+
+fn io_error(directory: &Directory, source: io::Error) -> WriteError {
+    state::WriteError::Io { path: directory.at(GRANTS), source }.into()
+}
+
+fn start(pair: u32) -> u64 {
+    HEAD as u64 + u64::from(pair) * PAIR as u64
+}
+
+#[derive(Debug)]
+pub(super) struct Table {
+    /// What its head says, and what it would have said in the format before.
+    head: Vec<u8>,
+    old_head: Vec<u8>,
+    /// What the file begins with when it is made: the head, and the entries of a table in the
+    /// format before.
+    first: Vec<u8>,
+    /// The table of this boot; `None` until its first grant. Until then what was there before
+    /// stays, so that another start finds the same reason to wait.
+    file: Option<File>,
+    /// When its name was last found to lead to this file.
+    found: Option<Time>,
+    held: HashMap<ElectionName, Pair>,
+    free: Vec<Pair>,
+    buffer: [u8; SLOT],
+    instance: Instance,
+    boot: String,
+}
+
+impl Table {
+    /// A table that begins with its first grant.
+    pub(super) fn begin(instance: Instance, boot: &BootKey) -> Self {
+        Self::of(instance, boot.as_str().to_owned())
+    }
+
+    /// The same of another memory, as long as nothing was granted.
+    pub(super) fn becomes(&mut self, instance: Instance) {
+        if self.instance != instance && self.file.is_none() {
+            *self = Self::of(instance, std::mem::take(&mut self.boot));
+        }
+    }
+
+    fn of(instance: Instance, boot: String) -> Self {
+        // Serializing into memory cannot fail: nothing in it has an unknown length.
+        let body = postcard::to_allocvec(&Key { instance, boot: &boot });
+        let body = body.unwrap_or_default();
+        let head = |format| {
+            let mut head = FORMAT.seal_as(format, &body);
+            head.resize(HEAD, 0);
+            head
+        };
+        let (head, old_head) = (head(FORMAT.newest), head(FORMAT.oldest));
+        let first = head.clone();
+        Self {
+            head,
+            old_head,
+            first,
+            file: None,
+            found: None,
+            held: HashMap::new(),
+            free: Vec::new(),
+            buffer: [0; SLOT],
+            instance,
+            boot,
+        }
+    }
+
+    /// Reads back what is stored; from now on writes go there, if it is of this boot.
+    pub(super) fn recover(&mut self, directory: &Directory) -> Result<Grants, StateError> {
+        let Some(file) = directory.stored(GRANTS, OFlags::RDWR)? else {
+            return Ok(Grants::Missing);
+        };
+        let path = directory.at(GRANTS);
+        let failed = |source| StateError::io("read", &path, source);
+        let bytes = file.metadata().map_err(failed)?.len();
+        let mut head = vec![0; HEAD.min(usize::try_from(bytes).unwrap_or(HEAD))];
+        file.read_exact_at(&mut head, 0).map_err(failed)?;
+        if head.iter().all(|byte| *byte == 0) {
+            // Never flushed: the machine stopped before it reached the disk.
+            return Ok(Grants::Torn(Tear::Head(short(bytes))));
+        }
+        match FORMAT.open(&head) {
+            Err(Refusal::Damaged(damage)) => return Ok(Grants::Torn(Tear::Head(damage))),
+            Err(refusal) => return Err(refusal.at(&path, FORMAT, directory.layout().relearn)),
+            Ok(_) if bytes < HEAD as u64 => return Ok(Grants::Torn(Tear::Head(short(bytes)))),
+            Ok(_) => {}
+        }
+        // A number of which a part was left out in the identity is written here as it was drawn.
+        let drawn = instance(&head).filter(|drawn| {
+            self.instance.born() == 0
+                && *drawn != self.instance
+                && drawn.mark() == self.instance.mark()
+        });
+        if let Some(drawn) = drawn {
+            *self = Self::of(drawn, std::mem::take(&mut self.boot));
+        }
+        let format = match &head {
+            head if *head == self.head => FORMAT.newest,
+            head if *head == self.old_head => FORMAT.oldest,
+            _ => return Ok(other(&head, &self.head)),
+        };
+        let pairs = (bytes - HEAD as u64) / PAIR as u64;
+        let pairs = u32::try_from(pairs).unwrap_or(u32::MAX);
+        // No pairs: the process ended before its first grant, and waiting again harms nobody.
+        if pairs == 0 || pairs > PAIRS_MAX || pairs % CHUNK != 0 || start(pairs) != bytes {
+            return Ok(Grants::Torn(Tear::Length { bytes }));
+        }
+        match self.scan(&file, format, pairs).map_err(failed)? {
+            Ok(grants) if format == FORMAT.newest => {
+                self.file = Some(file);
+                Ok(Grants::SameBoot(grants))
+            }
+            Ok(grants) => {
+                self.rewrite(&grants, pairs).map_err(failed)?;
+                Ok(Grants::SameBoot(grants))
+            }
+            Err(tear) => {
+                self.held.clear();
+                self.free.clear();
+                Ok(Grants::Torn(tear))
+            }
+        }
+    }
+
+    /// A table of the format before is replaced whole by the first write to it. Until then it
+    /// stays as it is.
+    fn rewrite(&mut self, grants: &[GrantRecord], pairs: u32) -> io::Result<()> {
+        self.held.clear();
+        self.first.resize(usize::try_from(start(pairs)).map_err(io::Error::other)?, 0);
+        for (grant, number) in grants.iter().zip(0..) {
+            let pair = Pair { number, sequence: 1 };
+            let bytes = slot::encode(&mut self.buffer, pair.sequence, Some(grant));
+            let bytes = bytes.map_err(io::Error::other)?;
+            let at = start(number) + slot::offset(pair.sequence);
+            let at = usize::try_from(at).map_err(io::Error::other)?;
+            self.first[at..at + bytes.len()].copy_from_slice(bytes);
+            self.held.insert(grant.election.clone(), pair);
+        }
+        let held = u32::try_from(self.held.len()).unwrap_or(pairs);
+        self.free = (held..pairs).rev().map(|number| Pair { number, sequence: 0 }).collect();
+        Ok(())
+    }
+
+    fn scan(
+        &mut self,
+        file: &File,
+        format: u32,
+        pairs: u32,
+    ) -> io::Result<Result<Vec<GrantRecord>, Tear>> {
+        let mut grants = Vec::new();
+        let mut torn = 0;
+        let mut chunk = vec![0; CHUNK as usize * PAIR];
+        for first in (0..pairs).step_by(CHUNK as usize) {
+            let here = CHUNK.min(pairs - first);
+            let chunk = &mut chunk[..here as usize * PAIR];
+            file.read_exact_at(chunk, start(first))?;
+            for (number, bytes) in (first..).zip(chunk.as_chunks::<PAIR>().0) {
+                let Some(entry) = slot::read(format, bytes) else {
+                    return Ok(Err(Tear::Pair { pair: number }));
+                };
+                torn += u32::from(entry.torn);
+                let pair = Pair { number, sequence: entry.sequence };
+                let Some(grant) = entry.record else {
+                    self.free.push(pair);
+                    continue;
+                };
+                if self.held.insert(grant.election.clone(), pair).is_some() {
+                    return Ok(Err(Tear::Twice { pair: number }));
+                }
+                grants.push(grant);
+            }
+        }
+        if torn > 1 {
+            return Ok(Err(Tear::Slots { torn }));
+        }
+        self.free.reverse();
+        grants.sort_by(|a, b| a.election.cmp(&b.election));
+        Ok(Ok(grants))
+    }
+
+    /// Writes the entry of one election. If it fails, the former one still counts.
+    pub(super) fn grant(
+        &mut self,
+        directory: &Directory,
+        grant: &GrantRecord,
+    ) -> Result<(), WriteError> {
+        let failed = |source| io_error(directory, source);
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => {
+                directory.check(|_| true)?;
+                directory.put(GRANTS, &self.first).map_err(failed)?
+            }
+        };
+        let file = self.file.insert(file);
+        look(file, &mut self.found, directory)?;
+        self.first = Vec::new();
+        if let Some(pair) = self.held.get_mut(&grant.election) {
+            return write(file, &mut self.buffer, pair, Some(grant)).map_err(failed);
+        }
+        if self.free.is_empty() {
+            let held = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
+            if held >= PAIRS_MAX {
+                let (path, held) = (directory.at(GRANTS), self.held.len());
+                return Err(WriteError::Full { path, held });
+            }
+            grow(file, held).and_then(|()| directory.remember(GRANTS, file)).map_err(failed)?;
+            let fresh = (held..held + CHUNK).rev();
+            self.free.extend(fresh.map(|number| Pair { number, sequence: 0 }));
+        }
+        if let Some(pair) = self.free.last_mut() {
+            write(file, &mut self.buffer, pair, Some(grant)).map_err(failed)?;
+            self.held.insert(grant.election.clone(), *pair);
+            self.free.pop();
+        }
+        Ok(())
+    }
+
+    /// Clears the entry of one election, if it has one. If it fails, it still counts.
+    pub(super) fn forget(
+        &mut self,
+        directory: &Directory,
+        election: &ElectionName,
+    ) -> Result<(), WriteError> {
+        let (Some(file), Some(pair)) = (&self.file, self.held.get_mut(election)) else {
+            return Ok(());
+        };
+        look(file, &mut self.found, directory)?;
+        write(file, &mut self.buffer, pair, None).map_err(|source| io_error(directory, source))?;
+        self.free.push(*pair);
+        self.held.remove(election);
+        Ok(())
+    }
+}
+
+/// Whether the next start would find the table, whole. Its length is looked at each time: behind
+/// what was cut off a write would make it look whole again, with other grants gone. Whether its
+/// name leads to it may have been looked at a moment ago.
+fn look(file: &File, found: &mut Option<Time>, directory: &Directory) -> Result<(), WriteError> {
+    let now = clock::now();
+    let is_fresh = found.is_some_and(|found| now.since(found) < LOOKED);
+    if is_fresh && directory.is_whole(GRANTS, file) {
+        return Ok(());
+    }
+    *found = None;
+    directory.check_file(GRANTS)?;
+    *found = Some(now);
+    Ok(())
+}
+
+/// Writes the older slot of `pair`. If that fails the other one stays the newest, and the next
+/// write goes where this one went.
+fn write(
+    file: &File,
+    buffer: &mut [u8; SLOT],
+    pair: &mut Pair,
+    record: Option<&GrantRecord>,
+) -> io::Result<()> {
+    let next = Pair { sequence: pair.sequence + 1, ..*pair };
+    let bytes = slot::encode(buffer, next.sequence, record).map_err(io::Error::other)?;
+    file.write_all_at(bytes, start(next.number) + slot::offset(next.sequence))?;
+    *pair = next;
+    Ok(())
+}
+
+/// Makes room for one more chunk behind `pairs`, so that a full disk is noticed here and not in
+/// the middle of a slot.
+fn grow(file: &File, pairs: u32) -> io::Result<()> {
+    let (from, to) = (start(pairs), start(pairs + CHUNK));
+    let flags = FallocateFlags::empty();
+    let room = rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, flags, from, to - from));
+    match room {
+        Ok(()) => Ok(()),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(to),
+        Err(errno) => {
+            // A part of it may have been made, and a table of another length is not believed.
+            let _ = file.set_len(from);
+            Err(errno.into())
+        }
+    }
+}
+
+fn short(bytes: u64) -> Damage {
+    Damage::Length { bytes, expected: HEAD as u64 }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::state) fn newer() -> Vec<u8> {
+        let mut head = FORMAT.seal_as(FORMAT.newest + 1, b"whatever comes");
+        head.resize(HEAD, 0);
+        head
+    }
+}

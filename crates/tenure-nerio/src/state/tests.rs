@@ -1,0 +1,817 @@
+//! Starts and restarts, in made-up boots of the machine.
+
+mod before;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, OFlags};
+use tempfile::TempDir;
+use tenure::state::{self, Disk, Linux, StateError};
+
+use tenure_core::nerio::{Boot, Instance, Remembered};
+
+use super::slot::tests::grant;
+use super::slot::{PAIR, SLOT};
+use super::*;
+
+const HEAD: usize = 4096;
+
+struct World {
+    parent: TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        Self { parent: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.parent.path().join("a")
+    }
+
+    fn grants(&self) -> PathBuf {
+        self.path().join(GRANTS)
+    }
+
+    fn open(&self, boot: &str, opening: Opening) -> Result<(StateDir, Recovered), MemoryError> {
+        open_on(&self.path(), opening, &grantor("a"), boot, Arc::new(Linux))
+    }
+
+    /// A start with what a grantor writes first.
+    fn start(&self, boot: &str, opening: Opening) -> (StateDir, Recovered) {
+        let (mut state, recovered) = self.open(boot, opening).unwrap();
+        state.write(&identity(&recovered, 10)).unwrap();
+        (state, recovered)
+    }
+
+    fn first(&self) -> StateDir {
+        self.start("boot 1", Opening::New).0
+    }
+
+    /// What the next start in `boot` knows of the grants.
+    fn known(&self, boot: &str) -> Grants {
+        match self.open(boot, Opening::Existing).unwrap().1.memory {
+            Memory::Kept { grants, .. } => grants,
+            other => panic!("{other}"),
+        }
+    }
+}
+
+pub(super) fn open_on(
+    path: &Path,
+    opening: Opening,
+    grantor: &Grantor,
+    boot: &str,
+    disk: Arc<dyn Disk>,
+) -> Result<(StateDir, Recovered), MemoryError> {
+    let directory = Directory::open_on(path, &LAYOUT, disk)?;
+    StateDir::open_in(directory, opening, grantor, &BootKey::made_up(boot))
+}
+
+/// A file of an identity in a format that is not known yet.
+fn newer_identity() -> Vec<u8> {
+    IDENTITY.format.seal_as(IDENTITY.format.newest + 1, b"whatever comes")
+}
+
+pub(super) fn grantor(node: &str) -> Grantor {
+    Grantor { cluster: ClusterName::new("c").unwrap(), node: NodeName::new(node).unwrap() }
+}
+
+pub(super) fn identity(recovered: &Recovered, seconds: u64) -> Record {
+    let (instance, boot) = (recovered.durable.instance, Boot(recovered.durable.boot.0 + 1));
+    Record::Identity { instance, boot, delta_max: Duration::from_secs(seconds) }
+}
+
+pub(super) fn reserve(number: u64) -> Record {
+    Record::Reserve { high: Fence::new(number) }
+}
+
+pub(crate) fn grant_record(election: &str, number: u64) -> Record {
+    grant(election, number).into()
+}
+
+#[test]
+fn a_restart_in_the_same_boot_finds_everything() {
+    let world = World::new();
+    let (mut state, first) = world.start("boot 1", Opening::New);
+    assert_eq!(first.memory, Memory::Fresh);
+    assert_eq!((first.durable.boot, first.durable.delta_max), (Boot(0), None));
+    state.flusher().flush(&reserve(1000)).unwrap();
+    for number in 1..=5 {
+        state.write(&grant_record("billing", number)).unwrap();
+    }
+    state.write(&grant_record("audit", 9)).unwrap();
+    drop(state);
+
+    let (_state, second) = world.open("boot 1", Opening::Existing).unwrap();
+    assert_eq!(second.durable.instance, first.durable.instance);
+    assert_eq!(
+        (second.durable.boot, second.durable.delta_max),
+        (Boot(1), Some(Duration::from_secs(10)))
+    );
+    let grants = Grants::SameBoot(vec![grant("audit", 9), grant("billing", 5)]);
+    assert_eq!(second.memory, Memory::Kept { reserve: Fence::new(1000), grants });
+}
+
+#[test]
+fn the_largest_delta_max_is_kept() {
+    let world = World::new();
+    let (mut state, recovered) = world.start("boot 1", Opening::New);
+    state.write(&identity(&recovered, 30)).unwrap();
+    state.write(&identity(&recovered, 5)).unwrap();
+    drop(state);
+    let (_state, recovered) = world.open("boot 1", Opening::Existing).unwrap();
+    assert_eq!(recovered.durable.delta_max, Some(Duration::from_secs(30)));
+}
+
+#[test]
+fn a_reboot_keeps_the_reserve_and_not_the_grants() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&reserve(77)).unwrap();
+    state.write(&grant_record("billing", 1)).unwrap();
+    drop(state);
+    let (_state, recovered) = world.open("boot 2", Opening::Existing).unwrap();
+    let memory = Memory::Kept { reserve: Fence::new(77), grants: Grants::OtherBoot };
+    assert_eq!(recovered.memory, memory);
+}
+
+/// Restart, rule 1: nobody is granted until all leases are waited out, however often the process
+/// ends in the meantime. A table begun by the start instead of the first grant would say at the
+/// second start that nothing was granted.
+#[test]
+fn a_process_that_ends_in_the_wait_waits_again() {
+    let world = World::new();
+    drop(world.first());
+    assert_eq!(world.known("boot 1"), Grants::Missing);
+    let (mut state, _) = world.start("boot 1", Opening::Existing);
+    state.write(&grant_record("billing", 1)).unwrap();
+    drop(state);
+
+    for _ in 0..3 {
+        let (mut state, recovered) = world.start("boot 2", Opening::Existing);
+        let memory = Memory::Kept { reserve: Fence::NONE, grants: Grants::OtherBoot };
+        assert_eq!(recovered.memory, memory);
+        state.write(&Record::Forget("billing".parse().unwrap())).unwrap();
+    }
+    let (mut state, _) = world.start("boot 2", Opening::Existing);
+    state.write(&grant_record("audit", 2)).unwrap();
+    drop(state);
+    assert_eq!(world.known("boot 2"), Grants::SameBoot(vec![grant("audit", 2)]));
+    assert_eq!(world.known("boot 1"), Grants::OtherBoot);
+}
+
+/// The scalar fence, rule 4: a start that ends before the fences were read must not make the
+/// memory look kept.
+#[test]
+fn a_lost_memory_stays_lost_until_the_first_reserve() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("billing", 1)).unwrap();
+    drop(state);
+    fs::remove_file(world.path().join(IDENTITY.name)).unwrap();
+
+    let (state, first) = world.start("boot 1", Opening::Existing);
+    assert_eq!(first.memory, Memory::Lost);
+    drop(state);
+    let (mut state, second) = world.start("boot 1", Opening::Existing);
+    assert_eq!(second.memory, Memory::Lost);
+    assert_eq!((second.durable.instance, second.durable.boot), (first.durable.instance, Boot(1)));
+    state.write(&reserve(40)).unwrap();
+    drop(state);
+
+    // The table on disk is of the instance that was lost.
+    let (mut state, third) = world.start("boot 1", Opening::Existing);
+    let memory = Memory::Kept { reserve: Fence::new(40), grants: Grants::OtherMemory };
+    assert_eq!((third.durable.instance, third.memory), (first.durable.instance, memory));
+    state.write(&grant_record("audit", 41)).unwrap();
+    drop(state);
+    assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("audit", 41)]));
+}
+
+#[test]
+fn every_lost_memory_is_another_instance() {
+    let world = World::new();
+    let (_, first) = world.open("boot 1", Opening::Existing).unwrap();
+    let (_, second) = world.open("boot 1", Opening::Existing).unwrap();
+    assert_eq!((&first.memory, &second.memory), (&Memory::Lost, &Memory::Lost));
+    assert_ne!(first.durable.instance, second.durable.instance);
+    // Until something was written, the first start may be tried again.
+    assert_eq!(world.open("boot 1", Opening::New).unwrap().1.memory, Memory::Fresh);
+}
+
+#[test]
+fn a_first_start_that_ended_before_it_was_done_may_be_repeated() {
+    let world = World::new();
+    drop(world.open("boot 1", Opening::New).unwrap());
+    fs::write(world.path().join("identity.tmp"), b"\x89TEN").unwrap();
+    fs::create_dir(world.path().join("lost+found")).unwrap();
+    assert_eq!(world.start("boot 1", Opening::New).1.memory, Memory::Fresh);
+}
+
+/// Random grants, forgets and restarts against a map.
+#[test]
+fn the_table_says_what_was_written_last() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("e0", 0)).unwrap();
+    let mut model = BTreeMap::from([("e0".to_owned(), 0)]);
+    let mut draw = 7_u64;
+    let mut most = 0;
+    for number in 0..4000 {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let election = format!("e{}", (draw >> 33) % 300);
+        match (draw >> 53) % 64 {
+            0 => {
+                drop(state);
+                let (opened, recovered) = world.open("boot 1", Opening::Existing).unwrap();
+                state = opened;
+                let expected = model.iter().map(|(name, number)| grant(name, *number)).collect();
+                let grants = Grants::SameBoot(expected);
+                let reserve = Fence::NONE;
+                assert_eq!(recovered.memory, Memory::Kept { reserve, grants });
+            }
+            1..30 => {
+                state.write(&Record::Forget(election.parse().unwrap())).unwrap();
+                model.remove(&election);
+            }
+            _ => {
+                state.write(&grant_record(&election, number)).unwrap();
+                model.insert(election, number);
+            }
+        }
+        most = most.max(model.len());
+    }
+    assert!(most > 100, "{most}");
+    let bytes = fs::metadata(world.grants()).unwrap().len() as usize;
+    let chunks = most.div_ceil(64) * 64;
+    assert_eq!(bytes, HEAD + chunks * PAIR, "slots of forgotten elections are used again");
+}
+
+/// Puts other bytes in the place of a file. (Truncating it instead makes some file systems wait
+/// for the disk.)
+fn replace(path: &Path, bytes: &[u8]) {
+    fs::remove_file(path).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+/// A table of one election, granted 1 and then 2: the bytes of its file.
+fn small_table(world: &World) -> Vec<u8> {
+    let mut state = world.first();
+    state.write(&grant_record("billing", 1)).unwrap();
+    state.write(&grant_record("billing", 2)).unwrap();
+    fs::read(world.grants()).unwrap()
+}
+
+#[test]
+fn a_table_cut_anywhere_is_not_believed_and_left_as_it_is() {
+    let world = World::new();
+    let table = small_table(&world);
+    let file = File::options().write(true).open(world.grants()).unwrap();
+    for length in [table.len() - 1, table.len() - PAIR].into_iter().chain((0..HEAD + SLOT).rev()) {
+        file.set_len(length as u64).unwrap();
+        let known = world.known("boot 1");
+        assert!(matches!(known, Grants::Torn(_)), "length {length}: {known}");
+        if length % 512 == 0 {
+            assert_eq!(fs::read(world.grants()).unwrap(), table[..length]);
+        }
+    }
+}
+
+#[test]
+fn a_head_changed_anywhere_is_not_believed() {
+    let world = World::new();
+    let table = small_table(&world);
+    for byte in 0..200 {
+        let mut bad = table.clone();
+        bad[byte] ^= 0x10;
+        replace(&world.grants(), &bad);
+        match world.open("boot 1", Opening::Existing) {
+            Err(MemoryError::State(StateError::ForeignFile { .. })) => {
+                assert!(byte < 8, "byte {byte}")
+            }
+            Ok((_, Recovered { memory: Memory::Kept { grants, .. }, .. })) => {
+                let waits = matches!(grants, Grants::Torn(Tear::Head(_)) | Grants::OtherBoot);
+                assert!(byte >= 8 && waits, "byte {byte}: {grants}");
+            }
+            other => panic!("byte {byte}: {other:?}"),
+        }
+        assert_eq!(fs::read(world.grants()).unwrap(), bad);
+    }
+}
+
+#[test]
+fn one_interrupted_write_is_believed_and_more_are_not() {
+    let world = World::new();
+    let mut state = world.first();
+    for number in 1..=2 {
+        state.write(&grant_record("audit", number)).unwrap();
+        state.write(&grant_record("billing", number)).unwrap();
+    }
+    drop(state);
+    let table = fs::read(world.grants()).unwrap();
+    // Sequence 2 of each is in its even slot.
+    let mut torn = table.clone();
+    torn[HEAD + 100] ^= 1;
+    torn[HEAD + 20] ^= 1;
+    fs::write(world.grants(), &torn).unwrap();
+    let known = vec![grant("audit", 1), grant("billing", 2)];
+    assert_eq!(world.known("boot 1"), Grants::SameBoot(known));
+
+    torn[HEAD + PAIR + 20] ^= 1;
+    fs::write(world.grants(), &torn).unwrap();
+    assert_eq!(world.known("boot 1"), Grants::Torn(Tear::Slots { torn: 2 }));
+
+    let mut both = table.clone();
+    both[HEAD + 20] ^= 1;
+    both[HEAD + SLOT + 20] ^= 1;
+    fs::write(world.grants(), &both).unwrap();
+    assert_eq!(world.known("boot 1"), Grants::Torn(Tear::Pair { pair: 0 }));
+
+    let mut twice = table.clone();
+    twice.copy_within(HEAD..HEAD + PAIR, HEAD + PAIR);
+    fs::write(world.grants(), &twice).unwrap();
+    assert_eq!(world.known("boot 1"), Grants::Torn(Tear::Twice { pair: 1 }));
+}
+
+#[test]
+fn a_torn_table_makes_way_at_the_first_grant() {
+    let world = World::new();
+    let mut table = small_table(&world);
+    table.truncate(HEAD + 1);
+    fs::write(world.grants(), &table).unwrap();
+    let tear = Grants::Torn(Tear::Length { bytes: HEAD as u64 + 1 });
+    assert_eq!(world.known("boot 1"), tear);
+    let (mut state, _) = world.start("boot 1", Opening::Existing);
+    state.write(&grant_record("audit", 3)).unwrap();
+    drop(state);
+    assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("audit", 3)]));
+}
+
+#[test]
+fn an_identity_changed_anywhere_is_refused_and_left_as_it_is() {
+    let world = World::new();
+    drop(world.first());
+    let path = world.path().join(IDENTITY.name);
+    let good = fs::read(&path).unwrap();
+    let cut = (0..good.len()).map(|length| good[..length].to_vec());
+    let flipped = (0..good.len() * 8).map(|bit| {
+        let mut bytes = good.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        bytes
+    });
+    for bad in cut.chain(flipped) {
+        replace(&path, &bad);
+        for opening in [Opening::Existing, Opening::New] {
+            let refused = world.open("boot 1", opening).unwrap_err();
+            assert!(
+                matches!(
+                    refused,
+                    MemoryError::State(StateError::Damaged { .. })
+                        | MemoryError::State(StateError::ForeignFile { .. })
+                ),
+                "{refused}"
+            );
+        }
+        assert_eq!(fs::read(&path).unwrap(), bad);
+    }
+    fs::write(&path, &good).unwrap();
+    assert!(world.open("boot 1", Opening::Existing).is_ok());
+}
+
+#[test]
+fn a_newer_format_is_refused_and_left_as_it_is() {
+    let world = World::new();
+    drop(world.first());
+    let newer =
+        [(GRANTS, table::tests::newer(), (3, 2)), (IDENTITY.name, newer_identity(), (4, 3))];
+    for (name, bytes, (found, known)) in newer {
+        let path = world.path().join(name);
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(
+            world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
+            format!(
+                "{} has the format {found}, this release reads 1 to {known}; start the release \
+                 that wrote it",
+                path.display()
+            )
+        );
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn a_directory_that_was_replaced_is_not_written_to() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("billing", 1)).unwrap();
+    fs::remove_dir_all(world.path()).unwrap();
+    let (other, _) = world.open("boot 1", Opening::New).unwrap();
+    let path = world.path().display().to_string();
+    assert_eq!(
+        state.write(&reserve(5)).unwrap_err().to_string(),
+        format!(
+            "state directory {path} is lost: another one is at {path} now; put the same one \
+             back, never a copy, or start this node again, without --new, and no other node before \
+             it grants"
+        )
+    );
+    let files = fs::read_dir(world.path()).unwrap();
+    let mut names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, [".held", "lock"]);
+    drop((state, other));
+}
+
+#[test]
+fn a_grant_is_not_flushed() {
+    let world = World::new();
+    let state = world.first();
+    assert_eq!(
+        state.flusher().flush(&grant_record("billing", 1)).unwrap_err().to_string(),
+        "a grant is written, not flushed: hand it to StateDir::write"
+    );
+}
+
+#[test]
+fn a_directory_of_somebody_else_is_left_as_it_is() {
+    let world = World::new();
+    fs::create_dir(world.path()).unwrap();
+    fs::write(world.path().join("notes.txt"), "precious").unwrap();
+    let refused = world.open("boot 1", Opening::New).unwrap_err();
+    assert!(matches!(refused, MemoryError::State(StateError::Foreign { .. })), "{refused}");
+    assert_eq!(fs::read_dir(world.path()).unwrap().count(), 1);
+}
+
+/// A process that can open what is locked can hold the lock.
+#[test]
+fn a_reader_of_the_directory_cannot_keep_a_node_from_starting() {
+    let world = World::new();
+    drop(world.first());
+    fs::set_permissions(world.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    // All that others can open.
+    let open = [world.path()].map(|path| File::open(path).unwrap());
+    for file in &open {
+        rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).unwrap();
+    }
+    drop(world.open("boot 1", Opening::Existing).unwrap());
+    for file in fs::read_dir(world.path()).unwrap() {
+        let mode = file.unwrap().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "others can open it");
+    }
+}
+
+/// A node of the release before, which is still running, has locked the directory and signed.
+#[test]
+fn a_process_of_the_release_before_still_has_its_directory() {
+    let world = World::new();
+    drop(world.first());
+    let mut sleep = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    fs::write(world.path().join("lock"), format!("{:<10}\n", sleep.id())).unwrap();
+    let before = File::open(world.path()).unwrap();
+    rustix::fs::flock(&before, FlockOperation::NonBlockingLockExclusive).unwrap();
+    let refused = world.open("boot 1", Opening::Existing).unwrap_err();
+    let MemoryError::State(StateError::InUse { owner, .. }) = refused else { panic!("{refused}") };
+    assert_eq!(owner, Some(sleep.id()));
+    // One of that release that is started later finds the directory locked.
+    give_up(before);
+    let state = world.open("boot 1", Opening::Existing).unwrap();
+    let later = File::open(world.path()).unwrap();
+    let locked = rustix::fs::flock(&later, FlockOperation::NonBlockingLockExclusive);
+    assert_eq!(locked, Err(rustix::io::Errno::WOULDBLOCK));
+    drop(state);
+    sleep.kill().unwrap();
+    sleep.wait().unwrap();
+}
+
+/// The same in containers: the process that signed has a number that says nothing here.
+#[test]
+fn a_process_of_the_release_before_in_another_pid_namespace_has_it_too() {
+    let world = World::new();
+    drop(world.first());
+    let before = File::open(world.path()).unwrap();
+    rustix::fs::flock(&before, FlockOperation::NonBlockingLockExclusive).unwrap();
+    for signed in [std::process::id(), u32::MAX] {
+        fs::write(world.path().join("lock"), format!("{signed:<10}\n")).unwrap();
+        let refused = world.open("boot 1", Opening::Existing).unwrap_err();
+        assert!(
+            matches!(refused, MemoryError::State(StateError::InUse { owner: None, .. })),
+            "{refused}"
+        );
+    }
+    give_up(before);
+    drop(world.open("boot 1", Opening::Existing).unwrap());
+}
+
+/// A process that another test starts has a copy of the file until it has begun.
+fn give_up(locked: File) {
+    rustix::fs::flock(&locked, FlockOperation::Unlock).unwrap();
+}
+
+#[test]
+fn a_directory_that_others_can_change_is_refused() {
+    let world = World::new();
+    drop(world.first());
+    let path = world.path();
+    for mode in [0o777, 0o720, 0o1777] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(
+            world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
+            format!(
+                "others can write to the state directory {0}, its mode is {mode:o}; take that \
+                 away: chmod go-w {0}, or name a directory below it: that is created for this user \
+                 alone",
+                path.display()
+            )
+        );
+    }
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    let held = path.join(".held");
+    fs::set_permissions(&held, fs::Permissions::from_mode(0o640)).unwrap();
+    assert_eq!(
+        world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
+        format!(
+            "others can open {0}, its mode is 640, and could keep this node from starting; take \
+             that away: chmod 600 {0}",
+            held.display()
+        )
+    );
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&path, Some(65_534), None).unwrap();
+        assert_eq!(
+            world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
+            format!(
+                "state directory {0} belongs to user 65534, this process runs as user 0; run it as \
+                 that user, or have it changed: chown -R 0 {0}",
+                path.display()
+            )
+        );
+    }
+}
+
+/// What an operator does to a directory in use, and whether the next flush makes up for it.
+#[test]
+fn a_directory_that_the_next_start_would_not_find_is_not_written_to() {
+    const REPLACED: &str = "/grants now";
+    type Harm = fn(&World);
+    let harms: [(&str, Harm); 8] = [
+        ("cannot be found any more", |world| fs::remove_dir_all(world.path()).unwrap()),
+        ("cannot be found any more", |world| {
+            fs::rename(world.path(), world.parent.path().join("elsewhere")).unwrap();
+        }),
+        ("another one is at", |world| {
+            fs::rename(world.path(), world.parent.path().join("elsewhere")).unwrap();
+            fs::create_dir(world.path()).unwrap();
+        }),
+        ("grants cannot be found any more", |world| fs::remove_file(world.grants()).unwrap()),
+        // What is open has a name still.
+        (REPLACED, |world| {
+            fs::rename(world.grants(), world.path().join("kept")).unwrap();
+            fs::copy(world.path().join("kept"), world.grants()).unwrap();
+        }),
+        (REPLACED, |world| {
+            fs::copy(world.grants(), world.path().join("copy")).unwrap();
+            fs::rename(world.path().join("copy"), world.grants()).unwrap();
+        }),
+        // A write behind the end would make it look whole, with other grants gone.
+        ("grants was cut off: it has 0 bytes, and had ", |world| cut(world, 0)),
+        ("grants was cut off: it has 4096 bytes, and had ", |world| cut(world, 4_096)),
+    ];
+    for (loss, harm) in harms {
+        let world = World::new();
+        let mut state = world.first();
+        state.write(&grant_record("billing", 1)).unwrap();
+        state.flusher().check().unwrap();
+        harm(&world);
+        // The grants of a millisecond share one look at the name.
+        if !loss.starts_with("grants was") {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let mut refused = vec![state.flusher().check(), state.flusher().flush(&reserve(2_048))];
+        if loss.starts_with("grants") || loss == REPLACED {
+            let records = [grant_record("billing", 2), grant_record("new", 2)];
+            refused.extend(records.map(|record| state.write(&record)));
+        }
+        for refused in refused {
+            let refused = refused.unwrap_err();
+            let text = refused.to_string();
+            assert!(
+                matches!(refused, WriteError::State(state::WriteError::Lost { .. }))
+                    && text.contains(loss),
+                "{text}"
+            );
+        }
+    }
+}
+
+fn cut(world: &World, bytes: u64) {
+    File::options().write(true).open(world.grants()).unwrap().set_len(bytes).unwrap();
+}
+
+/// What is left looks like a table of fewer elections.
+#[test]
+fn a_table_that_is_cut_off_where_it_had_grown_is_noticed() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("e0", 1)).unwrap();
+    let small = fs::metadata(world.grants()).unwrap().len();
+    for number in 1..=64 {
+        state.write(&grant_record(&format!("e{number}"), 1)).unwrap();
+    }
+    state.flusher().check().unwrap();
+    cut(&world, small);
+    let text = state.flusher().check().unwrap_err().to_string();
+    assert!(text.contains("grants was cut off: "), "{text}");
+    state.write(&grant_record("e0", 2)).unwrap_err();
+}
+
+#[test]
+fn an_identity_that_is_cut_off_is_noticed_and_written_anew() {
+    let world = World::new();
+    let state = world.first();
+    let identity = File::options().write(true).open(world.path().join(IDENTITY.name)).unwrap();
+    identity.set_len(3).unwrap();
+    let text = state.flusher().check().unwrap_err().to_string();
+    assert!(text.contains("identity was cut off: it has 3 bytes, and had "), "{text}");
+    state.flusher().flush(&reserve(2_048)).unwrap();
+    state.flusher().check().unwrap();
+}
+
+/// The lock and the identity are as much of the memory as the grants: without the first another
+/// process may have it as well, without the second the next start believes none of them.
+#[test]
+fn a_lock_or_an_identity_that_is_gone_is_noticed() {
+    for name in [".held", IDENTITY.name] {
+        let world = World::new();
+        let mut state = world.first();
+        state.write(&grant_record("billing", 1)).unwrap();
+        fs::remove_file(world.path().join(name)).unwrap();
+        let text = state.flusher().check().unwrap_err().to_string();
+        assert!(text.contains(&format!("{name} cannot be found any more")), "{text}");
+    }
+}
+
+#[test]
+fn a_directory_that_comes_back_is_written_to_again() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("billing", 1)).unwrap();
+    let elsewhere = world.parent.path().join("elsewhere");
+    fs::rename(world.path(), &elsewhere).unwrap();
+    state.flusher().check().unwrap_err();
+    fs::rename(&elsewhere, world.path()).unwrap();
+    state.flusher().check().unwrap();
+    state.write(&grant_record("billing", 3)).unwrap();
+    drop(state);
+    assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("billing", 3)]));
+}
+
+/// A disk that looks at the directory, as another thread does, when a file has got its name and
+/// nobody has heard of that.
+#[derive(Debug, Default)]
+struct Looking {
+    flusher: Mutex<Option<Flusher>>,
+    seen: Mutex<Vec<Result<(), WriteError>>>,
+}
+
+impl Disk for Looking {
+    fn make_directory(&self, path: &Path) -> io::Result<()> {
+        Linux.make_directory(path)
+    }
+
+    fn open(&self, at: BorrowedFd<'_>, name: &str, flags: OFlags) -> io::Result<File> {
+        Linux.open(at, name, flags)
+    }
+
+    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
+        Linux.write(file, bytes)
+    }
+
+    fn flush(&self, what: BorrowedFd<'_>) -> io::Result<()> {
+        Linux.flush(what)
+    }
+
+    fn rename(&self, at: BorrowedFd<'_>, from: &str, to: &str) -> io::Result<()> {
+        let look = || {
+            if let Some(flusher) = &*self.flusher.lock().unwrap() {
+                self.seen.lock().unwrap().push(flusher.check());
+            }
+        };
+        look();
+        Linux.rename(at, from, to)?;
+        look();
+        Ok(())
+    }
+
+    fn remove(&self, at: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+        Linux.remove(at, name)
+    }
+}
+
+/// What simulators and tests go by is what this directory does: any records, any starts, in any
+/// boots of the machine.
+#[test]
+fn it_remembers_what_the_core_says_that_it_does() {
+    let mut draw: u64 = 7;
+    let mut below = |bound: u64| {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (draw >> 33) % bound
+    };
+    let mut kinds = HashMap::new();
+    for _ in 0..60 {
+        let (world, mut expected) = (World::new(), Remembered::new(Instance(0), false));
+        let mut boot = 0;
+        for start in 0..12 {
+            match below(8) {
+                0 | 1 => {
+                    boot += 1;
+                    expected.forget_grants();
+                }
+                2 => {
+                    let _ = fs::remove_file(world.grants());
+                    expected.forget_grants();
+                }
+                3 => {
+                    let _ = fs::remove_dir_all(world.path());
+                    expected = Remembered::new(Instance(0), false);
+                }
+                _ => {}
+            }
+            // A wrong `--new` is refused.
+            let begins = !expected.is_written() && expected.grants().is_none();
+            let may_begin = begins || expected.durable().reserve.is_none();
+            let first = may_begin && expected.grants().is_none() && below(2) == 0;
+            let opening = if first { Opening::New } else { Opening::Existing };
+            let (mut state, recovered) = world.open(&format!("boot {boot}"), opening).unwrap();
+            if !expected.is_written() {
+                expected = Remembered::new(recovered.durable.instance, first);
+            }
+            expected.first = first;
+            assert_eq!(recovered.clone().into_core(), expected.memory(), "start {start}");
+            *kinds.entry(std::mem::discriminant(&expected.memory().kept)).or_insert(0) += 1;
+            if below(8) == 0 {
+                continue;
+            }
+            let mut write = |record: Record| {
+                state.write(&record).unwrap();
+                expected.write(record);
+            };
+            write(identity(&recovered, 1 + below(20)));
+            // While fences are to be read, nothing is granted.
+            let mut may_grant = recovered.durable.reserve.is_some();
+            for _ in 0..below(6) {
+                let election = format!("e{}", below(3));
+                match below(4) {
+                    0 => {
+                        write(reserve(below(1 << 20)));
+                        may_grant = true;
+                    }
+                    1 if may_grant => write(Record::Forget(election.parse().unwrap())),
+                    _ if may_grant => write(grant_record(&election, below(100))),
+                    _ => {}
+                }
+            }
+        }
+    }
+    assert!(kinds.len() == 4 && kinds.values().all(|count| *count > 10), "{kinds:?}");
+}
+
+/// Such as the table of the boot before at the first grant, or the identity at each flush.
+#[test]
+fn a_file_that_is_replaced_by_its_owner_is_not_lost_meanwhile() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("billing", 1)).unwrap();
+    drop(state);
+    let disk = Arc::new(Looking::default());
+    let (path, grantor) = (world.path(), grantor("a"));
+    let opened = open_on(&path, Opening::Existing, &grantor, "boot 2", disk.clone());
+    let (mut state, recovered) = opened.unwrap();
+    *disk.flusher.lock().unwrap() = Some(state.flusher());
+    state.write(&identity(&recovered, 10)).unwrap();
+    state.write(&grant_record("billing", 2)).unwrap();
+    *disk.flusher.lock().unwrap() = None;
+    let seen = disk.seen.lock().unwrap();
+    assert!(seen.len() == 4 && seen.iter().all(Result::is_ok), "{seen:?}");
+}
+
+/// It is small and known whole.
+#[test]
+fn an_identity_that_was_removed_is_written_anew() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("billing", 1)).unwrap();
+    fs::remove_file(world.path().join(IDENTITY.name)).unwrap();
+    state.flusher().check().unwrap_err();
+    state.flusher().flush(&reserve(2_048)).unwrap();
+    state.flusher().check().unwrap();
+    drop(state);
+    assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("billing", 1)]));
+}

@@ -1,0 +1,419 @@
+//! Where a grantor remembers, and how its records get there.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use tenure::clock;
+use tenure::state::Opening;
+use tenure::state::WriteError::Lost;
+use tenure_core::nerio::{Memory, Record, Remembered};
+use tenure_core::{Ticket, Time};
+use tokio::sync::mpsc as channel;
+
+use crate::notice::Forgot;
+use crate::state::{self, Flusher, Grantor, Grants, MemoryError, StateDir, WriteError};
+
+/// Where a grantor remembers what it granted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Storage {
+    /// In a state directory: a restart of the process costs nothing, a restart of the machine
+    /// one quarantine.
+    Directory {
+        /// The directory, of this grantor alone.
+        path: PathBuf,
+        /// Whether this is the cluster's very first start.
+        opening: Opening,
+    },
+    /// Nowhere. Each restart waits out all leases and reads the fences from a full quorum of
+    /// others; with three grantors two such restarts at once stop all elections for good.
+    Memory {
+        /// Whether this is the cluster's very first start: nothing was ever granted.
+        opening: Opening,
+    },
+}
+
+/// How often to look whether the state directory is still where the next start looks for it, as
+/// long as nothing is flushed.
+const CHECK: Duration = Duration::from_secs(1);
+
+/// The same, while something is granted. Not before each grant: that was two fifths of the
+/// processor time of a grantor with 10,000 elections, and a directory that was taken away just
+/// after a look is lost as well. What a lost one had promised is waited for at the next start; from
+/// a look that does not find it on nothing is granted.
+const CHECK_WHILE_WRITTEN: Duration = Duration::from_millis(50);
+
+/// A look that began so long ago says nothing of now.
+const STALE: Duration = Duration::from_secs(2);
+
+/// How long to wait in the end for what is being flushed, so that the next start finds the
+/// directory unlocked.
+const LAST_FLUSH: Duration = Duration::from_secs(1);
+
+/// Open storage.
+pub(crate) struct Records {
+    directory: Option<StateDir>,
+    flushes: Option<FlushThread>,
+    flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
+    /// What a start that waits for old leases has forgotten.
+    pub(crate) forgot: Forgot,
+    /// What is wrong with the table of grants.
+    pub(crate) damage: Option<String>,
+    /// When it was last asked whether the next start would find the directory.
+    asked: Time,
+    /// Something was written since the last [`look`](Self::look).
+    written: bool,
+}
+
+/// The answers to flushes.
+pub(crate) type Flushed = channel::UnboundedReceiver<(Ticket, Result<(), WriteError>)>;
+
+impl Records {
+    /// Opens the storage of `grantor`, and tells what it remembers.
+    pub(crate) fn open(
+        storage: &Storage,
+        grantor: &Grantor,
+    ) -> Result<(Self, Flushed, Memory), MemoryError> {
+        let (flushed, answers) = channel::unbounded_channel();
+        match storage {
+            Storage::Directory { path, opening } => {
+                let (directory, recovered) = StateDir::open(path, *opening, grantor)?;
+                let flushes = FlushThread::spawn(directory.flusher(), flushed.clone());
+                let damage = match &recovered.memory {
+                    state::Memory::Kept { grants: Grants::Torn(tear), .. } => {
+                        Some(format!("{}: {tear}", directory.grants_path().display()))
+                    }
+                    _ => None,
+                };
+                let forgot = Forgot::of(&recovered.memory);
+                let (directory, flushes) = (Some(directory), Some(flushes));
+                let (asked, written) = (Time::ZERO, false);
+                let records = Self { directory, flushes, flushed, forgot, damage, asked, written };
+                Ok((records, answers, recovered.into_core()))
+            }
+            Storage::Memory { opening } => {
+                let instance = state::durable::new_instance(clock::wall())?;
+                let memory = Remembered::new(instance, *opening == Opening::New).memory();
+                Ok((Self::nowhere(flushed), answers, memory))
+            }
+        }
+    }
+
+    /// No storage at all: for a node that is no grantor.
+    pub(crate) fn none() -> (Self, Flushed) {
+        let (flushed, answers) = channel::unbounded_channel();
+        (Self::nowhere(flushed), answers)
+    }
+
+    fn nowhere(flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>) -> Self {
+        let (forgot, damage) = (Forgot::Everything, None);
+        let (asked, written) = (Time::ZERO, false);
+        Self { directory: None, flushes: None, flushed, forgot, damage, asked, written }
+    }
+
+    /// Writes a record that must survive the process.
+    pub(crate) fn persist(&mut self, record: &Record) -> Result<(), WriteError> {
+        let Some(directory) = &mut self.directory else { return Ok(()) };
+        self.written = true;
+        if let Some(thread) = &self.flushes
+            && !thread.finds(clock::now(), self.asked)
+        {
+            directory.flusher().check()?;
+        }
+        directory.write(record)
+    }
+
+    /// Has the directory looked for, if something was written and the last look is too old. Called
+    /// when the answers have left: who waits for one must not wait for the thread that looks.
+    pub(crate) fn look(&mut self) {
+        if std::mem::take(&mut self.written)
+            && let Some(thread) = &self.flushes
+        {
+            thread.look(clock::now(), &mut self.asked);
+        }
+    }
+
+    /// What to say of a flush that has not ended for so long.
+    pub(crate) fn hangs(&self, span: Duration) -> String {
+        let place = match &self.directory {
+            Some(directory) => directory.path().display().to_string(),
+            None => "memory".to_owned(),
+        };
+        format!("a write to {place} has not ended for {span:.1?}")
+    }
+
+    /// Begins to write a record that must survive the machine.
+    pub(crate) fn flush(&mut self, ticket: Ticket, record: Record) {
+        if let (Some(directory), Record::Identity { instance, .. }) = (&mut self.directory, &record)
+        {
+            directory.becomes(*instance);
+        }
+        let under_way = match &self.flushes {
+            Some(thread) => thread.flushes.send(Order::Flush(ticket, record)).is_ok(),
+            None => self.flushed.send((ticket, Ok(()))).is_ok(),
+        };
+        if !under_way {
+            // The thread is gone, so nothing gets written any more. The reader of the answers
+            // may be gone too, and then nobody asks.
+            let _ = self.flushed.send((ticket, Err(WriteError::NoThread)));
+        }
+    }
+}
+
+impl Drop for Records {
+    fn drop(&mut self) {
+        if let Some(FlushThread { flushes, ended, .. }) = self.flushes.take() {
+            drop(flushes);
+            if ended.recv_timeout(LAST_FLUSH) == Err(RecvTimeoutError::Timeout) {
+                let last = self.hangs(LAST_FLUSH);
+                tracing::warn!("{last}; the state directory stays locked until it has");
+            }
+        }
+    }
+}
+
+/// The thread that flushes. It ends when `flushes` is dropped and the last flush is over, and lets
+/// go of the directory before `ended` is disconnected.
+struct FlushThread {
+    flushes: mpsc::Sender<Order>,
+    looks: Arc<Looks>,
+    ended: mpsc::Receiver<Infallible>,
+}
+
+/// Whether the next start would find the directory.
+#[derive(Default)]
+struct Looks {
+    /// One is asked for: while the disk hangs they would pile up.
+    asked: AtomicBool,
+    /// Something was written since the last one began.
+    written: AtomicBool,
+    /// The last one did not find it.
+    lost: AtomicBool,
+    /// When the last one that has ended had begun, in nanoseconds of the clock.
+    began: AtomicU64,
+}
+
+impl Looks {
+    /// One that began then has ended.
+    fn ended(&self, began: Time, lost: bool) {
+        self.lost.store(lost, Ordering::Relaxed);
+        self.began.store(began.as_nanos(), Ordering::Relaxed);
+        // What was found is there for whoever sees that another one may be asked for.
+        self.asked.store(false, Ordering::Release);
+    }
+}
+
+enum Order {
+    Flush(Ticket, Record),
+    /// Whether the next start would find the directory.
+    Look,
+}
+
+impl FlushThread {
+    fn spawn(
+        flusher: Flusher,
+        flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
+    ) -> Self {
+        let (flushes, orders) = mpsc::channel();
+        let (ends, ended) = mpsc::channel();
+        let looks = Arc::<Looks>::default();
+        let own = Arc::clone(&looks);
+        let work = move || {
+            flush_all(&flusher, (&orders, &own), &flushed);
+            drop(flusher);
+            drop(ends);
+        };
+        let thread = thread::Builder::new().name("tenure-flush".to_owned());
+        if let Err(error) = thread.spawn(work) {
+            // Its orders are answered as not written: the channel is closed.
+            tracing::error!(%error, "no thread for flushes");
+        }
+        Self { flushes, looks, ended }
+    }
+
+    /// Whether the last look found the directory, and is not too old. `asked` is when one was asked
+    /// for last.
+    fn finds(&self, now: Time, asked: Time) -> bool {
+        let is_old = now.since(asked) >= CHECK_WHILE_WRITTEN;
+        if is_old && self.looks.asked.load(Ordering::Acquire) {
+            // The disk is slow, and the look waits behind it.
+            return false;
+        }
+        // This process may have been stopped for long.
+        let began = Time::from_nanos(self.looks.began.load(Ordering::Relaxed));
+        now.since(began) < STALE && !self.looks.lost.load(Ordering::Relaxed)
+    }
+
+    /// Asks for a look because something was written, unless one was asked for just before.
+    fn look(&self, now: Time, asked: &mut Time) {
+        self.looks.written.store(true, Ordering::Relaxed);
+        let is_old = now.since(*asked) >= CHECK_WHILE_WRITTEN;
+        if is_old && !self.looks.asked.swap(true, Ordering::Acquire) {
+            *asked = now;
+            // Nobody reads it when the thread is gone, and then every flush says so.
+            let _ = self.flushes.send(Order::Look);
+        }
+    }
+}
+
+fn flush_all(
+    flusher: &Flusher,
+    (orders, looks): (&mpsc::Receiver<Order>, &Looks),
+    flushed: &channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
+) {
+    let (mut written, mut found, mut doubt) = (true, true, false);
+    loop {
+        let patience = match looks.written.load(Ordering::Relaxed) {
+            true => CHECK_WHILE_WRITTEN,
+            false => CHECK,
+        };
+        let answer = match orders.recv_timeout(patience) {
+            Ok(Order::Flush(ticket, record)) => {
+                let answer = flusher.flush(&record);
+                (written, found) = (answer.is_ok(), true);
+                if matches!(answer, Err(WriteError::State(Lost { .. }))) {
+                    // As a look that does not find it.
+                    looks.lost.store(true, Ordering::Relaxed);
+                }
+                (ticket, answer)
+            }
+            Ok(Order::Look) | Err(RecvTimeoutError::Timeout) => {
+                looks.written.store(false, Ordering::Relaxed);
+                let began = clock::now();
+                let answer = flusher.check();
+                looks.ended(began, answer.is_err());
+                if doubt && answer.is_err() {
+                    flusher.distrust();
+                }
+                // The first one may have come while a file was given its name.
+                doubt = answer.is_err();
+                // While flushes fail, the core tries again by itself.
+                if !written || answer.is_ok() == found {
+                    continue;
+                }
+                found = !found;
+                (Ticket::NONE, answer)
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                // The next start looks for nothing.
+                if flusher.check().is_err() {
+                    flusher.distrust();
+                }
+                return;
+            }
+        };
+        if flushed.send(answer).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Nothing else may be written for as long as a grantor waits for old leases.
+    #[test]
+    fn a_directory_that_is_lost_and_found_is_told_though_nothing_is_flushed() {
+        let parent = tempfile::tempdir().unwrap();
+        let (path, elsewhere) = (parent.path().join("a"), parent.path().join("elsewhere"));
+        let (cluster, node) = ("c".parse().unwrap(), "a".parse().unwrap());
+        let grantor = Grantor { cluster, node };
+        let storage = Storage::Directory { path: path.clone(), opening: Opening::New };
+        let (records, mut answers, _) = Records::open(&storage, &grantor).unwrap();
+        let mut told = || {
+            let give_up = clock::now().after(Duration::from_secs(60));
+            loop {
+                match answers.try_recv() {
+                    Ok(answer) => return answer,
+                    Err(_) if clock::now() > give_up => panic!("nothing is told"),
+                    Err(_) => thread::sleep(Duration::from_millis(2)),
+                }
+            }
+        };
+        for _ in 0..2 {
+            fs::rename(&path, &elsewhere).unwrap();
+            let (ticket, answer) = told();
+            assert!(ticket == Ticket::NONE && answer.is_err(), "{ticket:?} {answer:?}");
+            fs::rename(&elsewhere, &path).unwrap();
+            let (ticket, answer) = told();
+            assert!(ticket == Ticket::NONE && answer.is_ok(), "{ticket:?} {answer:?}");
+        }
+        drop(records);
+    }
+
+    /// What is left of a table looks like one of fewer elections, and the next start would believe
+    /// it: it is asked for by the error itself.
+    #[test]
+    fn what_is_left_of_a_table_is_not_believed_by_the_next_start() {
+        let parent = tempfile::tempdir().unwrap();
+        let (path, cluster, node) =
+            (parent.path().join("a"), "c".parse().unwrap(), "a".parse().unwrap());
+        let grantor = Grantor { cluster, node };
+        let open = |opening| {
+            Records::open(&Storage::Directory { path: path.clone(), opening }, &grantor).unwrap()
+        };
+        let grants = path.join("grants");
+        for harm in [true, false] {
+            let (mut records, answers, _) =
+                open(if harm { Opening::New } else { Opening::Existing });
+            let reserve = Record::Reserve { high: tenure_core::Fence::new(1_024) };
+            records.directory.as_mut().unwrap().write(&reserve).unwrap();
+            records.persist(&state::tests::grant_record("e0", 1)).unwrap();
+            let (small, old) = (fs::metadata(&grants).unwrap().len(), fs::read(&grants).unwrap());
+            for number in 1..=64 {
+                records.persist(&state::tests::grant_record(&format!("e{number}"), 1)).unwrap();
+            }
+            if harm {
+                fs::File::options().write(true).open(&grants).unwrap().set_len(small).unwrap();
+            } else {
+                fs::rename(&grants, path.join("grants.tmp")).unwrap();
+                fs::write(&grants, old).unwrap();
+            }
+            let give_up = clock::now().after(Duration::from_secs(60));
+            while grants.exists() {
+                assert!(clock::now() < give_up, "it is still there");
+                thread::sleep(Duration::from_millis(2));
+            }
+            drop((records, answers));
+            let (_, found) = StateDir::open(&path, Opening::Existing, &grantor).unwrap();
+            let state::Memory::Kept { grants, .. } = found.memory else { panic!() };
+            assert_eq!(grants, Grants::Missing);
+        }
+    }
+
+    /// Another process could have the directory as well.
+    #[test]
+    fn soon_after_the_lock_is_gone_nothing_is_granted() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("a");
+        let (cluster, node) = ("c".parse().unwrap(), "a".parse().unwrap());
+        let storage = Storage::Directory { path: path.clone(), opening: Opening::New };
+        let (mut records, _answers, _) =
+            Records::open(&storage, &Grantor { cluster, node }).unwrap();
+        let record = state::tests::grant_record("billing", 1);
+        records.persist(&record).unwrap();
+        fs::remove_file(path.join(".held")).unwrap();
+        let give_up = clock::now().after(Duration::from_secs(60));
+        let refused = loop {
+            let written = records.persist(&record);
+            records.look();
+            match written {
+                Ok(()) if clock::now() > give_up => panic!("it goes on"),
+                Ok(()) => thread::sleep(Duration::from_millis(1)),
+                Err(refused) => break refused.to_string(),
+            }
+        };
+        assert!(refused.contains(".held cannot be found any more"), "{refused}");
+        for _ in 0..200 {
+            records.persist(&record).unwrap_err();
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}

@@ -1,0 +1,850 @@
+//! Asking all grantors at once what they hold, for people and for rolling restarts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure::clock;
+use tenure_core::nerio::{Checked, Holder, List, Member, Message, Raising, Service, State};
+use tenure_core::{ElectionName, NodeName};
+use tokio::task::JoinSet;
+
+use crate::asker::Asker;
+use crate::enough::Answers;
+use crate::keys::Keys;
+
+/// How many elections a survey looks at. A member that names more counts as silent.
+pub(crate) const ELECTIONS_MAX: usize = 100_000;
+
+/// How long a survey waits for a name server that does not answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NameServers {
+    /// Until half a second after a quorum has answered, to say soon which names are missing.
+    Briefly,
+    /// Until the look-up is over, in 5 s at most: one that answers late does answer.
+    Patiently,
+}
+
+/// What the grantors of a cluster say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Survey {
+    /// Each member, by name; `None` if it did not answer.
+    pub members: BTreeMap<NodeName, Option<Service>>,
+    /// Each election with a live grant somewhere, and what each member that answered holds of it.
+    pub elections: BTreeMap<ElectionName, BTreeMap<NodeName, Option<Holder>>>,
+    /// The longest lease that each member gives, or is going to, as far as an election shows it.
+    pub longest: BTreeMap<NodeName, Duration>,
+    /// The members that were started with a longer one than before, which does not count yet.
+    pub raising: BTreeMap<NodeName, Raising>,
+    /// The members that run with another configuration. They count as silent.
+    pub differing: BTreeSet<NodeName>,
+    /// The members whose names give no address, with why. They count as silent.
+    pub unresolved: BTreeMap<NodeName, String>,
+    config: Checked,
+}
+
+/// What the grantors of a cluster say of one election.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seen {
+    /// Each member, by name; `None` if it did not answer.
+    pub states: BTreeMap<NodeName, Option<State>>,
+    /// The members that run with another configuration. They count as silent.
+    pub differing: BTreeSet<NodeName>,
+    /// The members whose names give no address, with why. They count as silent.
+    pub unresolved: BTreeMap<NodeName, String>,
+}
+
+/// Why it is not safe to restart another grantor now.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unsafe {
+    /// A grantor cannot be counted on.
+    #[error("{member} does not answer")]
+    Silent {
+        /// Which one.
+        member: NodeName,
+    },
+    /// A grantor is nowhere to be found.
+    #[error("{member} is not found: {host} does not resolve ({error})")]
+    Unresolved {
+        /// Which one.
+        member: NodeName,
+        /// Its host and port in the list.
+        host: String,
+        /// Why.
+        error: String,
+    },
+    /// A grantor runs with another configuration.
+    #[error("{member} runs with another configuration")]
+    Differs {
+        /// Which one.
+        member: NodeName,
+    },
+    /// A grantor does not grant yet, or cannot write down what it grants.
+    #[error("{member} {}", Does(*service))]
+    NotServing {
+        /// Which one.
+        member: NodeName,
+        /// What it does instead.
+        service: Service,
+    },
+    /// A leader relies on fewer grantors than there are.
+    #[error("{member} has not granted the latest lease of {election} to {leader}")]
+    NotRenewed {
+        /// The election.
+        election: ElectionName,
+        /// Who leads it.
+        leader: NodeName,
+        /// Who has not granted to it.
+        member: NodeName,
+    },
+    /// The same, and it never will: the leader asks for longer leases than this grantor gives, and
+    /// renews them.
+    #[error(
+        "{member} gives no lease longer than {}, and that of {leader}, which leads {election} and \
+         renews it, has {}, so {member} never grants it",
+        Span(*longest), Span(*lease)
+    )]
+    TooLong {
+        /// The election.
+        election: ElectionName,
+        /// Who leads it.
+        leader: NodeName,
+        /// Who does not grant to it.
+        member: NodeName,
+        /// The longest lease that this grantor gives.
+        longest: Duration,
+        /// How long the leader's is.
+        lease: Duration,
+    },
+    /// The same, but nobody has seen the leader renew: it may be gone, and then the lease ends.
+    #[error(
+        "{member} gives no lease longer than {}, and that of {leader}, which leads {election}, has \
+         {}: it ends in {} unless {leader} renews it",
+        Span(*longest), Span(*lease), Span(*remaining)
+    )]
+    Ending {
+        /// The election.
+        election: ElectionName,
+        /// Who leads it.
+        leader: NodeName,
+        /// Who does not grant to it.
+        member: NodeName,
+        /// The longest lease that this grantor gives.
+        longest: Duration,
+        /// How long the leader's is.
+        lease: Duration,
+        /// How much of it is left.
+        remaining: Duration,
+    },
+    /// The same, and it is going to: its lease-max was raised.
+    #[error(
+        "{member} gives no lease longer than {} for {} more, as its lease-max was raised and \
+         longer ones that others may have forgotten must end first, and that of {leader}, which \
+         leads {election}, has {}",
+        Span(raising.before), Span(raising.remaining), Span(*lease)
+    )]
+    Later {
+        /// The election.
+        election: ElectionName,
+        /// Who leads it.
+        leader: NodeName,
+        /// Who does not grant to it yet.
+        member: NodeName,
+        /// What it gives until when.
+        raising: Raising,
+        /// How long the leader's is.
+        lease: Duration,
+    },
+    /// So many grantors have lost their memory that none of them can read the fences from a quorum
+    /// of others.
+    #[error(
+        "{} lost the memory or never had one, and the other nodes are no quorum to read the fences \
+         from: none of these ever grants again",
+        list(lost)
+    )]
+    Lost {
+        /// Which ones.
+        lost: Vec<NodeName>,
+    },
+}
+
+impl Unsafe {
+    /// Whether it lasts until somebody does something about it.
+    #[must_use]
+    pub const fn is_for_ever(&self) -> bool {
+        matches!(self, Self::TooLong { .. } | Self::Lost { .. })
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn fix(&self) -> String {
+        match self {
+            Self::Silent { member } => format!(
+                "start {member}, or look at the way to it, and at its log: it answers nobody whose \
+                 key it does not accept"
+            ),
+            Self::Unresolved { host, .. } => {
+                format!("correct {host} in members, or see to its DNS record")
+            }
+            Self::Differs { member } => format!(
+                "give {member} and this command the same cluster, members, quorums and drift"
+            ),
+            Self::NotServing { member, service } => match service {
+                Service::Quarantine { .. } | Service::Serving => "wait until then".to_owned(),
+                Service::Recovering { known: true } => {
+                    format!("see that a full quorum of the nodes beside {member} serves")
+                }
+                Service::Recovering { known: false } => {
+                    "see that all nodes are there: a new cluster is founded by all of them"
+                        .to_owned()
+                }
+                Service::Replaced => format!(
+                    "if an old directory was put back, stop {member}, move that directory away, \
+                     and start it with the later one, or, if that is gone, with an empty one; if \
+                     two processes are {member}, stop the one with the old directory"
+                ),
+                Service::Starting => {
+                    format!(
+                        "wait: that takes milliseconds; if it lasts, look at the disk of {member}"
+                    )
+                }
+                Service::Failing => {
+                    format!(
+                        "make room in the state directory of {member} (1 MiB is enough), mend its \
+                         disk, or bring the directory back: its log and tenure node status say \
+                         which"
+                    )
+                }
+            },
+            Self::NotRenewed { leader, member, .. } => format!(
+                "wait: it renews after a third of its lease at the latest; if it lasts, look at \
+                 the log of {leader} for what {member} refuses"
+            ),
+            Self::TooLong { leader, member, lease, .. } => format!(
+                "start {member} again with a lease-max of {} or more, or {leader} with a shorter \
+                 lease",
+                Span(*lease)
+            ),
+            Self::Ending { .. } | Self::Later { .. } => "wait until then".to_owned(),
+            Self::Lost { .. } => {
+                "if what is lost cannot be brought back, stop all, and run tenure \
+                                  node recover as docs/operations.md says under \"Too many lost \
+                                  directories\""
+                    .to_owned()
+            }
+        }
+    }
+
+    /// Whether it is the same obstacle, though times may have passed.
+    #[must_use]
+    pub fn is_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::NotServing { member, service },
+                Self::NotServing { member: another, service: before },
+            ) => {
+                let kind = std::mem::discriminant::<Service>;
+                member == another && kind(service) == kind(before)
+            }
+            (
+                Self::Ending { election, leader, member, .. },
+                Self::Ending { election: other, leader: led, member: another, .. },
+            ) => (election, leader, member) == (other, led, another),
+            (Self::Later { member, .. }, Self::Later { member: another, .. }) => member == another,
+            _ => self == other,
+        }
+    }
+}
+
+fn list(names: &[NodeName]) -> String {
+    let names: Vec<_> = names.iter().map(NodeName::as_str).collect();
+    names.join(", ")
+}
+
+/// What a grantor does instead of granting, as a verb.
+struct Does(Service);
+
+impl fmt::Display for Does {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Service::Serving => f.write_str("serves"),
+            Service::Quarantine { remaining } => {
+                let left = Span(remaining);
+                write!(f, "grants nothing for {left} more, until leases that it may have given end")
+            }
+            Service::Recovering { .. } => {
+                f.write_str("has no memory, lost or never had, and asks the others")
+            }
+            Service::Failing => f.write_str("is unable to write its state directory"),
+            Service::Starting => {
+                f.write_str("starts, and waits for the first write to its state directory")
+            }
+            Service::Replaced => {
+                f.write_str("has an old state directory: the others know a later one of it")
+            }
+        }
+    }
+}
+
+/// A span as people write it: whole units, or two digits behind the point.
+struct Span(Duration);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            span if span.subsec_nanos() == 0 => write!(f, "{span:?}"),
+            span => write!(f, "{span:.2?}"),
+        }
+    }
+}
+
+impl Survey {
+    /// Why nothing is heard of `member`.
+    #[must_use]
+    pub fn silent(&self, member: &NodeName) -> Unsafe {
+        let place = self.config.position(member).map(|nth| &self.config.members[nth].address);
+        let member = member.clone();
+        match (place, self.unresolved.get(&member)) {
+            (Some(host), Some(error)) => {
+                Unsafe::Unresolved { member, host: host.to_string(), error: error.clone() }
+            }
+            _ => Unsafe::Silent { member },
+        }
+    }
+
+    /// Why restarting another grantor now could cost a leadership; `None` if it could not:
+    /// every grantor serves, and every leader has its latest lease from all of them.
+    ///
+    /// `before` is the look before this one. Only two looks show that a leader renews, and without
+    /// that its lease is waited out, however long it is.
+    #[must_use]
+    pub fn obstacle(&self, before: Option<&Self>) -> Option<Unsafe> {
+        if let Some(lost) = self.lost() {
+            return Some(lost);
+        }
+        for (member, service) in &self.members {
+            match *service {
+                None if self.differing.contains(member) => {
+                    return Some(Unsafe::Differs { member: member.clone() });
+                }
+                None => return Some(self.silent(member)),
+                Some(Service::Serving) => {}
+                Some(service) => {
+                    return Some(Unsafe::NotServing { member: member.clone(), service });
+                }
+            }
+        }
+        self.elections
+            .iter()
+            .find_map(|(election, grants)| self.unrenewed(election, grants, before))
+    }
+
+    /// Those that lost their memory, if they are a quorum: what they granted may be known to nobody
+    /// else. Unless nobody remembers anything, and all found the cluster.
+    /// One that does not answer may have its memory, and one that waits for old leases, too.
+    fn lost(&self) -> Option<Unsafe> {
+        let is_lost = |name: &&NodeName| {
+            matches!(self.members.get(*name), Some(Some(Service::Recovering { .. })))
+        };
+        let remembers = |service: &Service| {
+            !matches!(service, Service::Recovering { known: false } | Service::Starting)
+        };
+        let known = self.members.values().flatten().any(remembers);
+        let lost: Vec<_> =
+            self.config.members.iter().map(|member| &member.name).filter(is_lost).collect();
+        let positions = lost.iter().filter_map(|name| self.config.position(name)).collect();
+        let never = self.config.quorums.is_quorum(positions);
+        (never && known).then(|| Unsafe::Lost { lost: lost.into_iter().cloned().collect() })
+    }
+
+    /// The member that lags behind the newest grant to the leader, if there is one.
+    fn unrenewed(
+        &self,
+        election: &ElectionName,
+        grants: &BTreeMap<NodeName, Option<Holder>>,
+        before: Option<&Self>,
+    ) -> Option<Unsafe> {
+        let leading = || grants.values().flatten().filter(|holder| holder.leading);
+        // Starts are of one life. Of two, the one with the higher fence leads, or is about to.
+        let newest = leading().max_by_key(|holder| (holder.fence, holder.start))?;
+        let same = |holder: &Option<Holder>| {
+            holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
+        };
+        // What it granted with an earlier lease-max counts until the next renewal, and no longer.
+        let is_short =
+            |member: &&NodeName| self.longest.get(*member).is_some_and(|l| *l < newest.lease);
+        let behind = grants.iter().find(|(_, holder)| !same(holder)).map(|(member, _)| member);
+        let member = grants.keys().find(is_short).or(behind)?;
+        let earlier = before.and_then(|before| before.elections.get(election));
+        let renews = earlier.is_some_and(|earlier| has_renewed(newest, earlier, grants));
+        let (election, leader) = (election.clone(), newest.who.name.clone());
+        let (member, lease) = (member.clone(), newest.lease);
+        Some(match (self.longest.get(&member), self.raising.get(&member)) {
+            (Some(&longest), _) if longest < lease && renews => {
+                Unsafe::TooLong { election, leader, member, longest, lease }
+            }
+            (Some(&longest), _) if longest < lease => {
+                let remaining = newest.remaining;
+                Unsafe::Ending { election, leader, member, longest, lease, remaining }
+            }
+            (_, Some(&raising)) if raising.before < lease => {
+                Unsafe::Later { election, leader, member, raising, lease }
+            }
+            _ => Unsafe::NotRenewed { election, leader, member },
+        })
+    }
+}
+
+/// Whether some member has granted to `holder` again between two looks. Two members are not
+/// compared: one may have missed what the other one granted long ago.
+fn has_renewed(
+    holder: &Holder,
+    before: &BTreeMap<NodeName, Option<Holder>>,
+    now: &BTreeMap<NodeName, Option<Holder>>,
+) -> bool {
+    now.iter().any(|(member, now)| match (before.get(member), now) {
+        (Some(Some(before)), Some(now)) => {
+            before.who == holder.who && now.who == holder.who && before.start < now.start
+        }
+        _ => false,
+    })
+}
+
+/// Asks every member for its elections and what it holds of each, from sockets of its own on
+/// `from`. Takes a few round trips for each election, longer when somebody is silent: who leaves
+/// one question unanswered is asked no more. The keys must allow to ask of all elections. Cancel
+/// safe.
+pub async fn survey(
+    config: &Checked,
+    keys: Option<&Keys>,
+    from: SocketAddr,
+    name_servers: NameServers,
+) -> io::Result<Survey> {
+    let listed = side_by_side(config, keys, (from, name_servers), |mut voice| async move {
+        let listed = elections_of(&mut voice).await;
+        (voice, listed)
+    });
+    let (mut voices, mut members, mut names) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+    for (voice, listed) in listed.await? {
+        let (service, listed) = listed?.unzip();
+        members.insert(voice.member.name.clone(), service);
+        names.extend(listed.unwrap_or_default());
+        voices.push(voice);
+    }
+    let (mut elections, mut longest) = (BTreeMap::new(), BTreeMap::new());
+    let mut raising = BTreeMap::new();
+    for name in names {
+        let mut holders = BTreeMap::new();
+        for Voice { member, asker, .. } in &mut voices {
+            let known = members.get_mut(&member.name);
+            let Some((known, service)) = known.and_then(|known| known.map(|now| (known, now)))
+            else {
+                continue;
+            };
+            let Some(state) = asker.state(member, &name).await? else {
+                *known = None;
+                continue;
+            };
+            // It may have changed since the names were asked for, and the worse counts.
+            *known = Some(if service == Service::Serving { state.service } else { service });
+            longest.insert(member.name.clone(), state.delta_max);
+            raising.extend(state.raise.map(|raise| (member.name.clone(), *raise)));
+            holders.insert(member.name.clone(), state.holder.map(|holder| *holder));
+        }
+        elections.insert(name, holders);
+    }
+    let (differing, unresolved) = (differing(&voices), unresolved(&voices));
+    let config = config.clone();
+    Ok(Survey { members, elections, longest, raising, differing, unresolved, config })
+}
+
+/// Asks every member what it knows of one election, from sockets of its own on `from`. Takes a
+/// few round trips, longer when somebody is silent; waits [`Briefly`](NameServers::Briefly) for
+/// name servers. One to which the system cannot send is as silent as one that does not answer; an
+/// error says that there is no socket. Cancel safe.
+pub async fn ask(
+    config: &Checked,
+    keys: Option<&Keys>,
+    from: SocketAddr,
+    election: &ElectionName,
+) -> io::Result<Seen> {
+    let asked = side_by_side(config, keys, (from, NameServers::Briefly), |mut voice| {
+        let election = election.clone();
+        async move {
+            let state = voice.asker.state(&voice.member, &election).await;
+            (voice, state.map(|state| state.map(|state| (state.service, state))))
+        }
+    });
+    let (mut voices, mut states) = (Vec::new(), BTreeMap::new());
+    for (voice, state) in asked.await? {
+        let state = state.ok().flatten().map(|(_, state)| state);
+        states.insert(voice.member.name.clone(), state);
+        voices.push(voice);
+    }
+    Ok(Seen { states, differing: differing(&voices), unresolved: unresolved(&voices) })
+}
+
+/// A member, and from where it is asked.
+struct Voice {
+    nth: usize,
+    member: Member,
+    asker: Asker,
+}
+
+/// How a member does, and what else it says; `None` of a silent one.
+type Said<T> = io::Result<Option<(Service, T)>>;
+
+/// Asks all members at once, each by `ask`. In the order of their list.
+async fn side_by_side<T: Send + 'static, A>(
+    config: &Checked,
+    keys: Option<&Keys>,
+    (from, name_servers): (SocketAddr, NameServers),
+    ask: impl Fn(Voice) -> A,
+) -> io::Result<Vec<(Voice, Said<T>)>>
+where
+    A: Future<Output = (Voice, Said<T>)> + Send + 'static,
+{
+    let (mut asked, mut answers) = (JoinSet::new(), Answers::new(config));
+    for (nth, member) in config.members.iter().cloned().enumerate() {
+        let mut asker = Asker::new(config, keys, from).await?;
+        if name_servers == NameServers::Briefly {
+            asker.beside(answers.enough());
+        }
+        asked.spawn(ask(Voice { nth, member, asker }));
+    }
+    let mut all = Vec::new();
+    while let Some(answer) = asked.join_next().await {
+        let (voice, said) = answer.map_err(io::Error::other)?;
+        if let Ok(Some((Service::Serving, _))) = &said {
+            answers.from(voice.nth);
+        }
+        all.push((voice, said));
+    }
+    all.sort_by_key(|(voice, _)| voice.nth);
+    Ok(all)
+}
+
+/// Asks one member for the elections that it knows of.
+async fn elections_of(voice: &mut Voice) -> Said<BTreeSet<ElectionName>> {
+    let (mut names, mut after) = (BTreeSet::new(), None);
+    loop {
+        let start = clock::now();
+        let question = Message::List(List { start, after: after.clone() });
+        let listed = voice.asker.ask(&voice.member, &question, |message| match message {
+            Message::Listed(listed) if listed.start == start => Some(listed),
+            _ => None,
+        });
+        let Some(listed) = listed.await?.filter(|_| names.len() < ELECTIONS_MAX) else {
+            return Ok(None);
+        };
+        let last = listed.names.last().cloned();
+        names.extend(listed.names);
+        // A member that says there are more after those, and has none, is not asked again.
+        if !listed.more || last <= after {
+            return Ok(Some((listed.service, names)));
+        }
+        after = last;
+    }
+}
+
+fn differing(voices: &[Voice]) -> BTreeSet<NodeName> {
+    let differs = |voice: &&Voice| voice.asker.differs(&voice.member.name);
+    voices.iter().filter(differs).map(|voice| voice.member.name.clone()).collect()
+}
+
+fn unresolved(voices: &[Voice]) -> BTreeMap<NodeName, String> {
+    let why = |voice: &Voice| {
+        let why = voice.asker.unresolved(&voice.member.name)?;
+        Some((voice.member.name.clone(), why.to_owned()))
+    };
+    voices.iter().filter_map(why).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::Time;
+    use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
+    use tenure_core::nerio::{Config, Inc, Listed, Member, Who};
+    use tokio::net::UdpSocket;
+
+    use super::*;
+    use crate::asker::TRIES;
+
+    fn holder(who: &str, start: u64) -> Holder {
+        Holder {
+            who: Who { name: who.parse().unwrap(), inc: Inc(1) },
+            address: ([127, 0, 0, 1], 1).into(),
+            value: "".parse().unwrap(),
+            remaining: Duration::from_secs(1),
+            start: Time::from_nanos(start),
+            priority: 0,
+            leading: true,
+            next: false,
+            fence: None,
+            leaving: None,
+            lease: Duration::from_secs(5),
+        }
+    }
+
+    fn name(name: &str) -> NodeName {
+        name.parse().unwrap()
+    }
+
+    /// Three members that serve, and what they hold of one election.
+    fn survey_of(grants: [Option<Holder>; 3]) -> Survey {
+        let names = ["a", "b", "c"].map(name);
+        let member = |name: &NodeName| {
+            let address = ([127, 0, 0, 1], u16::from(name.as_str().as_bytes()[0])).into();
+            Member::at(name.clone(), address)
+        };
+        let config = Config::new("x".parse().unwrap(), names.iter().map(member).collect());
+        Survey {
+            members: names.clone().map(|name| (name, Some(Service::Serving))).into(),
+            elections: [("e".parse().unwrap(), names.into_iter().zip(grants).collect())].into(),
+            longest: BTreeMap::new(),
+            raising: BTreeMap::new(),
+            differing: BTreeSet::new(),
+            unresolved: BTreeMap::new(),
+            config: config.check().unwrap(),
+        }
+    }
+
+    /// A member that lags behind may do so because another one is silent or fails: those first.
+    #[test]
+    fn members_that_cannot_be_counted_on_come_before_leases_that_are_late() {
+        let mut survey = survey_of([1, 2, 2].map(|start| Some(holder("p", start))));
+        let late = "a has not granted the latest lease of e to p";
+        let said = |survey: &Survey| survey.obstacle(None).map(|why| why.to_string());
+        assert_eq!(said(&survey).as_deref(), Some(late));
+        survey.members.insert(name("c"), Some(Service::Failing));
+        assert_eq!(said(&survey).as_deref(), Some("c is unable to write its state directory"));
+        survey.members.insert(name("b"), None);
+        assert_eq!(said(&survey).as_deref(), Some("b does not answer"));
+        survey.members.insert(name("b"), Some(Service::Serving));
+        survey.members.insert(name("c"), Some(Service::Serving));
+        let election = "e".parse().unwrap();
+        let hold = |survey: &mut Survey, member, holder| {
+            survey.elections.get_mut(&election).unwrap().insert(name(member), holder);
+        };
+        hold(&mut survey, "a", Some(holder("p", 2)));
+        assert_eq!(said(&survey), None);
+        hold(&mut survey, "b", None);
+        assert!(said(&survey).is_some(), "a grantor without a grant is late, too");
+    }
+
+    /// However little is left of a lease, its length is told as it is.
+    #[test]
+    fn who_gives_no_such_lease_never_grants_it_while_it_is_renewed() {
+        let look = |starts: [u64; 2]| {
+            let [b, c] = starts.map(|start| Some(holder("p", start)));
+            let mut survey = survey_of([None, b, c]);
+            survey.longest = [(name("a"), Duration::from_secs(4))].into();
+            survey
+        };
+        let (before, now) = (look([1, 2]), look([2, 2]));
+        let why = now.obstacle(Some(&before)).unwrap();
+        assert_eq!(
+            why.to_string(),
+            "a gives no lease longer than 4s, and that of p, which leads e and renews it, has 5s, \
+             so a never grants it"
+        );
+        let fix = "start a again with a lease-max of 5s or more, or p with a shorter lease";
+        assert!(why.is_for_ever() && why.fix() == fix, "{}", why.fix());
+    }
+
+    /// A member that was restarted with a shorter lease-max remembers what it granted before, and
+    /// will not renew it.
+    #[test]
+    fn what_was_granted_before_a_shorter_lease_max_does_not_count() {
+        let look = |start| {
+            let mut survey = survey_of([start; 3].map(|start| Some(holder("p", start))));
+            survey.longest = [(name("a"), Duration::from_secs(4))].into();
+            survey
+        };
+        let why = look(1).obstacle(None).unwrap();
+        assert!(!why.is_for_ever() && why.to_string().starts_with("a gives no lease"), "{why}");
+        assert!(look(2).obstacle(Some(&look(1))).unwrap().is_for_ever());
+        let mut long_enough = look(2);
+        long_enough.longest = [(name("a"), Duration::from_secs(5))].into();
+        assert_eq!(long_enough.obstacle(Some(&look(1))), None);
+    }
+
+    /// It may be dead: then nothing has to be done but to wait.
+    #[test]
+    fn a_leader_that_nobody_saw_renew_is_waited_out() {
+        let longest = |mut survey: Survey| {
+            survey.longest = [(name("a"), Duration::from_secs(4))].into();
+            survey
+        };
+        let now = longest(survey_of([None, Some(holder("p", 2)), Some(holder("p", 2))]));
+        let why = now.obstacle(None).unwrap();
+        assert_eq!(
+            why.to_string(),
+            "a gives no lease longer than 4s, and that of p, which leads e, has 5s: it ends in 1s \
+             unless p renews it"
+        );
+        assert!(!why.is_for_ever() && why.fix() == "wait until then", "{}", why.fix());
+
+        let mut later = now.clone();
+        for holder in later.elections.values_mut().flat_map(BTreeMap::values_mut).flatten() {
+            holder.remaining /= 2;
+        }
+        let again = later.obstacle(Some(&now)).unwrap();
+        assert!(!again.is_for_ever() && again.is_as(&why), "{again}");
+        // What only one of them knew, as the other one was silent, was not granted in between.
+        let mut less = longest(survey_of([None, Some(holder("p", 1)), None]));
+        let election = "e".parse().unwrap();
+        let mut grants = now.elections[&election].clone();
+        grants.insert(name("b"), None);
+        less.elections.get_mut(&election).unwrap().remove(&name("c"));
+        let late = Survey { elections: [(election, grants)].into(), ..now.clone() };
+        assert!(!late.obstacle(Some(&less)).unwrap().is_for_ever());
+        // Another life has begun to lead, once.
+        let mut other = holder("p", 1);
+        other.who.inc = Inc(2);
+        let other = longest(survey_of([None, Some(other.clone()), Some(other)]));
+        assert!(!now.obstacle(Some(&other)).unwrap().is_for_ever());
+    }
+
+    #[test]
+    fn who_is_going_to_give_such_a_lease_says_when() {
+        let mut survey = survey_of([None, Some(holder("p", 2)), Some(holder("p", 2))]);
+        survey.longest = [(name("a"), Duration::from_secs(6))].into();
+        let raising = |millis| Raising {
+            before: Duration::from_secs(4),
+            remaining: Duration::from_millis(millis),
+        };
+        survey.raising = [(name("a"), raising(3_250))].into();
+        let why = survey.obstacle(None).unwrap();
+        assert_eq!(
+            why.to_string(),
+            "a gives no lease longer than 4s for 3.25s more, as its lease-max was raised and \
+             longer ones that others may have forgotten must end first, and that of p, which leads \
+             e, has 5s"
+        );
+        survey.raising = [(name("a"), raising(3_000))].into();
+        assert!(!why.is_for_ever() && why.is_as(&survey.obstacle(None).unwrap()));
+        // What it gives already is enough: it is only late.
+        survey.raising.get_mut(&name("a")).unwrap().before = Duration::from_secs(5);
+        assert!(matches!(survey.obstacle(None), Some(Unsafe::NotRenewed { .. })));
+    }
+
+    /// Each of two that lost their memory waits for the other one, for good.
+    #[test]
+    fn two_of_three_without_the_memory_of_the_third_never_grant_again() {
+        let mut survey = survey_of([None, None, None]);
+        let mut set = |member, service| {
+            survey.members.insert(name(member), service);
+            survey.obstacle(None).unwrap()
+        };
+        let empty = Some(Service::Recovering { known: false });
+        assert!(!set("a", empty).is_for_ever(), "two are left to read from");
+        let why = set("b", empty);
+        assert_eq!(
+            why.to_string(),
+            "a, b lost the memory or never had one, and the other nodes are no quorum to read the \
+             fences from: none of these ever grants again"
+        );
+        assert!(why.is_for_ever(), "{}", why.fix());
+        assert!(!set("c", None).is_for_ever(), "c may be as empty: all of them are new");
+        let known = Some(Service::Recovering { known: true });
+        assert!(set("b", known).is_for_ever(), "c has answered b that it remembers");
+    }
+
+    /// It may have its memory: nothing is said of one that was lost, and of `--new`.
+    #[test]
+    fn a_member_that_starts_is_waited_for() {
+        let service = Service::Starting;
+        let why = Unsafe::NotServing { member: "a".parse().unwrap(), service };
+        let text = "a starts, and waits for the first write to its state directory";
+        assert_eq!(why.to_string(), text);
+        let fix = "wait: that takes milliseconds; if it lasts, look at the disk of a";
+        assert!(!why.is_for_ever() && why.fix() == fix, "{}", why.fix());
+    }
+
+    /// What a made-up member answers to the nth question; after as many it is silent.
+    async fn look_at(answers: impl Fn(u64, Message) -> Option<Message>) -> (Survey, u64) {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let member = Member::at(name("a"), socket.local_addr().unwrap());
+        let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
+        let digest = config.digest();
+        let mut questions = 0;
+        let member = async {
+            let mut buffer = [0; DATAGRAM_MAX];
+            let packer = Packer::new(digest, &Envelope { epoch: 0, who: holder("a", 0).who });
+            loop {
+                let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
+                let question = open(digest, 0, &buffer[..length]).unwrap().1.next();
+                questions += 1;
+                let Some(answer) = answers(questions, question.unwrap().unwrap()) else { continue };
+                let mut datagram = packer.start();
+                packer.push(&mut datagram, &answer);
+                socket.send_to(&datagram, from).await.unwrap();
+            }
+        };
+        let seen = tokio::select! {
+            seen = survey(&config, None, ([127, 0, 0, 1], 0).into(), NameServers::Briefly) => {
+                seen.unwrap()
+            }
+            () = member => unreachable!("it answers for ever"),
+        };
+        // A slow member may have the last ones still before it.
+        let socket = socket.into_std().unwrap();
+        while socket.recv_from(&mut [0; DATAGRAM_MAX]).is_ok() {
+            questions += 1;
+        }
+        (seen, questions)
+    }
+
+    fn listed(start: Time, names: &[&str], more: bool) -> Message {
+        let names = names.iter().map(|name| name.parse().unwrap()).collect();
+        Message::Listed(Listed { start, service: Service::Serving, names, more })
+    }
+
+    /// One that was silent once has used up its patience: not that for each of its elections.
+    #[tokio::test]
+    async fn who_leaves_one_question_unanswered_is_asked_no_more() {
+        let (seen, questions) = look_at(|_, question| match question {
+            Message::List(list) => Some(listed(list.start, &["e", "f", "g"], false)),
+            _ => None,
+        })
+        .await;
+        assert_eq!((seen.members[&name("a")], questions), (None, 1 + u64::from(TRIES)));
+        assert_eq!(seen.obstacle(None).unwrap().to_string(), "a does not answer");
+        // The same of one that ends while its elections are listed.
+        let (seen, _) = look_at(|nth, question| match question {
+            Message::List(list) if nth == 1 => Some(listed(list.start, &["e"], true)),
+            _ => None,
+        })
+        .await;
+        assert_eq!(seen.members[&name("a")], None);
+    }
+
+    #[tokio::test]
+    async fn a_list_that_does_not_go_on_is_not_asked_for_again() {
+        for names in [&[][..], &["e"]] {
+            let (seen, questions) = look_at(|nth, question| match question {
+                Message::List(list) if nth < 100 => Some(listed(list.start, names, true)),
+                Message::List(_) => panic!("asked for the same again and again"),
+                _ => None,
+            })
+            .await;
+            assert_eq!(seen.elections.len(), names.len());
+            assert!(questions <= 2 + u64::from(TRIES), "{questions}");
+        }
+    }
+
+    #[test]
+    fn spans_are_as_people_write_them() {
+        let remaining = Duration::from_nanos(1_250_120_034);
+        let why = |remaining| Unsafe::NotServing {
+            member: "a".parse().unwrap(),
+            service: Service::Quarantine { remaining },
+        };
+        let text = "a grants nothing for 1.25s more, until leases that it may have given end";
+        assert_eq!(why(remaining).to_string(), text);
+        assert!(why(remaining).is_as(&why(Duration::ZERO)));
+    }
+}

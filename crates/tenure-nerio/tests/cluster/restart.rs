@@ -1,0 +1,137 @@
+//! Grantors that come back.
+
+use std::time::Duration;
+
+use tenure::{Loss, clock};
+use tenure_nerio::{Notice, Opening, Service, Storage};
+
+use crate::setup::{candidate, config, directory, grantor, serves, soon};
+
+#[tokio::test]
+async fn a_grantor_that_restarts_on_the_same_boot_remembers() {
+    let config = config();
+    let parent = tempfile::tempdir().unwrap();
+    let start =
+        |name: &str, opening| grantor(&config, name, directory(parent.path(), name, opening));
+    let mut nodes: Vec<_> = ["a", "b", "c"].map(|name| start(name, Opening::New)).into();
+    let leader = candidate(&config, "leader");
+    let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
+    soon(leadership.settled()).await.unwrap();
+    for name in ["a", "b", "c"] {
+        soon(nodes.remove(0).close()).await;
+        // What was closed has let go of its address and its directory.
+        nodes.push(start(name, Opening::Existing));
+    }
+    // The grants of a renewal are those of now.
+    let restarted = clock::now();
+    let mut until = leadership.until();
+    while until < Some(restarted.after(config.drift.shrink(config.lease))) {
+        until = soon(leadership.renewed(until)).await.expect("the restart cost no leadership");
+    }
+    assert!(leadership.is_current(), "a rolling restart cost the leadership");
+    let fence = leadership.fence();
+    soon(leadership.resign()).await;
+    let next = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
+    assert!(next.fence() > fence);
+    for node in nodes {
+        soon(node.close()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_grantor_that_lost_its_memory_waits_and_reads() {
+    let config = config();
+    let parent = tempfile::tempdir().unwrap();
+    let memory = || Storage::Memory { opening: Opening::New };
+    let _a = grantor(&config, "a", memory());
+    let _b = grantor(&config, "b", memory());
+    let leader = candidate(&config, "leader");
+    let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
+    let fence = leadership.fence();
+    let lost = directory(parent.path(), "c", Opening::Existing);
+    let c = grantor(&config, "c", lost);
+    let mut notices = c.notices();
+    let mut heard = Vec::new();
+    while heard.last() != Some(&Notice::Serving) {
+        heard.push(soon(notices.recv()).await.unwrap());
+    }
+    assert!(heard.contains(&Notice::Recovering), "{heard:?}");
+    assert!(leadership.is_current(), "two of three carried on");
+    // Now it counts: with one of the others gone, the fence still grows.
+    drop(leadership);
+    drop(_a);
+    let next = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
+    assert!(next.fence() > fence);
+    soon(c.close()).await;
+}
+
+#[tokio::test]
+async fn without_a_quorum_a_leader_knows_that_it_has_lost() {
+    let config = config();
+    let memory = || Storage::Memory { opening: Opening::New };
+    let a = grantor(&config, "a", memory());
+    let b = grantor(&config, "b", memory());
+    let leader = candidate(&config, "leader");
+    let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
+    soon(leadership.settled()).await.unwrap();
+    let edicts = leader.edicts(&leadership).unwrap();
+    soon(a.close()).await;
+    soon(b.close()).await;
+    soon(leadership.expiring()).await;
+    assert_eq!(soon(leadership.lost()).await, Loss::Expired);
+    assert!(!leadership.is_current());
+    assert!(edicts.create().is_err());
+}
+
+/// Nothing is written meanwhile: the node looks by itself.
+#[tokio::test]
+async fn a_directory_that_is_moved_away_is_noticed_and_taken_again() {
+    let config = config();
+    let parent = tempfile::tempdir().unwrap();
+    let a = grantor(&config, "a", directory(parent.path(), "a", Opening::New));
+    let _b = grantor(&config, "b", Storage::Memory { opening: Opening::New });
+    let mut notices = a.notices();
+    serves(&a).await;
+    let (here, elsewhere) = (parent.path().join("a"), parent.path().join("elsewhere"));
+    std::fs::rename(&here, &elsewhere).unwrap();
+    let error = loop {
+        if let Notice::DiskFailed { error } = soon(notices.recv()).await.unwrap() {
+            break error;
+        }
+    };
+    assert!(error.contains("cannot be found any more"), "{error}");
+    assert_eq!(soon(a.service()).await, Some(Service::Failing));
+    // The first lease needs both grantors, and this one must not say what would be forgotten.
+    let campaigner = candidate(&config, "candidate");
+    let mut campaign = campaigner.election("x").unwrap().campaign("");
+    let early = tokio::time::timeout(Duration::from_secs(1), &mut campaign).await;
+    assert!(early.is_err(), "granted into a directory that is gone");
+    assert_eq!(soon(a.service()).await, Some(Service::Failing));
+    std::fs::rename(&elsewhere, &here).unwrap();
+    soon(campaign).await.unwrap();
+    while soon(notices.recv()).await.unwrap() != Notice::DiskMended {}
+    assert_eq!(soon(a.service()).await, Some(Service::Serving));
+    soon(a.close()).await;
+}
+
+/// It is whole in the memory of the process, and no grant is written before it is there again.
+#[tokio::test]
+async fn an_identity_that_is_removed_under_a_leader_is_written_anew() {
+    let config = config();
+    let parent = tempfile::tempdir().unwrap();
+    let a = grantor(&config, "a", directory(parent.path(), "a", Opening::New));
+    let b = grantor(&config, "b", Storage::Memory { opening: Opening::New });
+    for node in [&a, &b] {
+        serves(node).await;
+    }
+    let leader = candidate(&config, "leader");
+    let _leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
+    let mut notices = a.notices();
+    let identity = parent.path().join("a/identity");
+    std::fs::remove_file(&identity).unwrap();
+    while !matches!(soon(notices.recv()).await.unwrap(), Notice::DiskFailed { .. }) {}
+    while soon(notices.recv()).await.unwrap() != Notice::DiskMended {}
+    assert!(identity.exists());
+    assert_eq!(soon(a.service()).await, Some(Service::Serving));
+    soon(a.close()).await;
+}

@@ -1,0 +1,86 @@
+//! The same with keys: what handles do, and what only a key decides.
+
+use std::time::Duration;
+
+use tenure_nerio::keys::{ClusterKey, Keys};
+use tenure_nerio::{Node, Opening, StartError, Storage, VerifyError};
+
+use crate::handles::Nerio;
+use crate::setup::{PATIENCE, config, soon};
+
+fn key(cluster: &str) -> Keys {
+    ClusterKey::generate(cluster.parse().unwrap()).unwrap().into()
+}
+
+fn issue(key: &Keys, application: &str, elections: &str) -> Keys {
+    key.issue(application.parse().unwrap(), elections.parse().unwrap()).unwrap().into()
+}
+
+tenure_testkit::handles!(Nerio::start(Some(key("test"))));
+
+/// Each of them asks itself, too.
+#[tokio::test]
+async fn grantors_with_keys_campaign_and_are_verified_by_applications() {
+    let (config, key) = (config(), key("test"));
+    let grantor = |name: &str| {
+        let builder = Node::builder(config.clone(), name.parse().unwrap()).keys(key.clone());
+        builder.grantor(Storage::Memory { opening: Opening::New }).start().unwrap()
+    };
+    let candidate = |name: &str, key: Keys| {
+        Node::builder(config.clone(), name.parse().unwrap()).keys(key).start().unwrap()
+    };
+    let nodes = ["a", "b"].map(grantor);
+    let election = nodes[0].election("billing/x").unwrap();
+    let leadership = soon(election.campaign("me")).await.unwrap();
+    soon(leadership.settled()).await.unwrap();
+    let (billing, audit) = (issue(&key, "billing", "billing/*"), issue(&key, "audit", "*"));
+    let asker = candidate("asker", billing.clone());
+    let verified = soon(asker.verify(election.name(), nodes[0].address(), PATIENCE)).await;
+    assert_eq!(verified.unwrap().leader.as_str(), "a");
+    soon(leadership.resign()).await;
+
+    let leader = candidate("leader", billing.clone());
+    let election = leader.election("billing/x").unwrap();
+    let leadership = soon(election.campaign("me")).await.unwrap();
+    soon(leadership.settled()).await.unwrap();
+    let verified = soon(asker.verify(election.name(), leader.address(), PATIENCE)).await;
+    assert_eq!(verified.unwrap().leader.as_str(), "leader");
+    // With the key of the cluster, though no member has its address.
+    let (operator, asks) = (candidate("operator", key.clone()), candidate("asks", key.clone()));
+    let other = operator.election("billing/y").unwrap();
+    let held = soon(other.campaign("me")).await.unwrap();
+    soon(held.settled()).await.unwrap();
+    let verified = soon(asks.verify(other.name(), operator.address(), PATIENCE)).await;
+    assert_eq!(verified.unwrap().leader.as_str(), "operator");
+    // The two share no key.
+    let other = candidate("other", audit);
+    let verified = other.verify(election.name(), leader.address(), Duration::from_millis(300));
+    assert!(matches!(soon(verified).await, Err(VerifyError::NoAnswer { .. })));
+
+    // Outside its elections nobody answers it, and the grantors count that.
+    let campaign = asker.election("audit").unwrap();
+    let campaign = tokio::spawn(async move { campaign.campaign("me").await.map(drop) });
+    let refused = async {
+        while !nodes[1].counters().await.unwrap().dropped.contains_key("rights") {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    soon(refused).await;
+    assert!(!campaign.is_finished(), "it was granted what its key does not allow");
+}
+
+#[tokio::test]
+async fn a_key_that_does_not_fit_starts_nothing() {
+    let config = config();
+    let start = |name: &str, key: Keys, grants: bool| {
+        let builder = Node::builder(config.clone(), name.parse().unwrap()).keys(key);
+        let storage = Storage::Memory { opening: Opening::New };
+        let builder = if grants { builder.grantor(storage) } else { builder };
+        builder.start().map(drop)
+    };
+    let refused = start("x", key("other"), false);
+    assert!(matches!(refused, Err(StartError::OtherCluster { .. })), "{refused:?}");
+    let refused = start("a", issue(&key("test"), "billing", "*"), true);
+    assert!(matches!(refused, Err(StartError::NotAMembersKey { .. })), "{refused:?}");
+    assert!(start("x", key("test"), false).is_ok());
+}
