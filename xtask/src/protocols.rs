@@ -49,3 +49,36 @@ pub(crate) static ALL: [Protocol; 5] = [
 
 /// The one file that may hold `unsafe` code. `docs/decisions/` says why.
 pub(crate) const WITH_UNSAFE: &str = "crates/tenure-kafka/src/native.rs";
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::ALL;
+    use crate::command::Cmd;
+
+    /// The command alone links it.
+    const GUARD: &str = "tenure-supervise";
+    /// What seals datagrams of the first protocol, and nothing else.
+    const SEALS: [&str; 3] = ["chacha20poly1305", "hkdf", "x25519-dalek"];
+
+    /// The crates that a program links which uses this one.
+    fn linked(package: &str) -> BTreeSet<String> {
+        let tree = Cmd::cargo("tree --edges normal --prefix none --format {p} --package");
+        let printed = tree.arg(package).ask().unwrap();
+        printed.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn drivers_link_nothing_of_others() {
+        for (nth, own) in ALL.iter().enumerate() {
+            let linked = linked(own.driver);
+            assert!(linked.contains("tenure"), "{linked:?}");
+            let others = ALL.iter().map(|one| one.driver).filter(|driver| *driver != own.driver);
+            let seals = SEALS.into_iter().filter(|_| nth > 0);
+            let foreign: Vec<&str> =
+                others.chain([GUARD]).chain(seals).filter(|name| linked.contains(*name)).collect();
+            assert_eq!(foreign, [""; 0], "{}", own.driver);
+        }
+    }
+}
