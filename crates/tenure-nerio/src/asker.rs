@@ -8,7 +8,7 @@ use std::time::Duration;
 use tenure::clock;
 use tenure::driver::random;
 use tenure_core::nerio::wire::{Dropped, Envelope, Packer, open};
-use tenure_core::nerio::{Checked, Inc, List, Member, Message, Query, State, Who};
+use tenure_core::nerio::{Checked, Inc, List, Member, Message, Query, State, ToAsker, Who};
 use tenure_core::{ElectionName, NodeName};
 use tokio::net::UdpSocket;
 
@@ -171,14 +171,16 @@ impl Asker {
     ) -> io::Result<Came<T>> {
         let (start, asker) = (clock::now(), self.inc);
         let old = match election.cloned() {
-            Some(election) => Message::Query(Query { election, start }),
-            None => Message::List(List { start, after: None }),
+            Some(election) => Message::from(Query { election, start }),
+            None => Message::from(List { start, after: None }),
         };
         let mut is_there = false;
         let mut read = |message| {
             is_there |= match &message {
-                Message::State(state) => (state.asker, state.start) == (asker, start),
-                Message::Listed(listed) => listed.start == start,
+                Message::Asker(ToAsker::State(state)) => {
+                    (state.asker, state.start) == (asker, start)
+                }
+                Message::Asker(ToAsker::Listed(listed)) => listed.start == start,
                 _ => false,
             };
             read(message)
@@ -287,9 +289,9 @@ impl Asker {
         election: &ElectionName,
     ) -> io::Result<Option<State>> {
         let (start, asker) = (clock::now(), self.inc);
-        let question = Message::Query(Query { election: election.clone(), start });
+        let question = Message::from(Query { election: election.clone(), start });
         let state = self.ask(to, &question, |message| match message {
-            Message::State(state)
+            Message::Asker(ToAsker::State(state))
                 if (state.asker, state.start, &state.election) == (asker, start, election) =>
             {
                 Some(state)

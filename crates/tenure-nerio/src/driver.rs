@@ -13,7 +13,7 @@ use tenure::{AtMostOne, clock};
 use tenure_core::nerio::wire::{Dropped, Envelope, Packer, open, recipient};
 use tenure_core::nerio::{
     Checked, Command, Extra, Inc, List, Message, Nerio, Order, Ordered, OwnEvent, Passed, Question,
-    QuorumTimestamp, Record, Sender, Start, To, Who,
+    QuorumTimestamp, Record, Sender, Start, To, ToCandidate, ToGrantor, Who,
 };
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::broadcast;
@@ -146,7 +146,7 @@ impl<T: Transport> Wire<T> {
             return;
         }
         for address in self.places.several(member) {
-            self.send(To::Address(address), Message::List(List { start: now, after: None }));
+            self.send(To::Address(address), Message::from(List { start: now, after: None }));
         }
     }
 
@@ -158,7 +158,7 @@ impl<T: Transport> Wire<T> {
         }
         for member in 0..self.config.members.len() {
             if self.config.number(member) != self.number {
-                self.send(To::Member(member), Message::List(List { start: now, after: None }));
+                self.send(To::Member(member), Message::from(List { start: now, after: None }));
             }
         }
     }
@@ -254,12 +254,11 @@ impl<T: Transport> Wire<T> {
 
     fn refuse_order(&mut self, from: &Sender, message: Message) {
         self.counters.drop_for("unsealed_order");
-        let Message::Order(Order { election, start, .. }) = message else { return };
+        let Message::Grantor(ToGrantor::Order(Order { election, start, .. })) = message else {
+            return;
+        };
         let (asker, passed) = (from.who.inc, Passed::Unsealed);
-        self.send(
-            from.address.into(),
-            Message::Ordered(Ordered { election, asker, start, passed }),
-        );
+        self.send(from.address.into(), Message::from(Ordered { election, asker, start, passed }));
     }
 
     /// What the sender of an envelope may say, if it is who it says.
@@ -582,7 +581,10 @@ impl<T: Transport> Backend for Wire<T> {
 
 /// Whether it is to end a leadership from elsewhere.
 const fn is_order(message: &Message) -> bool {
-    matches!(message, Message::Order(_) | Message::StepDown(_))
+    matches!(
+        message,
+        Message::Grantor(ToGrantor::Order(_)) | Message::Candidate(ToCandidate::StepDown(_))
+    )
 }
 
 fn datagram(received: io::Result<(usize, SocketAddr)>) -> Incoming {

@@ -9,7 +9,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use tenure::{SystemError, clock};
-use tenure_core::nerio::{self, Checked, HostPort, Member, Message, Ordered, Passed};
+use tenure_core::nerio::{self, Checked, HostPort, Member, Message, Ordered, Passed, ToAsker};
 use tenure_core::{ElectionName, Fence, NodeName};
 use tokio::task::JoinSet;
 
@@ -157,14 +157,14 @@ async fn one(asker: &mut Asker, member: &Member, order: &Order) -> Answered {
     let Order { election, fence, next, number } = order.clone();
     let question = nerio::Order { election: election.clone(), start, number, fence, next };
     let read = |message| match message {
-        Message::Ordered(Ordered { election: of, asker, start: at, passed })
+        Message::Asker(ToAsker::Ordered(Ordered { election: of, asker, start: at, passed }))
             if (&of, asker, at) == (&election, inc, start) =>
         {
             Some(passed)
         }
         _ => None,
     };
-    let question = Message::Order(question);
+    let question = Message::from(question);
     let came = asker.ask_new(member, &question, Some(&election), read).await;
     // One to which the system cannot send is as silent as one that does not answer.
     match came {

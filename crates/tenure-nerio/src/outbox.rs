@@ -8,7 +8,7 @@ use std::thread;
 use tenure::clock;
 use tenure::driver::Repeats;
 use tenure_core::nerio::wire::Packer;
-use tenure_core::nerio::{Checked, Message, To};
+use tenure_core::nerio::{Checked, Message, To, ToCandidate};
 
 use crate::counters::Counters;
 use crate::places::Places;
@@ -82,7 +82,7 @@ impl Outbox {
         }
         *messages += 1;
         // A confirmation ends a leadership that is over: the next one begins by the others.
-        *is_urgent |= !matches!(message, Message::Released(_));
+        *is_urgent |= !matches!(message, Message::Candidate(ToCandidate::Released(_)));
     }
 
     /// Sends a few messages for which somebody may wait, and lets them have the processor before

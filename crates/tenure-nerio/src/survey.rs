@@ -7,7 +7,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure::clock;
-use tenure_core::nerio::{Checked, Holder, List, Member, Message, Raising, Service, State};
+use tenure_core::nerio::{
+    Checked, Holder, List, Member, Message, Raising, Service, State, ToAsker,
+};
 use tenure_core::{ElectionName, NodeName};
 use tokio::task::JoinSet;
 
@@ -531,9 +533,9 @@ async fn elections_of(voice: &mut Voice) -> Said<BTreeSet<ElectionName>> {
     let (mut names, mut after) = (BTreeSet::new(), None);
     loop {
         let start = clock::now();
-        let question = Message::List(List { start, after: after.clone() });
+        let question = Message::from(List { start, after: after.clone() });
         let listed = voice.asker.ask(&voice.member, &question, |message| match message {
-            Message::Listed(listed) if listed.start == start => Some(listed),
+            Message::Asker(ToAsker::Listed(listed)) if listed.start == start => Some(listed),
             _ => None,
         });
         let Some(listed) = listed.await?.filter(|_| names.len() < ELECTIONS_MAX) else {
@@ -566,7 +568,7 @@ fn unresolved(voices: &[Voice]) -> BTreeMap<NodeName, String> {
 mod tests {
     use tenure_core::Time;
     use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
-    use tenure_core::nerio::{Config, Inc, Listed, Member, Who};
+    use tenure_core::nerio::{Config, Inc, Listed, Member, ToGrantor, Who};
     use tokio::net::UdpSocket;
 
     use super::*;
@@ -800,14 +802,16 @@ mod tests {
 
     fn listed(start: Time, names: &[&str], more: bool) -> Message {
         let names = names.iter().map(|name| name.parse().unwrap()).collect();
-        Message::Listed(Listed { start, service: Service::Serving, names, more })
+        Message::from(Listed { start, service: Service::Serving, names, more })
     }
 
     /// One that was silent once has used up its patience: not that for each of its elections.
     #[tokio::test]
     async fn who_leaves_one_question_unanswered_is_asked_no_more() {
         let (seen, questions) = look_at(|_, question| match question {
-            Message::List(list) => Some(listed(list.start, &["e", "f", "g"], false)),
+            Message::Grantor(ToGrantor::List(list)) => {
+                Some(listed(list.start, &["e", "f", "g"], false))
+            }
             _ => None,
         })
         .await;
@@ -815,7 +819,9 @@ mod tests {
         assert_eq!(seen.obstacle(None).unwrap().to_string(), "a does not answer");
         // The same of one that ends while its elections are listed.
         let (seen, _) = look_at(|nth, question| match question {
-            Message::List(list) if nth == 1 => Some(listed(list.start, &["e"], true)),
+            Message::Grantor(ToGrantor::List(list)) if nth == 1 => {
+                Some(listed(list.start, &["e"], true))
+            }
             _ => None,
         })
         .await;
@@ -826,8 +832,12 @@ mod tests {
     async fn a_list_that_does_not_go_on_is_not_asked_for_again() {
         for names in [&[][..], &["e"]] {
             let (seen, questions) = look_at(|nth, question| match question {
-                Message::List(list) if nth < 100 => Some(listed(list.start, names, true)),
-                Message::List(_) => panic!("asked for the same again and again"),
+                Message::Grantor(ToGrantor::List(list)) if nth < 100 => {
+                    Some(listed(list.start, names, true))
+                }
+                Message::Grantor(ToGrantor::List(_)) => {
+                    panic!("asked for the same again and again")
+                }
                 _ => None,
             })
             .await;

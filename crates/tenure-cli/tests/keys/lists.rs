@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tenure_core::Fence;
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
-use tenure_core::nerio::{Inc, Instance, Listed, Message, Service, State, Who};
+use tenure_core::nerio::{Inc, Instance, Listed, Message, Service, State, ToGrantor, Who};
 
 use crate::fleet::{Fleet, LEASE_FLAG, NODES};
 use crate::{eventually, until};
@@ -142,11 +142,11 @@ fn answer_as_before(socket: &UdpSocket) {
         let service = Service::Serving;
         for message in messages {
             let answer = match message.unwrap() {
-                Message::List(list) => {
+                Message::Grantor(ToGrantor::List(list)) => {
                     let (start, names, more) = (list.start, Vec::new(), false);
-                    Message::Listed(Listed { start, service, names, more })
+                    Message::from(Listed { start, service, names, more })
                 }
-                Message::Query(query) => Message::State(State {
+                Message::Grantor(ToGrantor::Query(query)) => Message::from(State {
                     election: query.election,
                     asker: asker.who.inc,
                     start: query.start,

@@ -228,7 +228,7 @@ fn an_order_that_is_repeated_later_ends_no_later_leadership() {
         };
         for member in &members {
             let mut datagram = packer.start();
-            assert!(packer.push(&mut datagram, &Message::Order(order.clone())));
+            assert!(packer.push(&mut datagram, &Message::from(order.clone())));
             socket.send_to(&datagram, member.address.literal().unwrap()).unwrap();
         }
     };

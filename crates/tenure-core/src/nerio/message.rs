@@ -28,51 +28,89 @@ pub struct Sender {
     pub member: Option<usize>,
 }
 
-/// One message. Many share a datagram; each stands alone.
+/// A message, typed by its recipient. Many share a datagram; each stands alone.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
+    /// A grantor handles it, from any sender.
+    Grantor(ToGrantor),
+    /// The candidate of its election handles it.
+    Candidate(ToCandidate),
+    /// The asker of a question handles it.
+    Asker(ToAsker),
+}
+
+/// A message for a grantor.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ToGrantor {
     /// Candidate to grantor: grant me the lease (section 3, step 3).
     Request(Request),
+    /// Candidate to grantor: I give the grant up (section 6).
+    Release(Release),
+    /// Leader to grantor: I lead no more, and release when a promise is over (erratum 2).
+    Leaving(Leaving),
+    /// Anybody to a grantor: who holds this election (section 10.4)?
+    Query(Query),
+    /// Anybody to a grantor: which elections are there?
+    List(List),
+    /// Anybody to a grantor: which elections are there, who holds them, how many wait?
+    Elections(Elections),
+    /// Anybody to a grantor: who wants to lead this election?
+    Candidates(Candidates),
+    /// Anybody who may to a grantor: the leadership with this fence is to end.
+    Order(Order),
+    /// Grantor without memory to grantor: how high are the fences?
+    FenceRead(FenceRead),
+}
+
+/// A message for a candidate.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ToCandidate {
     /// Grantor to candidate: granted (section 3, step 6.2, with section 7's `T_q`).
     Granted(Granted),
     /// Grantor to candidate: not granted, and why (section 10.2).
     Refused(Refused),
-    /// Candidate to grantor: I give the grant up (section 6).
-    Release(Release),
     /// Grantor to candidate: the release arrived; no need to repeat it.
     Released(Released),
-    /// Anybody to a leader: do you lead (section 10.5)?
-    Verify(Verify),
-    /// Leader to asker: for at least this much longer (section 10.5).
-    Remainder(Remainder),
-    /// Anybody to a grantor: who holds this election (section 10.4)?
-    Query(Query),
-    /// Grantor to asker: what this grantor knows of an election.
-    State(State),
-    /// Anybody to a grantor: which elections are there?
-    List(List),
-    /// Grantor to asker: elections, a page of them.
-    Listed(Listed),
-    /// Grantor without memory to grantor: how high are the fences?
-    FenceRead(FenceRead),
-    /// Grantor to grantor: no fence that I saw is above this.
-    FenceSeen(FenceSeen),
-    /// Leader to grantor: I lead no more, and release when a promise is over (erratum 2).
-    Leaving(Leaving),
-    /// Anybody to a grantor: which elections are there, who holds them, how many wait?
-    Elections(Elections),
-    /// Grantor to asker: elections, a page of them.
-    ElectionsHere(ElectionsHere),
-    /// Anybody to a grantor: who wants to lead this election?
-    Candidates(Candidates),
-    /// Grantor to asker: who holds it and who waits, a page of them.
-    CandidatesHere(CandidatesHere),
-    /// Anybody who may to a grantor: the leadership with this fence is to end.
-    Order(Order),
-    /// Grantor to the one that gave an order: what came of it here.
-    Ordered(Ordered),
     /// Grantor to the holder of its grant: you are ordered to end your leadership.
     StepDown(StepDown),
+    /// Anybody to a leader: do you lead (section 10.5)?
+    Verify(Verify),
+}
+
+/// An answer to an observer, a verifier, a grantor without memory, or a tool.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ToAsker {
+    /// Leader to asker: for at least this much longer (section 10.5).
+    Remainder(Remainder),
+    /// Grantor to asker: what this grantor knows of an election.
+    State(State),
+    /// Grantor to grantor: no fence that I saw is above this.
+    FenceSeen(FenceSeen),
+    /// Grantor to asker: elections, a page of them.
+    Listed(Listed),
+    /// Grantor to asker: elections, a page of them.
+    ElectionsHere(ElectionsHere),
+    /// Grantor to asker: who holds it and who waits, a page of them.
+    CandidatesHere(CandidatesHere),
+    /// Grantor to the one that gave an order: what came of it here.
+    Ordered(Ordered),
+}
+
+/// Each body becomes the message that carries it.
+macro_rules! carried {
+    ($($taker:ident($to:ident): $($body:ident)+;)+) => {$($(
+        impl From<$body> for Message {
+            fn from(body: $body) -> Self {
+                Self::$taker($to::$body(body))
+            }
+        }
+    )+)+};
+}
+
+carried! {
+    Grantor(ToGrantor): Request Release Leaving Query List Elections Candidates Order FenceRead;
+    Candidate(ToCandidate): Granted Refused Released StepDown Verify;
+    Asker(ToAsker): Remainder State FenceSeen Listed ElectionsHere CandidatesHere Ordered;
 }
 
 /// `grantRequest` (section 3).
@@ -490,7 +528,37 @@ impl fmt::Display for Named<'_> {
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Grantor(message) => message.fmt(f),
+            Self::Candidate(message) => message.fmt(f),
+            Self::Asker(message) => message.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for ToGrantor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::Request(m) => fmt_request(m, f),
+            Self::Release(m) => {
+                let next = Named("next", m.next.as_ref());
+                write!(f, "release {} start {}{next}", m.election, m.start)
+            }
+            Self::Leaving(m) => {
+                write!(f, "leaving {} start {} in {:?}", m.election, m.start, m.held)
+            }
+            Self::Query(m) => write!(f, "query {} start {}", m.election, m.start),
+            Self::List(m) => write!(f, "list start {}", m.start),
+            Self::Elections(m) => write!(f, "{m}"),
+            Self::Candidates(m) => write!(f, "{m}"),
+            Self::Order(m) => write!(f, "{m}"),
+            Self::FenceRead(m) => write!(f, "fence read start {}", m.start),
+        }
+    }
+}
+
+impl fmt::Display for ToCandidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::Granted(m) => {
                 let accepted = if m.accepted { "accepted" } else { "not accepted" };
                 let waited = if m.waited { " waited" } else { "" };
@@ -508,20 +576,20 @@ impl fmt::Display for Message {
                     if m.name_shared.is_some() { " name shared" } else { "" }
                 )
             }
-            Self::Release(m) => {
-                let next = Named("next", m.next.as_ref());
-                write!(f, "release {} start {}{next}", m.election, m.start)
-            }
             Self::Released(m) => write!(f, "released {} start {}", m.election, m.start),
-            Self::Leaving(m) => {
-                write!(f, "leaving {} start {} in {:?}", m.election, m.start, m.held)
-            }
+            Self::StepDown(m) => write!(f, "{m}"),
             Self::Verify(m) => write!(f, "verify {} start {}", m.election, m.start),
+        }
+    }
+}
+
+impl fmt::Display for ToAsker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::Remainder(m) => {
                 write!(f, "remainder {} start {} {:?}", m.election, m.start, m.remaining)?;
                 fmt_fence(m.fence, f)
             }
-            Self::Query(m) => write!(f, "query {} start {}", m.election, m.start),
             Self::State(m) => {
                 write!(f, "state {} {} ", m.election, m.service)?;
                 match &m.holder {
@@ -530,9 +598,6 @@ impl fmt::Display for Message {
                 }
                 write!(f, ", {} waiting, seen {}", m.waiting, m.seen)
             }
-            Self::List(m) => write!(f, "list start {}", m.start),
-            Self::Listed(m) => write!(f, "listed {} {} names", m.service, m.names.len()),
-            Self::FenceRead(m) => write!(f, "fence read start {}", m.start),
             Self::FenceSeen(m) => write!(
                 f,
                 "fence seen {} delta_max {:?} {} start {}",
@@ -541,13 +606,10 @@ impl fmt::Display for Message {
                 if m.whole { "whole" } else { "empty" },
                 m.start
             ),
-            Self::Elections(m) => write!(f, "{m}"),
+            Self::Listed(m) => write!(f, "listed {} {} names", m.service, m.names.len()),
             Self::ElectionsHere(m) => write!(f, "{m}"),
-            Self::Candidates(m) => write!(f, "{m}"),
             Self::CandidatesHere(m) => write!(f, "{m}"),
-            Self::Order(m) => write!(f, "{m}"),
             Self::Ordered(m) => write!(f, "{m}"),
-            Self::StepDown(m) => write!(f, "{m}"),
         }
     }
 }

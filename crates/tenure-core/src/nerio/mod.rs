@@ -106,7 +106,8 @@
 //! | [`StepDown`] | grantor, leader | | the same, to the holder of that fence |
 //! | [`FenceRead`], [`FenceSeen`] | grantor, grantor | | a bound on all fences seen and leases given |
 //!
-//! How they travel: [`wire`].
+//! A message has the type of its recipient: [`ToGrantor`], [`ToCandidate`], or [`ToAsker`] for the
+//! answer to a question. How they travel: [`wire`].
 //!
 //! # Timers
 //!

@@ -9,14 +9,12 @@ use super::config::Checked;
 use super::event::{Event, Ignored, OwnEvent, Question};
 use super::grantor::Grantor;
 use super::identity::{Inc, Who};
-use super::message::{
-    Granted, Message, Refused, Released, Remainder, Sender, Service, State, Verify,
-};
+use super::message::{Message, Remainder, Sender, Service, State, ToAsker, ToCandidate, Verify};
 use super::observer::Observer;
 use super::order::StepDown;
 use super::timer::Timer;
 use super::trips::RoundTrips;
-use super::words::{Effect, Out, Start, Words, emit};
+use super::words::{Out, Start, Words, emit, send};
 use crate::by_election::ByElection;
 use crate::contract::{Input, Protocol};
 use crate::deadlines::Deadlines;
@@ -96,40 +94,70 @@ impl Nerio {
 
     fn on_message(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
         match message {
-            // Who asks may be behind a relay or a gateway: only answers must come from a member.
-            Message::Request(_)
-            | Message::Release(_)
-            | Message::Leaving(_)
-            | Message::Query(_)
-            | Message::List(_)
-            | Message::Elections(_)
-            | Message::Candidates(_)
-            | Message::Order(_)
-            | Message::FenceRead(_) => self.hand_to_grantor(now, from, message, out),
-            Message::FenceSeen(seen) if seen.asker != self.who.inc => {
-                ignore(out, None, Ignored::OtherIncarnation);
+            // The sender may be behind a relay or a gateway: only answers must come from a member.
+            Message::Grantor(message) => self.with_grantor(out, |grantor, out| {
+                grantor.on_message(now, from, message, out);
+            }),
+            Message::Candidate(message) => self.on_candidate_message(now, from, message, out),
+            Message::Asker(answer) => self.on_answer(now, from, answer, out),
+        }
+    }
+
+    fn on_candidate_message(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        message: ToCandidate,
+        out: &mut Out,
+    ) {
+        match message {
+            ToCandidate::Granted(m) => {
+                let Some(member) = self.answering(from, &m.election, m.asker, out) else { return };
+                self.with_candidate(&m.election, out, |candidate, context, out| {
+                    candidate.on_granted(now, member, &m, context, out);
+                });
             }
-            Message::FenceSeen(_) => match self.member(from) {
-                Some(_) => self.hand_to_grantor(now, from, message, out),
-                None => ignore(out, None, Ignored::NotAMember),
-            },
-            Message::Granted(_)
-            | Message::Refused(_)
-            | Message::Released(_)
-            | Message::State(_) => match self.member(from) {
-                Some(member) => self.hear_grantor(now, member, message, out),
-                None => ignore(out, None, Ignored::NotAMember),
-            },
-            Message::Verify(verify) => self.on_verify(now, from, &verify, out),
-            Message::Remainder(remainder) => self.on_remainder(now, from, &remainder, out),
-            Message::StepDown(order) => match self.member(from) {
+            ToCandidate::Refused(m) => {
+                let Some(member) = self.answering(from, &m.election, m.asker, out) else { return };
+                self.with_candidate(&m.election, out, |candidate, context, out| {
+                    candidate.on_refused(now, member, &m, context, out);
+                });
+            }
+            ToCandidate::Released(m) => {
+                let Some(member) = self.answering(from, &m.election, m.asker, out) else { return };
+                self.with_candidate(&m.election, out, |candidate, context, out| {
+                    candidate.on_released(now, member, &m, context, out);
+                });
+            }
+            ToCandidate::StepDown(order) => match self.member(from) {
                 Some(_) => self.on_step_down(now, &from.who.name, &order, out),
                 None => ignore(out, None, Ignored::NotAMember),
             },
-            Message::Listed(_)
-            | Message::ElectionsHere(_)
-            | Message::CandidatesHere(_)
-            | Message::Ordered(_) => ignore(out, None, Ignored::Unasked),
+            ToCandidate::Verify(verify) => self.on_verify(now, from, &verify, out),
+        }
+    }
+
+    fn on_answer(&mut self, now: Time, from: &Sender, answer: ToAsker, out: &mut Out) {
+        match answer {
+            ToAsker::State(state) => {
+                if let Some(member) = self.answering(from, &state.election, state.asker, out) {
+                    self.on_state(now, member, state, out);
+                }
+            }
+            ToAsker::Remainder(remainder) => self.on_remainder(now, from, &remainder, out),
+            ToAsker::FenceSeen(seen) if seen.asker != self.who.inc => {
+                ignore(out, None, Ignored::OtherIncarnation);
+            }
+            ToAsker::FenceSeen(seen) => match self.member(from) {
+                Some(_) => self.with_grantor(out, |grantor, out| {
+                    grantor.on_fence_seen(now, from, &seen, out);
+                }),
+                None => ignore(out, None, Ignored::NotAMember),
+            },
+            ToAsker::Listed(_)
+            | ToAsker::ElectionsHere(_)
+            | ToAsker::CandidatesHere(_)
+            | ToAsker::Ordered(_) => ignore(out, None, Ignored::Unasked),
         }
     }
 
@@ -140,34 +168,30 @@ impl Nerio {
         (from.member == Some(named)).then_some(named)
     }
 
-    fn hand_to_grantor(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
-        match &mut self.grantor {
-            Some(grantor) => grantor.on_message(now, from, message, out),
-            None => ignore(out, None, Ignored::NotAGrantor),
+    /// The member that answers this incarnation: another incarnation of the same name may have used
+    /// the same Start, for a fence and a lease of its own.
+    fn answering(
+        &self,
+        from: &Sender,
+        election: &ElectionName,
+        asker: Inc,
+        out: &mut Out,
+    ) -> Option<usize> {
+        let Some(member) = self.member(from) else {
+            ignore(out, None, Ignored::NotAMember);
+            return None;
+        };
+        if asker != self.who.inc {
+            ignore(out, Some(election.clone()), Ignored::OtherIncarnation);
+            return None;
         }
+        Some(member)
     }
 
-    /// An answer counts for the incarnation that asked: another incarnation of the same name may
-    /// have used the same Start, for a fence and a lease of its own.
-    fn hear_grantor(&mut self, now: Time, member: usize, message: Message, out: &mut Out) {
-        let (Message::Granted(Granted { election, asker, .. })
-        | Message::Refused(Refused { election, asker, .. })
-        | Message::Released(Released { election, asker, .. })
-        | Message::State(State { election, asker, .. })) = &message
-        else {
-            return ignore(out, None, Ignored::Unasked);
-        };
-        if *asker != self.who.inc {
-            return ignore(out, Some(election.clone()), Ignored::OtherIncarnation);
-        }
-        match message {
-            Message::State(m) => self.on_state(now, member, m, out),
-            _ => self.with_candidate(election, out, |candidate, context, out| match &message {
-                Message::Granted(m) => candidate.on_granted(now, member, m, context, out),
-                Message::Refused(m) => candidate.on_refused(now, member, m, context, out),
-                Message::Released(m) => candidate.on_released(now, member, m, context, out),
-                _ => {}
-            }),
+    fn with_grantor(&mut self, out: &mut Out, act: impl FnOnce(&mut Grantor, &mut Out)) {
+        match &mut self.grantor {
+            Some(grantor) => act(grantor, out),
+            None => ignore(out, None, Ignored::NotAGrantor),
         }
     }
 
@@ -251,8 +275,7 @@ impl Nerio {
             }
         }
         self.asked.insert((election.clone(), Question { leader, start: now }));
-        let message = Message::Verify(Verify { election, start: now });
-        out.push(Effect::Send { to: leader.into(), message });
+        send(out, leader, Verify { election, start: now });
     }
 
     fn on_step_down(&mut self, now: Time, by: &NodeName, order: &StepDown, out: &mut Out) {
@@ -272,9 +295,7 @@ impl Nerio {
         }
         let (election, start, asker) = (verify.election.clone(), verify.start, from.who.inc);
         let remaining = core::time::Duration::ZERO;
-        let remainder = Remainder { election, start, asker, remaining, fence: None };
-        let message = Message::Remainder(remainder);
-        out.push(Effect::Send { to: from.address.into(), message });
+        send(out, from.address, Remainder { election, start, asker, remaining, fence: None });
     }
 
     /// Section 10.5 with erratum 1: the leadership is good while `C_q < Start_q + (1 − ρ)δ`.

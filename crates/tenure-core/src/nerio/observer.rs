@@ -8,11 +8,11 @@ use super::by_member::ByMember;
 use super::config::Checked;
 use super::event::Event;
 use super::identity::{Instance, Mark};
-use super::message::{Holder, Message, Query, Service, State};
+use super::message::{Holder, Query, Service, State};
 use super::naming::{LiveGrant, leadership};
 use super::quorum::{MemberSet, Quorums};
 use super::roster::replaced;
-use super::words::{Effect, Out, To};
+use super::words::{Effect, Out, To, send};
 use crate::deadlines::{Booking, Deadlines};
 use crate::name::ElectionName;
 use crate::time::Time;
@@ -84,7 +84,7 @@ impl Observer {
             self.last_start = now;
             for member in 0..config.members.len() {
                 let query = Query { election: self.election.clone(), start: now };
-                out.push(Effect::Send { to: To::Member(member), message: Message::Query(query) });
+                send(out, To::Member(member), query);
             }
             self.next_at = now.after(self.every);
         }

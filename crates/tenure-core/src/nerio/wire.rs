@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::identity::{Inc, Who};
-use super::message::Message;
+use super::message::{Message, ToAsker, ToCandidate, ToGrantor};
 use crate::name::NodeName;
 
 const MAGIC: [u8; 4] = *b"TNRE";
@@ -286,22 +286,22 @@ fn pull<T: DeserializeOwned>(body: &[u8], wrap: fn(T) -> Message) -> Result<Mess
 }
 
 macro_rules! kinds {
-    ($($number:tt => $variant:ident,)+) => {
+    ($($number:tt => $taker:ident($to:ident::$body:ident),)+) => {
         const fn kind(message: &Message) -> u8 {
             match message {
-                $(Message::$variant(_) => $number,)+
+                $(Message::$taker($to::$body(_)) => $number,)+
             }
         }
 
         fn push_body(into: &mut Vec<u8>, message: &Message) {
             match message {
-                $(Message::$variant(part) => push(into, part),)+
+                $(Message::$taker($to::$body(part)) => push(into, part),)+
             }
         }
 
         fn decode(kind: u8, body: &[u8]) -> Result<Message, Dropped> {
             match kind {
-                $($number => pull(body, Message::$variant),)+
+                $($number => pull(body, |part| Message::$taker($to::$body(part))),)+
                 unknown => Err(Dropped::Kind(unknown)),
             }
         }
@@ -318,27 +318,27 @@ const CANDIDATES: u8 = 19;
 const ORDER: u8 = 21;
 
 kinds! {
-    REQUEST => Request,
-    1 => Granted,
-    2 => Refused,
-    3 => Release,
-    4 => Released,
-    VERIFY => Verify,
-    6 => Remainder,
-    QUERY => Query,
-    8 => State,
-    LIST => List,
-    10 => Listed,
-    FENCE_READ => FenceRead,
-    12 => FenceSeen,
-    16 => Leaving,
-    ELECTIONS => Elections,
-    18 => ElectionsHere,
-    CANDIDATES => Candidates,
-    20 => CandidatesHere,
-    ORDER => Order,
-    22 => Ordered,
-    23 => StepDown,
+    REQUEST => Grantor(ToGrantor::Request),
+    1 => Candidate(ToCandidate::Granted),
+    2 => Candidate(ToCandidate::Refused),
+    3 => Grantor(ToGrantor::Release),
+    4 => Candidate(ToCandidate::Released),
+    VERIFY => Candidate(ToCandidate::Verify),
+    6 => Asker(ToAsker::Remainder),
+    QUERY => Grantor(ToGrantor::Query),
+    8 => Asker(ToAsker::State),
+    LIST => Grantor(ToGrantor::List),
+    10 => Asker(ToAsker::Listed),
+    FENCE_READ => Grantor(ToGrantor::FenceRead),
+    12 => Asker(ToAsker::FenceSeen),
+    16 => Grantor(ToGrantor::Leaving),
+    ELECTIONS => Grantor(ToGrantor::Elections),
+    18 => Asker(ToAsker::ElectionsHere),
+    CANDIDATES => Grantor(ToGrantor::Candidates),
+    20 => Asker(ToAsker::CandidatesHere),
+    ORDER => Grantor(ToGrantor::Order),
+    22 => Asker(ToAsker::Ordered),
+    23 => Candidate(ToCandidate::StepDown),
 }
 
 #[cfg(test)]
@@ -424,7 +424,7 @@ mod tests {
         };
         let elections = alloc::vec![here.clone(); ELECTIONS_BYTES / length(&here)];
         let (asker, start, more_after) = (Inc(u128::MAX), Time::MAX, Some(election));
-        Message::ElectionsHere(ElectionsHere { asker, start, service, elections, more_after })
+        Message::from(ElectionsHere { asker, start, service, elections, more_after })
     }
 
     fn candidates_here() -> Message {
@@ -432,7 +432,7 @@ mod tests {
         let service = Service::Quarantine { remaining: Duration::MAX };
         let here =
             CandidateHere { who: who(), priority: u8::MAX, leading: true, waited: Duration::MAX };
-        Message::CandidatesHere(CandidatesHere {
+        Message::from(CandidatesHere {
             election,
             asker: Inc(u128::MAX),
             start: Time::MAX,
@@ -444,7 +444,7 @@ mod tests {
     }
 
     fn step_down() -> Message {
-        Message::StepDown(StepDown {
+        Message::from(StepDown {
             election: ElectionName::new(&full("e", ElectionName::MAX_BYTES)).unwrap(),
             holder: Inc(u128::MAX),
             fence: Fence::new(u64::MAX),
@@ -455,7 +455,7 @@ mod tests {
     }
 
     fn ordered() -> Message {
-        Message::Ordered(Ordered {
+        Message::from(Ordered {
             election: ElectionName::new(&full("e", ElectionName::MAX_BYTES)).unwrap(),
             asker: Inc(u128::MAX),
             start: Time::MAX,
@@ -472,7 +472,7 @@ mod tests {
         // As many as a grantor puts into a page, and one more.
         let names = alloc::vec![election.clone(); PAGE_BYTES / (ElectionName::MAX_BYTES + 2) + 1];
         alloc::vec![
-            Message::Request(Request {
+            Message::from(Request {
                 election: election.clone(),
                 start,
                 delta: Duration::MAX,
@@ -485,7 +485,7 @@ mod tests {
                 next: Some(who().name),
                 value,
             }),
-            Message::Granted(Granted {
+            Message::from(Granted {
                 election: election.clone(),
                 asker,
                 start,
@@ -498,7 +498,7 @@ mod tests {
                 next_waits: true,
                 waiting: Some(who().name),
             }),
-            Message::Refused(Refused {
+            Message::from(Refused {
                 election: election.clone(),
                 asker,
                 start,
@@ -506,8 +506,8 @@ mod tests {
                 seen,
                 name_shared: Some(holder().address),
             }),
-            Message::Release(Release { election: election.clone(), start, next: Some(who().name) }),
-            Message::State(State {
+            Message::from(Release { election: election.clone(), start, next: Some(who().name) }),
+            Message::from(State {
                 election,
                 asker,
                 start,
@@ -521,8 +521,8 @@ mod tests {
                 delta_max: Duration::MAX,
                 raise: Some(Box::new(Raising { before: Duration::MAX, remaining: Duration::MAX })),
             }),
-            Message::Listed(Listed { start, service, names, more: true }),
-            Message::FenceSeen(fence_seen()),
+            Message::from(Listed { start, service, names, more: true }),
+            Message::from(fence_seen()),
             elections_here(),
             candidates_here(),
             step_down(),
@@ -548,7 +548,8 @@ mod tests {
         let answers = |is_it: fn(&Message) -> bool| -> Vec<Message> {
             largest().into_iter().filter(is_it).collect()
         };
-        let told = || answers(|m| matches!(m, Message::State(_) | Message::Listed(_)));
+        let told =
+            || answers(|m| matches!(m, Message::Asker(ToAsker::State(_) | ToAsker::Listed(_))));
         let elections = Elections { start, which: Which::All, after: None };
         let candidates = Candidates { election: election.clone(), start, after: None };
         let request = Request {
@@ -564,24 +565,26 @@ mod tests {
             next: None,
             value: Value::new("").unwrap(),
         };
-        let decided = answers(|m| matches!(m, Message::Granted(_) | Message::Refused(_)));
+        let decided = answers(|m| {
+            matches!(m, Message::Candidate(ToCandidate::Granted(_) | ToCandidate::Refused(_)))
+        });
         let order =
             Order { election: election.clone(), start, number: 0, fence: Fence::NONE, next: None };
         let release = Release { election: election.clone(), start, next: None };
         let released = Released { election: election.clone(), asker: Inc(u128::MAX), start };
         alloc::vec![
-            (Message::Verify(Verify { election: election.clone(), start }), told()),
-            (Message::Query(Query { election, start }), told()),
-            (Message::List(List { start, after: None }), told()),
-            (Message::Elections(elections), alloc::vec![elections_here()]),
-            (Message::Candidates(candidates), alloc::vec![candidates_here()]),
+            (Message::from(Verify { election: election.clone(), start }), told()),
+            (Message::from(Query { election, start }), told()),
+            (Message::from(List { start, after: None }), told()),
+            (Message::from(elections), alloc::vec![elections_here()]),
+            (Message::from(candidates), alloc::vec![candidates_here()]),
             (
-                Message::FenceRead(FenceRead { start, instance: Instance(0), record: false }),
-                alloc::vec![Message::FenceSeen(fence_seen())],
+                Message::from(FenceRead { start, instance: Instance(0), record: false }),
+                alloc::vec![Message::from(fence_seen())],
             ),
-            (Message::Order(order), alloc::vec![ordered(), step_down()]),
-            (Message::Request(request), decided),
-            (Message::Release(release), alloc::vec![Message::Released(released)]),
+            (Message::from(order), alloc::vec![ordered(), step_down()]),
+            (Message::from(request), decided),
+            (Message::from(release), alloc::vec![Message::from(released)]),
         ]
     }
 
@@ -600,7 +603,7 @@ mod tests {
                 let each = answers.iter().map(|answer| together(&grantor, answer, asked));
                 // An order has an answer, and is passed on as well.
                 let all = match &question {
-                    Message::Order(_) => each.sum(),
+                    Message::Grantor(ToGrantor::Order(_)) => each.sum(),
                     _ => each.max().unwrap(),
                 };
                 most = most.max(all);
@@ -618,7 +621,7 @@ mod tests {
         let head = reply.len();
         assert!(grantor.push(&mut reply, answer));
         match answer {
-            Message::Released(_) => head + count * (reply.len() - head),
+            Message::Candidate(ToCandidate::Released(_)) => head + count * (reply.len() - head),
             _ => count * reply.len(),
         }
     }

@@ -66,6 +66,11 @@ pub type Effect = crate::contract::Effect<Words>;
 /// Effects in the order in which they are to be carried out.
 pub(super) type Out = crate::contract::Effects<Words>;
 
+/// Sends a message, to a member or to an address.
+pub(super) fn send(out: &mut Out, to: impl Into<To>, message: impl Into<Message>) {
+    out.push(Effect::Send { to: to.into(), message: message.into() });
+}
+
 /// Tells the application, or an operator.
 pub(super) fn emit(out: &mut Out, election: Option<ElectionName>, event: impl Into<Event>) {
     out.push(Effect::Emit { election, event: event.into() });

@@ -363,16 +363,16 @@ fn of_orders(rng: &mut Rng) -> Message {
     match rng.within(0..3) {
         0 => {
             let (fence, next) = (fence(rng), some_name(rng));
-            Message::Order(Order { election, start, number, fence, next })
+            Message::from(Order { election, start, number, fence, next })
         }
         1 => {
             let passed = if flag(rng) { Passed::On } else { Passed::NotHeld };
-            Message::Ordered(Ordered { election, asker: asker(rng), start, passed })
+            Message::from(Ordered { election, asker: asker(rng), start, passed })
         }
         _ => {
             let (holder, fence, next) = (asker(rng), fence(rng), some_name(rng));
             let from = any_address(rng);
-            Message::StepDown(StepDown { election, holder, fence, next, number, from })
+            Message::from(StepDown { election, holder, fence, next, number, from })
         }
     }
 }
@@ -392,27 +392,27 @@ fn fence_seen(rng: &mut Rng) -> FenceSeen {
 fn anything(rng: &mut Rng) -> Message {
     let (election, start, asker) = (any_election(rng), time(rng), asker(rng));
     match rng.within(0..25) {
-        0..=4 => Message::Request(request(rng)),
-        5 => Message::Granted(granted(rng)),
+        0..=4 => Message::from(request(rng)),
+        5 => Message::from(granted(rng)),
         6 => {
             let (refusal, seen) = (refusal(rng), fence(rng));
             let name_shared = flag(rng).then(|| any_address(rng));
-            Message::Refused(Refused { election, asker, start, refusal, seen, name_shared })
+            Message::from(Refused { election, asker, start, refusal, seen, name_shared })
         }
-        7 | 8 => Message::Release(Release { election, start, next: some_name(rng) }),
-        9 => Message::Released(Released { election, asker, start }),
-        10 => Message::Verify(Verify { election, start }),
+        7 | 8 => Message::from(Release { election, start, next: some_name(rng) }),
+        9 => Message::from(Released { election, asker, start }),
+        10 => Message::from(Verify { election, start }),
         11 => {
             let remaining = span(rng);
-            Message::Remainder(Remainder { election, start, asker, remaining, fence: None })
+            Message::from(Remainder { election, start, asker, remaining, fence: None })
         }
-        12 => Message::Query(Query { election, start }),
+        12 => Message::from(Query { election, start }),
         13 => {
             let (service, seen, waiting) = (service(rng), fence(rng), rng.number() as u16);
             let holder = flag(rng).then(|| Box::new(holder(rng)));
             let free_for = span(rng);
             let delta_max = span(rng);
-            Message::State(State {
+            Message::from(State {
                 election,
                 asker,
                 start,
@@ -428,27 +428,27 @@ fn anything(rng: &mut Rng) -> Message {
                     .then(|| Box::new(Raising { before: span(rng), remaining: span(rng) })),
             })
         }
-        14 => Message::List(List { start, after: flag(rng).then_some(election) }),
+        14 => Message::from(List { start, after: flag(rng).then_some(election) }),
         15 => {
             let (service, more) = (service(rng), flag(rng));
-            Message::Listed(Listed { start, service, names: vec![election; 3], more })
+            Message::from(Listed { start, service, names: vec![election; 3], more })
         }
-        16 => Message::Leaving(Leaving { election, start, held: span(rng) }),
-        17 => Message::Elections(Elections {
+        16 => Message::from(Leaving { election, start, held: span(rng) }),
+        17 => Message::from(Elections {
             start,
             which: which(rng),
             after: flag(rng).then_some(election),
         }),
-        18 => Message::ElectionsHere(elections_here(rng)),
+        18 => Message::from(elections_here(rng)),
         19 => {
             let after = flag(rng).then(|| any_who(rng));
-            Message::Candidates(Candidates { election, start, after })
+            Message::from(Candidates { election, start, after })
         }
-        20 => Message::CandidatesHere(candidates_here(rng)),
+        20 => Message::from(candidates_here(rng)),
         21..=23 => of_orders(rng),
         _ if flag(rng) => {
-            Message::FenceRead(FenceRead { start, instance: instance(rng), record: flag(rng) })
+            Message::from(FenceRead { start, instance: instance(rng), record: flag(rng) })
         }
-        _ => Message::FenceSeen(fence_seen(rng)),
+        _ => Message::from(fence_seen(rng)),
     }
 }

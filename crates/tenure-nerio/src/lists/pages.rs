@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use tenure_core::nerio::{
-    CandidateHere, Candidates, ElectionHere, Elections, Holder, Inc, Message, Service, Which, Who,
+    CandidateHere, Candidates, ElectionHere, Elections, Holder, Inc, Message, Service, ToAsker,
+    Which, Who,
 };
 use tenure_core::{ElectionName, Time};
 
@@ -67,11 +68,11 @@ impl List for ElectionList {
     }
 
     fn question(&self, start: Time, after: Option<ElectionName>) -> Message {
-        Message::Elections(Elections { start, which: self.0.clone(), after })
+        Message::from(Elections { start, which: self.0.clone(), after })
     }
 
     fn read(&self, message: Message, asker: Inc, start: Time) -> Option<Page<Self>> {
-        let Message::ElectionsHere(here) = message else { return None };
+        let Message::Asker(ToAsker::ElectionsHere(here)) = message else { return None };
         if (here.asker, here.start) != (asker, start) {
             return None;
         }
@@ -102,11 +103,11 @@ impl List for CandidateList {
     }
 
     fn question(&self, start: Time, after: Option<Who>) -> Message {
-        Message::Candidates(Candidates { election: self.0.clone(), start, after })
+        Message::from(Candidates { election: self.0.clone(), start, after })
     }
 
     fn read(&self, message: Message, asker: Inc, start: Time) -> Option<Page<Self>> {
-        let Message::CandidatesHere(here) = message else { return None };
+        let Message::Asker(ToAsker::CandidatesHere(here)) = message else { return None };
         if (here.asker, here.start, &here.election) != (asker, start, &self.0) {
             return None;
         }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
 use tenure_core::nerio::{
-    CandidatesHere, Config, ElectionHere, Elections, ElectionsHere, Inc, Listed, Message,
+    CandidatesHere, Config, ElectionHere, Elections, ElectionsHere, Inc, Listed, Message, ToGrantor,
 };
 use tenure_testkit::handles::soon;
 use tokio::net::UdpSocket;
@@ -87,8 +87,8 @@ fn page(asked: &Elections, asker: Inc, size: usize) -> ElectionsHere {
 }
 
 fn all_in_one(nth: usize, asker: Inc, message: Message) -> Option<(Who, Message)> {
-    let Message::Elections(asked) = message else { return None };
-    Some((who(NAMES[nth], 1), Message::ElectionsHere(page(&asked, asker, 20))))
+    let Message::Grantor(ToGrantor::Elections(asked)) = message else { return None };
+    Some((who(NAMES[nth], 1), Message::from(page(&asked, asker, 20))))
 }
 
 fn heard(list: &AllElections) -> Vec<Heard> {
@@ -114,14 +114,14 @@ async fn pages_are_asked_for_in_step() {
     let asked_after = Arc::new(Mutex::new([const { Vec::new() }; 3]));
     let seen = asked_after.clone();
     let list = list(move |nth, asker, message| {
-        let Message::Elections(asked) = message else { return None };
+        let Message::Grantor(ToGrantor::Elections(asked)) = message else { return None };
         let mut seen = seen.lock().unwrap();
         // A question may be repeated.
         if seen[nth].last() != Some(&asked.after) {
             seen[nth].push(asked.after.clone());
         }
         let here = page(&asked, asker, [4, 7, 50][nth]);
-        Some((who(NAMES[nth], 1), Message::ElectionsHere(here)))
+        Some((who(NAMES[nth], 1), Message::from(here)))
     })
     .await;
     let [a, b, c] = &*asked_after.lock().unwrap();
@@ -134,30 +134,30 @@ async fn pages_are_asked_for_in_step() {
 #[tokio::test]
 async fn an_answer_counts_of_who_was_asked_to_who_asked() {
     let wrong = |nth, asker: Inc, message| {
-        let Message::Elections(asked) = message else { return None };
+        let Message::Grantor(ToGrantor::Elections(asked)) = message else { return None };
         let right = page(&asked, asker, 20);
         let (name, here) = match nth {
             0 => ("b", right),
             1 => ("b", ElectionsHere { asker: Inc(asker.0 ^ 1), ..right }),
             _ => ("c", ElectionsHere { start: asked.start.next(), ..right }),
         };
-        Some((who(name, 1), Message::ElectionsHere(here)))
+        Some((who(name, 1), Message::from(here)))
     };
     let list = list(wrong).await;
     assert_eq!((heard(&list), list.elections.len()), (vec![Heard::Silent; 3], 0));
 
     let other = |nth: usize, asker, message| match message {
-        Message::Candidates(asked) => {
+        Message::Grantor(ToGrantor::Candidates(asked)) => {
             let election = if nth == 0 { "e".parse().unwrap() } else { asked.election };
             let (start, service) = (asked.start, Service::Serving);
             let (holder, waiting, more) = (None, Vec::new(), false);
             let here = CandidatesHere { election, asker, start, service, holder, waiting, more };
-            Some((who(NAMES[nth], 1), Message::CandidatesHere(here)))
+            Some((who(NAMES[nth], 1), Message::from(here)))
         }
         // To a survey a speaks as b, too.
-        Message::List(asked) => {
+        Message::Grantor(ToGrantor::List(asked)) => {
             let (start, service, names, more) = (asked.start, Service::Serving, Vec::new(), false);
-            let listed = Message::Listed(Listed { start, service, names, more });
+            let listed = Message::from(Listed { start, service, names, more });
             Some((who(["b", "b", "c"][nth], 1), listed))
         }
         _ => None,
@@ -175,12 +175,12 @@ async fn an_answer_counts_of_who_was_asked_to_who_asked() {
 #[tokio::test]
 async fn the_worst_that_a_member_says_of_itself_counts() {
     let list = list(|nth, asker, message| {
-        let Message::Elections(asked) = message else { return None };
+        let Message::Grantor(ToGrantor::Elections(asked)) = message else { return None };
         let mut here = page(&asked, asker, 10);
         if nth == 2 && asked.after.is_none() {
             here.service = Service::Failing;
         }
-        Some((who(NAMES[nth], 1), Message::ElectionsHere(here)))
+        Some((who(NAMES[nth], 1), Message::from(here)))
     })
     .await;
     assert_eq!(heard(&list), [SERVES, SERVES, Heard::Said(Service::Failing)]);
@@ -192,7 +192,7 @@ async fn the_worst_that_a_member_says_of_itself_counts() {
 async fn what_an_earlier_life_said_does_not_count() {
     let lives = Mutex::new(0);
     let list = list(move |nth, asker, message| {
-        let Message::Elections(asked) = message else { return None };
+        let Message::Grantor(ToGrantor::Elections(asked)) = message else { return None };
         let mut here = page(&asked, asker, 10);
         let mut lives = lives.lock().unwrap();
         *lives += u128::from(nth == 1);
@@ -204,7 +204,7 @@ async fn what_an_earlier_life_said_does_not_count() {
         if nth == 2 && inc == 1 {
             here.elections.retain_mut(|one| one.holder.take().is_some());
         }
-        Some((who(NAMES[nth], inc), Message::ElectionsHere(here)))
+        Some((who(NAMES[nth], inc), Message::from(here)))
     })
     .await;
     assert_eq!(heard(&list), [SERVES, Heard::Silent, SERVES]);
@@ -216,7 +216,7 @@ async fn what_an_earlier_life_said_does_not_count() {
 #[tokio::test]
 async fn pages_without_end_come_to_one() {
     let list = list(|nth, asker, message| {
-        let Message::Elections(asked) = message else { return None };
+        let Message::Grantor(ToGrantor::Elections(asked)) = message else { return None };
         let mut here = page(&asked, asker, 20);
         let next = asked.after.as_ref().and_then(|after| after.as_str().get(1..)?.parse().ok());
         let next: u32 = next.unwrap_or(0) + 1;
@@ -228,7 +228,7 @@ async fn pages_without_end_come_to_one() {
             let election = format!("a{next:08}").parse().unwrap();
             here.elections.push(ElectionHere { election, holder: None, waiting: 1 });
         }
-        Some((who(NAMES[nth], 1), Message::ElectionsHere(here)))
+        Some((who(NAMES[nth], 1), Message::from(here)))
     })
     .await;
     assert_eq!(heard(&list), [SERVES, Heard::TooMany, Heard::TooMany]);
@@ -241,10 +241,10 @@ async fn who_answers_other_questions_only_is_told_from_who_is_silent() {
     let questions = Arc::new(Mutex::new((0, 0)));
     let asked = questions.clone();
     let play = move |nth: usize, asker, message| match message {
-        Message::List(list) if nth == 0 => {
+        Message::Grantor(ToGrantor::List(list)) if nth == 0 => {
             asked.lock().unwrap().1 += 1;
             let (start, service, names, more) = (list.start, Service::Serving, Vec::new(), false);
-            let listed = Message::Listed(Listed { start, service, names, more });
+            let listed = Message::from(Listed { start, service, names, more });
             Some((who("a", 1), listed))
         }
         message => {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use tenure_core::Time;
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
-use tenure_core::nerio::{Config, Inc, Instance, Service, State, Who};
+use tenure_core::nerio::{Config, Inc, Instance, Service, State, ToGrantor, Who};
 use tokio::net::UdpSocket;
 
 use super::*;
@@ -56,7 +56,7 @@ fn order(next: Option<&str>) -> Order {
 
 /// What a member of a version without orders says to what it knows.
 fn state(question: nerio::Query, asker: Inc) -> Message {
-    Message::State(State {
+    Message::from(State {
         election: question.election,
         asker,
         start: question.start,
@@ -77,13 +77,13 @@ async fn each_member_says_what_it_did_and_an_order_keeps_its_number() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&heard);
     let (config, _playing) = members(Arc::new(move |nth, asker, message| match message {
-        Message::Order(order) => {
+        Message::Grantor(ToGrantor::Order(order)) => {
             let (election, start) = (order.election.clone(), order.start);
             told.lock().unwrap().push((order.number, order.fence, order.next));
             let passed = if nth == 0 { Passed::On } else { Passed::NotHeld };
-            (nth < 2).then_some(Message::Ordered(Ordered { election, asker, start, passed }))
+            (nth < 2).then_some(Message::from(Ordered { election, asker, start, passed }))
         }
-        Message::Query(question) => Some(state(question, asker)),
+        Message::Grantor(ToGrantor::Query(question)) => Some(state(question, asker)),
         _ => None,
     }))
     .await;
@@ -106,7 +106,7 @@ async fn each_member_says_what_it_did_and_an_order_keeps_its_number() {
 #[tokio::test]
 async fn answers_to_other_orders_do_not_count() {
     let (config, _playing) = members(Arc::new(|nth, asker, message| match message {
-        Message::Order(order) => {
+        Message::Grantor(ToGrantor::Order(order)) => {
             let (mut election, mut start, mut asker) = (order.election, order.start, asker);
             match nth {
                 0 => election = "audit".parse().unwrap(),
@@ -114,7 +114,7 @@ async fn answers_to_other_orders_do_not_count() {
                 _ => asker = Inc(1),
             }
             let passed = Passed::On;
-            Some(Message::Ordered(Ordered { election, asker, start, passed }))
+            Some(Message::from(Ordered { election, asker, start, passed }))
         }
         _ => None,
     }))

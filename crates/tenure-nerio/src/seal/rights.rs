@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_core::ElectionName;
-use tenure_core::nerio::{Checked, Inc, Message, Who};
+use tenure_core::nerio::{Checked, Inc, Message, ToAsker, ToCandidate, ToGrantor, Who};
 
 use crate::keys::{Grant, Right};
 
@@ -29,39 +28,35 @@ impl Authority {
     pub(crate) fn may_say(&self, message: &Message) -> bool {
         let Self::Application(grant) = self else { return true };
         let asks = grant.rights.allow(Right::Ask);
-        match (about(message), message) {
-            (Some((right, election)), _) => grant.allows(right, election),
-            (None, Message::Elections(asked)) => asks && grant.elections.cover_which(&asked.which),
-            (None, Message::List(_)) => asks && grant.elections.cover_all(),
-            (None, _) => false,
+        match message {
+            Message::Grantor(ToGrantor::Request(m)) => grant.allows(Right::Contend, &m.election),
+            Message::Grantor(ToGrantor::Release(m)) => grant.allows(Right::Contend, &m.election),
+            Message::Grantor(ToGrantor::Leaving(m)) => grant.allows(Right::Contend, &m.election),
+            Message::Asker(ToAsker::Remainder(m)) => grant.allows(Right::Contend, &m.election),
+            Message::Grantor(ToGrantor::Query(m)) => grant.allows(Right::Ask, &m.election),
+            Message::Candidate(ToCandidate::Verify(m)) => grant.allows(Right::Ask, &m.election),
+            Message::Grantor(ToGrantor::Candidates(m)) => grant.allows(Right::Ask, &m.election),
+            Message::Grantor(ToGrantor::Order(m)) => grant.allows(Right::Resign, &m.election),
+            Message::Grantor(ToGrantor::Elections(m)) => {
+                asks && grant.elections.cover_which(&m.which)
+            }
+            Message::Grantor(ToGrantor::List(_)) => asks && grant.elections.cover_all(),
+            Message::Grantor(ToGrantor::FenceRead(_))
+            | Message::Candidate(
+                ToCandidate::Granted(_)
+                | ToCandidate::Refused(_)
+                | ToCandidate::Released(_)
+                | ToCandidate::StepDown(_),
+            )
+            | Message::Asker(
+                ToAsker::State(_)
+                | ToAsker::FenceSeen(_)
+                | ToAsker::Listed(_)
+                | ToAsker::ElectionsHere(_)
+                | ToAsker::CandidatesHere(_)
+                | ToAsker::Ordered(_),
+            ) => false,
         }
-    }
-}
-
-/// What a message of a candidate or an asker needs, and in which election; `None` of others.
-fn about(message: &Message) -> Option<(Right, &ElectionName)> {
-    match message {
-        Message::Request(m) => Some((Right::Contend, &m.election)),
-        Message::Release(m) => Some((Right::Contend, &m.election)),
-        Message::Leaving(m) => Some((Right::Contend, &m.election)),
-        Message::Remainder(m) => Some((Right::Contend, &m.election)),
-        Message::Query(m) => Some((Right::Ask, &m.election)),
-        Message::Verify(m) => Some((Right::Ask, &m.election)),
-        Message::Candidates(m) => Some((Right::Ask, &m.election)),
-        Message::Order(m) => Some((Right::Resign, &m.election)),
-        Message::Granted(_)
-        | Message::Refused(_)
-        | Message::Released(_)
-        | Message::State(_)
-        | Message::List(_)
-        | Message::Listed(_)
-        | Message::Elections(_)
-        | Message::ElectionsHere(_)
-        | Message::CandidatesHere(_)
-        | Message::Ordered(_)
-        | Message::StepDown(_)
-        | Message::FenceRead(_)
-        | Message::FenceSeen(_) => None,
     }
 }
 
@@ -96,16 +91,16 @@ mod tests {
         let says = |election: &str| -> [Message; 4] {
             let election: ElectionName = election.parse().unwrap();
             [
-                Message::Release(Release { election: election.clone(), start, next: None }),
-                Message::Query(Query { election: election.clone(), start }),
-                Message::Order(Order {
+                Message::from(Release { election: election.clone(), start, next: None }),
+                Message::from(Query { election: election.clone(), start }),
+                Message::from(Order {
                     election: election.clone(),
                     start,
                     number: 1,
                     fence,
                     next: None,
                 }),
-                Message::StepDown(StepDown {
+                Message::from(StepDown {
                     election,
                     holder: Inc(1),
                     fence,
@@ -147,18 +142,18 @@ mod tests {
         let asked = |name: &str| -> Vec<Message> {
             let election: ElectionName = name.parse().unwrap();
             vec![
-                Message::Query(Query { election: election.clone(), start }),
-                Message::Release(Release { election: election.clone(), start, next: None }),
-                Message::Verify(Verify { election: election.clone(), start }),
-                Message::Candidates(Candidates { election: election.clone(), start, after: None }),
-                Message::Elections(Elections { start, which: Which::Only(election), after: None }),
+                Message::from(Query { election: election.clone(), start }),
+                Message::from(Release { election: election.clone(), start, next: None }),
+                Message::from(Verify { election: election.clone(), start }),
+                Message::from(Candidates { election: election.clone(), start, after: None }),
+                Message::from(Elections { start, which: Which::Only(election), after: None }),
             ]
         };
-        let elections = |which| Message::Elections(Elections { start, which, after: None });
-        let list = Message::List(List { start, after: None });
+        let elections = |which| Message::from(Elections { start, which, after: None });
+        let list = Message::from(List { start, after: None });
         let of_members = [
-            Message::FenceRead(FenceRead { start, instance: Instance(0), record: true }),
-            Message::Released(Released {
+            Message::from(FenceRead { start, instance: Instance(0), record: true }),
+            Message::from(Released {
                 election: "billing/eu".parse().unwrap(),
                 asker: Inc(1),
                 start,

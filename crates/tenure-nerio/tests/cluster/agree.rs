@@ -90,7 +90,7 @@ async fn forged_datagrams_change_nothing() {
     let packer = Packer::new(config.digest() ^ 1, &Envelope { epoch: 0, who });
     let mut datagram = packer.start();
     let question = List { start: tenure::clock::now(), after: None };
-    assert!(packer.push(&mut datagram, &Message::List(question)));
+    assert!(packer.push(&mut datagram, &Message::from(question)));
     let forger = UdpSocket::bind("127.0.0.1:0").unwrap();
     for _ in 0..100 {
         forger.send_to(&datagram, leader.address()).unwrap();

@@ -122,12 +122,12 @@ async fn an_honest_overload_stops_no_timer() {
     let waiting = tokio::spawn(async move { election.campaign("2").await });
 
     let start = clock::now();
-    let query = Message::Query(Query { election: name.clone(), start });
-    let list = Message::List(List { start, after: None });
-    let elections = Message::Elections(Elections { start, which: Which::All, after: None });
+    let query = Message::from(Query { election: name.clone(), start });
+    let list = Message::from(List { start, after: None });
+    let elections = Message::from(Elections { start, which: Which::All, after: None });
     let of = name.clone();
-    let candidates = Message::Candidates(Candidates { election: of, start, after: None });
-    let verify = Message::Verify(Verify { election: name, start });
+    let candidates = Message::from(Candidates { election: of, start, after: None });
+    let verify = Message::from(Verify { election: name, start });
     let mut asked: Vec<_> = nodes.iter().map(|node| (node.address(), query.clone())).collect();
     asked.extend([list, elections, candidates].map(|asked| (nodes[0].address(), asked)));
     asked.extend([(one.address(), verify.clone()), (two.address(), verify)]);

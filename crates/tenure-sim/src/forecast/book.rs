@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use tenure_core::nerio::wire::{Envelope, Packer};
-use tenure_core::nerio::{Checked, Effect, Event, Inc, Message, OwnEvent, Record, To, Who};
+use tenure_core::nerio::{
+    Checked, Effect, Event, Inc, Message, OwnEvent, Record, To, ToGrantor, Who,
+};
 use tenure_core::{End, Fence, Loss};
 
 use crate::scenario::plan::nanos;
@@ -227,7 +229,8 @@ impl Book {
     pub(super) fn sent(&mut self, from: usize, to: usize, message: &Message) {
         let leads = self.claim.is_some_and(|claim| claim.node == from);
         if from == to {
-            self.trying += usize::from(leads && matches!(message, Message::Request(_)));
+            self.trying +=
+                usize::from(leads && matches!(message, Message::Grantor(ToGrantor::Request(_))));
             return;
         }
         let Some((_, packer)) = &self.counting else { return };

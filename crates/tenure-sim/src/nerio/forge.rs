@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 
 use tenure_core::nerio::Boot;
 use tenure_core::nerio::{
-    Checked, Granted, Inc, Instance, Message, Order, Refusal, Release, Request, Sender, Stamp, Who,
+    Checked, Granted, Inc, Instance, Message, Order, Refusal, Release, Request, Sender, Stamp,
+    ToCandidate, ToGrantor, Who,
 };
 use tenure_core::{Fence, Time};
 
@@ -24,16 +25,19 @@ pub(super) fn forge(
     let namesake = || Sender { who: Who { name: from.who.name.clone(), inc: other }, ..*from };
     let unknown = || Sender { who: namesake().who, ..elsewhere };
     match message {
-        Message::Request(Request { election, announced: Some(fence), start, .. })
-            if (draw >> 8).is_multiple_of(4) =>
-        {
+        Message::Grantor(ToGrantor::Request(Request {
+            election,
+            announced: Some(fence),
+            start,
+            ..
+        })) if (draw >> 8).is_multiple_of(4) => {
             // Somebody orders the leader to resign, and again.
             let number = fence.number() * 2 + draw % 2;
             let (election, start, fence, next) = (election.clone(), *start, *fence, None);
             let order = Order { election, start, number, fence, next };
-            Some((elsewhere, Message::Order(order)))
+            Some((elsewhere, Message::from(order)))
         }
-        Message::Request(request) => {
+        Message::Grantor(ToGrantor::Request(request)) => {
             // Who says that it leads is believed: these say something else.
             let silent = || Request { announced: None, ..request.clone() };
             let request = request.clone();
@@ -41,7 +45,7 @@ pub(super) fn forge(
                 // Somebody who saw it go by gives up in its name.
                 let Request { election, start, .. } = request;
                 let release = Release { election, start, next: None };
-                return Some((elsewhere, Message::Release(release)));
+                return Some((elsewhere, Message::from(release)));
             }
             Some(match draw % 8 {
                 0 => (elsewhere, Request { start: later(request.start), ..request }),
@@ -50,13 +54,15 @@ pub(super) fn forge(
                 3 => (unknown(), Request { delta: request.delta / 1_000, ..silent() }),
                 _ => (namesake(), silent()),
             })
-            .map(|(from, request)| (from, Message::Request(request)))
+            .map(|(from, request)| (from, Message::from(request)))
         }
-        Message::Release(release) => {
+        Message::Grantor(ToGrantor::Release(release)) => {
             let release = Release { start: later(release.start), ..release.clone() };
-            Some((elsewhere, Message::Release(release)))
+            Some((elsewhere, Message::from(release)))
         }
-        Message::Refused(refused) if matches!(refused.refusal, Refusal::Held { .. }) => {
+        Message::Candidate(ToCandidate::Refused(refused))
+            if matches!(refused.refusal, Refusal::Held { .. }) =>
+        {
             let own = draw.is_multiple_of(2);
             let granted = Granted {
                 election: refused.election.clone(),
@@ -73,7 +79,7 @@ pub(super) fn forge(
                 waiting: None,
             };
             let from = if own { elsewhere } else { from.clone() };
-            Some((from, Message::Granted(granted)))
+            Some((from, Message::from(granted)))
         }
         _ => None,
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use tenure_core::nerio::{Instance, Message, QuorumTimestamp, Who};
+use tenure_core::nerio::{Instance, Message, QuorumTimestamp, ToGrantor, Who};
 use tenure_core::{NodeName, Time};
 
 use super::fact::Own;
@@ -107,7 +107,9 @@ impl QuorumLeases {
                     last.own.promised = last.own.promised.max(until);
                 }
             }
-            Own::Sent { message: Message::FenceRead(read), .. } if read.record => {
+            Own::Sent { message: Message::Grantor(ToGrantor::FenceRead(read)), .. }
+                if read.record =>
+            {
                 self.written.insert(read.instance);
             }
             Own::Notes { members, .. } => {

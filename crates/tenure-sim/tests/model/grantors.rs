@@ -8,7 +8,7 @@ use std::time::Duration;
 use tenure_core::nerio::{
     Checked, Command, Config, Effect, Extra, Inc, Incomparable, Instance, Member, MemberSet,
     Message, Nerio, OwnEvent, Query, QuorumTimestamp, Record, Remembered, Sender, Service, Start,
-    To, Who,
+    To, ToAsker, ToCandidate, ToGrantor, Who,
 };
 use tenure_core::{Drift, Input, Protocol, Time};
 use tenure_testkit::Players;
@@ -187,8 +187,8 @@ impl Cluster for Grantors {
 
     fn repeats<'a>(left: &'a mut Troubles, message: &Message) -> Option<&'a mut u8> {
         match message {
-            Message::Request(_) => Some(&mut left.repeated_requests),
-            Message::Release(_) => Some(&mut left.repeated_releases),
+            Message::Grantor(ToGrantor::Request(_)) => Some(&mut left.repeated_requests),
+            Message::Grantor(ToGrantor::Release(_)) => Some(&mut left.repeated_releases),
             _ => None,
         }
     }
@@ -196,14 +196,15 @@ impl Cluster for Grantors {
     /// What a grantor with its memory says of that: made-up worlds and stories have it.
     fn leaves_out(node: &Node<Self>, message: &Message) -> bool {
         let knows = |disk: &Remembered| disk.durable().reserve.is_some();
-        matches!(message, Message::FenceRead(_)) && node.disk.as_ref().is_some_and(knows)
+        matches!(message, Message::Grantor(ToGrantor::FenceRead(_)))
+            && node.disk.as_ref().is_some_and(knows)
     }
 
     /// No ok leaves before its grant is written.
     fn sends(node: &mut Node<Self>, message: &Message) -> Result<(), String> {
         match message {
-            Message::Request(request) => node.note = request.first,
-            Message::Granted(granted) => {
+            Message::Grantor(ToGrantor::Request(request)) => node.note = request.first,
+            Message::Candidate(ToCandidate::Granted(granted)) => {
                 let disk = node.disk.as_ref();
                 let grant = disk.and_then(|disk| disk.grant(&granted.election));
                 if grant.is_none_or(|grant| grant.stamp != granted.stamp) {
@@ -219,7 +220,7 @@ impl Cluster for Grantors {
     /// Section 6: a release of everything up to a Start leaves after the claim that stands on it
     /// was lowered. One of an earlier leadership may still be on its way to be confirmed.
     fn leaves(claims: &[Claim<Self>], from: Life, message: &Message) -> Result<(), String> {
-        let Message::Release(release) = message else { return Ok(()) };
+        let Message::Grantor(ToGrantor::Release(release)) = message else { return Ok(()) };
         let stands = |claim: &&Claim<Self>| claim.life == from && claim.note <= release.start;
         match claims.iter().find(stands) {
             None => Ok(()),
@@ -256,11 +257,11 @@ impl Cluster for Grantors {
         let who = Who { name: "z".parse().unwrap(), inc: Inc(0) };
         let from = Sender { who, address: place(Self::NAMES.len()), member: None };
         let now = node.clock.shows(at);
-        let message = Message::Query(Query { election: Self::election(), start: now });
+        let message = Message::from(Query { election: Self::election(), start: now });
         let mut effects = Vec::new();
         node.core.clone().handle(now, Input::Message { from, message }, &mut effects);
         match effects.pop() {
-            Some(Effect::Send { message: Message::State(state), .. }) => {
+            Some(Effect::Send { message: Message::Asker(ToAsker::State(state)), .. }) => {
                 let serves = state.service == Service::Serving;
                 Look { serves, holder: state.holder.map(|holder| holder.who) }
             }

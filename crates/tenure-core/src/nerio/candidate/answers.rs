@@ -214,7 +214,7 @@ impl Candidate {
             let (election, start) = (self.election.clone(), self.last_start);
             let next = Some(best.who.name.clone());
             let release = Release { election, start, next };
-            out.push(Effect::Send { to: To::Member(member), message: Message::Release(release) });
+            send(out, To::Member(member), release);
         }
     }
 }

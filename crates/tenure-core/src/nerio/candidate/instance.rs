@@ -104,8 +104,7 @@ impl Candidate {
             if !leading {
                 campaign.reach.asked(member, now);
             }
-            let message = Message::Request(request.clone());
-            out.push(Effect::Send { to: To::Member(member), message });
+            send(out, To::Member(member), request.clone());
         }
         campaign.next_at = match (leading, &campaign.transfer) {
             (false, _) => now.after(context.config.refresh),

@@ -22,13 +22,13 @@ use super::by_member::ByMember;
 use super::config::Checked;
 use super::event::{Event, Ignored, OwnEvent};
 use super::identity::Who;
-use super::message::{Message, Remainder, Sender, Verify};
+use super::message::{Remainder, Sender, Verify};
 use super::quorum::MemberSet;
 use super::rank::Rank;
 use super::timer::Timer;
 use super::timestamp::QuorumTimestamp;
 use super::trips::RoundTrips;
-use super::words::{Effect, Out, To, emit};
+use super::words::{Effect, Out, To, emit, send};
 use crate::deadlines::{Booking, Deadlines};
 use crate::draw::Draw;
 use crate::event::{End, Loss, TransferFailure};
@@ -374,8 +374,7 @@ impl Candidate {
             remaining,
             fence,
         };
-        let message = Message::Remainder(remainder);
-        out.push(Effect::Send { to: from.address.into(), message });
+        send(out, from.address, remainder);
     }
 
     fn draw(&mut self, bound: Duration, purpose: &'static str, context: &Context<'_>) -> Duration {

@@ -131,7 +131,7 @@ impl Candidate {
         let held = context.config.drift.real_at_most(pending.hold.since(now));
         for member in 0..context.config.members.len() {
             let leaving = Leaving { election: self.election.clone(), start: pending.start, held };
-            out.push(Effect::Send { to: To::Member(member), message: Message::Leaving(leaving) });
+            send(out, To::Member(member), leaving);
         }
     }
 
@@ -139,7 +139,7 @@ impl Candidate {
         let next = self.pending.as_ref().and_then(|pending| pending.next.clone());
         for member in members.iter() {
             let release = Release { election: self.election.clone(), start, next: next.clone() };
-            out.push(Effect::Send { to: To::Member(member), message: Message::Release(release) });
+            send(out, To::Member(member), release);
         }
     }
 

@@ -13,7 +13,7 @@ use super::super::inventory::{
 use super::super::wire;
 use super::super::words::Out;
 use super::election::ElectionState;
-use super::{Grantor, Message, Sender, send};
+use super::{Grantor, Sender, send};
 use crate::name::ElectionName;
 use crate::time::Time;
 
@@ -58,7 +58,7 @@ impl Grantor {
             elections: page.parts,
             more_after: more_after.cloned(),
         };
-        send(out, from.address, Message::ElectionsHere(answer));
+        send(out, from.address, answer);
     }
 
     fn describe(
@@ -110,7 +110,7 @@ impl Grantor {
             waiting: page.parts,
             more,
         };
-        send(out, from.address, Message::CandidatesHere(answer));
+        send(out, from.address, answer);
     }
 }
 

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::super::message::{List, Listed};
 use super::super::words::Out;
-use super::{Grantor, Message, Sender, send};
+use super::{Grantor, Sender, send};
 use crate::name::ElectionName;
 use crate::time::Time;
 
@@ -48,6 +48,6 @@ impl Grantor {
         let more = live.peek().is_some();
         let service = self.service(now);
         let listed = Listed { start: list.start, service, names, more };
-        send(out, from.address, Message::Listed(listed));
+        send(out, from.address, listed);
     }
 }

@@ -215,7 +215,7 @@ impl Grantor {
         self.memories.say_at = Some(now.after(period)).filter(|at| *at < Time::MAX);
         for member in to.iter() {
             let read = FenceRead { start: now, instance: self.instance, record: true };
-            send(out, To::Member(member), Message::FenceRead(read));
+            send(out, To::Member(member), read);
         }
     }
 

@@ -41,12 +41,12 @@ use super::event::{Ignored, OwnEvent};
 use super::identity::{Boot, Instance, Stamp};
 use super::memory::{Kept, Memory};
 use super::message::{
-    FenceSeen, Granted, Message, Query, Refusal, Refused, Release, Released, Request, Sender,
-    Service, State,
+    FenceSeen, Granted, Query, Refusal, Refused, Release, Released, Request, Sender, Service,
+    State, ToGrantor,
 };
 use super::record::{GrantRecord, Record, Tenancy};
 use super::timer::Timer;
-use super::words::{Effect, Out, To, emit};
+use super::words::{Effect, Out, To, emit, send};
 use crate::contract::Ticket;
 use crate::deadlines::Deadlines;
 use crate::fence::Fence;
@@ -128,32 +128,24 @@ impl Grantor {
     }
 
     /// Handles a message that is meant for a grantor.
-    pub(super) fn on_message(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
+    pub(super) fn on_message(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        message: ToGrantor,
+        out: &mut Out,
+    ) {
         self.settle(out);
         match message {
-            Message::Request(request) => self.on_request(now, from, request, out),
-            Message::Release(release) => self.on_release(now, from, &release, out),
-            Message::Leaving(leaving) => self.on_leaving(now, from, &leaving, out),
-            Message::Query(query) => self.on_query(now, from, &query, out),
-            Message::List(list) => self.on_list(now, from, &list, out),
-            Message::Elections(asked) => self.on_elections(now, from, &asked, out),
-            Message::Candidates(asked) => self.on_candidates(now, from, &asked, out),
-            Message::FenceRead(read) => self.on_fence_read(now, from, &read, out),
-            Message::Order(order) => self.on_order(now, from, &order, out),
-            Message::FenceSeen(seen) => self.on_fence_seen(now, from, &seen, out),
-            Message::Granted(_)
-            | Message::Refused(_)
-            | Message::Released(_)
-            | Message::Verify(_)
-            | Message::Remainder(_)
-            | Message::State(_)
-            | Message::Listed(_)
-            | Message::ElectionsHere(_)
-            | Message::CandidatesHere(_)
-            | Message::Ordered(_)
-            | Message::StepDown(_) => {
-                unreachable!("the node hands a grantor its own messages")
-            }
+            ToGrantor::Request(request) => self.on_request(now, from, request, out),
+            ToGrantor::Release(release) => self.on_release(now, from, &release, out),
+            ToGrantor::Leaving(leaving) => self.on_leaving(now, from, &leaving, out),
+            ToGrantor::Query(query) => self.on_query(now, from, &query, out),
+            ToGrantor::List(list) => self.on_list(now, from, &list, out),
+            ToGrantor::Elections(asked) => self.on_elections(now, from, &asked, out),
+            ToGrantor::Candidates(asked) => self.on_candidates(now, from, &asked, out),
+            ToGrantor::Order(order) => self.on_order(now, from, &order, out),
+            ToGrantor::FenceRead(read) => self.on_fence_read(now, from, &read, out),
         }
     }
 
@@ -375,7 +367,6 @@ impl Grantor {
         let Some(state) = self.state(election) else { return };
         let Some(grant) = &state.grant else { return };
         let record = &grant.record;
-        let persist = Effect::Persist(record.clone().into());
         let next_waits = grant.next.as_ref().is_some_and(|next| state.waits(next, at));
         let granted = Granted {
             election: election.clone(),
@@ -390,9 +381,8 @@ impl Grantor {
             next_waits,
             waiting: state.first_waiting(at, &self.config).cloned(),
         };
-        let message = Message::Granted(granted);
-        let send = Effect::Send { to: record.address.into(), message };
-        out.extend([persist, send]);
+        out.push(Effect::Persist(record.clone().into()));
+        send(out, record.address, granted);
     }
 
     /// A request that was granted before: the same ok again, and F is not extended.
@@ -421,7 +411,7 @@ impl Grantor {
         let (seen, asker, name_shared) = (state.fence_seen, from.who.inc, shared);
         let refusal = Refusal::Held { holder, parked };
         let refused = Refused { election, asker, start, refusal, seen, name_shared };
-        send(out, from.address, Message::Refused(refused));
+        send(out, from.address, refused);
     }
 
     fn refuse(
@@ -435,7 +425,7 @@ impl Grantor {
         let seen = self.fences.seen(self.state(election));
         let (election, asker) = (election.clone(), from.who.inc);
         let refused = Refused { election, asker, start, refusal, seen, name_shared };
-        send(out, from.address, Message::Refused(refused));
+        send(out, from.address, refused);
     }
 
     /// Section 6, with erratum 4: a release ends what it names and nothing else.
@@ -443,7 +433,7 @@ impl Grantor {
         let election = release.election.clone();
         let serving = self.phase == Phase::Serving;
         let (asker, start) = (from.who.inc, release.start);
-        let released = Message::Released(Released { election: election.clone(), asker, start });
+        let released = Released { election: election.clone(), asker, start };
         if self.state(&election).is_none() && !self.remember_early(&election) {
             // There is nothing to give up. A request that it overtook may be granted for a while.
             emit(out, Some(election), OwnEvent::Ignored(Ignored::Full));
@@ -536,8 +526,4 @@ impl Grantor {
     fn state(&self, election: &ElectionName) -> Option<&ElectionState> {
         self.elections.get(election)
     }
-}
-
-fn send(out: &mut Out, to: impl Into<To>, message: Message) {
-    out.push(Effect::Send { to: to.into(), message });
 }

@@ -2,7 +2,7 @@
 
 use super::super::order::{Order, Ordered, Passed, StepDown};
 use super::super::words::Out;
-use super::{Grantor, Message, Sender, send};
+use super::{Grantor, Sender, send};
 use crate::time::Time;
 
 impl Grantor {
@@ -22,11 +22,11 @@ impl Grantor {
                 number: order.number,
                 from: from.address,
             };
-            send(out, grant.record.address, Message::StepDown(down));
+            send(out, grant.record.address, down);
         }
         let passed = if grant.is_some() { Passed::On } else { Passed::NotHeld };
         let (election, asker) = (order.election.clone(), from.who.inc);
         let ordered = Ordered { election, asker, start: order.start, passed };
-        send(out, from.address, Message::Ordered(ordered));
+        send(out, from.address, ordered);
     }
 }

@@ -23,7 +23,7 @@ impl Grantor {
             delta_max: self.config.delta_max,
             raise: self.raise.as_ref().map(|raise| Box::new(raise.describe(now))),
         };
-        send(out, from.address, Message::State(state));
+        send(out, from.address, state);
     }
 
     /// How long nobody has held a grant, at least: since the last one ended and this grantor

@@ -37,7 +37,7 @@ impl Grantor {
         }
         for member in self.others().iter() {
             let read = FenceRead { start: since, instance: self.instance, record: self.records };
-            send(out, To::Member(member), Message::FenceRead(read));
+            send(out, To::Member(member), read);
         }
         let again = now.after(self.config.refresh);
         self.phase = Phase::Reading { since, again, answers, news, told };
@@ -92,16 +92,18 @@ impl Grantor {
         let (asker, delta_max) = (from.who.inc, self.delta_max);
         let (leader, roster) = (self.leader_until.since(now), self.roster());
         let answer = FenceSeen { asker, start, seen, delta_max, whole, leader, roster };
-        send(out, from.address, Message::FenceSeen(answer));
+        send(out, from.address, answer);
     }
 
-    pub(super) fn on_fence_seen(
+    /// A member answers what this grantor asked.
+    pub(in super::super) fn on_fence_seen(
         &mut self,
         now: Time,
         from: &Sender,
         seen: &FenceSeen,
         out: &mut Out,
     ) {
+        self.settle(out);
         let Some(member) = self.other_member(from) else {
             return emit(out, None, OwnEvent::Ignored(Ignored::NotAMember));
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure_core::nerio::{
     Checked, Config, Event, Extra, Inc, Instance, Kept, Member, Message, Nerio, OwnEvent, Query,
-    Record, Remembered, Sender, Start, To, Who,
+    Record, Remembered, Sender, Start, To, ToAsker, ToCandidate, ToGrantor, Who,
 };
 use tenure_core::{Drift, Effect, Input, NodeName, Protocol, Time};
 use tenure_testkit::Players;
@@ -138,27 +138,27 @@ impl Cast for Grantors {
 
     fn kind(message: &Message) -> &'static str {
         match message {
-            Message::Request(_) => "request",
-            Message::Granted(_) => "granted",
-            Message::Refused(_) => "refused",
-            Message::Release(_) => "release",
-            Message::Released(_) => "released",
-            Message::Leaving(_) => "leaving",
-            Message::Verify(_) => "verify",
-            Message::Remainder(_) => "remainder",
-            Message::Query(_) => "query",
-            Message::State(_) => "state",
-            Message::FenceRead(_) => "fence-read",
-            Message::FenceSeen(_) => "fence-seen",
-            Message::List(_)
-            | Message::Listed(_)
-            | Message::Elections(_)
-            | Message::ElectionsHere(_)
-            | Message::Candidates(_)
-            | Message::CandidatesHere(_) => unreachable!("no story lists elections"),
-            Message::Order(_) | Message::Ordered(_) | Message::StepDown(_) => {
-                unreachable!("no story gives orders")
-            }
+            Message::Grantor(ToGrantor::Request(_)) => "request",
+            Message::Grantor(ToGrantor::Release(_)) => "release",
+            Message::Grantor(ToGrantor::Leaving(_)) => "leaving",
+            Message::Grantor(ToGrantor::Query(_)) => "query",
+            Message::Grantor(ToGrantor::FenceRead(_)) => "fence-read",
+            Message::Candidate(ToCandidate::Granted(_)) => "granted",
+            Message::Candidate(ToCandidate::Refused(_)) => "refused",
+            Message::Candidate(ToCandidate::Released(_)) => "released",
+            Message::Candidate(ToCandidate::Verify(_)) => "verify",
+            Message::Asker(ToAsker::Remainder(_)) => "remainder",
+            Message::Asker(ToAsker::State(_)) => "state",
+            Message::Asker(ToAsker::FenceSeen(_)) => "fence-seen",
+            Message::Grantor(
+                ToGrantor::List(_) | ToGrantor::Elections(_) | ToGrantor::Candidates(_),
+            )
+            | Message::Asker(
+                ToAsker::Listed(_) | ToAsker::ElectionsHere(_) | ToAsker::CandidatesHere(_),
+            ) => unreachable!("no story lists elections"),
+            Message::Grantor(ToGrantor::Order(_))
+            | Message::Candidate(ToCandidate::StepDown(_))
+            | Message::Asker(ToAsker::Ordered(_)) => unreachable!("no story gives orders"),
         }
     }
 
@@ -180,11 +180,13 @@ impl Cast for Grantors {
     }
 
     fn answers(mut core: Nerio, now: Time, from: Sender) -> Vec<String> {
-        let query = Message::Query(Query { election: "db".parse().unwrap(), start: now });
+        let query = Message::from(Query { election: "db".parse().unwrap(), start: now });
         let mut effects = Vec::new();
         core.handle(now, Input::Message { from, message: query }, &mut effects);
         let state = |effect| match effect {
-            Effect::Send { message: message @ Message::State(_), .. } => Some(message.to_string()),
+            Effect::Send { message: message @ Message::Asker(ToAsker::State(_)), .. } => {
+                Some(message.to_string())
+            }
             _ => None,
         };
         effects.into_iter().filter_map(state).collect()

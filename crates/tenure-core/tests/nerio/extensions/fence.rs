@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::Fence;
-use tenure_core::nerio::{Effect, Event, Message, OwnEvent, Refusal, Request};
+use tenure_core::nerio::{Effect, Event, Message, OwnEvent, Refusal, Request, ToCandidate};
 
 use crate::story::*;
 
@@ -247,7 +247,9 @@ fn a_wrong_word_about_fences_does_not_stop_a_candidate() {
     s.campaign("p");
     s.deliver("p", "a");
     let mut answer = s.take("a", "p").remove(0);
-    let Message::Granted(ok) = &mut answer.message else { panic!("{answer:?}") };
+    let Message::Candidate(ToCandidate::Granted(ok)) = &mut answer.message else {
+        panic!("{answer:?}")
+    };
     ok.seen = Fence::new(u64::MAX - 1);
     s.put(&answer);
     s.drop_all();

@@ -45,7 +45,7 @@ fn a_forged_request_takes_no_place_in_the_queue() {
     let forger = Sender { address: address("z"), member: None, ..s.sender("p") };
     s.ask("q", "a", request(at(5)));
     s.ask("p", "a", request(at(10)));
-    let effects = s.tell_as(&forger, "a", Message::Request(request(at(20))));
+    let effects = s.tell_as(&forger, "a", Message::from(request(at(20))));
     assert!(matches!(refusal(&effects), Some(Refusal::Held { parked: false, .. })));
     let effects = s.tell("q", "a", release(at(5)));
     assert_eq!(granted(&effects).unwrap().start, at(10));
@@ -55,7 +55,7 @@ fn a_forged_request_takes_no_place_in_the_queue() {
 fn a_node_that_is_no_grantor_says_so() {
     let mut s = Story::new();
     let from = s.sender("q");
-    let message = Message::Request(request(at(1)));
+    let message = Message::from(request(at(1)));
     let effects = s.step("p", Input::Message { from, message });
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::NotAGrantor))]);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure_core::nerio::{
     Candidates, CandidatesHere, Effect, Elections, ElectionsHere, Inc, Message, Release, Request,
-    Sender, Which, Who,
+    Sender, ToAsker, Which, Who,
 };
 use tenure_core::{ElectionName, Fence};
 
@@ -14,9 +14,9 @@ use crate::story::*;
 fn elections(s: &mut Story, which: &Which, after: Option<&ElectionName>) -> ElectionsHere {
     let (which, after) = (which.clone(), after.cloned());
     let asked = Elections { start: at(7), which, after };
-    let effects = s.tell("q", "a", Message::Elections(asked));
+    let effects = s.tell("q", "a", Message::from(asked));
     match &effects[..] {
-        [Effect::Send { message: Message::ElectionsHere(here), to }] => {
+        [Effect::Send { message: Message::Asker(ToAsker::ElectionsHere(here)), to }] => {
             assert_eq!((*to, here.asker, here.start), (address("q").into(), s.who("q").inc, at(7)));
             here.clone()
         }
@@ -43,9 +43,11 @@ fn all(s: &mut Story, which: &Which) -> (Vec<String>, usize) {
 
 fn candidates(s: &mut Story, after: Option<Who>) -> CandidatesHere {
     let asked = Candidates { election: x(), start: at(7), after };
-    let effects = s.tell("q", "a", Message::Candidates(asked));
+    let effects = s.tell("q", "a", Message::from(asked));
     match &effects[..] {
-        [Effect::Send { message: Message::CandidatesHere(here), .. }] => here.clone(),
+        [Effect::Send { message: Message::Asker(ToAsker::CandidatesHere(here)), .. }] => {
+            here.clone()
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -109,7 +111,7 @@ fn a_question_looks_at_a_bounded_number_of_elections() {
         let (election, start) = (format!("e{number:03}"), at(number + 1));
         s.ask("p", "a", of(&election, request(start)));
         let (election, next) = (election.parse().unwrap(), None);
-        s.tell("p", "a", Message::Release(Release { election, start, next }));
+        s.tell("p", "a", Message::from(Release { election, start, next }));
     }
     s.ask("p", "a", of("last", request(at(2_000))));
     let here = elections(&mut s, &Which::All, None);
@@ -163,7 +165,7 @@ fn all_who_wait_come_in_pages_in_the_order_of_names() {
         let who = Who { name, inc: Inc(u128::MAX - u128::from(number)) };
         let sender =
             Sender { who, address: ([127, 0, 0, 1], 20_000 + number).into(), member: None };
-        s.tell_as(&sender, "a", Message::Request(request(at(20))));
+        s.tell_as(&sender, "a", Message::from(request(at(20))));
     }
     let (mut found, mut pages) = (Vec::new(), 0);
     loop {

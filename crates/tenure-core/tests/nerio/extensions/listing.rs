@@ -1,15 +1,15 @@
 //! Which elections there are, for anybody who asks.
 
 use tenure_core::ElectionName;
-use tenure_core::nerio::{Effect, List, Listed, Message};
+use tenure_core::nerio::{Effect, List, Listed, Message, ToAsker};
 
 use crate::story::*;
 
 fn list(s: &mut Story, after: Option<&ElectionName>) -> Listed {
     let after = after.cloned();
-    let effects = s.tell("q", "a", Message::List(List { start: at(1), after }));
+    let effects = s.tell("q", "a", Message::from(List { start: at(1), after }));
     match &effects[..] {
-        [Effect::Send { message: Message::Listed(listed), .. }] => listed.clone(),
+        [Effect::Send { message: Message::Asker(ToAsker::Listed(listed)), .. }] => listed.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -48,7 +48,7 @@ fn elections_are_collected_for_all_who_ask() {
     s.tell(
         "p",
         "a",
-        Message::Release(tenure_core::nerio::Release {
+        Message::from(tenure_core::nerio::Release {
             election: "a".parse().unwrap(),
             start: at(300),
             next: None,

@@ -1,6 +1,6 @@
 //! Who is next: the order of those who wait, handing over, and split votes.
 
-use tenure_core::nerio::{Command, Event, Ignored, Message, OwnEvent, Service};
+use tenure_core::nerio::{Command, Event, Ignored, Message, OwnEvent, Service, ToGrantor};
 use tenure_core::{End, Loss, TransferFailure};
 
 use crate::story::*;
@@ -125,8 +125,12 @@ fn yielding_to_one_who_comes_and_goes_costs_a_few_messages_each_time() {
             while !s.letters.is_empty() {
                 let letter = s.letters.remove(0);
                 let of_q = letter.from == s.sender("q");
-                requests += usize::from(of_q && matches!(letter.message, Message::Request(_)));
-                releases += usize::from(of_q && matches!(letter.message, Message::Release(_)));
+                requests += usize::from(
+                    of_q && matches!(letter.message, Message::Grantor(ToGrantor::Request(_))),
+                );
+                releases += usize::from(
+                    of_q && matches!(letter.message, Message::Grantor(ToGrantor::Release(_))),
+                );
                 s.put(&letter);
             }
             s.slip(ms(1));

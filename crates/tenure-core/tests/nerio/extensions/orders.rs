@@ -2,7 +2,8 @@
 
 use tenure_core::Fence;
 use tenure_core::nerio::{
-    Effect, Event, Ignored, Message, Order, Ordered, OwnEvent, Passed, StepDown,
+    Effect, Event, Ignored, Message, Order, Ordered, OwnEvent, Passed, StepDown, ToAsker,
+    ToCandidate,
 };
 
 use crate::extensions::directed::orders::{down, is_reported};
@@ -15,15 +16,15 @@ fn order(fence: u64, number: u64) -> Order {
 
 /// What a grantor tells the holder, and the one that orders.
 fn passed(s: &mut Story, order: Order) -> (Option<StepDown>, Passed) {
-    let effects = s.tell("q", "a", Message::Order(order.clone()));
+    let effects = s.tell("q", "a", Message::from(order.clone()));
     let (mut told, mut answer) = (None, None);
     for effect in &effects {
         match effect {
-            Effect::Send { message: Message::StepDown(down), to } => {
+            Effect::Send { message: Message::Candidate(ToCandidate::StepDown(down)), to } => {
                 assert_eq!(*to, address("p").into());
                 told = Some(down.clone());
             }
-            Effect::Send { message: Message::Ordered(ordered), to } => {
+            Effect::Send { message: Message::Asker(ToAsker::Ordered(ordered)), to } => {
                 let Ordered { election, asker, start, passed } = ordered.clone();
                 assert_eq!((*to, asker), (address("q").into(), s.who("q").inc));
                 assert_eq!((election, start), (x(), order.start));
@@ -66,12 +67,12 @@ fn who_leads_obeys_members_only() {
     let mut s = Story::new();
     s.elect("p");
     let order = down(&s, s.fence("p"), 7);
-    let effects = s.tell("q", "p", Message::StepDown(order.clone()));
+    let effects = s.tell("q", "p", Message::from(order.clone()));
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::NotAMember))]);
     assert!(is_reported(&mut s, "a", order));
     let unasked =
         Ordered { election: x(), asker: s.who("q").inc, start: at(7), passed: Passed::On };
-    let effects = s.tell("a", "q", Message::Ordered(unasked));
+    let effects = s.tell("a", "q", Message::from(unasked));
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Unasked))]);
 }
 

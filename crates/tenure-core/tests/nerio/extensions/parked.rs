@@ -1,6 +1,6 @@
 //! Waiting without polling: parked requests.
 
-use tenure_core::nerio::{Event, Ignored, Message, OwnEvent};
+use tenure_core::nerio::{Event, Ignored, Message, OwnEvent, ToCandidate, ToGrantor};
 use tenure_core::{Fence, Input, Protocol, Time};
 
 use crate::story::*;
@@ -31,8 +31,11 @@ fn the_end_of_a_lease_handles_one_parked_request() {
     assert_eq!(s.holder("a").as_deref(), Some("p"));
     s.drop_all();
     s.pass(ms(1));
-    let oks: Vec<_> =
-        s.letters.iter().filter(|l| matches!(l.message, Message::Granted(_))).collect();
+    let oks: Vec<_> = s
+        .letters
+        .iter()
+        .filter(|l| matches!(l.message, Message::Candidate(ToCandidate::Granted(_))))
+        .collect();
     assert_eq!(oks.len(), 1, "one grant: {oks:?}");
     assert_eq!(s.state("a").waiting, 1);
 }
@@ -112,7 +115,9 @@ fn a_failed_renewal_is_not_released_while_the_lease_is_in_use() {
     let until = s.until("p");
     while s.leads("p") {
         assert_eq!(s.until("p"), until, "nothing answers: E stays");
-        assert!(s.letters.iter().all(|l| !matches!(l.message, Message::Release(_))));
+        assert!(
+            s.letters.iter().all(|l| !matches!(l.message, Message::Grantor(ToGrantor::Release(_))))
+        );
         s.drop_all();
         s.pass(ms(10));
     }

@@ -1,6 +1,8 @@
 //! Verification, made sound.
 
-use tenure_core::nerio::{Command, Event, Extra, Ignored, Inc, Message, OwnEvent, Remainder};
+use tenure_core::nerio::{
+    Command, Event, Extra, Ignored, Inc, Message, OwnEvent, Remainder, ToGrantor,
+};
 
 use crate::story::*;
 
@@ -29,8 +31,12 @@ fn a_release_waits_for_the_promise_and_no_attempt_begins_before() {
     s.pass(ms(109));
     assert!(s.letters.is_empty(), "{:?}", s.letters);
     s.pass(ms(1));
-    let sent =
-        |s: &Story| s.letters.iter().filter(|l| matches!(l.message, Message::Release(_))).count();
+    let sent = |s: &Story| {
+        s.letters
+            .iter()
+            .filter(|l| matches!(l.message, Message::Grantor(ToGrantor::Release(_))))
+            .count()
+    };
     assert_eq!(sent(&s), 3);
 }
 
@@ -59,13 +65,13 @@ fn an_answer_that_was_not_asked_for_is_ignored() {
     let remaining = ms(500);
     let asker = s.who("q").inc;
     let mut answer = Remainder { election: x(), start: s.now("q"), asker, remaining, fence: None };
-    let effects = s.tell("p", "q", Message::Remainder(answer.clone()));
+    let effects = s.tell("p", "q", Message::from(answer.clone()));
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Unasked))]);
     s.verify("q", "r");
-    let effects = s.tell("p", "q", Message::Remainder(answer.clone()));
+    let effects = s.tell("p", "q", Message::from(answer.clone()));
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Unasked))], "r was asked");
     answer.asker = Inc(1);
-    let effects = s.tell("r", "q", Message::Remainder(answer));
+    let effects = s.tell("r", "q", Message::from(answer));
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::OtherIncarnation))]);
 }
 

@@ -1,7 +1,7 @@
 //! What a campaign waits for: said when it changes, and not before those who are asked had time to
 //! answer.
 
-use tenure_core::nerio::{Event, Message, Refusal, Refused};
+use tenure_core::nerio::{Event, Message, Refusal, Refused, ToGrantor};
 use tenure_core::{Fence, Waiting};
 
 use crate::story::*;
@@ -108,7 +108,7 @@ fn refusals_that_time_does_not_mend_are_named() {
 /// The grantors of `by` refuse the last request of p.
 fn refuse(s: &mut Story, by: &[&'static str], refusal: &Refusal) {
     let start = s.letters.iter().rev().find_map(|letter| match &letter.message {
-        Message::Request(request) => Some(request.start),
+        Message::Grantor(ToGrantor::Request(request)) => Some(request.start),
         _ => None,
     });
     let start = start.unwrap();
@@ -116,7 +116,7 @@ fn refuse(s: &mut Story, by: &[&'static str], refusal: &Refusal) {
         let (election, asker, seen) = (x(), s.who("p").inc, Fence::NONE);
         let (refusal, name_shared) = (refusal.clone(), None);
         let refused = Refused { election, asker, start, refusal, seen, name_shared };
-        s.tell(grantor, "p", Message::Refused(refused));
+        s.tell(grantor, "p", Message::from(refused));
     }
 }
 
@@ -148,7 +148,7 @@ fn a_name_in_use_is_said_by_those_who_see_it() {
     for round in 0..10 {
         for grantor in GRANTORS {
             let start = at(20_000 + 10 * round);
-            s.tell_as(&other, grantor, Message::Request(request(start)));
+            s.tell_as(&other, grantor, Message::from(request(start)));
         }
         s.letters.retain(|letter| letter.from != other);
         s.run(REFRESH);

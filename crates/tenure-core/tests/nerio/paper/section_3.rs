@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::nerio::{Effect, Event, Ignored, Message, OwnEvent, Refusal};
+use tenure_core::nerio::{Effect, Event, Ignored, Message, OwnEvent, Refusal, ToCandidate};
 use tenure_core::{End, Loss};
 
 use crate::story::*;
@@ -228,7 +228,7 @@ fn duplicates_change_no_standing() {
                 .iter()
                 .any(|effect| matches!(effect, Effect::Raise { .. } | Effect::Lower { .. }))
         );
-        s.letters.retain(|l| !matches!(l.message, Message::Granted(_)));
+        s.letters.retain(|l| !matches!(l.message, Message::Candidate(ToCandidate::Granted(_))));
     }
     assert_eq!(s.standing("p"), standing);
     assert_eq!(GRANTORS.map(|grantor| s.holder(grantor)), holders);

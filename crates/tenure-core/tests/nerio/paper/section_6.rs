@@ -1,6 +1,6 @@
 //! Section 6: releasing grants, with erratum 4.
 
-use tenure_core::nerio::{Effect, Event, Ignored, Message, OwnEvent};
+use tenure_core::nerio::{Effect, Event, Ignored, Message, OwnEvent, ToCandidate, ToGrantor};
 use tenure_core::{End, Protocol};
 
 use crate::story::*;
@@ -146,7 +146,9 @@ fn a_new_attempt_does_not_overtake_the_release() {
     s.campaign("q");
     s.run(ms(150));
     let request_of = |letters: &[Letter]| {
-        letters.iter().any(|letter| matches!(letter.message, Message::Request(_)))
+        letters
+            .iter()
+            .any(|letter| matches!(letter.message, Message::Grantor(ToGrantor::Request(_))))
     };
     s.resign("p");
     s.slip(ms(1));
@@ -212,6 +214,9 @@ fn a_release_is_confirmed() {
     s.ask("p", "a", request(at(10)));
     for _ in 0..2 {
         let effects = s.tell("p", "a", release(at(10)));
-        assert!(sent(&effects).any(|message| matches!(message, Message::Released(_))));
+        assert!(
+            sent(&effects)
+                .any(|message| matches!(message, Message::Candidate(ToCandidate::Released(_))))
+        );
     }
 }

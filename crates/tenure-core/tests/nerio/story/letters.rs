@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tenure_core::Fence;
 use tenure_core::nerio::{
-    Effect, Event, Granted, Message, Refusal, Refused, Release, Remainder, Request, Verify,
+    Effect, Event, Granted, Message, Refusal, Refused, Release, Remainder, Request, ToAsker,
+    ToCandidate, ToGrantor, Verify,
 };
 
 use super::{Time, at, ms, name, x};
@@ -42,22 +43,22 @@ pub fn renewal(start: Time, fence: u64) -> Request {
 }
 
 pub fn release(start: Time) -> Message {
-    Message::Release(Release { election: x(), start, next: None })
+    Message::from(Release { election: x(), start, next: None })
 }
 
 /// A release that names who should be handled first.
 pub fn release_for(start: u64, next: &str) -> Message {
-    Message::Release(Release { election: x(), start: at(start), next: Some(name(next)) })
+    Message::from(Release { election: x(), start: at(start), next: Some(name(next)) })
 }
 
 pub fn verify(start: Time) -> Message {
-    Message::Verify(Verify { election: x(), start })
+    Message::from(Verify { election: x(), start })
 }
 
 /// The first ok among the effects.
 pub fn granted(effects: &[Effect]) -> Option<Granted> {
     sent(effects).find_map(|message| match message {
-        Message::Granted(granted) => Some(granted.clone()),
+        Message::Candidate(ToCandidate::Granted(granted)) => Some(granted.clone()),
         _ => None,
     })
 }
@@ -65,7 +66,7 @@ pub fn granted(effects: &[Effect]) -> Option<Granted> {
 /// The first refusal among the effects.
 pub fn refused(effects: &[Effect]) -> Option<Refused> {
     sent(effects).find_map(|message| match message {
-        Message::Refused(refused) => Some(refused.clone()),
+        Message::Candidate(ToCandidate::Refused(refused)) => Some(refused.clone()),
         _ => None,
     })
 }
@@ -77,7 +78,7 @@ pub fn refusal(effects: &[Effect]) -> Option<Refusal> {
 /// The requests among the effects.
 pub fn requests(effects: &[Effect]) -> Vec<Request> {
     let request = |message: &Message| match message {
-        Message::Request(request) => Some(request.clone()),
+        Message::Grantor(ToGrantor::Request(request)) => Some(request.clone()),
         _ => None,
     };
     sent(effects).filter_map(request).collect()
@@ -86,7 +87,7 @@ pub fn requests(effects: &[Effect]) -> Vec<Request> {
 /// The releases among the effects.
 pub fn releases(effects: &[Effect]) -> Vec<Release> {
     let release = |message: &Message| match message {
-        Message::Release(release) => Some(release.clone()),
+        Message::Grantor(ToGrantor::Release(release)) => Some(release.clone()),
         _ => None,
     };
     sent(effects).filter_map(release).collect()
@@ -95,7 +96,7 @@ pub fn releases(effects: &[Effect]) -> Vec<Release> {
 /// The first verification answer among the effects.
 pub fn remainder(effects: &[Effect]) -> Option<Remainder> {
     sent(effects).find_map(|message| match message {
-        Message::Remainder(remainder) => Some(remainder.clone()),
+        Message::Asker(ToAsker::Remainder(remainder)) => Some(remainder.clone()),
         _ => None,
     })
 }

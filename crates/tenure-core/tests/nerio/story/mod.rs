@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use tenure_core::nerio::{
     Checked, Command, Config, Effect, Extra, FenceSeen, Inc, Instance, Member, Message, Nerio,
-    Query, Remembered, Request, Roster, Sender, Start, State, Who,
+    Query, Remembered, Request, Roster, Sender, Start, State, ToAsker, ToGrantor, Who,
 };
 use tenure_core::{ElectionName, Fence, Input, NodeName, Time};
 
@@ -211,7 +211,7 @@ impl Story {
 
     /// A request from one to another, made up.
     pub fn ask(&mut self, from: &str, to: &'static str, request: Request) -> Vec<Effect> {
-        self.tell(from, to, Message::Request(request))
+        self.tell(from, to, Message::from(request))
     }
 
     /// b and c answer what a asks, which only asks at first and then has its memory written down:
@@ -219,7 +219,9 @@ impl Story {
     pub fn others_answer(&mut self, delta_max: Duration, roster: &Roster) {
         for record in [false, true] {
             let asked = self.letters.iter().rev().find_map(|letter| match &letter.message {
-                Message::FenceRead(read) if read.record == record => Some(read.start),
+                Message::Grantor(ToGrantor::FenceRead(read)) if read.record == record => {
+                    Some(read.start)
+                }
                 _ => None,
             });
             let (asker, start) = (self.who("a").inc, asked.unwrap());
@@ -227,19 +229,19 @@ impl Story {
                 let (seen, whole, leader) = (Fence::NONE, true, ms(0));
                 let roster = roster.clone();
                 let answer = FenceSeen { asker, start, seen, delta_max, whole, leader, roster };
-                self.tell(member, "a", Message::FenceSeen(answer));
+                self.tell(member, "a", Message::from(answer));
             }
         }
     }
 
     /// What a grantor says about the election.
     pub fn state(&mut self, grantor: &'static str) -> State {
-        let query = Message::Query(Query { election: x(), start: at(1) });
+        let query = Message::from(Query { election: x(), start: at(1) });
         let answers = self.tell("r", grantor, query);
-        self.letters.retain(|letter| !matches!(letter.message, Message::State(_)));
+        self.letters.retain(|letter| !matches!(letter.message, Message::Asker(ToAsker::State(_))));
         sent(&answers)
             .find_map(|message| match message {
-                Message::State(state) => Some(state.clone()),
+                Message::Asker(ToAsker::State(state)) => Some(state.clone()),
                 _ => None,
             })
             .unwrap()

@@ -1,4 +1,4 @@
-use tenure_core::nerio::{Entry, FenceSeen, Instance, Message, Roster};
+use tenure_core::nerio::{Entry, FenceSeen, Instance, Message, Roster, ToAsker};
 
 use super::{Check, Disk, Fact, Own, Plan, Property, QuorumLeases};
 
@@ -23,9 +23,11 @@ impl Property<QuorumLeases> for AnswersNameMemories {
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Own(Own::Sent { node, message: Message::FenceSeen(answer), disk }) => {
-                self.answers(check, node, answer, disk)
-            }
+            Fact::Own(Own::Sent {
+                node,
+                message: Message::Asker(ToAsker::FenceSeen(answer)),
+                disk,
+            }) => self.answers(check, node, answer, disk),
             _ => Ok(()),
         }
     }

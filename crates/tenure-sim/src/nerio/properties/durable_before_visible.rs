@@ -1,5 +1,5 @@
 use tenure_core::Fence;
-use tenure_core::nerio::Message;
+use tenure_core::nerio::{Message, ToCandidate};
 
 use super::{Check, Fact, Own, Property, QuorumLeases};
 
@@ -18,7 +18,12 @@ impl Property<QuorumLeases> for DurableBeforeVisible {
 
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
-        let Fact::Own(Own::Sent { node, message: Message::Granted(ok), disk }) = fact else {
+        let Fact::Own(Own::Sent {
+            node,
+            message: Message::Candidate(ToCandidate::Granted(ok)),
+            disk,
+        }) = fact
+        else {
             return Ok(());
         };
         let name = &check.plan.nodes[node].name;

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenure_core::nerio::Message;
+use tenure_core::nerio::{Message, ToAsker};
 use tenure_core::{End, Loss};
 
 use super::{Check, Claimed, Fact, Own, Plan, Property, QuorumLeases, seconds};
@@ -41,9 +41,9 @@ impl Property<QuorumLeases> for PromptSuccession {
                 self.waiting.insert((election, node), check.now);
                 Ok(())
             }
-            Fact::Own(Own::Sent { message: Message::Remainder(answer), .. })
-                if answer.remaining > Duration::ZERO =>
-            {
+            Fact::Own(Own::Sent {
+                message: Message::Asker(ToAsker::Remainder(answer)), ..
+            }) if answer.remaining > Duration::ZERO => {
                 let mut elections = check.plan.elections.iter();
                 let election = elections.position(|election| *election == answer.election);
                 let until = check.now + Bound::of(check.plan).promise;

@@ -1,6 +1,8 @@
 //! What Nerio's nodes hear, send and write, as facts.
 
-use tenure_core::nerio::{Event, Message, OwnEvent, Record, Words};
+use tenure_core::nerio::{
+    Event, Message, OwnEvent, Record, ToAsker, ToCandidate, ToGrantor, Words,
+};
 use tenure_core::{Effect, Input};
 
 use super::super::codec;
@@ -84,13 +86,13 @@ impl Run<QuorumLeases> {
         self.counts.common.messages += 1;
         self.tell_own(context, Own::Sent { node, message, disk })?;
         match message {
-            Message::Request(request) => {
+            Message::Grantor(ToGrantor::Request(request)) => {
                 if let Some(election) = self.election(&request.election) {
                     self.own.work[node][election].first = request.first;
                     self.tell_own(context, Own::Requests { node, election, request })?;
                 }
             }
-            Message::Release(release) => {
+            Message::Grantor(ToGrantor::Release(release)) => {
                 let Some(election) = self.election(&release.election) else { return Ok(()) };
                 let (who, start) = (&self.own.who[node].clone(), release.start);
                 self.tell_own(context, Own::Released { election, who, start })?;
@@ -112,20 +114,20 @@ impl Run<QuorumLeases> {
     ) -> Judged {
         let grantor = node;
         match input {
-            Input::Message { from, message: Message::Request(request) } => {
+            Input::Message { from, message: Message::Grantor(ToGrantor::Request(request)) } => {
                 let Some(election) = self.election(&request.election) else { return Ok(()) };
                 let local = context.sample();
                 self.tell_own(context, Own::Asks { grantor, election, from, request, local })
             }
-            Input::Message { from, message: Message::Release(release) } => {
+            Input::Message { from, message: Message::Grantor(ToGrantor::Release(release)) } => {
                 self.tell_own(context, Own::GivesUp { grantor, from, release })
             }
-            Input::Message { from, message: Message::FenceSeen(seen) } => {
+            Input::Message { from, message: Message::Asker(ToAsker::FenceSeen(seen)) } => {
                 self.tell_own(context, Own::Recalls { grantor, from, seen })
             }
-            Input::Message { message: Message::StepDown(order), .. } => {
-                self.tell_own(context, Own::Handed { node, number: order.number })
-            }
+            Input::Message {
+                message: Message::Candidate(ToCandidate::StepDown(order)), ..
+            } => self.tell_own(context, Own::Handed { node, number: order.number }),
             Input::Failed(None) => self.tell_own(context, Own::Unwritten { grantor }),
             Input::Flushed(ticket) | Input::Failed(Some(ticket)) => {
                 let (ticket, written) = (*ticket, matches!(input, Input::Flushed(_)));

@@ -1,7 +1,7 @@
 //! The scalar fence.
 
 use tenure_core::Fence;
-use tenure_core::nerio::{Effect, Event, Message, Record, Refusal, Request};
+use tenure_core::nerio::{Effect, Event, Message, Record, Refusal, Request, ToGrantor};
 
 use crate::story::*;
 
@@ -126,8 +126,12 @@ fn the_read_begins_after_the_quarantine_has_ended() {
     let mut s = Story::new();
     s.lose_disk("a");
     s.deliver_all();
-    let reads =
-        |s: &Story| s.letters.iter().filter(|l| matches!(l.message, Message::FenceRead(_))).count();
+    let reads = |s: &Story| {
+        s.letters
+            .iter()
+            .filter(|l| matches!(l.message, Message::Grantor(ToGrantor::FenceRead(_))))
+            .count()
+    };
     s.timers();
     s.step("a", tenure_core::Input::Timeout);
     s.pass(ms(2_199));

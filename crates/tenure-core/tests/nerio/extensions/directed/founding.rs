@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use tenure_core::Fence;
-use tenure_core::nerio::{Config, Effect, Event, FenceRead, Instance, Message, OwnEvent, Refusal};
+use tenure_core::nerio::{
+    Config, Effect, Event, FenceRead, Instance, Message, OwnEvent, Refusal, ToAsker, ToGrantor,
+};
 
 use crate::story::*;
 
@@ -53,8 +55,8 @@ fn b_only_asks_c(s: &mut Story, steps: usize) {
 
 /// Delivers the questions of `from` to `to`, and the answers to them.
 fn ask(s: &mut Story, from: &str, to: &str) {
-    hand(s, from, to, |message| matches!(message, Message::FenceRead(_)));
-    hand(s, to, from, |message| matches!(message, Message::FenceSeen(_)));
+    hand(s, from, to, |message| matches!(message, Message::Grantor(ToGrantor::FenceRead(_))));
+    hand(s, to, from, |message| matches!(message, Message::Asker(ToAsker::FenceSeen(_))));
 }
 
 /// Delivers what is such a message, and drops the rest.
@@ -136,7 +138,9 @@ fn a_slow_disk_costs_the_last_founder_no_second_wait() {
 /// Which members a read is answered to.
 fn answered(effects: &[Effect]) -> Vec<&'static str> {
     let is_answer = |effect: &Effect, member: &str| match effect {
-        Effect::Send { to, message: Message::FenceSeen(_) } => *to == address(member).into(),
+        Effect::Send { to, message: Message::Asker(ToAsker::FenceSeen(_)) } => {
+            *to == address(member).into()
+        }
         _ => false,
     };
     let is_answered = |member: &&str| effects.iter().any(|effect| is_answer(effect, member));
@@ -153,7 +157,7 @@ fn who_asks_while_another_is_written_down_is_answered_after_it() {
     for (born, from) in [(90_001, "b"), (90_002, "c")] {
         let instance = Instance::new(born, 1);
         let read = FenceRead { start: at(1), instance, record: true };
-        assert_eq!(sent(&s.tell(from, "a", Message::FenceRead(read))).count(), 0);
+        assert_eq!(sent(&s.tell(from, "a", Message::from(read))).count(), 0);
     }
     let first = s.flush_one("a");
     assert_eq!(answered(&first), ["b"], "{:?}", lines(&first));
@@ -253,11 +257,11 @@ fn only_memories_that_answered_are_founders() {
         s.pass(ms(10));
     }
     s.deliver("a", "b");
-    hand(&mut s, "b", "a", |message| matches!(message, Message::FenceSeen(_)));
+    hand(&mut s, "b", "a", |message| matches!(message, Message::Asker(ToAsker::FenceSeen(_))));
     s.drop_all_but("a", "c");
     s.lose_disk("b");
     let read = FenceRead { start: at(1), instance: s.instance("b"), record: true };
-    s.tell("b", "a", Message::FenceRead(read));
+    s.tell("b", "a", Message::from(read));
     s.deliver("a", "c");
     s.deliver("c", "a");
     assert!(!s.events("a").contains(&Event::Own(OwnEvent::Founded)), "b answers no more");

@@ -30,7 +30,7 @@ fn a_name_that_two_incarnations_use_at_once_is_reported() {
     let shared = refused(&second).unwrap().name_shared;
     assert_eq!(shared, None, "a restart is no second process");
 
-    let again = s.tell_as(&first, "a", Message::Request(request(at(30))));
+    let again = s.tell_as(&first, "a", Message::from(request(at(30))));
     let (other, addresses) = (address("p"), [address("p"); 2]);
     assert_eq!(
         emitted(&again),
@@ -57,7 +57,7 @@ fn that_a_name_is_shared_is_said_steadily() {
     s.ask("p", "a", request(at(10)));
     s.restart("p");
     s.ask("p", "a", request(at(20)));
-    s.tell_as(&first, "a", Message::Request(request(at(30))));
+    s.tell_as(&first, "a", Message::from(request(at(30))));
     for again in 1..=3 {
         let effects = s.ask("p", "a", request(at(40 + again)));
         assert_eq!(refused(&effects).unwrap().name_shared, Some(first.address), "{again}");
@@ -79,7 +79,7 @@ fn elections_share_names_without_alarm() {
     s.restart("p");
     for round in 1..=3 {
         let start = 10 * round;
-        let in_x = s.tell_as(&first, "a", Message::Request(request(at(start))));
+        let in_x = s.tell_as(&first, "a", Message::from(request(at(start))));
         let in_y = s.ask("p", "a", of_y(start));
         for effects in [in_x, in_y] {
             assert_eq!(refused(&effects).unwrap().name_shared, None, "round {round}");
@@ -96,7 +96,7 @@ fn one_incarnation_from_two_addresses_keeps_the_first() {
     let forger = Sender { address: address("z"), member: None, ..s.sender("p") };
     s.ask("p", "a", request(at(10)));
 
-    let effects = s.tell_as(&forger, "a", Message::Request(request(at(20))));
+    let effects = s.tell_as(&forger, "a", Message::from(request(at(20))));
     let (who, holder, other) = (s.who("p"), address("p"), address("z"));
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::AddressContested { who, holder, other })]);
     assert_eq!(refusal(&effects), Some(Refusal::OtherAddress { holder }));
@@ -106,7 +106,7 @@ fn one_incarnation_from_two_addresses_keeps_the_first() {
     assert!(granted(&s.ask("p", "a", request(at(30)))).is_some(), "and the first goes on");
 
     s.pass(ms(1_100));
-    assert!(granted(&s.tell_as(&forger, "a", Message::Request(request(at(40))))).is_some());
+    assert!(granted(&s.tell_as(&forger, "a", Message::from(request(at(40))))).is_some());
 }
 
 /// An ok counts only when it comes from a member, by its name and by what the driver knows.

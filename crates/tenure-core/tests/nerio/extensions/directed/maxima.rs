@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::nerio::{
     Config, Effect, Entry, Event, FenceRead, Instance, Message, OwnEvent, Raising, Refusal,
-    Request, Roster, Sender,
+    Request, Roster, Sender, ToAsker, ToGrantor,
 };
 
 use crate::story::*;
@@ -23,7 +23,7 @@ fn a_lost_memory_waits_for_the_longest_lease_of_others() {
     let remaining = ms(1);
     assert_eq!(refusal(&s.ask("q", "a", request(at(11)))), Some(Refusal::Quarantine { remaining }));
     s.pass(ms(1));
-    let reads = |l: &&Letter| matches!(l.message, Message::FenceRead(_));
+    let reads = |l: &&Letter| matches!(l.message, Message::Grantor(ToGrantor::FenceRead(_)));
     assert_eq!(s.letters.iter().filter(reads).count(), 2, "what was read before is too old");
     s.deliver_all();
     assert!(granted(&s.ask("q", "a", request(at(12)))).is_some());
@@ -129,10 +129,10 @@ fn a_larger_delta_max_is_answered_at_once_and_given_later() {
     s.pass(ms(4_399));
     assert_eq!(refusal(&s.ask("p", "a", long(20))), refused, "nothing of the wait was kept");
     assert!(granted(&s.ask("p", "a", request(at(21)))).is_some(), "the shorter ones go on");
-    let read = Message::FenceRead(FenceRead { start: at(1), instance: Instance(9), record: true });
+    let read = Message::from(FenceRead { start: at(1), instance: Instance(9), record: true });
     let answer = s.tell("b", "a", read);
-    let told =
-        sent(&answer).any(|m| matches!(m, Message::FenceSeen(f) if f.delta_max == ms(4_000)));
+    let told = sent(&answer)
+        .any(|m| matches!(m, Message::Asker(ToAsker::FenceSeen(f)) if f.delta_max == ms(4_000)));
     assert!(told, "{:?}", lines(&answer));
     s.pass(ms(1));
     assert!(granted(&s.ask("p", "a", long(30))).is_some());
@@ -289,9 +289,9 @@ fn a_quorum_that_gives_the_lease_suffices() {
 fn a_read_is_answered_wherever_it_comes_from() {
     let mut s = Story::new();
     let relayed = Sender { who: s.who("b"), address: address("z"), member: None };
-    let read = Message::FenceRead(FenceRead { start: at(1), instance: Instance(9), record: true });
+    let read = Message::from(FenceRead { start: at(1), instance: Instance(9), record: true });
     let answer = s.tell_as(&relayed, "a", read);
-    let [Effect::Send { to, message: Message::FenceSeen(_) }] = &answer[..] else {
+    let [Effect::Send { to, message: Message::Asker(ToAsker::FenceSeen(_)) }] = &answer[..] else {
         panic!("{answer:?}");
     };
     assert_eq!(*to, relayed.address.into());

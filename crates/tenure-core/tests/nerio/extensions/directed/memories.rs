@@ -1,7 +1,7 @@
 //! A member whose directory was lost while its old process lives, cut off from the other members.
 
 use tenure_core::nerio::{
-    Entry, Event, FenceRead, Instance, Message, OwnEvent, Refusal, Roster, Service,
+    Entry, Event, FenceRead, Instance, Message, OwnEvent, Refusal, Roster, Service, ToAsker,
 };
 
 use crate::story::*;
@@ -72,12 +72,15 @@ fn a_memory_is_written_down_before_the_answer() {
     let mut s = Story::new();
     s.slow_disks = true;
     let read = FenceRead { start: at(1), instance: Instance::new(1 << 40, 7), record: true };
-    let effects = s.tell("a", "b", Message::FenceRead(read.clone()));
-    assert!(!sent(&effects).any(|m| matches!(m, Message::FenceSeen(_))), "{effects:?}");
+    let effects = s.tell("a", "b", Message::from(read.clone()));
+    assert!(
+        !sent(&effects).any(|m| matches!(m, Message::Asker(ToAsker::FenceSeen(_)))),
+        "{effects:?}"
+    );
     s.flush_one("b");
     let answers = |s: &Story| {
         let seen = |l: &Letter| match &l.message {
-            Message::FenceSeen(seen) => Some(seen.roster.clone()),
+            Message::Asker(ToAsker::FenceSeen(seen)) => Some(seen.roster.clone()),
             _ => None,
         };
         s.letters.iter().filter_map(seen).count()
@@ -85,9 +88,9 @@ fn a_memory_is_written_down_before_the_answer() {
     assert_eq!(answers(&s), 1);
     s.slow_disks = false;
     s.restart("b");
-    let effects = s.tell("a", "b", Message::FenceRead(read.clone()));
+    let effects = s.tell("a", "b", Message::from(read.clone()));
     let seen = sent(&effects).find_map(|m| match m {
-        Message::FenceSeen(seen) => Some(seen.clone()),
+        Message::Asker(ToAsker::FenceSeen(seen)) => Some(seen.clone()),
         _ => None,
     });
     let roster = seen.unwrap().roster;
@@ -142,13 +145,15 @@ fn an_earlier_memory_never_comes_back() {
     let mut s = Story::new();
     let later = Instance::new(1 << 40, 7);
     for instance in [later, Instance::new(1 << 39, 8)] {
-        s.tell("a", "b", Message::FenceRead(FenceRead { start: at(1), instance, record: true }));
+        s.tell("a", "b", Message::from(FenceRead { start: at(1), instance, record: true }));
     }
     s.drop_all();
     let read = FenceRead { start: at(2), instance: Instance::new(1 << 38, 9), record: true };
-    let effects = s.tell("a", "b", Message::FenceRead(read));
+    let effects = s.tell("a", "b", Message::from(read));
     let knows = sent(&effects).any(|m| match m {
-        Message::FenceSeen(seen) => seen.roster.entries().any(|entry| entry.instance == later),
+        Message::Asker(ToAsker::FenceSeen(seen)) => {
+            seen.roster.entries().any(|entry| entry.instance == later)
+        }
         _ => false,
     });
     assert!(knows, "{effects:?}");
@@ -185,9 +190,11 @@ fn what_others_have_written_down_is_taken_over() {
     assert_eq!(s.state("b").service, Service::Serving);
     let (latest, instance) = (s.instance("a"), s.instance("c"));
     let read = FenceRead { start: at(1), instance, record: false };
-    let effects = s.tell("c", "b", Message::FenceRead(read));
+    let effects = s.tell("c", "b", Message::from(read));
     let knows = sent(&effects).any(|m| match m {
-        Message::FenceSeen(seen) => seen.roster.entries().any(|entry| entry.instance == latest),
+        Message::Asker(ToAsker::FenceSeen(seen)) => {
+            seen.roster.entries().any(|entry| entry.instance == latest)
+        }
         _ => false,
     });
     assert!(knows, "{effects:?}");
@@ -222,7 +229,7 @@ fn a_clock_that_was_set_back_keeps_no_member_out() {
         s.tell(
             "a",
             member,
-            Message::FenceRead(FenceRead { start: at(1), instance: later, record: true }),
+            Message::from(FenceRead { start: at(1), instance: later, record: true }),
         );
     }
     s.drop_all();

@@ -19,7 +19,7 @@ pub(crate) fn down(s: &Story, fence: u64, number: u64) -> StepDown {
 
 /// Whether p reports it.
 pub(crate) fn is_reported(s: &mut Story, from: &'static str, order: StepDown) -> bool {
-    let effects = s.tell(from, "p", Message::StepDown(order));
+    let effects = s.tell(from, "p", Message::from(order));
     let is_order = |event: &Event| matches!(event, Event::Own(OwnEvent::Ordered { .. }));
     emitted(&effects).iter().any(is_order)
 }

@@ -169,7 +169,7 @@ fn releases_of_strangers_take_no_room_of_elections() {
     for n in 0..100 {
         let election = format!("stranger-{n}").parse().unwrap();
         let release = Release { election, start: at(10), next: None };
-        let answer = s.tell("q", "a", Message::Release(release));
+        let answer = s.tell("q", "a", Message::from(release));
         assert_eq!(sent(&answer).count(), 1, "nothing is held, so it is confirmed");
     }
     for n in 0..10 {

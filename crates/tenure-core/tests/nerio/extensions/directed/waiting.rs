@@ -1,7 +1,7 @@
 //! What a candidate waits for, and whom those who ask are told of, must be what is.
 
 use tenure_core::nerio::{
-    Command, Event, Holder, Ignored, Leaving, Message, OwnEvent, Refusal, Refused,
+    Command, Event, Holder, Ignored, Leaving, Message, OwnEvent, Refusal, Refused, ToGrantor,
 };
 use tenure_core::{Fence, Waiting};
 
@@ -19,13 +19,13 @@ fn told(s: &Story, who: &str) -> Vec<Waiting> {
 /// The grantor answers the last request of p with a refusal.
 fn refuse(s: &mut Story, grantor: &'static str, refusal: Refusal) {
     let start = s.letters.iter().rev().find_map(|letter| match &letter.message {
-        Message::Request(request) => Some(request.start),
+        Message::Grantor(ToGrantor::Request(request)) => Some(request.start),
         _ => None,
     });
     let (election, asker, seen) = (x(), s.who("p").inc, Fence::NONE);
     let (start, name_shared) = (start.unwrap(), None);
     let refused = Refused { election, asker, start, refusal, seen, name_shared };
-    s.tell(grantor, "p", Message::Refused(refused));
+    s.tell(grantor, "p", Message::from(refused));
 }
 
 /// q's grant, as a grantor describes it.
@@ -141,7 +141,7 @@ fn one_that_a_promise_holds_up_is_not_told_as_leading() {
 fn only_its_holder_leaves_a_grant() {
     let mut s = Story::new();
     s.ask("p", "a", renewal(at(10), 1));
-    let leaving = |start| Message::Leaving(Leaving { election: x(), start, held: ms(500) });
+    let leaving = |start| Message::from(Leaving { election: x(), start, held: ms(500) });
     for (who, start) in [("q", at(10)), ("p", at(9))] {
         let effects = s.tell(who, "a", leaving(start));
         assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::NotTheHolder))]);
