@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tenure::clock;
 use tenure::driver::random;
-use tenure_core::nerio::wire::{Dropped, Envelope, Packer, open};
+use tenure_core::nerio::wire::{Dropped, Envelope, Foreign, Packer, open};
 use tenure_core::nerio::{Checked, Inc, List, Member, Message, Query, State, ToAsker, Who};
 use tenure_core::{ElectionName, NodeName};
 use tokio::net::UdpSocket;
@@ -239,9 +239,8 @@ impl Asker {
             let (who, messages) = match open(self.config.digest(), 0, datagram) {
                 Ok((envelope, messages)) => (envelope.who, messages),
                 Err(dropped) => {
-                    if let Dropped::Digest(theirs) = dropped
-                        && let Ok((envelope, _)) = open(theirs, 0, datagram)
-                        && envelope.who.name == to.name
+                    if let Dropped::Digest(Foreign { who: Some(who), .. }) = dropped
+                        && who.name == to.name
                     {
                         self.differing.insert(to.name.clone());
                     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tenure::driver::{Backend, Machine, Repeats};
 use tenure::{AtMostOne, clock};
-use tenure_core::nerio::wire::{Dropped, Envelope, Packer, open, recipient};
+use tenure_core::nerio::wire::{Dropped, Envelope, Foreign, Packer, open, recipient};
 use tenure_core::nerio::{
     Checked, Command, Extra, Inc, List, Message, Nerio, Order, Ordered, OwnEvent, Passed, Question,
     QuorumTimestamp, Record, Sender, Start, To, ToCandidate, ToGrantor, Who,
@@ -180,9 +180,9 @@ impl<T: Transport> Wire<T> {
             Err(dropped) => {
                 self.counters.drop_for(dropped.label());
                 match dropped {
-                    Dropped::Digest(theirs) => {
+                    Dropped::Digest(foreign) => {
                         let shown = shown.map(|(authority, _)| authority);
-                        self.on_mismatch(now, theirs, datagram, (address, shown));
+                        self.on_mismatch(now, foreign, (address, shown));
                     }
                     Dropped::Version(version) => {
                         let notice = self.key_troubles.version(now, address, version, &self.places);
@@ -336,17 +336,16 @@ impl<T: Transport> Wire<T> {
     fn on_mismatch(
         &mut self,
         now: Time,
-        theirs: u64,
-        datagram: &[u8],
+        foreign: Foreign,
         (address, shown): (SocketAddr, Option<Authority>),
     ) {
-        let Ok((envelope, messages)) = open(theirs, 0, datagram) else { return };
-        let member = self.places.member(&envelope.who, address, shown.as_ref());
-        let peer = envelope.who.name;
+        let Foreign { digest: theirs, who: Some(who), is_empty } = foreign else { return };
+        let member = self.places.member(&who, address, shown.as_ref());
+        let peer = who.name;
         // Where keys are being given, what is not sealed may come from anywhere, and a hello that
         // this would cause is longer.
         let may_be_anybody = self.transport.seal.is_some() && shown.is_none();
-        if !messages.is_empty() && !may_be_anybody {
+        if !is_empty && !may_be_anybody {
             let way = (&mut self.transport, &mut self.places);
             self.outbox.introduce(address, way, &mut self.counters);
         }

@@ -5,8 +5,8 @@
 //! message = kind u8 | length u16 LE | body (postcard)
 //! ```
 //!
-//! The digest covers what all participants must agree on; a datagram of another configuration
-//! is not read further. What is meant for a member has its [number](super::Config::number) in `to`,
+//! The digest covers what all participants must agree on; the messages of another configuration
+//! are not read. What is meant for a member has its [number](super::Config::number) in `to`,
 //! and is for nobody else: a name may lead to the address of another member, and a release that one
 //! takes for its own ends what it must not. Elsewhere `to` is 0. The epoch is the membership's
 //! (section 10.6), zero until it changes. A message of an unknown kind is skipped and counted, so
@@ -66,7 +66,7 @@ struct Head {
 }
 
 /// Why a datagram, or a message in it, was dropped.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Dropped {
     /// Shorter than an envelope, or longer than [`DATAGRAM_MAX`].
     Size,
@@ -76,7 +76,7 @@ pub enum Dropped {
     Version(u8),
     /// Sent by somebody with another configuration: another cluster, members list, quorum
     /// system or drift bound.
-    Digest(u64),
+    Digest(Foreign),
     /// Of another membership.
     Epoch(u64),
     /// An envelope or a message that does not decode.
@@ -87,10 +87,21 @@ pub enum Dropped {
     Question,
 }
 
+/// A datagram whose sender has another configuration.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Foreign {
+    /// The digest of that configuration.
+    pub digest: u64,
+    /// The sender, if the envelope decodes and is of the same epoch.
+    pub who: Option<Who>,
+    /// The datagram carries no message: it answers, and only tells the configuration.
+    pub is_empty: bool,
+}
+
 impl Dropped {
     /// The reason as a label for a counter.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub const fn label(&self) -> &'static str {
         match self {
             Self::Size => "size",
             Self::Magic => "magic",
@@ -193,15 +204,26 @@ pub fn open(digest: u64, epoch: u64, datagram: &[u8]) -> Result<(Envelope, Messa
     let mut theirs = [0; 8];
     theirs.copy_from_slice(&fixed[1..=8]);
     let theirs = u64::from_le_bytes(theirs);
+    let envelope = open_envelope(epoch, rest);
     if theirs != digest {
-        return Err(Dropped::Digest(theirs));
+        let (who, is_empty) = match envelope {
+            Ok((envelope, rest)) => (Some(envelope.who), rest.is_empty()),
+            Err(_) => (None, true),
+        };
+        return Err(Dropped::Digest(Foreign { digest: theirs, who, is_empty }));
     }
-    let (head, rest) = postcard::take_from_bytes::<Head>(rest).map_err(|_| Dropped::Malformed)?;
+    let (envelope, rest) = envelope?;
+    Ok((envelope, Messages { rest, room: datagram.len() }))
+}
+
+/// Reads the envelope, and gives the messages behind it.
+fn open_envelope(epoch: u64, bytes: &[u8]) -> Result<(Envelope, &[u8]), Dropped> {
+    let (head, rest) = postcard::take_from_bytes::<Head>(bytes).map_err(|_| Dropped::Malformed)?;
     if head.epoch != epoch {
         return Err(Dropped::Epoch(head.epoch));
     }
     let who = Who { name: head.name, inc: Inc(u128::from_le_bytes(head.inc)) };
-    Ok((Envelope { epoch, who }, Messages { rest, room: datagram.len() }))
+    Ok((Envelope { epoch, who }, rest))
 }
 
 /// The messages of a datagram, one after the other. A bad one ends or is skipped by its frame,
@@ -211,14 +233,6 @@ pub struct Messages<'a> {
     rest: &'a [u8],
     /// For how many bytes of questions and requests more the datagram is long enough.
     room: usize,
-}
-
-impl Messages<'_> {
-    /// Whether the datagram carries no message: an answer that only tells a configuration.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.rest.is_empty()
-    }
 }
 
 impl Iterator for Messages<'_> {
@@ -663,6 +677,18 @@ mod tests {
         assert_eq!(recipient(&datagram), 0);
         Packer::address(&mut [], 3);
         assert_eq!(recipient(&[]), 0);
+    }
+
+    #[test]
+    fn foreign_datagram_names_its_sender() {
+        let packer = Packer::new(8, &Envelope { epoch: 0, who: who() });
+        let mut datagram = packer.start();
+        let foreign = |who, is_empty| Dropped::Digest(Foreign { digest: 8, who, is_empty });
+        assert_eq!(open(7, 0, &datagram).unwrap_err(), foreign(Some(who()), true));
+        assert!(packer.push(&mut datagram, &step_down()));
+        assert_eq!(open(7, 0, &datagram).unwrap_err(), foreign(Some(who()), false));
+        datagram.truncate(FIXED + 1);
+        assert_eq!(open(7, 0, &datagram).unwrap_err(), foreign(None, true));
     }
 
     #[test]
