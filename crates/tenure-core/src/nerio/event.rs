@@ -5,8 +5,8 @@ use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
 
+use super::body::{Named, Refusal, fmt_fence};
 use super::identity::Who;
-use super::message::{Named, Refusal, fmt_fence};
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
 use crate::name::NodeName;

@@ -10,8 +10,8 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::body::{Holder, Service};
 use super::identity::{Inc, Who};
-use super::message::{Holder, Service};
 use crate::fence::Fence;
 use crate::name::ElectionName;
 use crate::time::Time;

@@ -278,6 +278,7 @@
 //! [`Drift`]: crate::Drift
 //! [`Fence`]: crate::Fence
 
+mod body;
 mod by_member;
 mod candidate;
 mod command;
@@ -302,6 +303,7 @@ mod trips;
 pub mod wire;
 mod words;
 
+pub use body::*;
 pub use command::{Command, Extra};
 pub use config::{
     Checked, Config, ConfigError, HostPort, HostPortError, Limits, Member, MemberError, members,

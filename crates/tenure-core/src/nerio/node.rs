@@ -3,13 +3,14 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::SocketAddr;
 
+use super::body::{Remainder, Service, State, Verify};
 use super::candidate::{Candidate, Context};
 use super::command::{Command, Extra};
 use super::config::Checked;
 use super::event::{Event, Ignored, OwnEvent, Question};
 use super::grantor::Grantor;
 use super::identity::{Inc, Who};
-use super::message::{Message, Remainder, Sender, Service, State, ToAsker, ToCandidate, Verify};
+use super::message::{Message, Sender, ToAsker, ToCandidate};
 use super::observer::Observer;
 use super::order::StepDown;
 use super::timer::Timer;

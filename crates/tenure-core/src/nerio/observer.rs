@@ -4,11 +4,11 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::body::{Holder, Query, Service, State};
 use super::by_member::ByMember;
 use super::config::Checked;
 use super::event::Event;
 use super::identity::{Instance, Mark};
-use super::message::{Holder, Query, Service, State};
 use super::naming::{LiveGrant, leadership};
 use super::quorum::{MemberSet, Quorums};
 use super::roster::replaced;

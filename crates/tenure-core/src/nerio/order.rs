@@ -8,8 +8,8 @@ use core::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::body::Named;
 use super::identity::Inc;
-use super::message::Named;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};
 use crate::time::Time;

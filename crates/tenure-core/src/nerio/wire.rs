@@ -362,16 +362,16 @@ mod tests {
     use core::net::SocketAddr;
     use core::time::Duration;
 
+    use super::super::body::{
+        FenceRead, FenceSeen, Granted, Holder, List, Listed, Query, Raising, Refusal, Refused,
+        Release, Released, Request, Service, State, Verify,
+    };
     use super::super::config::Config;
     use super::super::grantor::{CANDIDATES_BYTES, ELECTIONS_BYTES, PAGE_BYTES};
     use super::super::identity::{Boot, Instance, Mark, Stamp};
     use super::super::inventory::{
         CandidateHere, Candidates, CandidatesHere, ElectionHere, Elections, ElectionsHere,
         HolderHere, Which,
-    };
-    use super::super::message::{
-        FenceRead, FenceSeen, Granted, Holder, List, Listed, Query, Raising, Refusal, Refused,
-        Release, Released, Request, Service, State, Verify,
     };
     use super::super::order::{Order, Ordered, Passed, StepDown};
     use super::super::roster::{Entry, Roster};

@@ -1,7 +1,7 @@
 //! What grantors answer to requests, and when to yield.
 
+use super::super::body::{Granted, Holder, Refusal, Refused, Release};
 use super::super::grantor::{REACH, holder_rank};
-use super::super::message::{Granted, Holder, Refusal, Refused, Release};
 use super::instance::Answer;
 use super::*;
 use crate::event::{End, Loss};

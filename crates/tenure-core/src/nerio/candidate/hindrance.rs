@@ -6,9 +6,9 @@ use core::hash::{Hash, Hasher};
 use core::net::SocketAddr;
 use core::time::Duration;
 
+use super::super::body::{Refusal, Refused};
 use super::super::by_member::ByMember;
 use super::super::config::Checked;
-use super::super::message::{Refusal, Refused};
 use super::super::quorum::MemberSet;
 use crate::name::NodeName;
 use crate::time::Time;

@@ -1,7 +1,7 @@
 //! One instance of OQwBD: requests out, oks in, and the completion.
 
+use super::super::body::{Granted, Request};
 use super::super::identity::{Instance, Mark, Stamp};
-use super::super::message::{Granted, Request};
 use super::super::roster::replaced;
 use super::*;
 use crate::drift::Drift;

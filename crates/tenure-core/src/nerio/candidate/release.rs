@@ -1,6 +1,6 @@
 //! Releasing grants: after every promise, and again until it arrived or no longer matters.
 
-use super::super::message::{Leaving, Release, Released};
+use super::super::body::{Leaving, Release, Released};
 use super::*;
 
 /// A release that is on its way.

@@ -6,11 +6,12 @@ use core::hash::{Hash, Hasher};
 use core::net::SocketAddr;
 use core::time::Duration;
 
+use super::super::body::{Holder, Leaving, Request};
 use super::super::config::Checked;
 use super::super::event::{Ignored, OwnEvent};
 use super::super::identity::{Inc, Who};
 use super::super::inventory::CandidateHere;
-use super::super::message::{Holder, Leaving, Request, Sender};
+use super::super::message::Sender;
 use super::super::rank::Rank;
 use super::super::record::{GrantRecord, Tenancy};
 use super::super::words::Out;

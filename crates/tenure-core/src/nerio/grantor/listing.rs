@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::super::message::{List, Listed};
+use super::super::body::{List, Listed};
 use super::super::words::Out;
 use super::{Grantor, Sender, send};
 use crate::name::ElectionName;

@@ -4,9 +4,9 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::super::body::FenceRead;
 use super::super::by_member::ByMember;
 use super::super::identity::Mark;
-use super::super::message::FenceRead;
 use super::super::quorum::MemberSet;
 use super::super::roster::{Entry, Roster};
 use super::flush::REWRITE;

@@ -36,14 +36,14 @@ use self::memories::Memories;
 use self::phase::Phase;
 use self::raise::Raise;
 use self::writes::{Entry, Writes};
+use super::body::{
+    FenceSeen, Granted, Query, Refusal, Refused, Release, Released, Request, Service, State,
+};
 use super::config::Checked;
 use super::event::{Ignored, OwnEvent};
 use super::identity::{Boot, Instance, Stamp};
 use super::memory::{Kept, Memory};
-use super::message::{
-    FenceSeen, Granted, Query, Refusal, Refused, Release, Released, Request, Sender, Service,
-    State, ToGrantor,
-};
+use super::message::{Sender, ToGrantor};
 use super::record::{GrantRecord, Record, Tenancy};
 use super::timer::Timer;
 use super::words::{Effect, Out, To, emit, send};
@@ -399,7 +399,7 @@ impl Grantor {
         at: Time,
         from: &Sender,
         request: Request,
-        holder: Box<super::message::Holder>,
+        holder: Box<super::body::Holder>,
         shared: Option<SocketAddr>,
         out: &mut Out,
     ) {

@@ -4,8 +4,8 @@
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
+use super::super::body::Service;
 use super::super::identity::Instance;
-use super::super::message::Service;
 use super::super::quorum::MemberSet;
 use super::super::timer::Timer;
 use super::flush::Flush;

@@ -9,8 +9,8 @@
 
 use core::time::Duration;
 
+use super::super::body::Raising;
 use super::super::config::Checked;
-use super::super::message::Raising;
 use super::super::timer::Timer;
 use super::flush::REWRITE;
 use super::*;

@@ -9,8 +9,8 @@
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
+use super::super::body::FenceRead;
 use super::super::config::Config;
-use super::super::message::FenceRead;
 use super::super::quorum::MemberSet;
 use super::phase::{Known, Missing, Read};
 use super::*;
