@@ -6,7 +6,8 @@
 //!
 //! Source: van Renesse, Schneider, Gehrke, *Nerio: Leader Election and Edict Ordering*
 //! (arXiv 1109.5111). Built here: sections 1 to 3, 6, 7, 8, 10.1, 10.2, 10.4 and 10.5. What is
-//! not built yet is [listed below](#not-built-yet). "The paper" is this one throughout.
+//! not built yet is [listed below](#not-built-yet). "The paper" is this one throughout. The file
+//! `oqwbd.rs` has the steps of sections 3 and 6 in the paper's order.
 //!
 //! # Model
 //!
@@ -292,6 +293,7 @@ mod message;
 mod naming;
 mod node;
 mod observer;
+mod oqwbd;
 mod order;
 pub mod quorum;
 mod rank;

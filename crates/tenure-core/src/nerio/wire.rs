@@ -367,7 +367,8 @@ mod tests {
         Release, Released, Request, Service, State, Verify,
     };
     use super::super::config::Config;
-    use super::super::grantor::{CANDIDATES_BYTES, ELECTIONS_BYTES, PAGE_BYTES};
+    use super::super::grantor::inventory::{CANDIDATES_BYTES, ELECTIONS_BYTES};
+    use super::super::grantor::listing::PAGE_BYTES;
     use super::super::identity::{Boot, Instance, Mark, Stamp};
     use super::super::inventory::{
         CandidateHere, Candidates, CandidatesHere, ElectionHere, Elections, ElectionsHere,

@@ -1,74 +1,19 @@
-//! What grantors answer to requests, and when to yield.
+//! Refusals: a candidate learns who is in the way, and yields when no quorum is possible.
 
-use super::super::body::{Granted, Holder, Refusal, Refused, Release};
+use super::super::body::{Holder, Refusal, Refused, Release};
+use super::super::event::{Ignored, OwnEvent};
 use super::super::grantor::{REACH, holder_rank};
-use super::instance::Answer;
-use super::*;
-use crate::event::{End, Loss};
+use super::super::identity::Who;
+use super::super::quorum::MemberSet;
+use super::super::rank::Rank;
+use super::super::words::{Out, To, send};
+use super::context::Context;
+use super::{Campaign, Candidate, Rival};
+use crate::fence::Fence;
+use crate::name::ElectionName;
+use crate::time::Time;
 
 impl Candidate {
-    /// An ok. It counts if it answers something that was sent and not aborted since.
-    pub(in super::super) fn on_granted(
-        &mut self,
-        now: Time,
-        member: usize,
-        granted: &Granted,
-        context: &mut Context<'_>,
-        out: &mut Out,
-    ) {
-        self.hear_fence(granted.seen);
-        self.work(now, context, out);
-        let Some(campaign) = &mut self.campaign else {
-            return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
-        };
-        campaign.reach.answered(member, granted.start, true);
-        campaign.reach.heard(member, granted.start);
-        campaign.hindrances.granted(member);
-        campaign.too_long = campaign.too_long.minus(MemberSet::EMPTY.with(member));
-        if let Some(name) = &granted.waiting {
-            campaign.waiting = Some((name.clone(), now));
-        }
-        if let Some(transfer) = &mut campaign.transfer
-            && granted.start > transfer.since
-            && granted.next_waits
-        {
-            transfer.waits = transfer.waits.with(member);
-            if context.config.quorums.is_quorum(transfer.waits) {
-                let (to, probe) = (transfer.to.clone(), transfer.probe);
-                if !probe {
-                    return self.end(now, End::Lost(Loss::Transferred), Some(to), context, out);
-                }
-                campaign.transfer = None;
-                out.push(Effect::Emit {
-                    election: Some(self.election.clone()),
-                    event: Event::SuccessorWaits { to },
-                });
-            }
-        }
-        let sent = campaign.sent.iter().find(|sent| sent.start == granted.start).copied();
-        let fresh = granted.start > campaign.floors[member];
-        let Some(sent) = sent.filter(|_| fresh) else {
-            return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
-        };
-        if granted.waited {
-            campaign.on_left(now, member);
-        } else {
-            context.trips.observe(now.since(sent.start));
-        }
-        // One grantor counts once, however often its ok arrives.
-        if campaign.oks.get(member).is_some_and(|known| known.start >= granted.start) {
-            return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
-        }
-        campaign.oks.insert(member, Answer::of(now, granted, &sent, context.config.drift));
-        if let Some((_, (member, by))) = campaign.replaced(now, context.config) {
-            let name = |at: usize| context.config.members[at].name.clone();
-            self.emit(OwnEvent::OldMemory { member: name(member), by: name(by) }, out);
-        }
-        self.try_complete(now, context, out);
-        self.yield_if_hopeless(now, context, out);
-        self.work(now, context, out);
-    }
-
     /// A refusal. It tells who is in the way and for how long.
     pub(in super::super) fn on_refused(
         &mut self,
@@ -176,7 +121,12 @@ impl Candidate {
     /// goes on waiting. A refusal from before the last grant says nothing any more: that grant came
     /// because somebody left. Nor does one that names a leader of which no renewal was seen since:
     /// its grants may be what a dead one left behind.
-    fn yield_if_hopeless(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    pub(in crate::nerio) fn yield_if_hopeless(
+        &mut self,
+        now: Time,
+        context: &mut Context<'_>,
+        out: &mut Out,
+    ) {
         let Some(campaign) = &mut self.campaign else { return };
         if campaign.lease.is_some() {
             return;
@@ -223,7 +173,7 @@ impl Campaign {
     /// What waited at `member` was granted: who was in the way there has gone, and so, soon,
     /// elsewhere. Older refusals that name it are no reason to yield, and what was yielded to it
     /// is asked for again at once. Once for each time that it leaves, so not in circles.
-    fn on_left(&mut self, now: Time, member: usize) {
+    pub(in crate::nerio) fn on_left(&mut self, now: Time, member: usize) {
         let Some(gone) = self.refusals.remove(member) else { return };
         self.refusals.retain(|rival| rival.who != gone.who);
         let yielded = self.held_off.len();

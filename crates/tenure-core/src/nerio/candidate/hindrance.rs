@@ -29,7 +29,7 @@ enum Word {
 
 /// The last words of all grantors, and what was said of them. One word for each member.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Hindrances {
+pub(in crate::nerio) struct Hindrances {
     words: ByMember<Word>,
     /// Who says that another incarnation uses this candidate's name.
     context: MemberSet,
@@ -47,13 +47,13 @@ impl Hash for Hindrances {
 
 impl Hindrances {
     /// `member` granted.
-    pub(super) fn granted(&mut self, member: usize) {
+    pub(in crate::nerio) fn granted(&mut self, member: usize) {
         self.words.remove(member);
         self.context = self.context.minus(MemberSet::EMPTY.with(member));
     }
 
     /// `member` refused, and said so at `now`.
-    pub(super) fn refused(
+    pub(in crate::nerio) fn refused(
         &mut self,
         now: Time,
         member: usize,
@@ -90,7 +90,7 @@ impl Hindrances {
 
     /// What the campaign waits for, if that has changed. At most once in `pause`, so that what
     /// changes to and fro is no storm.
-    pub(super) fn news(
+    pub(in crate::nerio) fn news(
         &mut self,
         now: Time,
         silent: MemberSet,
@@ -101,7 +101,12 @@ impl Hindrances {
     }
 
     /// The same of what no grantor says.
-    pub(super) fn say(&mut self, now: Time, waiting: Waiting, pause: Duration) -> Option<Waiting> {
+    pub(in crate::nerio) fn say(
+        &mut self,
+        now: Time,
+        waiting: Waiting,
+        pause: Duration,
+    ) -> Option<Waiting> {
         if let Some((told, at)) = &self.told {
             let same = waiting.is_as(told, pause);
             if same || now.since(*at) < pause {

@@ -1,123 +1,110 @@
-//! The candidate: steps 1 to 3 and 7 to 9 of OQwBD, with state `Start`, `E`, `QT`.
+//! The candidate: one for each election of a node, with state `Start`, `E`, `QT`.
 //!
-//! One for each election of a node. It contends, leads, renews, yields, hands over and gives
-//! up; the grantors decide.
+//! It contends, leads, renews, yields, hands over and gives up; the grantors decide. Its steps of
+//! OQwBD are in [`oqwbd`](super::oqwbd).
 
 mod answers;
+mod context;
 mod hindrance;
 mod instance;
 mod orders;
+mod pending;
 mod reach;
 mod release;
+mod renewal;
+mod transfer;
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
+pub(super) use self::context::Context;
 use self::hindrance::Hindrances;
-use self::instance::{Answer, Sent};
+pub(super) use self::instance::{Answer, Sent};
 use self::orders::Orders;
+pub(super) use self::pending::PendingRelease;
 use self::reach::Reach;
-use self::release::PendingRelease;
 use super::body::{Remainder, Verify};
 use super::by_member::ByMember;
 use super::config::Checked;
 use super::event::{Event, Ignored, OwnEvent};
 use super::identity::Who;
 use super::message::Sender;
+use super::order::StepDown;
 use super::quorum::MemberSet;
 use super::rank::Rank;
+use super::roster::replaced;
 use super::timer::Timer;
 use super::timestamp::QuorumTimestamp;
-use super::trips::RoundTrips;
-use super::words::{Effect, Out, To, emit, send};
+use super::words::{Out, emit, send};
 use crate::deadlines::{Booking, Deadlines};
-use crate::draw::Draw;
-use crate::event::{End, Loss, TransferFailure};
+use crate::event::{End, Loss};
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName, Value};
 use crate::standing::Standing;
 use crate::time::Time;
 use crate::waiting::Waiting;
 
-/// What all candidates of a node share.
-pub(super) struct Context<'a> {
-    pub(super) config: &'a Checked,
-    pub(super) who: &'a Who,
-    pub(super) draw: Draw,
-    pub(super) trips: &'a mut RoundTrips,
-}
-
-impl Context<'_> {
-    fn round_trip(&self) -> Duration {
-        self.trips.high(self.config.round_trip)
-    }
-
-    fn retry(&self) -> Duration {
-        self.config.retry_after(self.round_trip())
-    }
-}
-
 /// One election, seen by one who wants it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Candidate {
-    election: ElectionName,
-    campaign: Option<Campaign>,
-    pending: Option<PendingRelease>,
+    pub(super) election: ElectionName,
+    pub(super) campaign: Option<Campaign>,
+    pub(super) pending: Option<PendingRelease>,
     /// The highest fence heard of, so that the next proposal is accepted at once.
-    best: Fence,
+    pub(super) best: Fence,
     /// Every Start is above the one before: (p, Start) names an instance.
-    last_start: Time,
+    pub(super) last_start: Time,
     /// The latest instant until which a verification answer said that this node leads.
-    promise: Time,
+    pub(super) promise: Time,
     draws: u64,
     booking: Booking,
 }
 
 /// From the wish to lead to the end of leading.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Campaign {
-    value: Value,
-    priority: u8,
+pub(super) struct Campaign {
+    pub(super) value: Value,
+    pub(super) priority: u8,
     /// The first Start of this attempt: names the leadership it may become.
-    first: Option<Time>,
+    pub(super) first: Option<Time>,
     /// The fence proposed for it.
-    fence: Fence,
+    pub(super) fence: Fence,
     /// The Start of the last request when a grantor first refused a fence as too far ahead.
     too_far: Option<Time>,
     /// Rounds since the lease was obtained without the fence being accepted by all.
     fence_rounds: u32,
     /// Requests since the last completion, the oldest first.
-    sent: Vec<Sent>,
+    pub(super) sent: Vec<Sent>,
     /// Of each member: answers to Starts up to this are dropped for ever.
-    floors: Vec<Time>,
-    oks: ByMember<Answer>,
+    pub(super) floors: Vec<Time>,
+    pub(super) oks: ByMember<Answer>,
     refusals: ByMember<Rival>,
     /// Members that are not asked before then, because their grant was yielded to this rival.
-    held_off: ByMember<(Who, Time)>,
+    pub(super) held_off: ByMember<(Who, Time)>,
     /// Who answers, as long as it does not lead.
-    reach: Reach,
+    pub(super) reach: Reach,
     /// What it waits for, as long as it does not lead.
-    hindrances: Hindrances,
+    pub(super) hindrances: Hindrances,
     /// Members whose last word was that they give no lease as long as this one's.
-    too_long: MemberSet,
-    lease: Option<Lease>,
-    transfer: Option<Transfer>,
+    pub(super) too_long: MemberSet,
+    pub(super) lease: Option<Lease>,
+    pub(super) transfer: Option<Transfer>,
     /// The first of those who wait, and when a grantor last named it.
-    waiting: Option<(NodeName, Time)>,
+    pub(super) waiting: Option<(NodeName, Time)>,
     /// The orders to end its leadership that were reported.
     orders: Orders,
     /// When to send the next request.
-    next_at: Time,
+    pub(super) next_at: Time,
 }
 
 /// `E`, and what was won with it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Lease {
-    until: Time,
+pub(super) struct Lease {
+    pub(super) until: Time,
     /// Set once the fence was accepted by all of a completing quorum; only then is it announced.
-    office: Option<(Fence, QuorumTimestamp)>,
+    pub(super) office: Option<(Fence, QuorumTimestamp)>,
     /// Whether a lease of full length was obtained.
-    settled: bool,
+    pub(super) settled: bool,
 }
 
 /// Somebody who holds a grant that we want.
@@ -136,8 +123,8 @@ struct Rival {
 
 /// A hand-over that waits for a quorum to say that the successor waits.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Transfer {
-    to: NodeName,
+pub(super) struct Transfer {
+    pub(super) to: NodeName,
     probe: bool,
     /// Only answers to requests after this Start speak of this successor.
     since: Time,
@@ -253,21 +240,6 @@ impl Candidate {
         self.due().map(|(_, timer)| timer)
     }
 
-    /// A lease that ran out is over for ever: a renewal that completes later belongs to another
-    /// leadership with another fence, even if nobody led in between.
-    fn end_lapsed(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
-        let Some(campaign) = &mut self.campaign else { return };
-        let Some(lease) = &campaign.lease else { return };
-        if now < lease.until {
-            return;
-        }
-        if lease.office.is_some() {
-            self.end(now, End::Lost(Loss::Expired), None, context, out);
-        } else {
-            campaign.begin_anew(self.last_start, now);
-        }
-    }
-
     /// Stops contending or leading.
     pub(super) fn resign(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
         let Some(campaign) = &self.campaign else {
@@ -277,77 +249,6 @@ impl Candidate {
         let end = if led { End::Lost(Loss::Resigned) } else { End::Withdrawn };
         let next = campaign.successor(now, context.config).cloned();
         self.end(now, end, next, context, out);
-    }
-
-    /// Section 6: first the claim is lowered, then the release is sent, never the other way.
-    fn end(
-        &mut self,
-        now: Time,
-        end: End,
-        next: Option<NodeName>,
-        context: &mut Context<'_>,
-        out: &mut Out,
-    ) {
-        let Some(campaign) = self.campaign.take() else { return };
-        if campaign.lease.is_some_and(|lease| lease.office.is_some()) {
-            out.push(Effect::Lower { election: self.election.clone() });
-        }
-        let mut held = None;
-        if campaign.first.is_some() {
-            // What was promised is kept: the release waits for it (erratum 2).
-            let hold = self.promise;
-            let next = (next, end != End::Lost(Loss::Expired));
-            self.pending = Some(PendingRelease::new(now, hold, self.last_start, next, context));
-            held = Some(hold).filter(|hold| now < *hold);
-            self.give_up_due(now, context, out);
-            if held.is_some() {
-                self.say_that_it_leaves(now, context, out);
-            }
-        }
-        if let Some(Transfer { to, .. }) = campaign.transfer
-            && end != End::Lost(Loss::Transferred)
-        {
-            let why = TransferFailure::NotLeading;
-            self.emit(Event::TransferFailed { to, why }, out);
-        }
-        if let Some(until) = held {
-            self.emit(OwnEvent::Held { until }, out);
-        }
-        self.emit(Event::Ended(end), out);
-    }
-
-    /// Hands over to `to`, once a quorum of grantors says that it waits.
-    pub(super) fn transfer(
-        &mut self,
-        now: Time,
-        (to, probe): (NodeName, bool),
-        context: &mut Context<'_>,
-        out: &mut Out,
-    ) {
-        let leads = self.standing(now).is_leading();
-        let Some(campaign) = self.campaign.as_mut().filter(|_| leads) else {
-            let why = TransferFailure::NotLeading;
-            return self.emit(Event::TransferFailed { to, why }, out);
-        };
-        let patience = context.config.heard_within() + context.round_trip().saturating_mul(2);
-        let (since, until) = (self.last_start, now.after(patience));
-        let same = to.clone();
-        let transfer = Transfer { to, probe, since, until, waits: MemberSet::EMPTY };
-        let before = campaign.transfer.replace(transfer);
-        campaign.next_at = now;
-        if let Some(Transfer { to, .. }) = before.filter(|before| before.to != same) {
-            let why = TransferFailure::Replaced;
-            self.emit(Event::TransferFailed { to, why }, out);
-        }
-        self.work(now, context, out);
-    }
-
-    fn end_transfer(&mut self, now: Time, out: &mut Out) {
-        let Some(campaign) = &mut self.campaign else { return };
-        if let Some(transfer) = campaign.transfer.take_if(|transfer| now >= transfer.until) {
-            let why = TransferFailure::NotWaiting;
-            self.emit(Event::TransferFailed { to: transfer.to, why }, out);
-        }
     }
 
     /// Section 10.5, steps 3 and 4, made sound: the promise is remembered before the answer
@@ -378,12 +279,79 @@ impl Candidate {
         send(out, from.address, remainder);
     }
 
+    /// The member `by` passes an order on. The core leads on: who uses it may end the leadership.
+    pub(super) fn on_step_down(
+        &mut self,
+        now: Time,
+        by: &NodeName,
+        order: &StepDown,
+        context: &Context<'_>,
+        out: &mut Out,
+    ) {
+        let Standing::Leading { fence, .. } = self.standing(now) else {
+            return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
+        };
+        let is_meant = fence == Some(order.fence) && order.holder == context.who.inc;
+        if !is_meant {
+            return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
+        }
+        let Some(campaign) = &mut self.campaign else { return };
+        if !campaign.orders.is_new(order.number) {
+            return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
+        }
+        let (fence, next, from) = (order.fence, order.next.clone(), order.from);
+        self.emit(OwnEvent::Ordered { fence, next, by: by.clone(), from }, out);
+    }
+
+    /// Says what the campaign waits for, if that has changed: when it asks again, so that those who
+    /// answer at once have answered.
+    pub(super) fn say_what_it_waits_for(
+        &mut self,
+        now: Time,
+        context: &Context<'_>,
+        out: &mut Out,
+    ) {
+        let Some(campaign) = &mut self.campaign else { return };
+        let config = context.config;
+        let silent = campaign.reach.silent(now, config.parked_for());
+        let limits = (config.refresh, config);
+        if let Some(waiting) = campaign.hindrances.news(now, silent, limits) {
+            self.emit(Event::Waiting(waiting), out);
+        }
+    }
+
+    /// What holds the release up, if a promise does: the next campaign waits for that.
+    fn say_what_was_promised(&mut self, now: Time, context: &Context<'_>, out: &mut Out) {
+        let hold = self.pending.as_ref().map(|pending| pending.hold).filter(|hold| now < *hold);
+        if let Some(until) = hold {
+            let who = context.who.name.clone().into();
+            self.say(now, Waiting::Promised { who, until }, context, out);
+        }
+    }
+
+    /// Says what a campaign waits for, or the end of a leadership that is over, if it has changed.
+    pub(super) fn say(
+        &mut self,
+        now: Time,
+        waiting: Waiting,
+        context: &Context<'_>,
+        out: &mut Out,
+    ) {
+        let said = match &mut self.campaign {
+            Some(campaign) => campaign.hindrances.say(now, waiting, context.config.refresh),
+            None => Some(waiting),
+        };
+        if let Some(waiting) = said {
+            self.emit(Event::Waiting(waiting), out);
+        }
+    }
+
     fn draw(&mut self, bound: Duration, purpose: &'static str, context: &Context<'_>) -> Duration {
         self.draws += 1;
         context.draw.span(bound, self.election.as_str(), purpose, self.draws)
     }
 
-    fn emit(&self, event: impl Into<Event>, out: &mut Out) {
+    pub(super) fn emit(&self, event: impl Into<Event>, out: &mut Out) {
         emit(out, Some(self.election.clone()), event);
     }
 }
@@ -392,22 +360,40 @@ impl Campaign {
     /// Those that keep every quorum from a lease as long as this candidate asks for: members that
     /// give no such lease, and members that nobody can wait for. Until that is over it asks only
     /// these, and keeps nobody else from the others.
-    fn too_long_for(&self, now: Time, config: &Checked) -> Option<MemberSet> {
+    pub(super) fn too_long_for(&self, now: Time, config: &Checked) -> Option<MemberSet> {
         let unable = self.too_long.or(self.reach.lost(now, config.parked_for()));
         let asks = self.lease.is_none() && !self.too_long.is_empty();
         let hopeless = asks && !config.quorums.is_possible(unable);
         hopeless.then_some(unable)
     }
 
+    /// The fence with which the claim was raised: before that this is a candidate, whatever it was
+    /// granted.
+    pub(super) fn announced(&self) -> Option<Fence> {
+        let (fence, _) = self.lease.as_ref()?.office.as_ref()?;
+        Some(*fence)
+    }
+
+    /// The members whose oks do not count, because another one that is good names another memory of
+    /// theirs; and one of them, with who does.
+    pub(super) fn replaced(
+        &self,
+        now: Time,
+        config: &Checked,
+    ) -> Option<(MemberSet, (usize, usize))> {
+        let live = self.oks.iter().filter(move |(_, ok)| now < ok.good_until);
+        replaced(live.map(|(member, ok)| (*member, ok.instance, &ok.memories[..])), config)
+    }
+
     /// The first of those who wait, if a grantor has named it lately: it may have died since.
-    fn successor(&self, now: Time, config: &Checked) -> Option<&NodeName> {
+    pub(super) fn successor(&self, now: Time, config: &Checked) -> Option<&NodeName> {
         let (name, named_at) = self.waiting.as_ref()?;
         let lately = now.since(*named_at) < config.heard_within();
         lately.then_some(name)
     }
 
     /// Another attempt, which would be another leadership: nothing of the last one counts.
-    fn begin_anew(&mut self, last_start: Time, at: Time) {
+    pub(super) fn begin_anew(&mut self, last_start: Time, at: Time) {
         self.first = None;
         self.fence_rounds = 0;
         self.lease = None;
@@ -416,7 +402,7 @@ impl Campaign {
     }
 
     /// Answers to anything sent so far are dropped for ever.
-    fn abort(&mut self, last_start: Time) {
+    pub(super) fn abort(&mut self, last_start: Time) {
         self.sent.clear();
         self.reach = Reach::default();
         self.oks.clear();

@@ -2,14 +2,6 @@
 
 use alloc::vec::Vec;
 
-use super::super::event::{Ignored, OwnEvent};
-use super::super::order::StepDown;
-use super::super::words::Out;
-use super::{Candidate, Context};
-use crate::name::NodeName;
-use crate::standing::Standing;
-use crate::time::Time;
-
 /// So many orders are remembered, the last ones. Each grantor passes one on, and its sender repeats
 /// it for some seconds.
 const ORDERS_MAX: usize = 16;
@@ -20,7 +12,7 @@ pub(super) struct Orders(Vec<u64>);
 
 impl Orders {
     /// Remembers an order, and says whether it is new.
-    fn is_new(&mut self, order: u64) -> bool {
+    pub(super) fn is_new(&mut self, order: u64) -> bool {
         if self.0.contains(&order) {
             return false;
         }
@@ -29,31 +21,5 @@ impl Orders {
         }
         self.0.push(order);
         true
-    }
-}
-
-impl Candidate {
-    /// The member `by` passes an order on. The core leads on: who uses it may end the leadership.
-    pub(in super::super) fn on_step_down(
-        &mut self,
-        now: Time,
-        by: &NodeName,
-        order: &StepDown,
-        context: &Context<'_>,
-        out: &mut Out,
-    ) {
-        let Standing::Leading { fence, .. } = self.standing(now) else {
-            return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
-        };
-        let is_meant = fence == Some(order.fence) && order.holder == context.who.inc;
-        if !is_meant {
-            return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
-        }
-        let Some(campaign) = &mut self.campaign else { return };
-        if !campaign.orders.is_new(order.number) {
-            return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
-        }
-        let (fence, next, from) = (order.fence, order.next.clone(), order.from);
-        self.emit(OwnEvent::Ordered { fence, next, by: by.clone(), from }, out);
     }
 }

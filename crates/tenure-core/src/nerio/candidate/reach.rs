@@ -9,7 +9,7 @@ use crate::time::Time;
 
 /// What is known of each member beyond its grants and refusals.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Reach {
+pub(in crate::nerio) struct Reach {
     /// The first Start that a member has left unanswered.
     unanswered: ByMember<Time>,
     /// Members whose last answer was that they cannot grant to anybody, or not to this one.
@@ -20,23 +20,23 @@ pub(super) struct Reach {
 
 impl Reach {
     /// A request went to `member`.
-    pub(super) fn asked(&mut self, member: usize, start: Time) {
+    pub(in crate::nerio) fn asked(&mut self, member: usize, start: Time) {
         self.unanswered.get_or_insert(member, start);
     }
 
     /// Whether an answer of `member` to the request of `start` says more than those before it.
-    pub(super) fn is_news(&self, member: usize, start: Time) -> bool {
+    pub(in crate::nerio) fn is_news(&self, member: usize, start: Time) -> bool {
         self.latest.get(member).is_none_or(|latest| *latest < start)
     }
 
     /// `member` answered the request of `start`.
-    pub(super) fn heard(&mut self, member: usize, start: Time) {
+    pub(in crate::nerio) fn heard(&mut self, member: usize, start: Time) {
         let latest = self.latest.get_or_insert(member, start);
         *latest = (*latest).max(start);
     }
 
     /// `member` answered the request of `start`, and was able to grant or to let it wait.
-    pub(super) fn answered(&mut self, member: usize, start: Time, able: bool) {
+    pub(in crate::nerio) fn answered(&mut self, member: usize, start: Time, able: bool) {
         if self.unanswered.get(member).is_some_and(|since| *since <= start) {
             self.unanswered.remove(member);
         }
@@ -45,13 +45,13 @@ impl Reach {
     }
 
     /// The members that have not answered for `patience`.
-    pub(super) fn silent(&self, now: Time, patience: Duration) -> MemberSet {
+    pub(in crate::nerio) fn silent(&self, now: Time, patience: Duration) -> MemberSet {
         let silent = self.unanswered.iter().filter(|(_, since)| now.since(*since) >= patience);
         silent.map(|(member, _)| *member).collect()
     }
 
     /// The members that nobody should wait for: silent for `patience`, or unable.
-    pub(super) fn lost(&self, now: Time, patience: Duration) -> MemberSet {
+    pub(in crate::nerio) fn lost(&self, now: Time, patience: Duration) -> MemberSet {
         self.silent(now, patience).or(self.unable)
     }
 }

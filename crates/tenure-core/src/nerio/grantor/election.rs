@@ -6,16 +6,13 @@ use core::hash::{Hash, Hasher};
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use super::super::body::{Holder, Leaving, Request};
+use super::super::body::{Holder, Request};
 use super::super::config::Checked;
-use super::super::event::{Ignored, OwnEvent};
 use super::super::identity::{Inc, Who};
 use super::super::inventory::CandidateHere;
 use super::super::message::Sender;
 use super::super::rank::Rank;
 use super::super::record::{GrantRecord, Tenancy};
-use super::super::words::Out;
-use super::{Grantor, emit};
 use crate::deadlines::{Booking, Deadlines};
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName, Value};
@@ -23,25 +20,25 @@ use crate::time::Time;
 
 /// `A` and `F` of the paper, and what our extensions keep beside them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Grant {
+pub(in crate::nerio) struct Grant {
     /// What is written down before an ok leaves.
-    pub(super) record: GrantRecord,
+    pub(in crate::nerio) record: GrantRecord,
     /// The highest fence seen before the grant, for a repeated ok.
-    pub(super) seen_before: Fence,
+    pub(in crate::nerio) seen_before: Fence,
     /// Whether the request had waited.
-    pub(super) waited: bool,
+    pub(in crate::nerio) waited: bool,
     /// Whom the holder named to be handled first.
-    pub(super) next: Option<NodeName>,
+    pub(in crate::nerio) next: Option<NodeName>,
     /// Whether the holder was itself named so.
-    pub(super) was_next: bool,
+    pub(in crate::nerio) was_next: bool,
     /// The holder leads no more, and releases it at about this time.
-    pub(super) leaves_at: Option<Time>,
+    pub(in crate::nerio) leaves_at: Option<Time>,
     /// How long the holder's leases are, as it last said. Zero after a restart, until it renews.
-    pub(super) lease: Duration,
+    pub(in crate::nerio) lease: Duration,
 }
 
 impl Grant {
-    pub(super) fn new(
+    pub(in crate::nerio) fn new(
         record: GrantRecord,
         lease: Duration,
         seen_before: Fence,
@@ -52,21 +49,21 @@ impl Grant {
     }
 
     /// γ: whether the lease is granted at `at` (section 2).
-    pub(super) fn is_live(&self, at: Time) -> bool {
+    pub(in crate::nerio) fn is_live(&self, at: Time) -> bool {
         at < self.record.finish
     }
 
     /// Whether it is granted to `who`: to that incarnation.
-    pub(super) fn is_held_by(&self, who: &Who) -> bool {
+    pub(in crate::nerio) fn is_held_by(&self, who: &Who) -> bool {
         self.record.holder == *who
     }
 
-    pub(super) fn describe(&self, at: Time) -> Holder {
+    pub(in crate::nerio) fn describe(&self, at: Time) -> Holder {
         Holder { value: self.record.value.clone(), lease: self.lease, ..self.rival(at) }
     }
 
     /// The same for those who wait behind it.
-    pub(super) fn rival(&self, at: Time) -> Holder {
+    pub(in crate::nerio) fn rival(&self, at: Time) -> Holder {
         let record = &self.record;
         Holder {
             who: record.holder.clone(),
@@ -86,11 +83,11 @@ impl Grant {
 
 /// A request that waits for the grant to end. To safety it is a request on a slow network.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Parked {
-    pub(super) who: Who,
-    pub(super) address: SocketAddr,
-    pub(super) request: Request,
-    pub(super) arrival: Time,
+pub(in crate::nerio) struct Parked {
+    pub(in crate::nerio) who: Who,
+    pub(in crate::nerio) address: SocketAddr,
+    pub(in crate::nerio) request: Request,
+    pub(in crate::nerio) arrival: Time,
     /// Since when it waits.
     since: Told,
     /// From when on it is dead: its own lease would be over, or nobody refreshes it any more.
@@ -98,7 +95,12 @@ pub(super) struct Parked {
 }
 
 impl Parked {
-    pub(super) fn new(from: &Sender, request: Request, arrival: Time, config: &Checked) -> Self {
+    pub(in crate::nerio) fn new(
+        from: &Sender,
+        request: Request,
+        arrival: Time,
+        config: &Checked,
+    ) -> Self {
         let (who, address) = (from.who.clone(), from.address);
         let expires_at = Self::expiry(&request, arrival, config);
         Self { who, address, request, arrival, since: Told(arrival), expires_at }
@@ -116,7 +118,7 @@ impl Parked {
         lease_over.min(silent)
     }
 
-    pub(super) fn describe(&self, at: Time) -> CandidateHere {
+    pub(in crate::nerio) fn describe(&self, at: Time) -> CandidateHere {
         CandidateHere {
             who: self.who.clone(),
             priority: self.request.priority,
@@ -151,10 +153,10 @@ impl Hash for Told {
 
 /// Everything a grantor keeps of one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct ElectionState {
-    pub(super) grant: Option<Grant>,
-    pub(super) fence_seen: Fence,
-    pub(super) fence_owner: Option<Tenancy>,
+pub(in crate::nerio) struct ElectionState {
+    pub(in crate::nerio) grant: Option<Grant>,
+    pub(in crate::nerio) fence_seen: Fence,
+    pub(in crate::nerio) fence_owner: Option<Tenancy>,
     parked: Vec<Parked>,
     /// The highest Start that each incarnation has released or let lapse; the oldest entry first.
     watermarks: Vec<Watermark>,
@@ -182,7 +184,7 @@ impl Watermark {
 impl ElectionState {
     /// What is kept of `election`. Of one that this grantor knows nothing of, fences may be
     /// anywhere up to `floor`.
-    pub(super) fn of<'a>(
+    pub(in crate::nerio) fn of<'a>(
         election: &ElectionName,
         all: &'a mut BTreeMap<ElectionName, Self>,
         floor: Fence,
@@ -192,7 +194,7 @@ impl ElectionState {
     }
 
     /// The state as it was written down on this boot of the machine.
-    pub(super) fn restore(record: GrantRecord) -> Self {
+    pub(in crate::nerio) fn restore(record: GrantRecord) -> Self {
         let seen_before = record.fence_seen;
         let grant = Grant::new(record, Duration::ZERO, seen_before, true);
         Self {
@@ -204,33 +206,33 @@ impl ElectionState {
     }
 
     /// The grant, if it is live at `at`.
-    pub(super) fn live(&self, at: Time) -> Option<&Grant> {
+    pub(in crate::nerio) fn live(&self, at: Time) -> Option<&Grant> {
         self.grant.as_ref().filter(|grant| grant.is_live(at))
     }
 
     /// Others have seen fences up to `seen`, and one of them may be of this election.
-    pub(super) fn raise_fence(&mut self, seen: Fence) {
+    pub(in crate::nerio) fn raise_fence(&mut self, seen: Fence) {
         if self.fence_seen < seen {
             (self.fence_seen, self.fence_owner) = (seen, None);
         }
     }
 
-    pub(super) fn waiting(&self) -> usize {
+    pub(in crate::nerio) fn waiting(&self) -> usize {
         self.parked.len()
     }
 
     /// Those whose requests could still be granted.
-    pub(super) fn waiters(&self, at: Time) -> impl Iterator<Item = &Parked> {
+    pub(in crate::nerio) fn waiters(&self, at: Time) -> impl Iterator<Item = &Parked> {
         self.parked.iter().filter(move |parked| at < parked.expires_at)
     }
 
     /// Whether `name` waits with a request that is still fresh.
-    pub(super) fn waits(&self, name: &NodeName, at: Time) -> bool {
+    pub(in crate::nerio) fn waits(&self, name: &NodeName, at: Time) -> bool {
         self.parked.iter().any(|p| p.who.name == *name && at < p.expires_at)
     }
 
     /// Another incarnation of the name of `who` that holds the grant or waits at `at`.
-    pub(super) fn namesake(&self, who: &Who, at: Time) -> Option<(Inc, SocketAddr)> {
+    pub(in crate::nerio) fn namesake(&self, who: &Who, at: Time) -> Option<(Inc, SocketAddr)> {
         let holder = self.live(at).map(|grant| (&grant.record.holder, grant.record.address));
         let waiting = self.waiters(at).map(|parked| (&parked.who, parked.address));
         let mut all = holder.into_iter().chain(waiting);
@@ -240,7 +242,7 @@ impl ElectionState {
     }
 
     /// The first of those who wait, if it was heard of within two refresh intervals.
-    pub(super) fn first_waiting(&self, at: Time, config: &Checked) -> Option<&NodeName> {
+    pub(in crate::nerio) fn first_waiting(&self, at: Time, config: &Checked) -> Option<&NodeName> {
         let lately = config.heard_within();
         let heard = |p: &&Parked| at.since(p.arrival) < lately;
         let best = self.parked.iter().filter(heard).max_by_key(|p| p.rank(None))?;
@@ -250,7 +252,7 @@ impl ElectionState {
     /// Keeps a request until the grant ends, and says whether it did. One for each incarnation,
     /// from the address that came first; a higher Start replaces a lower one. Over the bound the
     /// lowest in the common order is evicted.
-    pub(super) fn park(
+    pub(in crate::nerio) fn park(
         &mut self,
         from: &Sender,
         request: Request,
@@ -279,19 +281,19 @@ impl ElectionState {
     }
 
     /// Forgets the waiting request of `who`.
-    pub(super) fn unpark(&mut self, who: &Who) {
+    pub(in crate::nerio) fn unpark(&mut self, who: &Who) {
         self.parked.retain(|p| p.who != *who);
     }
 
     /// Forgets what can no longer be granted. Says whether anything of that waited.
-    pub(super) fn drop_expired(&mut self, at: Time) -> bool {
+    pub(in crate::nerio) fn drop_expired(&mut self, at: Time) -> bool {
         let waited = self.parked.len();
         self.parked.retain(|p| at < p.expires_at);
         self.parked.len() < waited
     }
 
     /// Takes the first in the common order out of the queue. `next` is used up.
-    pub(super) fn take_first(&mut self) -> Option<(Parked, bool)> {
+    pub(in crate::nerio) fn take_first(&mut self) -> Option<(Parked, bool)> {
         let next = self.grant.as_mut().and_then(|grant| grant.next.take());
         let waiting = self.parked.iter().enumerate();
         let ranked = waiting.map(|(at, p)| (at, p.rank(next.as_ref())));
@@ -301,7 +303,7 @@ impl ElectionState {
 
     /// Notes that `who`, speaking from `address`, gave up every Start up to `start`. Says whether
     /// one of them waited here.
-    pub(super) fn raise_watermark(
+    pub(in crate::nerio) fn raise_watermark(
         &mut self,
         at: Time,
         (who, address): (&Who, SocketAddr),
@@ -325,13 +327,18 @@ impl ElectionState {
     }
 
     /// Whether `who`, speaking from `address`, gave `start` up.
-    pub(super) fn is_released(&self, who: &Who, address: SocketAddr, start: Time) -> bool {
+    pub(in crate::nerio) fn is_released(
+        &self,
+        who: &Who,
+        address: SocketAddr,
+        start: Time,
+    ) -> bool {
         let given_up = |mark: &Watermark| mark.is_of(who, address) && start <= mark.start;
         self.watermarks.iter().any(given_up)
     }
 
     /// Puts down when somebody must look at this election next.
-    pub(super) fn book(
+    pub(in crate::nerio) fn book(
         &mut self,
         name: &ElectionName,
         config: &Checked,
@@ -352,44 +359,18 @@ impl ElectionState {
     }
 
     /// From then on every message that could still matter to this election has lapsed.
-    pub(super) fn forgettable_at(&self, config: &Checked) -> Time {
+    pub(in crate::nerio) fn forgettable_at(&self, config: &Checked) -> Time {
         let finish = self.grant.as_ref().map_or(Time::ZERO, |grant| grant.record.finish);
         finish.max(self.raised_at).after(config.quarantine())
     }
 
     /// Whether the grant or a waiting request still matters.
-    pub(super) fn is_forgettable(&self, at: Time, config: &Checked) -> bool {
+    pub(in crate::nerio) fn is_forgettable(&self, at: Time, config: &Checked) -> bool {
         self.parked.is_empty() && at >= self.forgettable_at(config)
     }
 }
 
-impl Grantor {
-    /// Its holder leads no more, and a promise holds the release up. Only told to those who ask.
-    pub(super) fn on_leaving(
-        &mut self,
-        now: Time,
-        from: &Sender,
-        leaving: &Leaving,
-        out: &mut Out,
-    ) {
-        let grant =
-            self.elections.get_mut(&leaving.election).and_then(|state| state.grant.as_mut());
-        let is_its = |grant: &&mut Grant| {
-            let record = &grant.record;
-            let its = record.holder == from.who && record.address == from.address;
-            its && record.start <= leaving.start && grant.is_live(now)
-        };
-        match grant.filter(is_its) {
-            Some(grant) => grant.leaves_at = Some(now.after(leaving.held)),
-            None => {
-                let event = OwnEvent::Ignored(Ignored::NotTheHolder);
-                emit(out, Some(leaving.election.clone()), event);
-            }
-        }
-    }
-}
-
 /// How a refusal's holder ranks, as its candidate computes it too.
-pub(in super::super) fn holder_rank(election: &ElectionName, holder: &Holder) -> Rank {
+pub(in crate::nerio) fn holder_rank(election: &ElectionName, holder: &Holder) -> Rank {
     Rank::of(election, &holder.who, holder.priority, holder.leading, holder.next)
 }

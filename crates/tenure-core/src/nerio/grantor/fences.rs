@@ -9,12 +9,12 @@ use crate::fence::Fence;
 /// How many fences are reserved ahead with one flush.
 const BLOCK: u64 = 1 << 10;
 /// A proposal further above what was seen is refused: one message must not exhaust the numbers.
-pub(in super::super) const REACH: u64 = 1 << 42;
+pub(in crate::nerio) const REACH: u64 = 1 << 42;
 
 /// The durable bound `H` on the fences of all elections, and the floor under those that are not
 /// remembered one by one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Fences {
+pub(in crate::nerio) struct Fences {
     /// At least every fence ever seen in an election that is not kept here.
     floor: Fence,
     /// At least every fence ever seen in any election: kept, because it is asked for.
@@ -32,45 +32,49 @@ pub(super) struct Fences {
 
 impl Fences {
     /// After a start: `H` from the disk, where a restart begins.
-    pub(super) fn new(high: Fence) -> Self {
+    pub(in crate::nerio) fn new(high: Fence) -> Self {
         let (floor, highest, wanted) = (high, high, Fence::NONE);
         Self { floor, highest, high, pending: None, behind: false, wanted }
     }
 
     /// The highest fence seen in an election; the floor when it is not kept here.
-    pub(super) fn seen(&self, state: Option<&ElectionState>) -> Fence {
+    pub(in crate::nerio) fn seen(&self, state: Option<&ElectionState>) -> Fence {
         state.map_or(self.floor, |state| state.fence_seen)
     }
 
     /// At least every fence ever seen in any election.
-    pub(super) fn raise_floor(&mut self, seen: Fence) {
+    pub(in crate::nerio) fn raise_floor(&mut self, seen: Fence) {
         self.floor = self.floor.max(seen);
         self.note(seen);
     }
 
     /// A fence was seen in some election.
-    pub(super) fn note(&mut self, seen: Fence) {
+    pub(in crate::nerio) fn note(&mut self, seen: Fence) {
         self.highest = self.highest.max(seen);
     }
 
     /// At least every fence ever seen in any election.
-    pub(super) fn highest(&self) -> Fence {
+    pub(in crate::nerio) fn highest(&self) -> Fence {
         self.highest
     }
 
-    pub(super) fn floor(&self) -> Fence {
+    pub(in crate::nerio) fn floor(&self) -> Fence {
         self.floor
     }
 
     /// Whether a proposal is so far ahead that it must be refused.
-    pub(super) fn is_too_far(&self, state: Option<&ElectionState>, proposed: Fence) -> bool {
+    pub(in crate::nerio) fn is_too_far(
+        &self,
+        state: Option<&ElectionState>,
+        proposed: Fence,
+    ) -> bool {
         let reach = self.seen(state).number().saturating_add(REACH);
         proposed.number() > reach
     }
 
     /// Takes a proposal for a leadership, with the grant that carries it; says whether it was
     /// accepted (the scalar fence, rule 1).
-    pub(super) fn propose(
+    pub(in crate::nerio) fn propose(
         &mut self,
         state: &mut ElectionState,
         fence: Fence,
@@ -90,7 +94,7 @@ impl Fences {
     /// Whether the next reserve should be made durable now: half of the last one is used up, and
     /// none is on its way. Proposals come faster than a disk flushes, and what they want meanwhile
     /// is one reserve more.
-    pub(super) fn is_short(&mut self, highest: Fence) -> bool {
+    pub(in crate::nerio) fn is_short(&mut self, highest: Fence) -> bool {
         let needed = highest.number().saturating_add(BLOCK / 2);
         let enough = |high: Fence| high.number() >= needed;
         if enough(self.high) || self.pending.is_some_and(|(_, high)| enough(high)) {
@@ -104,13 +108,18 @@ impl Fences {
     }
 
     /// Above which room was wanted while a reserve was on its way.
-    pub(super) fn take_wanted(&mut self) -> Fence {
+    pub(in crate::nerio) fn take_wanted(&mut self) -> Fence {
         core::mem::take(&mut self.wanted)
     }
 
     /// A reserve that leaves room above `highest`, to be made durable by `flush`.
     /// `behind` records of the same input, it is dropped with them.
-    pub(super) fn reserve_above(&mut self, highest: Fence, flush: Flush, behind: bool) -> Record {
+    pub(in crate::nerio) fn reserve_above(
+        &mut self,
+        highest: Fence,
+        flush: Flush,
+        behind: bool,
+    ) -> Record {
         let high = Fence::new(highest.number().saturating_add(BLOCK)).max(self.high);
         (self.pending, self.behind) = (Some((flush, high)), behind);
         Record::Reserve { high }
@@ -118,7 +127,7 @@ impl Fences {
 
     /// A flush is durable, or could not be written. Only the latest reserve counts: the one
     /// before it may be durable while this one is not.
-    pub(super) fn settled(&mut self, flushed: Ticket, written: bool) {
+    pub(in crate::nerio) fn settled(&mut self, flushed: Ticket, written: bool) {
         let this = |(flush, _): &mut (Flush, Fence)| flush.ticket == flushed;
         if let Some((_, high)) = self.pending.take_if(this).filter(|_| written) {
             self.high = self.high.max(high);
@@ -126,20 +135,20 @@ impl Fences {
     }
 
     /// The flush of a higher `H` that is on its way to the disk.
-    pub(super) fn flush(&self) -> Option<Flush> {
+    pub(in crate::nerio) fn flush(&self) -> Option<Flush> {
         self.pending.map(|(flush, _)| flush)
     }
 
     /// A record of the last input was not written, and what was behind it was dropped: ask for the
     /// reserve anew, if that was. Any other one is under way.
-    pub(super) fn dropped(&mut self) {
+    pub(in crate::nerio) fn dropped(&mut self) {
         if self.behind {
             self.pending = None;
         }
     }
 
     /// Another input has come: what the last one asked for is under way.
-    pub(super) fn settle(&mut self) {
+    pub(in crate::nerio) fn settle(&mut self) {
         self.behind = false;
     }
 }

@@ -14,9 +14,14 @@
 
 use alloc::vec::Vec;
 
+use super::super::identity::Instance;
 use super::super::quorum::MemberSet;
 use super::super::roster::Entry;
-use super::*;
+use super::super::words::Out;
+use super::Grantor;
+use super::phase::Phase;
+use crate::fence::Fence;
+use crate::time::Time;
 
 impl Grantor {
     /// Whether the memory that it has was there at the founding.

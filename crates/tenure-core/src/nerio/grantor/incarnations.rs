@@ -1,10 +1,15 @@
 //! Which incarnations use each name: a name that two use in one election at the same time is
 //! reported.
 
+use alloc::collections::BTreeMap;
 use core::hash::{Hash, Hasher};
+use core::net::SocketAddr;
+use core::time::Duration;
 
 use super::super::identity::Inc;
-use super::*;
+use super::super::message::Sender;
+use crate::name::{ElectionName, NodeName};
+use crate::time::Time;
 
 /// The two last incarnations of a name that met in one election. A name that one incarnation alone
 /// uses there has no entry.
@@ -29,7 +34,7 @@ impl Hash for Known {
 
 /// What a request shows of its sender's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Met {
+pub(super) enum Met {
     /// Nobody else uses it.
     Alone,
     /// Another incarnation does, at this address.
@@ -40,12 +45,12 @@ impl Incarnations {
     /// `from` asked for `election` at `now`, where `rival`, another incarnation of its name, holds
     /// the grant or waits. That they share the name is said for as long as a lease `lasts`: a
     /// leader is heard no more often than it renews.
-    fn meet(
+    pub(super) fn meet(
         &mut self,
         now: Time,
         (election, from): (&ElectionName, &Sender),
         rival: (Inc, SocketAddr),
-        lasts: core::time::Duration,
+        lasts: Duration,
         bound: usize,
     ) -> Met {
         let this = (from.who.inc, from.address);
@@ -68,35 +73,6 @@ impl Incarnations {
         match known.back_at {
             Some(at) if now.since(at) <= lasts => Met::Shared { other: known.previous.1, is_back },
             _ => Met::Alone,
-        }
-    }
-}
-
-impl Grantor {
-    /// Remembers which incarnations use a name in one election; says where another one is that does
-    /// so at the same time. Processes of one name in two elections hinder nobody.
-    pub(super) fn meet(
-        &mut self,
-        now: Time,
-        from: &Sender,
-        request: &Request,
-        out: &mut Out,
-    ) -> Option<SocketAddr> {
-        let election = &request.election;
-        let rival = self.state(election).and_then(|state| state.namesake(&from.who, now))?;
-        let lasts = request.lease.max(self.config.parked_for());
-        let bound = self.config.limits.names;
-        match self.incarnations.meet(now, (election, from), rival, lasts, bound) {
-            Met::Alone => None,
-            Met::Shared { other, is_back } => {
-                if is_back {
-                    let mut addresses = [from.address, other];
-                    addresses.sort_unstable();
-                    let name = from.who.name.clone();
-                    emit(out, None, OwnEvent::NameContested { name, addresses });
-                }
-                Some(other)
-            }
         }
     }
 }

@@ -15,13 +15,6 @@ pub(in crate::nerio) const PAGE_BYTES: usize = 900;
 /// question would let anybody keep a grantor busy.
 const COLLECTED_FOR: Duration = Duration::from_millis(100);
 
-/// The names of all elections with a live grant, as they were at one instant.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Listing {
-    collected_at: Option<Time>,
-    names: Vec<ElectionName>,
-}
-
 impl Grantor {
     /// A page of the elections that are held. One that began within [`COLLECTED_FOR`] may be
     /// left out.

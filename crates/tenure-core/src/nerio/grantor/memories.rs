@@ -1,39 +1,32 @@
-//! Which memories members have: writing down what others say of theirs, and saying which one this
-//! grantor has. See [`roster`](super::super::roster).
+//! Which memories members have, as far as a grantor knows, and who waits until that is durable. See
+//! [`roster`](super::super::roster).
 
-use alloc::vec::Vec;
-use core::time::Duration;
-
-use super::super::body::FenceRead;
 use super::super::by_member::ByMember;
-use super::super::identity::Mark;
+use super::super::identity::Instance;
+use super::super::message::Sender;
 use super::super::quorum::MemberSet;
 use super::super::roster::{Entry, Roster};
-use super::flush::REWRITE;
-use super::*;
-
-/// In how many refreshes a grantor that serves says again which memory it has: to those that have
-/// not written it down, and when all have, so that it hears of a later one.
-const REFRESHES: u32 = 8;
-const REFRESHES_KNOWN: u32 = 64;
+use super::super::timer::Timer;
+use super::flush::Flush;
+use crate::time::{Deadline, Time};
 
 /// What is known of the memories of members, and who waits until it is written down.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Memories {
     /// What is durable: answers and oks go by it.
-    durable: Roster,
+    pub(super) durable: Roster,
     /// That and what was heard since.
-    heard: Roster,
+    pub(super) heard: Roster,
     /// On its way to the disk.
-    pending: Option<(Flush, Roster)>,
+    pub(super) pending: Option<(Flush, Roster)>,
     /// When to write again what could not be written.
-    write_at: Option<Time>,
+    pub(super) write_at: Option<Time>,
     /// Members that asked, and are answered when what they said of themselves is durable.
-    asked: ByMember<(Sender, Time)>,
+    pub(super) asked: ByMember<(Sender, Time)>,
     /// Who has written down the memory that this grantor has.
-    confirmed: MemberSet,
+    pub(super) confirmed: MemberSet,
     /// When it says again which one that is.
-    say_at: Option<Time>,
+    pub(super) say_at: Option<Time>,
 }
 
 impl Memories {
@@ -47,7 +40,7 @@ impl Memories {
     }
 
     /// Adds what somebody else has written down. Says whether it has memories that are news.
-    fn hear(&mut self, roster: &Roster) -> bool {
+    pub(super) fn hear(&mut self, roster: &Roster) -> bool {
         self.heard.merge(roster)
     }
 
@@ -62,7 +55,7 @@ impl Memories {
     }
 
     /// Whether it is durable which memory the member at `place` has, as far as was heard.
-    fn has_written(&self, place: usize) -> bool {
+    pub(super) fn has_written(&self, place: usize) -> bool {
         let [durable, heard] = [&self.durable, &self.heard].map(|roster| roster.at(place));
         durable.map(|entry| entry.instance) == heard.map(|entry| entry.instance)
     }
@@ -87,190 +80,5 @@ impl Memories {
         let write = self.write_at.map(|at| Timer::WriteMemories.at(at));
         let say = self.say_at.map(|at| Timer::SayMemory.at(at));
         write.into_iter().chain(say).fold(None, |first, due| Deadline::first(first, Some(due)))
-    }
-}
-
-impl Grantor {
-    /// The place of this grantor among the members.
-    pub(super) fn own_place(&self) -> usize {
-        self.config.position(&self.name).map_or(usize::MAX, |member| self.config.place(member))
-    }
-
-    /// This grantor's position; that of nobody if it is no member.
-    fn own(&self) -> MemberSet {
-        self.config.position(&self.name).into_iter().collect()
-    }
-
-    /// All members but this one.
-    pub(super) fn others(&self) -> MemberSet {
-        self.config.quorums.everyone().minus(self.own())
-    }
-
-    /// The other member that a message comes from: who only has its name could put it aside.
-    pub(super) fn other_member(&self, from: &Sender) -> Option<usize> {
-        let named = self.config.position(&from.who.name)?;
-        (from.member == Some(named) && from.who.name != self.name).then_some(named)
-    }
-
-    /// What this grantor has written down, and which memory it has itself.
-    pub(super) fn roster(&self) -> Roster {
-        let mut roster = self.memories.durable.clone();
-        let own = roster.at(self.own_place()).filter(|entry| entry.instance == self.instance);
-        roster.set(self.own_place(), own.unwrap_or(Entry::new(self.instance)));
-        roster
-    }
-
-    /// Which memories it has written down, for those that count words together.
-    pub(super) fn marks(&self) -> Vec<Mark> {
-        self.memories.durable.marks()
-    }
-
-    /// A member says which memory it has, and asks: it is answered when that is durable.
-    pub(super) fn on_fence_read(
-        &mut self,
-        now: Time,
-        from: &Sender,
-        read: &FenceRead,
-        out: &mut Out,
-    ) {
-        let Some(member) = self.other_member(from).filter(|_| read.record) else {
-            return self.answer_read(now, from, read.start, out);
-        };
-        let place = self.config.place(member);
-        let is_news = self.memories.add(place, Entry::new(read.instance));
-        self.note_news(is_news);
-        if self.memories.has_written(place) {
-            return self.answer_read(now, from, read.start, out);
-        }
-        self.memories.asked.insert(member, (from.clone(), read.start));
-        self.write_memories(now, out);
-    }
-
-    /// Writes down what was heard, if nothing is on its way to the disk already.
-    pub(super) fn write_memories(&mut self, now: Time, out: &mut Out) {
-        let waits = self.memories.pending.is_some() || self.memories.write_at.is_some();
-        if waits || self.memories.is_written() || self.boot == Boot(0) {
-            return;
-        }
-        let flush = self.begin_flush(now);
-        let record = Record::Roster(self.memories.heard.named(&self.config));
-        self.memories.pending = Some((flush, self.memories.heard.clone()));
-        out.push(Effect::Flush(flush.ticket, record));
-    }
-
-    /// A flush has ended, maybe that of what was heard.
-    pub(super) fn memories_flushed(
-        &mut self,
-        now: Time,
-        flushed: Ticket,
-        written: bool,
-        out: &mut Out,
-    ) {
-        let this = |(flush, _): &mut (Flush, Roster)| flush.ticket == flushed;
-        let Some((_, roster)) = self.memories.pending.take_if(this) else { return };
-        if !written {
-            self.memories.write_at = Some(now.after(REWRITE));
-            return;
-        }
-        let was = self.is_founder();
-        self.memories.durable = roster;
-        if self.is_founder() && !was {
-            emit(out, None, OwnEvent::Founded);
-        }
-        for (member, (from, start)) in core::mem::take(&mut self.memories.asked).iter() {
-            // It may have asked when something else was on its way to the disk already.
-            if self.memories.has_written(self.config.place(*member)) {
-                self.answer_read(now, from, *start, out);
-            } else {
-                self.memories.asked.insert(*member, (from.clone(), *start));
-            }
-        }
-        self.write_memories(now, out);
-        self.conclude(now, out);
-    }
-
-    /// What is due at `now` of this.
-    pub(super) fn on_memories_due(&mut self, now: Time, out: &mut Out) {
-        if self.memories.write_at.take_if(|at| now >= *at).is_some() {
-            self.write_memories(now, out);
-        }
-        if self.memories.say_at.is_some_and(|at| now >= at) {
-            self.say_memory(now, out);
-        }
-    }
-
-    /// Says which memory it has to those that have not written it down, and more slowly to all when
-    /// they have: whoever has another one written down keeps this one out of quorums, and tells it.
-    pub(super) fn say_memory(&mut self, now: Time, out: &mut Out) {
-        let missing = self.others().minus(self.memories.confirmed);
-        self.memories.say_at = None;
-        if self.others().is_empty() || self.phase != Phase::Serving {
-            return;
-        }
-        let (to, refreshes) = match missing.is_empty() {
-            true => (self.others(), REFRESHES_KNOWN),
-            false => (missing, REFRESHES),
-        };
-        let period: Duration = self.config.refresh.saturating_mul(refreshes);
-        self.memories.say_at = Some(now.after(period)).filter(|at| *at < Time::MAX);
-        for member in to.iter() {
-            let read = FenceRead { start: now, instance: self.instance, record: true };
-            send(out, To::Member(member), read);
-        }
-    }
-
-    /// `member` answers with what it has written down.
-    pub(super) fn hear_roster(
-        &mut self,
-        now: Time,
-        member: usize,
-        seen: &FenceSeen,
-        out: &mut Out,
-    ) {
-        let own = seen.roster.at(self.own_place());
-        let mut roster = seen.roster.clone();
-        if !seen.whole {
-            // Its directory may only be not there: it says itself when others are to write its
-            // memory down.
-            roster.clear(self.config.place(member));
-        }
-        let is_news = self.memories.hear(&roster);
-        self.note_news(is_news);
-        match own.map(|entry| entry.instance.cmp(&self.instance)) {
-            Some(core::cmp::Ordering::Equal) => {
-                self.memories.confirmed = self.memories.confirmed.with(member);
-            }
-            Some(core::cmp::Ordering::Greater) if !self.joins => self.replaced(out),
-            Some(_) | None => {}
-        }
-        self.write_memories(now, out);
-    }
-
-    /// What was answered to the questions that were asked so far may be from before that memory.
-    const fn note_news(&mut self, is_news: bool) {
-        if let Phase::Reading { news, .. } = &mut self.phase {
-            *news |= is_news;
-        }
-    }
-
-    /// A later memory has taken the place of this one, which nobody counts any more.
-    fn replaced(&mut self, out: &mut Out) {
-        if self.phase != Phase::Replaced {
-            self.phase = Phase::Replaced;
-            emit(out, None, OwnEvent::Replaced);
-        }
-    }
-
-    /// A memory that nobody relies on yet, and that others take for an earlier one than that which
-    /// they know, becomes a later one.
-    pub(super) fn becomes_later(&mut self) -> bool {
-        let Some(known) = self.memories.heard.at(self.own_place()) else { return false };
-        let earlier = known.instance > self.instance;
-        let Some(later) = self.instance.after(known.instance).filter(|_| earlier) else {
-            return false;
-        };
-        self.instance = later;
-        self.memories.confirmed = MemberSet::EMPTY;
-        true
     }
 }

@@ -1,13 +1,19 @@
-//! The grantor: steps 4 to 6 of OQwBD, with state `A` and `F`. It alone carries the safety
-//! argument.
+//! The grantor: state `A` and `F` of each election, and what a grantor needs beside them.
+//!
+//! Its steps of OQwBD are in [`oqwbd`](super::oqwbd). The files here have the rest: what it keeps
+//! (`election.rs`, `fences.rs`, `memories.rs`, `phase.rs`, `raise.rs`, `writes.rs`), how it comes
+//! to grant (`recovery.rs`, `reading.rs`, `founding.rs`, `members.rs`), how it writes (`disk.rs`),
+//! and what it tells those who ask (`query.rs`, `listing.rs`, `inventory.rs`, `order.rs`).
 
+mod disk;
 mod election;
 mod fences;
 mod flush;
 mod founding;
 mod incarnations;
-mod inventory;
-mod listing;
+pub(super) mod inventory;
+pub(super) mod listing;
+mod members;
 mod memories;
 mod order;
 mod phase;
@@ -19,34 +25,27 @@ mod writes;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
 use core::net::SocketAddr;
+use core::time::Duration;
 
-pub(super) use self::election::holder_rank;
-use self::election::{ElectionState, Grant, Parked};
+pub(super) use self::election::{ElectionState, Grant, Parked, holder_rank};
 use self::fences::Fences;
 pub(super) use self::fences::REACH;
-use self::flush::Flush;
-use self::incarnations::Incarnations;
-#[cfg(test)]
-pub(super) use self::inventory::{CANDIDATES_BYTES, ELECTIONS_BYTES};
-use self::listing::Listing;
-#[cfg(test)]
-pub(super) use self::listing::PAGE_BYTES;
+use self::incarnations::{Incarnations, Met};
 use self::memories::Memories;
-use self::phase::Phase;
+pub(super) use self::phase::Phase;
 use self::raise::Raise;
-use self::writes::{Entry, Writes};
-use super::body::{
-    FenceSeen, Granted, Query, Refusal, Refused, Release, Released, Request, Service, State,
-};
+pub(super) use self::writes::Entry;
+use self::writes::Writes;
+use super::body::{Holder, Refusal, Refused, Request, Service};
 use super::config::Checked;
 use super::event::{Ignored, OwnEvent};
 use super::identity::{Boot, Instance, Stamp};
-use super::memory::{Kept, Memory};
 use super::message::{Sender, ToGrantor};
-use super::record::{GrantRecord, Record, Tenancy};
+use super::record::Record;
 use super::timer::Timer;
-use super::words::{Effect, Out, To, emit, send};
+use super::words::{Out, emit, send};
 use crate::contract::Ticket;
 use crate::deadlines::Deadlines;
 use crate::fence::Fence;
@@ -56,12 +55,12 @@ use crate::time::{Deadline, Time};
 /// The grantor of a node, for all elections.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Grantor {
-    config: Checked,
+    pub(super) config: Checked,
     name: NodeName,
-    instance: Instance,
-    boot: Boot,
+    pub(super) instance: Instance,
+    pub(super) boot: Boot,
     /// The largest lease length ever allowed here.
-    delta_max: core::time::Duration,
+    delta_max: Duration,
     /// A larger one than before that is not given yet.
     raise: Option<Raise>,
     /// When this incarnation began.
@@ -81,18 +80,25 @@ pub(super) struct Grantor {
     /// have granted is waited out from then on.
     recorded: Option<Time>,
     memories: Memories,
-    phase: Phase,
+    pub(super) phase: Phase,
     serving_since: Time,
-    fences: Fences,
-    elections: BTreeMap<ElectionName, ElectionState>,
+    pub(super) fences: Fences,
+    pub(super) elections: BTreeMap<ElectionName, ElectionState>,
     /// Those that a release opened, and no grant since: anybody can name elections.
-    early: BTreeSet<ElectionName>,
+    pub(super) early: BTreeSet<ElectionName>,
     deadlines: Deadlines,
     listing: Listing,
     incarnations: Incarnations,
-    last_stamp: Stamp,
+    pub(super) last_stamp: Stamp,
     last_ticket: Ticket,
-    writes: Writes,
+    pub(super) writes: Writes,
+}
+
+/// The names of all elections with a live grant, as they were at one instant.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Listing {
+    collected_at: Option<Time>,
+    names: Vec<ElectionName>,
 }
 
 impl Grantor {
@@ -182,87 +188,8 @@ impl Grantor {
         if fails { Service::Failing } else { service }
     }
 
-    /// Step 4: a sample that is strictly greater than every one before it.
-    fn sample(&mut self, now: Time) -> Stamp {
-        let stamp = Stamp { boot: self.boot, clock: now, counter: 0 };
-        let stamp = match self.last_stamp {
-            last if last.boot < self.boot || last.clock < now => stamp,
-            last => match last.counter.checked_add(1) {
-                Some(counter) => Stamp { counter, ..last },
-                None => Stamp { clock: last.clock.next(), counter: 0, ..last },
-            },
-        };
-        debug_assert!(stamp > self.last_stamp || now == Time::MAX, "I3: samples increase");
-        self.last_stamp = stamp;
-        stamp
-    }
-
-    fn on_request(&mut self, now: Time, from: &Sender, request: Request, out: &mut Out) {
-        let shared = self.meet(now, from, &request, out);
-        if request.leading {
-            self.hear_of_leader(now, request.lease.max(request.delta));
-        }
-        let election = &request.election;
-        if request.delta.is_zero() {
-            return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Empty));
-        }
-        let released = |o: &ElectionState| o.is_released(&from.who, from.address, request.start);
-        let state = self.state(election);
-        if state.is_some_and(released) {
-            return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Released));
-        }
-        if let Some(refusal) = self.inadmissible(now, &request, state) {
-            return self.refuse(from, (election, request.start), refusal, shared, out);
-        }
-        // Those who wait go first, even if the timer that should have said so is late: the order
-        // of arrival differs from grantor to grantor.
-        let others_wait = state.is_some_and(|state| state.waiting() > 0);
-        if others_wait && self.handle_waiting(now, election, out) {
-            self.schedule(election);
-            // The request granted just now may have taken the place of this request's own lease.
-            if self.state(election).is_some_and(released) {
-                return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Released));
-            }
-        }
-        let stamp = self.sample(now);
-        let at = stamp.clock;
-        let state = self.state(election);
-        match state.and_then(|state| state.grant.as_ref()) {
-            Some(grant) if grant.is_held_by(&from.who) => {
-                let record = &grant.record;
-                if grant.is_live(at) && record.address != from.address {
-                    let holder = record.address;
-                    let (who, other) = (from.who.clone(), from.address);
-                    let event = OwnEvent::AddressContested { who, holder, other };
-                    emit(out, Some(election.clone()), event);
-                    let refusal = Refusal::OtherAddress { holder };
-                    return self.refuse(from, (election, request.start), refusal, shared, out);
-                }
-                // `gs` is never overwritten by an older duplicate (parked requests 3).
-                if request.start < record.start {
-                    return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Stale));
-                }
-                if request.start == record.start {
-                    return self.repeat(at, election, out);
-                }
-            }
-            Some(grant) if grant.is_live(at) && !self.is_told(election) => {
-                return self.refuse(from, (election, request.start), Refusal::Disk, shared, out);
-            }
-            Some(grant) if grant.is_live(at) => {
-                let holder = Box::new(grant.rival(at));
-                return self.park(at, from, request, holder, shared, out);
-            }
-            Some(_) | None => {}
-        }
-        let election = election.clone();
-        let asked = Parked::new(from, request, at, &self.config);
-        self.grant(stamp, asked, None, out);
-        self.schedule(&election);
-    }
-
     /// Checks that hold for a request whenever it is handled, on arrival or after waiting.
-    fn inadmissible(
+    pub(super) fn inadmissible(
         &self,
         now: Time,
         request: &Request,
@@ -303,90 +230,8 @@ impl Grantor {
         known || self.elections.len() - self.early.len() < self.config.limits.elections
     }
 
-    /// Step 6: grants the lease. `taken` is the sample of the free test and goes into the quorum
-    /// timestamp; the lease counts from the arrival of the request, which bounds its Start.
-    fn grant(&mut self, taken: Stamp, asked: Parked, waited: Option<bool>, out: &mut Out) {
-        let Parked { who, address, request, arrival, .. } = asked;
-        self.early.remove(&request.election);
-        let floor = self.fences.floor();
-        let state = ElectionState::of(&request.election, &mut self.elections, floor);
-        let before = state.grant.take();
-        let entry = if before.is_none() { Entry::New } else { Entry::Renewed };
-        let same = before.as_ref().filter(|grant| grant.record.holder == who);
-        let mut finish = arrival.after(self.config.drift.stretch(request.delta));
-        if let Some(before) = &before {
-            // F never goes back while granted (section 3, step 6.1).
-            finish = finish.max(before.record.finish);
-            let ended = same.is_some() || !before.is_live(taken.clock);
-            debug_assert!(ended, "I1: A changes only when the grant has ended");
-            let grows = same.is_none_or(|grant| grant.record.start < request.start);
-            debug_assert!(grows, "I4: gs grows with each grant to one holder");
-        }
-        let was_next = waited == Some(true) || same.is_some_and(|grant| grant.was_next);
-        let changed = same.is_none();
-        if let Some(before) = before.filter(|_| changed) {
-            // A Start that has lapsed is not granted after another held it (parked requests 5).
-            let (other, start) = (before.record.holder, before.record.start);
-            let (from, bound) = ((&other, before.record.address), self.config.limits.watermarks);
-            state.raise_watermark(taken.clock, from, start, bound);
-        }
-        let (seen_before, highest) = (state.fence_seen, state.fence_seen.max(request.fence));
-        let tenancy = Tenancy { who: who.clone(), first: request.first };
-        let accepted = self.fences.propose(state, request.fence, &tenancy);
-        state.unpark(&who);
-        let record = GrantRecord {
-            election: request.election.clone(),
-            holder: who.clone(),
-            address,
-            value: request.value,
-            start: request.start,
-            finish,
-            stamp: taken,
-            priority: request.priority,
-            leading: request.leading,
-            announced: request.announced,
-            accepted,
-            fence_seen: state.fence_seen,
-            fence_owner: state.fence_owner.clone(),
-        };
-        let (waited, next) = (waited.is_some(), request.next);
-        let grant = Grant::new(record, request.lease, seen_before, waited);
-        state.grant = Some(Grant { next, was_next, ..grant });
-        self.answer(taken.clock, &request.election, entry, out);
-        if changed {
-            // Said when it is written, and after the ok, for which somebody waits.
-            emit(out, Some(request.election.clone()), OwnEvent::Granted { to: who });
-        }
-        self.reserve_if_short(taken.clock, highest, out);
-    }
-
-    /// Writes the grant down and sends its ok. Every ok goes this way, a repeated one too, so
-    /// that none leaves whose grant could be forgotten.
-    fn answer(&mut self, at: Time, election: &ElectionName, entry: Entry, out: &mut Out) {
-        self.writes.put(election, entry);
-        let Some(state) = self.state(election) else { return };
-        let Some(grant) = &state.grant else { return };
-        let record = &grant.record;
-        let next_waits = grant.next.as_ref().is_some_and(|next| state.waits(next, at));
-        let granted = Granted {
-            election: election.clone(),
-            asker: record.holder.inc,
-            start: record.start,
-            instance: self.instance,
-            memories: self.marks(),
-            stamp: record.stamp,
-            accepted: record.accepted,
-            seen: grant.seen_before,
-            waited: grant.waited,
-            next_waits,
-            waiting: state.first_waiting(at, &self.config).cloned(),
-        };
-        out.push(Effect::Persist(record.clone().into()));
-        send(out, record.address, granted);
-    }
-
     /// A request that was granted before: the same ok again, and F is not extended.
-    fn repeat(&mut self, at: Time, election: &ElectionName, out: &mut Out) {
+    pub(super) fn repeat(&mut self, at: Time, election: &ElectionName, out: &mut Out) {
         if self.state(election).is_some_and(|state| state.live(at).is_some()) {
             self.answer(at, election, Entry::Renewed, out);
         } else {
@@ -394,12 +239,12 @@ impl Grantor {
         }
     }
 
-    fn park(
+    pub(super) fn park(
         &mut self,
         at: Time,
         from: &Sender,
         request: Request,
-        holder: Box<super::body::Holder>,
+        holder: Box<Holder>,
         shared: Option<SocketAddr>,
         out: &mut Out,
     ) {
@@ -414,7 +259,7 @@ impl Grantor {
         send(out, from.address, refused);
     }
 
-    fn refuse(
+    pub(super) fn refuse(
         &self,
         from: &Sender,
         (election, start): (&ElectionName, Time),
@@ -428,82 +273,38 @@ impl Grantor {
         send(out, from.address, refused);
     }
 
-    /// Section 6, with erratum 4: a release ends what it names and nothing else.
-    fn on_release(&mut self, now: Time, from: &Sender, release: &Release, out: &mut Out) {
-        let election = release.election.clone();
-        let serving = self.phase == Phase::Serving;
-        let (asker, start) = (from.who.inc, release.start);
-        let released = Released { election: election.clone(), asker, start };
-        if self.state(&election).is_none() && !self.remember_early(&election) {
-            // There is nothing to give up. A request that it overtook may be granted for a while.
-            emit(out, Some(election), OwnEvent::Ignored(Ignored::Full));
-            return send(out, from.address, released);
-        }
-        let at = self.sample(now).clock;
-        let floor = self.fences.floor();
-        let state = ElectionState::of(&election, &mut self.elections, floor);
-        let holds = state.live(at).filter(|grant| grant.is_held_by(&from.who));
-        if let Some(grant) = holds
-            && grant.record.address != from.address
-        {
-            let (who, holder) = (from.who.clone(), grant.record.address);
-            let event = OwnEvent::AddressContested { who, holder, other: from.address };
-            return emit(out, Some(election), event);
-        }
-        let ends = holds.is_some_and(|grant| release.start >= grant.record.start);
-        let (by, bound) = ((&from.who, from.address), self.config.limits.watermarks);
-        let unparked = state.raise_watermark(at, by, release.start, bound);
-        if ends && !serving {
-            // A release ends no quarantine (restart 3). Not confirmed, it comes again when it can
-            // be carried out.
-            self.schedule(&election);
-            return emit(out, Some(election), OwnEvent::Ignored(Ignored::NotServing));
-        }
-        if ends {
-            if let Some(grant) = &mut state.grant {
-                grant.record.finish = at;
-                grant.next = release.next.clone().or(grant.next.take());
-            }
-            emit(out, Some(election.clone()), OwnEvent::Freed { by: from.who.clone() });
-            self.handle_waiting(now, &election, out);
-        } else if !unparked {
-            emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::NotTheHolder));
-        }
-        send(out, from.address, released);
-        self.schedule(&election);
-    }
-
     /// Whether there is room to remember a release of an election that is not known here. Room of
     /// its own, and little: strangers must not take that of elections.
-    fn remember_early(&mut self, election: &ElectionName) -> bool {
+    pub(super) fn remember_early(&mut self, election: &ElectionName) -> bool {
         let few = self.early.len() < self.config.limits.watermarks;
         few && self.early.insert(election.clone())
     }
 
-    /// When the grant has ended, handles one waiting request: all checks again, a fresh sample.
-    /// Says whether anything has changed with the grant or with those who wait.
-    fn handle_waiting(&mut self, now: Time, election: &ElectionName, out: &mut Out) -> bool {
-        let taken = self.sample(now);
-        let Some(state) = self.elections.get_mut(election) else { return false };
-        let mut changed = state.drop_expired(taken.clock);
-        if state.live(taken.clock).is_some() {
-            return changed;
-        }
-        while let Some(state) = self.elections.get_mut(election)
-            && state.live(taken.clock).is_none()
-            && let Some((parked, was_next)) = state.take_first()
-        {
-            changed = true;
-            let start = parked.request.start;
-            let refused = state.is_released(&parked.who, parked.address, start)
-                || self.inadmissible(now, &parked.request, self.state(election)).is_some();
-            if refused {
-                continue;
+    /// Remembers which incarnations use a name in one election; says where another one is that does
+    /// so at the same time. Processes of one name in two elections hinder nobody.
+    pub(super) fn meet(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        request: &Request,
+        out: &mut Out,
+    ) -> Option<SocketAddr> {
+        let election = &request.election;
+        let rival = self.state(election).and_then(|state| state.namesake(&from.who, now))?;
+        let lasts = request.lease.max(self.config.parked_for());
+        let bound = self.config.limits.names;
+        match self.incarnations.meet(now, (election, from), rival, lasts, bound) {
+            Met::Alone => None,
+            Met::Shared { other, is_back } => {
+                if is_back {
+                    let mut addresses = [from.address, other];
+                    addresses.sort_unstable();
+                    let name = from.who.name.clone();
+                    emit(out, None, OwnEvent::NameContested { name, addresses });
+                }
+                Some(other)
             }
-            self.grant(taken, parked, Some(was_next), out);
-            break;
         }
-        changed
     }
 
     /// Drops an election of which nothing matters any more; the floor keeps its fences.
@@ -518,12 +319,12 @@ impl Grantor {
         }
     }
 
-    fn schedule(&mut self, election: &ElectionName) {
+    pub(super) fn schedule(&mut self, election: &ElectionName) {
         let Some(state) = self.elections.get_mut(election) else { return };
         state.book(election, &self.config, &mut self.deadlines);
     }
 
-    fn state(&self, election: &ElectionName) -> Option<&ElectionState> {
+    pub(super) fn state(&self, election: &ElectionName) -> Option<&ElectionState> {
         self.elections.get(election)
     }
 }

@@ -14,7 +14,7 @@ use crate::time::{Deadline, Time};
 
 /// What a grantor asks the others before it serves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Read {
+pub(in crate::nerio) enum Read {
     /// Nothing: its own memory is whole.
     Nothing,
     /// The fences: its memory was lost, or the cluster is new.
@@ -23,32 +23,32 @@ pub(super) enum Read {
 
 /// What a member answered to a read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Known {
-    pub(super) seen: Fence,
-    pub(super) delta_max: Duration,
+pub(in crate::nerio) struct Known {
+    pub(in crate::nerio) seen: Fence,
+    pub(in crate::nerio) delta_max: Duration,
     /// Whether it remembers everything.
-    pub(super) whole: bool,
+    pub(in crate::nerio) whole: bool,
     /// Until when a leader that it has heard may lead.
-    pub(super) leader: Time,
+    pub(in crate::nerio) leader: Time,
     /// Whether it has written down which memory the asker has.
-    pub(super) recorded: bool,
+    pub(in crate::nerio) recorded: bool,
     /// The memory that it has itself.
-    pub(super) instance: Option<Instance>,
+    pub(in crate::nerio) instance: Option<Instance>,
 }
 
 /// Who keeps a read from being done.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Missing {
-    pub(super) whole: MemberSet,
-    pub(super) silent: MemberSet,
-    pub(super) empty: MemberSet,
+pub(in crate::nerio) struct Missing {
+    pub(in crate::nerio) whole: MemberSet,
+    pub(in crate::nerio) silent: MemberSet,
+    pub(in crate::nerio) empty: MemberSet,
     /// Which of those that answered do not take this grantor for the member that it is.
-    pub(super) strange: MemberSet,
+    pub(in crate::nerio) strange: MemberSet,
 }
 
 /// What a grantor is doing before it may grant, or that it grants.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Phase {
+pub(in crate::nerio) enum Phase {
     /// This node is no grantor yet: `Start` has not come.
     Unborn,
     /// Its boot is being written down.
@@ -78,7 +78,7 @@ pub(super) enum Phase {
 
 impl Phase {
     /// What it says of itself.
-    pub(super) fn service(&self, now: Time) -> Service {
+    pub(in crate::nerio) fn service(&self, now: Time) -> Service {
         match self {
             Self::Serving => Service::Serving,
             Self::Replaced => Service::Replaced,
@@ -95,7 +95,7 @@ impl Phase {
     }
 
     /// The flush that it waits for.
-    pub(super) const fn flush(&self) -> Option<Flush> {
+    pub(in crate::nerio) const fn flush(&self) -> Option<Flush> {
         match self {
             Self::Opening { flush, .. } | Self::Storing { flush, .. } => Some(*flush),
             Self::Unborn
@@ -109,7 +109,7 @@ impl Phase {
     }
 
     /// When it has something to do by itself.
-    pub(super) fn due(&self) -> Option<Deadline> {
+    pub(in crate::nerio) fn due(&self) -> Option<Deadline> {
         let (at, timer) = match self {
             Self::Quarantine { until, .. } => (*until, Timer::Quarantine),
             Self::Reading { again, .. } => (*again, Timer::ReadFences),

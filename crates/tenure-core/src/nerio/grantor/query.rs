@@ -1,8 +1,40 @@
 //! What a grantor tells those who ask for the leader.
 
-use super::*;
+use alloc::boxed::Box;
+
+use super::super::body::{Leaving, Query, State};
+use super::super::event::{Ignored, OwnEvent};
+use super::super::message::Sender;
+use super::super::words::{Out, emit, send};
+use super::Grantor;
+use super::election::{ElectionState, Grant};
+use crate::time::Time;
 
 impl Grantor {
+    /// Its holder leads no more, and a promise holds the release up. Only told to those who ask.
+    pub(super) fn on_leaving(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        leaving: &Leaving,
+        out: &mut Out,
+    ) {
+        let grant =
+            self.elections.get_mut(&leaving.election).and_then(|state| state.grant.as_mut());
+        let is_its = |grant: &&mut Grant| {
+            let record = &grant.record;
+            let its = record.holder == from.who && record.address == from.address;
+            its && record.start <= leaving.start && grant.is_live(now)
+        };
+        match grant.filter(is_its) {
+            Some(grant) => grant.leaves_at = Some(now.after(leaving.held)),
+            None => {
+                let event = OwnEvent::Ignored(Ignored::NotTheHolder);
+                emit(out, Some(leaving.election.clone()), event);
+            }
+        }
+    }
+
     /// Section 10.4: what this grantor knows of the leader.
     pub(super) fn on_query(&self, now: Time, from: &Sender, query: &Query, out: &mut Out) {
         let state = self.state(&query.election);

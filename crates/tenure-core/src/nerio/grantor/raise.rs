@@ -11,20 +11,21 @@ use core::time::Duration;
 
 use super::super::body::Raising;
 use super::super::config::Checked;
+use super::super::memory::Kept;
 use super::super::timer::Timer;
-use super::flush::REWRITE;
-use super::*;
+use super::flush::Flush;
+use crate::time::{Deadline, Time};
 
 /// A larger `delta_max` that is not given yet.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Raise {
     /// What was given before.
-    before: Duration,
-    stage: Stage,
+    pub(super) before: Duration,
+    pub(super) stage: Stage,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Stage {
+pub(super) enum Stage {
     Waiting { until: Time },
     Writing { flush: Flush },
 }
@@ -65,54 +66,6 @@ impl Raise {
         match self.stage {
             Stage::Waiting { .. } => None,
             Stage::Writing { flush } => Some(flush),
-        }
-    }
-}
-
-impl Grantor {
-    /// The longest lease that this grantor gives now.
-    pub(super) fn longest(&self) -> Duration {
-        self.raise.as_ref().map_or(self.config.delta_max, Raise::before)
-    }
-
-    /// Tells until when longer leases are not given.
-    pub(super) fn tell_raise(&self, out: &mut Out) {
-        let Some(raise) = &self.raise else { return };
-        if let Stage::Waiting { until } = raise.stage {
-            let (before, delta_max) = (raise.before, self.delta_max);
-            emit(out, None, OwnEvent::RaiseWaits { before, delta_max, until });
-        }
-    }
-
-    /// Writes the larger one down when it has been waited for.
-    pub(super) fn on_raise_due(&mut self, now: Time, out: &mut Out) {
-        let due = self.raise.as_ref().and_then(Raise::due);
-        if due.is_none_or(|due| now < due.at) {
-            return;
-        }
-        let flush = self.write_identity(now, self.delta_max, out);
-        if let Some(raise) = &mut self.raise {
-            raise.stage = Stage::Writing { flush };
-        }
-    }
-
-    /// A flush has ended, maybe this one.
-    pub(super) fn raise_flushed(
-        &mut self,
-        now: Time,
-        flushed: Ticket,
-        written: bool,
-        out: &mut Out,
-    ) {
-        let Some(raise) = &mut self.raise else { return };
-        if raise.flush().is_none_or(|flush| flush.ticket != flushed) {
-            return;
-        }
-        if written {
-            self.raise = None;
-            emit(out, None, OwnEvent::Raised { delta_max: self.delta_max });
-        } else {
-            raise.stage = Stage::Waiting { until: now.after(REWRITE) };
         }
     }
 }

@@ -9,11 +9,16 @@
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
-use super::super::body::FenceRead;
+use super::super::body::{FenceRead, FenceSeen};
 use super::super::config::Config;
+use super::super::event::{Ignored, OwnEvent};
+use super::super::message::Sender;
 use super::super::quorum::MemberSet;
-use super::phase::{Known, Missing, Read};
-use super::*;
+use super::super::words::{Out, To, emit, send};
+use super::Grantor;
+use super::phase::{Known, Missing, Phase, Read};
+use crate::fence::Fence;
+use crate::time::Time;
 
 impl Grantor {
     /// Asks all others for their fences (the scalar fence, rule 4). Answers are kept over
@@ -129,7 +134,7 @@ impl Grantor {
     }
 
     /// Somebody leads, with leases as long as that: no cluster is founded before they have ended.
-    pub(super) fn hear_of_leader(&mut self, now: Time, lease: Duration) {
+    pub(in crate::nerio) fn hear_of_leader(&mut self, now: Time, lease: Duration) {
         let until = now.after(self.outlasts(lease.min(Config::DELTA_MAX_MAX)));
         self.leader_until = self.leader_until.max(until);
     }

@@ -1,13 +1,23 @@
-//! From the start of a grantor to its first grant.
+//! From the start of a grantor to its first grant, and to its first longer lease.
 
 use core::time::Duration;
 
+use super::super::event::OwnEvent;
 use super::super::identity::Boot;
+use super::super::memory::{Kept, Memory};
+use super::super::record::Record;
 use super::super::roster::Roster;
-use super::flush::REWRITE;
-use super::phase::Read;
-use super::raise::Raise;
-use super::*;
+use super::super::words::{Effect, Out, emit};
+use super::Grantor;
+use super::election::ElectionState;
+use super::fences::Fences;
+use super::flush::{Flush, REWRITE};
+use super::memories::Memories;
+use super::phase::{Phase, Read};
+use super::raise::{Raise, Stage};
+use crate::contract::Ticket;
+use crate::fence::Fence;
+use crate::time::Time;
 
 impl Grantor {
     /// Begins an incarnation with what is remembered of the ones before. `now` was sampled after
@@ -159,7 +169,7 @@ impl Grantor {
     }
 
     /// Makes the next reserve durable in time.
-    pub(super) fn reserve_if_short(&mut self, now: Time, highest: Fence, out: &mut Out) {
+    pub(in crate::nerio) fn reserve_if_short(&mut self, now: Time, highest: Fence, out: &mut Out) {
         if self.fences.is_short(highest) {
             self.reserve(now, highest, out);
         }
@@ -170,5 +180,51 @@ impl Grantor {
         let record = self.fences.reserve_above(highest, flush, self.writes.any_now());
         out.push(Effect::Flush(flush.ticket, record));
         flush
+    }
+
+    /// The longest lease that this grantor gives now.
+    pub(super) fn longest(&self) -> Duration {
+        self.raise.as_ref().map_or(self.config.delta_max, Raise::before)
+    }
+
+    /// Tells until when longer leases are not given.
+    pub(super) fn tell_raise(&self, out: &mut Out) {
+        let Some(raise) = &self.raise else { return };
+        if let Stage::Waiting { until } = raise.stage {
+            let (before, delta_max) = (raise.before, self.delta_max);
+            emit(out, None, OwnEvent::RaiseWaits { before, delta_max, until });
+        }
+    }
+
+    /// Writes the larger one down when it has been waited for.
+    pub(super) fn on_raise_due(&mut self, now: Time, out: &mut Out) {
+        let due = self.raise.as_ref().and_then(Raise::due);
+        if due.is_none_or(|due| now < due.at) {
+            return;
+        }
+        let flush = self.write_identity(now, self.delta_max, out);
+        if let Some(raise) = &mut self.raise {
+            raise.stage = Stage::Writing { flush };
+        }
+    }
+
+    /// A flush has ended, maybe this one.
+    pub(super) fn raise_flushed(
+        &mut self,
+        now: Time,
+        flushed: Ticket,
+        written: bool,
+        out: &mut Out,
+    ) {
+        let Some(raise) = &mut self.raise else { return };
+        if raise.flush().is_none_or(|flush| flush.ticket != flushed) {
+            return;
+        }
+        if written {
+            self.raise = None;
+            emit(out, None, OwnEvent::Raised { delta_max: self.delta_max });
+        } else {
+            raise.stage = Stage::Waiting { until: now.after(REWRITE) };
+        }
     }
 }

@@ -1,12 +1,16 @@
-//! What a grantor could not write down, and when it tries again.
+//! Records that a grantor could not write down, and when it tries again.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::ops::Bound::{Excluded, Unbounded};
 use core::time::Duration;
 
+use super::super::event::OwnEvent;
 use super::super::timer::Timer;
-use super::*;
+use super::flush::Flush;
+use crate::contract::Ticket;
+use crate::name::ElectionName;
+use crate::time::{Deadline, Time};
 
 /// How long until a record that could not be written is written again, and how long a grant that
 /// needs room for a record, or that of the same election, is refused.
@@ -14,7 +18,7 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// What is written of an election.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Entry {
+pub(in crate::nerio) enum Entry {
     /// Its first record, which needs room.
     New,
     /// Another one in the place of the one before.
@@ -25,7 +29,7 @@ pub(super) enum Entry {
 
 /// Which records are in the state directory, as far as its grantor knows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Writes {
+pub(in crate::nerio) struct Writes {
     /// Elections whose record went out with the last input. They are written, unless the next
     /// input says that one was not: then nobody knows which, and all count as unwritten.
     last: Vec<(ElectionName, Entry)>,
@@ -52,13 +56,13 @@ pub(super) struct Writes {
 
 impl Writes {
     /// A record of `election` goes out with the input at hand.
-    pub(super) fn put(&mut self, election: &ElectionName, entry: Entry) {
+    pub(in crate::nerio) fn put(&mut self, election: &ElectionName, entry: Entry) {
         self.last.push((election.clone(), entry));
     }
 
     /// Another input has come, and does not say that the last records failed. Says whether with
     /// them the last of what was missing is written.
-    pub(super) fn settle(&mut self) -> bool {
+    pub(in crate::nerio) fn settle(&mut self) -> bool {
         self.repeated = false;
         if self.unwritten.is_empty() {
             self.last.clear();
@@ -72,7 +76,7 @@ impl Writes {
 
     /// One of the last records was not written. Of forgotten elections, whose old record harms
     /// nobody, no more are remembered when `bound` are. Says whether that is news.
-    pub(super) fn fail(&mut self, now: Time, bound: usize) -> bool {
+    pub(in crate::nerio) fn fail(&mut self, now: Time, bound: usize) -> bool {
         let lacked = self.lacks_any();
         self.again_at = now.after(RETRY);
         if !self.repeated {
@@ -91,7 +95,12 @@ impl Writes {
     }
 
     /// A flush has ended, well or not. Says whether with it everything is written, or no longer.
-    pub(super) fn flushed(&mut self, now: Time, ticket: Ticket, written: bool) -> Option<OwnEvent> {
+    pub(in crate::nerio) fn flushed(
+        &mut self,
+        now: Time,
+        ticket: Ticket,
+        written: bool,
+    ) -> Option<OwnEvent> {
         let (lacked, failed) = (self.lacks_any(), self.is_failing());
         (self.unflushed, self.hangs) = (!written, false);
         self.ended = Some(Flush { ticket, since: now });
@@ -106,22 +115,22 @@ impl Writes {
     }
 
     /// Whether a record goes out with the input at hand.
-    pub(super) fn any_now(&self) -> bool {
+    pub(in crate::nerio) fn any_now(&self) -> bool {
         !self.last.is_empty()
     }
 
     /// When the last flush ended.
-    pub(super) fn flushed_at(&self) -> Option<Time> {
+    pub(in crate::nerio) fn flushed_at(&self) -> Option<Time> {
         self.ended.map(|flush| flush.since)
     }
 
     /// A flush takes too long.
-    pub(super) fn hang(&mut self) {
+    pub(in crate::nerio) fn hang(&mut self) {
         self.hangs = true;
     }
 
     /// Whether that was told of one that is under way.
-    pub(super) fn hangs(&self) -> bool {
+    pub(in crate::nerio) fn hangs(&self) -> bool {
         self.hangs
     }
 
@@ -131,24 +140,29 @@ impl Writes {
     }
 
     /// The same, or a flush takes too long.
-    pub(super) fn is_failing(&self) -> bool {
+    pub(in crate::nerio) fn is_failing(&self) -> bool {
         self.lacks_any() || self.hangs
     }
 
     /// Whether a flush could not be written, and none was since.
-    pub(super) fn lacks_flush(&self) -> bool {
+    pub(in crate::nerio) fn lacks_flush(&self) -> bool {
         self.unflushed
     }
 
     /// Whether the last record of `election` may not be written.
-    pub(super) fn lacks(&self, election: &ElectionName) -> bool {
+    pub(in crate::nerio) fn lacks(&self, election: &ElectionName) -> bool {
         self.unwritten.contains(election)
     }
 
     /// Whether `election` is not granted at `now`, because its record could not be written just
     /// before, or another one for which there was no room. One that only replaces its record needs
     /// none.
-    pub(super) fn refuses(&self, now: Time, election: &ElectionName, has_record: bool) -> bool {
+    pub(in crate::nerio) fn refuses(
+        &self,
+        now: Time,
+        election: &ElectionName,
+        has_record: bool,
+    ) -> bool {
         if has_record {
             now < self.refuses_until && self.lacks(election)
         } else {
@@ -157,7 +171,7 @@ impl Writes {
     }
 
     /// When to try again.
-    pub(super) fn due(&self) -> Option<Deadline> {
+    pub(in crate::nerio) fn due(&self) -> Option<Deadline> {
         // The last instant of a clock never comes.
         let comes = self.lacks_any() && self.again_at < Time::MAX;
         comes.then_some(Timer::WriteRecords.at(self.again_at))
@@ -166,7 +180,7 @@ impl Writes {
     /// The next of what to write again, if it is time to; `None` in it for a flush alone. Each time
     /// another one, and one at a time: so one that can never be written holds up no other. The next
     /// is due at once, unless this one fails.
-    pub(super) fn take_due(&mut self, now: Time) -> Option<Option<ElectionName>> {
+    pub(in crate::nerio) fn take_due(&mut self, now: Time) -> Option<Option<ElectionName>> {
         if !self.lacks_any() || now < self.again_at {
             return None;
         }
@@ -181,62 +195,5 @@ impl Writes {
         let rest = self.unwritten.range::<ElectionName, _>((after, Unbounded));
         self.tried = rest.chain(&self.unwritten).next().cloned();
         Some(self.tried.clone())
-    }
-}
-
-impl Grantor {
-    /// The last persist failed: what went out with it counts as unwritten until it is written
-    /// again.
-    pub(in super::super) fn on_disk_failed(&mut self, now: Time, out: &mut Out) {
-        if self.writes.fail(now, self.config.limits.elections) {
-            emit(out, None, OwnEvent::DiskFailed);
-        }
-        self.fences.dropped();
-    }
-
-    /// The records of the last input are written.
-    pub(super) fn settle(&mut self, out: &mut Out) {
-        self.fences.settle();
-        if self.writes.settle() {
-            emit(out, None, OwnEvent::DiskMended);
-        }
-    }
-
-    /// What could not be written is written again, whether anybody asks or not: otherwise nobody
-    /// would learn that the disk is whole again.
-    pub(super) fn write_again(&mut self, now: Time, out: &mut Out) {
-        let Some(again) = self.writes.take_due(now) else { return };
-        // Before the record: that may fail for want of what this writes, as where the identity is
-        // gone.
-        if self.writes.lacks_flush()
-            && self.phase == Phase::Serving
-            && self.fences.flush().is_none()
-        {
-            self.reserve(now, self.fences.floor(), out);
-        }
-        if let Some(election) = again {
-            let grant = self.state(&election).and_then(|state| state.grant.as_ref());
-            let (record, entry) = match grant {
-                Some(grant) => (grant.record.clone().into(), Entry::Renewed),
-                None => (Record::Forget(election.clone()), Entry::Forgotten),
-            };
-            self.persist(&election, record, entry, out);
-        }
-    }
-
-    pub(super) fn persist(
-        &mut self,
-        election: &ElectionName,
-        record: Record,
-        entry: Entry,
-        out: &mut Out,
-    ) {
-        self.writes.put(election, entry);
-        out.push(Effect::Persist(record));
-    }
-
-    /// Whether others may hear of its grant of `election`: not before it is written.
-    pub(super) fn is_told(&self, election: &ElectionName) -> bool {
-        !self.writes.lacks(election)
     }
 }

@@ -1,0 +1,70 @@
+//! The request that follows a completion: for the fence, for the first lease of full length, or for
+//! the renewal.
+
+use core::time::Duration;
+
+use super::super::words::Out;
+use super::context::Context;
+use super::{Campaign, Candidate};
+use crate::time::Time;
+
+impl Candidate {
+    /// What comes next: the fence, the first lease of full length, or the next renewal. After a
+    /// second round for the fence the lease has its full length already; but the grantors, and so
+    /// those who ask them, learn who leads from the first request that is sent with the fence
+    /// `announced`.
+    pub(in crate::nerio) fn after_completion(
+        &mut self,
+        now: Time,
+        has_fence: bool,
+        announced: bool,
+        context: &mut Context<'_>,
+        out: &mut Out,
+    ) {
+        let period = self.renewal_period(context);
+        let Some(campaign) = &mut self.campaign else { return };
+        let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
+        if !has_fence {
+            campaign.fence = self.best.next().unwrap_or(self.best);
+            campaign.next_at = now.after(campaign.fence_pause(context));
+            campaign.fence_rounds = campaign.fence_rounds.saturating_add(1);
+        } else if settled && announced {
+            campaign.next_at = align(now.after(period), context.config.renew_after() / 32);
+        } else {
+            campaign.next_at = now;
+        }
+        if campaign.transfer.is_some() {
+            campaign.next_at = now.after(context.retry().min(context.config.refresh));
+        } else if now >= campaign.next_at {
+            self.request(now, context, out);
+        }
+    }
+
+    /// Between three quarters of a third of the lease and all of it, always the same for one
+    /// election: elections that began together drift apart instead of renewing in one burst.
+    fn renewal_period(&self, context: &Context<'_>) -> Duration {
+        let longest = context.config.renew_after();
+        longest - context.draw.span(longest / 4, self.election.as_str(), "renewal", 0)
+    }
+}
+
+impl Campaign {
+    /// How long to wait before the fence is proposed again: not at all after the first round,
+    /// and then ever longer, because a grantor that cannot write accepts none.
+    fn fence_pause(&self, context: &Context<'_>) -> Duration {
+        match self.fence_rounds {
+            0 => Duration::ZERO,
+            rounds => {
+                let pause = context.round_trip().saturating_mul(1 << rounds.min(16));
+                pause.min(context.config.refresh)
+            }
+        }
+    }
+}
+
+/// Rounds `at` down to a grid, so that elections that are due at about the same time share their
+/// datagrams.
+fn align(at: Time, grid: Duration) -> Time {
+    let grid = u64::try_from(grid.as_nanos()).unwrap_or(u64::MAX).max(1);
+    Time::from_nanos(at.as_nanos() - at.as_nanos() % grid)
+}

@@ -1,0 +1,74 @@
+//! Handing over: a leadership ends once its successor waits at a quorum of grantors.
+
+use super::super::body::Granted;
+use super::super::event::Event;
+use super::super::quorum::MemberSet;
+use super::super::words::Out;
+use super::context::Context;
+use super::{Candidate, Transfer};
+use crate::event::TransferFailure;
+use crate::name::NodeName;
+use crate::time::Time;
+
+impl Candidate {
+    /// Hands over to `to`, once a quorum of grantors says that it waits.
+    pub(in crate::nerio) fn transfer(
+        &mut self,
+        now: Time,
+        (to, probe): (NodeName, bool),
+        context: &mut Context<'_>,
+        out: &mut Out,
+    ) {
+        let leads = self.standing(now).is_leading();
+        let Some(campaign) = self.campaign.as_mut().filter(|_| leads) else {
+            let why = TransferFailure::NotLeading;
+            return self.emit(Event::TransferFailed { to, why }, out);
+        };
+        let patience = context.config.heard_within() + context.round_trip().saturating_mul(2);
+        let (since, until) = (self.last_start, now.after(patience));
+        let same = to.clone();
+        let transfer = Transfer { to, probe, since, until, waits: MemberSet::EMPTY };
+        let before = campaign.transfer.replace(transfer);
+        campaign.next_at = now;
+        if let Some(Transfer { to, .. }) = before.filter(|before| before.to != same) {
+            let why = TransferFailure::Replaced;
+            self.emit(Event::TransferFailed { to, why }, out);
+        }
+        self.work(now, context, out);
+    }
+
+    pub(super) fn end_transfer(&mut self, now: Time, out: &mut Out) {
+        let Some(campaign) = &mut self.campaign else { return };
+        if let Some(transfer) = campaign.transfer.take_if(|transfer| now >= transfer.until) {
+            let why = TransferFailure::NotWaiting;
+            self.emit(Event::TransferFailed { to: transfer.to, why }, out);
+        }
+    }
+
+    /// The successor, once a quorum of grantors says that it waits; a probe reports that and leads
+    /// on.
+    pub(in crate::nerio) fn hand_over_to(
+        &mut self,
+        member: usize,
+        granted: &Granted,
+        context: &Context<'_>,
+        out: &mut Out,
+    ) -> Option<NodeName> {
+        let campaign = self.campaign.as_mut()?;
+        let transfer = campaign.transfer.as_mut()?;
+        if granted.start <= transfer.since || !granted.next_waits {
+            return None;
+        }
+        transfer.waits = transfer.waits.with(member);
+        if !context.config.quorums.is_quorum(transfer.waits) {
+            return None;
+        }
+        let (to, probe) = (transfer.to.clone(), transfer.probe);
+        if !probe {
+            return Some(to);
+        }
+        campaign.transfer = None;
+        self.emit(Event::SuccessorWaits { to }, out);
+        None
+    }
+}

@@ -1,0 +1,110 @@
+//! A grantor and its disk: flushes that take too long, records that are written again.
+
+use core::time::Duration;
+
+use super::super::event::OwnEvent;
+use super::super::record::Record;
+use super::super::timer::Timer;
+use super::super::words::{Effect, Out, emit};
+use super::Grantor;
+use super::flush::Flush;
+use super::phase::Phase;
+use super::raise::Raise;
+use super::writes::Entry;
+use crate::contract::Ticket;
+use crate::name::ElectionName;
+use crate::time::{Deadline, Time};
+
+/// How long a flush may take before its disk is told as failing. A healthy one needs milliseconds,
+/// a busy one tenths of a second; a candidate that waits for this one should hear of it soon.
+const SLOW: Duration = Duration::from_secs(1);
+
+impl Grantor {
+    pub(super) fn begin_flush(&mut self, now: Time) -> Flush {
+        self.last_ticket = Ticket(self.last_ticket.0 + 1);
+        Flush { ticket: self.last_ticket, since: now }
+    }
+
+    /// Since when the disk has ended no flush, though one is under way.
+    fn waits_for_disk_since(&self) -> Option<Time> {
+        let raise = self.raise.as_ref().and_then(Raise::flush);
+        let memories = self.memories.flush();
+        let under_way = [self.phase.flush(), self.fences.flush(), memories, raise];
+        let under_way = under_way.into_iter().flatten();
+        let since = under_way.map(|flush| flush.since).min()?;
+        // They are carried out one after the other.
+        Some(self.writes.flushed_at().map_or(since, |ended| since.max(ended)))
+    }
+
+    /// When it tells that the disk hangs.
+    pub(super) fn hang_due(&self) -> Option<Deadline> {
+        let since = self.waits_for_disk_since().filter(|_| !self.writes.hangs())?;
+        let at = since.after(SLOW);
+        // The last instant of a clock never comes.
+        (at < Time::MAX).then_some(Timer::FlushHangs.at(at))
+    }
+
+    /// Tells that the disk hangs, if it is time to.
+    pub(super) fn on_hang_due(&mut self, now: Time, out: &mut Out) {
+        let is_due = self.hang_due().is_some_and(|due| now >= due.at);
+        if let Some(since) = self.waits_for_disk_since().filter(|_| is_due) {
+            self.writes.hang();
+            emit(out, None, OwnEvent::DiskHangs { since });
+        }
+    }
+
+    /// The last persist failed: what went out with it counts as unwritten until it is written
+    /// again.
+    pub(in super::super) fn on_disk_failed(&mut self, now: Time, out: &mut Out) {
+        if self.writes.fail(now, self.config.limits.elections) {
+            emit(out, None, OwnEvent::DiskFailed);
+        }
+        self.fences.dropped();
+    }
+
+    /// The records of the last input are written.
+    pub(super) fn settle(&mut self, out: &mut Out) {
+        self.fences.settle();
+        if self.writes.settle() {
+            emit(out, None, OwnEvent::DiskMended);
+        }
+    }
+
+    /// What could not be written is written again, whether anybody asks or not: otherwise nobody
+    /// would learn that the disk is whole again.
+    pub(super) fn write_again(&mut self, now: Time, out: &mut Out) {
+        let Some(again) = self.writes.take_due(now) else { return };
+        // Before the record: that may fail for want of what this writes, as where the identity is
+        // gone.
+        if self.writes.lacks_flush()
+            && self.phase == Phase::Serving
+            && self.fences.flush().is_none()
+        {
+            self.reserve(now, self.fences.floor(), out);
+        }
+        if let Some(election) = again {
+            let grant = self.state(&election).and_then(|state| state.grant.as_ref());
+            let (record, entry) = match grant {
+                Some(grant) => (grant.record.clone().into(), Entry::Renewed),
+                None => (Record::Forget(election.clone()), Entry::Forgotten),
+            };
+            self.persist(&election, record, entry, out);
+        }
+    }
+
+    pub(super) fn persist(
+        &mut self,
+        election: &ElectionName,
+        record: Record,
+        entry: Entry,
+        out: &mut Out,
+    ) {
+        self.writes.put(election, entry);
+        out.push(Effect::Persist(record));
+    }
+
+    /// Whether others may hear of its grant of `election`: not before it is written.
+    pub(in crate::nerio) fn is_told(&self, election: &ElectionName) -> bool {
+        !self.writes.lacks(election)
+    }
+}

@@ -1,0 +1,578 @@
+//! OQwBD, "Obtain Quorum with Bounded Drift" (section 3), and the release of grants (section 6).
+//!
+//! A candidate p runs an instance whenever it wants to lead, or to lead on; q is each grantor:
+//!
+//! ```text
+//!  p  1  Start := C                  Candidate::request
+//!     2  chooses δ
+//!     3  broadcasts grantRequest
+//!  q  4  T := C                      Grantor::sample
+//!     5  refuses if A ≠ p and T < F  Grantor::on_request
+//!     6  A := p                      Grantor::grant
+//!        F := max(F, T + (1 + ρ)δ)
+//!        sends ok                    Grantor::answer
+//!  p  7  waits for oks of a quorum   Candidate::on_granted
+//!     8  E := Start + (1 − ρ)δ       Candidate::try_complete
+//!     9  fails if C ≥ E              Candidate::end_lapsed
+//!
+//!  p     E := C                      Candidate::end
+//!        broadcasts release          Candidate::give_up_due
+//!  q     F := C                      Grantor::on_release
+//!        handles a waiting request   Grantor::handle_waiting
+//! ```
+//!
+//! The [module document](super) numbers the invariants. The helpers in `candidate/` yield, renew
+//! and hand over; those in `grantor/` remember grants, and keep a grantor from granting too early.
+
+use alloc::boxed::Box;
+
+use super::body::{Granted, Refusal, Release, Released, Request};
+use super::candidate::{
+    Answer, Campaign, Candidate, Context, Lease, PendingRelease, Sent, Transfer,
+};
+use super::event::{Event, Ignored, OwnEvent};
+use super::grantor::{ElectionState, Entry, Grant, Grantor, Parked, Phase};
+use super::identity::Stamp;
+use super::message::Sender;
+use super::quorum::MemberSet;
+use super::record::{GrantRecord, Tenancy};
+use super::timestamp::QuorumTimestamp;
+use super::words::{Effect, Out, To, emit, send};
+use crate::event::{End, Loss, TransferFailure};
+use crate::name::{ElectionName, NodeName};
+use crate::time::Time;
+
+/// How many unanswered requests a candidate remembers.
+const SENT_MAX: usize = 64;
+
+// Steps 1 to 3: a candidate asks.
+impl Candidate {
+    /// Steps 1 to 3: samples Start, chooses δ, asks every grantor.
+    pub(super) fn request(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+        let Some(campaign) = &mut self.campaign else { return };
+        if now <= self.last_start {
+            campaign.next_at = self.last_start.next();
+            return;
+        }
+        self.last_start = now;
+        let promised = self.pending.as_ref().is_some_and(|pending| now < pending.not_before());
+        debug_assert!(!promised, "I9: no attempt between E := C and the release");
+        let leading = campaign.lease.is_some();
+        if !leading {
+            self.say_what_it_waits_for(now, context, out);
+        }
+        let Some(campaign) = &mut self.campaign else { return };
+        // The first lease is short (who is next 3).
+        let delta = if leading { context.config.lease } else { context.config.lease_first() };
+        campaign.first.get_or_insert(now);
+        if !leading && self.best >= campaign.fence {
+            // While it waits others lead: propose what the next leader needs.
+            campaign.fence = self.best.next().unwrap_or(self.best);
+        }
+        if campaign.sent.len() == SENT_MAX {
+            campaign.sent.remove(0);
+        }
+        campaign.sent.push(Sent { start: now, delta, fence: campaign.fence });
+        campaign.held_off.retain(|(_, until)| now < *until);
+        let transfer = campaign.transfer.as_ref().map(|transfer| transfer.to.clone());
+        let request = Request {
+            election: self.election.clone(),
+            start: now,
+            delta,
+            lease: context.config.lease,
+            first: campaign.first.unwrap_or(now),
+            fence: campaign.fence,
+            announced: campaign.announced(),
+            priority: campaign.priority,
+            leading,
+            next: transfer.or_else(|| campaign.successor(now, context.config).cloned()),
+            value: campaign.value.clone(),
+        };
+        let too_long = campaign.too_long_for(now, context.config);
+        for member in 0..context.config.members.len() {
+            if too_long.is_some_and(|asked| !asked.contains(member)) {
+                continue;
+            }
+            let pending = self.pending.as_ref().is_some_and(|pending| pending.awaits(member));
+            if pending || campaign.held_off.contains(member) {
+                continue;
+            }
+            if !leading {
+                campaign.reach.asked(member, now);
+            }
+            send(out, To::Member(member), request.clone());
+        }
+        campaign.next_at = match (leading, &campaign.transfer) {
+            (false, _) => now.after(context.config.refresh),
+            (true, Some(_)) => now.after(context.retry().min(context.config.refresh)),
+            (true, None) => now.after(context.retry()),
+        };
+    }
+}
+
+// Steps 4 to 6: a grantor grants or refuses. The grantor alone carries the safety argument.
+impl Grantor {
+    /// Step 4: a sample that is strictly greater than every one before it.
+    pub(super) fn sample(&mut self, now: Time) -> Stamp {
+        let stamp = Stamp { boot: self.boot, clock: now, counter: 0 };
+        let stamp = match self.last_stamp {
+            last if last.boot < self.boot || last.clock < now => stamp,
+            last => match last.counter.checked_add(1) {
+                Some(counter) => Stamp { counter, ..last },
+                None => Stamp { clock: last.clock.next(), counter: 0, ..last },
+            },
+        };
+        debug_assert!(stamp > self.last_stamp || now == Time::MAX, "I3: samples increase");
+        self.last_stamp = stamp;
+        stamp
+    }
+
+    /// Steps 4 and 5: samples T, and refuses while another incarnation holds the grant. A refused
+    /// request waits here.
+    pub(super) fn on_request(&mut self, now: Time, from: &Sender, request: Request, out: &mut Out) {
+        let shared = self.meet(now, from, &request, out);
+        if request.leading {
+            self.hear_of_leader(now, request.lease.max(request.delta));
+        }
+        let election = &request.election;
+        if request.delta.is_zero() {
+            return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Empty));
+        }
+        let released = |o: &ElectionState| o.is_released(&from.who, from.address, request.start);
+        let state = self.state(election);
+        if state.is_some_and(released) {
+            return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Released));
+        }
+        if let Some(refusal) = self.inadmissible(now, &request, state) {
+            return self.refuse(from, (election, request.start), refusal, shared, out);
+        }
+        // Those who wait go first, even if the timer that should have said so is late: the order
+        // of arrival differs from grantor to grantor.
+        let others_wait = state.is_some_and(|state| state.waiting() > 0);
+        if others_wait && self.handle_waiting(now, election, out) {
+            self.schedule(election);
+            // The request granted just now may have taken the place of this request's own lease.
+            if self.state(election).is_some_and(released) {
+                return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Released));
+            }
+        }
+        let stamp = self.sample(now);
+        let at = stamp.clock;
+        let state = self.state(election);
+        match state.and_then(|state| state.grant.as_ref()) {
+            Some(grant) if grant.is_held_by(&from.who) => {
+                let record = &grant.record;
+                if grant.is_live(at) && record.address != from.address {
+                    let holder = record.address;
+                    let (who, other) = (from.who.clone(), from.address);
+                    let event = OwnEvent::AddressContested { who, holder, other };
+                    emit(out, Some(election.clone()), event);
+                    let refusal = Refusal::OtherAddress { holder };
+                    return self.refuse(from, (election, request.start), refusal, shared, out);
+                }
+                // `gs` is never overwritten by an older duplicate (parked requests 3).
+                if request.start < record.start {
+                    return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Stale));
+                }
+                if request.start == record.start {
+                    return self.repeat(at, election, out);
+                }
+            }
+            Some(grant) if grant.is_live(at) && !self.is_told(election) => {
+                return self.refuse(from, (election, request.start), Refusal::Disk, shared, out);
+            }
+            Some(grant) if grant.is_live(at) => {
+                let holder = Box::new(grant.rival(at));
+                return self.park(at, from, request, holder, shared, out);
+            }
+            Some(_) | None => {}
+        }
+        let election = election.clone();
+        let asked = Parked::new(from, request, at, &self.config);
+        self.grant(stamp, asked, None, out);
+        self.schedule(&election);
+    }
+
+    /// Step 6: grants the lease. `taken` is the sample of the free test and goes into the quorum
+    /// timestamp; the lease counts from the arrival of the request, which bounds its Start.
+    fn grant(&mut self, taken: Stamp, asked: Parked, waited: Option<bool>, out: &mut Out) {
+        let Parked { who, address, request, arrival, .. } = asked;
+        self.early.remove(&request.election);
+        let floor = self.fences.floor();
+        let state = ElectionState::of(&request.election, &mut self.elections, floor);
+        let before = state.grant.take();
+        let entry = if before.is_none() { Entry::New } else { Entry::Renewed };
+        let same = before.as_ref().filter(|grant| grant.record.holder == who);
+        let mut finish = arrival.after(self.config.drift.stretch(request.delta));
+        if let Some(before) = &before {
+            // F never goes back while granted (section 3, step 6.1).
+            finish = finish.max(before.record.finish);
+            let ended = same.is_some() || !before.is_live(taken.clock);
+            debug_assert!(ended, "I1: A changes only when the grant has ended");
+            let grows = same.is_none_or(|grant| grant.record.start < request.start);
+            debug_assert!(grows, "I4: gs grows with each grant to one holder");
+        }
+        let was_next = waited == Some(true) || same.is_some_and(|grant| grant.was_next);
+        let changed = same.is_none();
+        if let Some(before) = before.filter(|_| changed) {
+            // A Start that has lapsed is not granted after another held it (parked requests 5).
+            let (other, start) = (before.record.holder, before.record.start);
+            let (from, bound) = ((&other, before.record.address), self.config.limits.watermarks);
+            state.raise_watermark(taken.clock, from, start, bound);
+        }
+        let (seen_before, highest) = (state.fence_seen, state.fence_seen.max(request.fence));
+        let tenancy = Tenancy { who: who.clone(), first: request.first };
+        let accepted = self.fences.propose(state, request.fence, &tenancy);
+        state.unpark(&who);
+        let record = GrantRecord {
+            election: request.election.clone(),
+            holder: who.clone(),
+            address,
+            value: request.value,
+            start: request.start,
+            finish,
+            stamp: taken,
+            priority: request.priority,
+            leading: request.leading,
+            announced: request.announced,
+            accepted,
+            fence_seen: state.fence_seen,
+            fence_owner: state.fence_owner.clone(),
+        };
+        let (waited, next) = (waited.is_some(), request.next);
+        let grant = Grant::new(record, request.lease, seen_before, waited);
+        state.grant = Some(Grant { next, was_next, ..grant });
+        self.answer(taken.clock, &request.election, entry, out);
+        if changed {
+            // Said when it is written, and after the ok, for which somebody waits.
+            emit(out, Some(request.election.clone()), OwnEvent::Granted { to: who });
+        }
+        self.reserve_if_short(taken.clock, highest, out);
+    }
+
+    /// Writes the grant down and sends its ok. Every ok goes this way, a repeated one too, so
+    /// that none leaves whose grant could be forgotten.
+    pub(super) fn answer(
+        &mut self,
+        at: Time,
+        election: &ElectionName,
+        entry: Entry,
+        out: &mut Out,
+    ) {
+        self.writes.put(election, entry);
+        let Some(state) = self.state(election) else { return };
+        let Some(grant) = &state.grant else { return };
+        let record = &grant.record;
+        let next_waits = grant.next.as_ref().is_some_and(|next| state.waits(next, at));
+        let granted = Granted {
+            election: election.clone(),
+            asker: record.holder.inc,
+            start: record.start,
+            instance: self.instance,
+            memories: self.marks(),
+            stamp: record.stamp,
+            accepted: record.accepted,
+            seen: grant.seen_before,
+            waited: grant.waited,
+            next_waits,
+            waiting: state.first_waiting(at, &self.config).cloned(),
+        };
+        out.push(Effect::Persist(record.clone().into()));
+        send(out, record.address, granted);
+    }
+}
+
+// Steps 7 to 9: oks of a quorum make a leader.
+impl Candidate {
+    /// Step 7: an ok counts if it answers a request that was sent and not aborted since.
+    pub(super) fn on_granted(
+        &mut self,
+        now: Time,
+        member: usize,
+        granted: &Granted,
+        context: &mut Context<'_>,
+        out: &mut Out,
+    ) {
+        self.hear_fence(granted.seen);
+        self.work(now, context, out);
+        let Some(campaign) = &mut self.campaign else {
+            return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
+        };
+        campaign.reach.answered(member, granted.start, true);
+        campaign.reach.heard(member, granted.start);
+        campaign.hindrances.granted(member);
+        campaign.too_long = campaign.too_long.minus(MemberSet::EMPTY.with(member));
+        if let Some(name) = &granted.waiting {
+            campaign.waiting = Some((name.clone(), now));
+        }
+        if let Some(to) = self.hand_over_to(member, granted, context, out) {
+            return self.end(now, End::Lost(Loss::Transferred), Some(to), context, out);
+        }
+        let Some(campaign) = &mut self.campaign else { return };
+        let sent = campaign.sent.iter().find(|sent| sent.start == granted.start).copied();
+        let fresh = granted.start > campaign.floors[member];
+        let Some(sent) = sent.filter(|_| fresh) else {
+            return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
+        };
+        if granted.waited {
+            campaign.on_left(now, member);
+        } else {
+            context.trips.observe(now.since(sent.start));
+        }
+        // One grantor counts once, however often its ok arrives.
+        if campaign.oks.get(member).is_some_and(|known| known.start >= granted.start) {
+            return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
+        }
+        campaign.oks.insert(member, Answer::of(now, granted, &sent, context.config.drift));
+        if let Some((_, (member, by))) = campaign.replaced(now, context.config) {
+            let name = |at: usize| context.config.members[at].name.clone();
+            self.emit(OwnEvent::OldMemory { member: name(member), by: name(by) }, out);
+        }
+        self.try_complete(now, context, out);
+        self.yield_if_hopeless(now, context, out);
+        self.work(now, context, out);
+    }
+
+    /// Step 8: completes if oks of a quorum are at hand and still good.
+    fn try_complete(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+        let Some(campaign) = &mut self.campaign else { return };
+        let announced = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
+        let with_fence = if announced { None } else { campaign.best_quorum(now, true, context) };
+        let completed = match with_fence {
+            Some(found) => Some((found, true)),
+            None => campaign.best_quorum(now, false, context).map(|found| (found, announced)),
+        };
+        let Some(((members, until), has_fence)) = completed else { return };
+        // By the memory that gave them: a lost directory is another grantor (restart: instances).
+        let stamps = members.iter().filter_map(|member| {
+            let ok = campaign.oks.get(member)?;
+            Some((ok.instance, ok.stamp))
+        });
+        let timestamp = QuorumTimestamp::new(stamps);
+        debug_assert!(context.config.quorums.is_quorum(members), "I6: a quorum completes");
+        debug_assert!(now < until, "I6: in time");
+        campaign.abort(self.last_start);
+        let renewed = campaign.lease.is_some();
+        let lease = campaign.lease.get_or_insert(Lease { until, office: None, settled: false });
+        lease.until = lease.until.max(until);
+        let settles = renewed && has_fence && !lease.settled;
+        lease.settled |= settles;
+        if has_fence {
+            self.claim(announced, timestamp, context, out);
+        }
+        if settles {
+            self.emit(Event::Settled, out);
+        }
+        self.after_completion(now, has_fence, announced, context, out);
+    }
+
+    /// Raises the claim, and reports a leadership that begins.
+    fn claim(
+        &mut self,
+        announced: bool,
+        timestamp: QuorumTimestamp,
+        context: &Context<'_>,
+        out: &mut Out,
+    ) {
+        let Some(campaign) = &mut self.campaign else { return };
+        let Some(lease) = &mut campaign.lease else { return };
+        let fence = match &lease.office {
+            Some((fence, _)) => *fence,
+            None => campaign.fence,
+        };
+        lease.office.get_or_insert_with(|| (fence, timestamp.clone()));
+        let (election, until) = (self.election.clone(), lease.until);
+        self.best = self.best.max(fence);
+        out.push(Effect::Raise { election, until, fence: Some(fence) });
+        if !announced {
+            self.emit(OwnEvent::Stamped { fence, timestamp }, out);
+            let id = context.who.name.clone().into();
+            self.emit(Event::Elected { id, fence: Some(fence) }, out);
+        }
+    }
+
+    /// Step 9: a lease that ran out is over for ever. A renewal that completes later belongs to
+    /// another leadership with another fence, even if nobody led in between.
+    pub(super) fn end_lapsed(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+        let Some(campaign) = &mut self.campaign else { return };
+        let Some(lease) = &campaign.lease else { return };
+        if now < lease.until {
+            return;
+        }
+        if lease.office.is_some() {
+            self.end(now, End::Lost(Loss::Expired), None, context, out);
+        } else {
+            campaign.begin_anew(self.last_start, now);
+        }
+    }
+}
+
+impl Campaign {
+    /// The members whose oks complete the instance, and the E that they give: the latest instant
+    /// before which all oks of some quorum are good. No ok of one memory counts together with one
+    /// that names another memory of the same member.
+    fn best_quorum(
+        &self,
+        now: Time,
+        accepted: bool,
+        context: &Context<'_>,
+    ) -> Option<(MemberSet, Time)> {
+        // Together they have accepted one fence (scalar fence 2).
+        let same = |ok: &Answer| ok.accepted == Some(self.fence);
+        let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
+        let replaced = self.replaced(now, context.config);
+        let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
+        let oks = self.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
+        context.config.quorums.longest(oks.map(|(member, ok)| (ok.good_until, *member)))
+    }
+}
+
+// Section 6: a candidate gives its grants back.
+impl Candidate {
+    /// Section 6: first the claim is lowered, then the release is sent, never the other way.
+    pub(super) fn end(
+        &mut self,
+        now: Time,
+        end: End,
+        next: Option<NodeName>,
+        context: &mut Context<'_>,
+        out: &mut Out,
+    ) {
+        let Some(campaign) = self.campaign.take() else { return };
+        if campaign.lease.is_some_and(|lease| lease.office.is_some()) {
+            out.push(Effect::Lower { election: self.election.clone() });
+        }
+        let mut held = None;
+        if campaign.first.is_some() {
+            // What was promised is kept: the release waits for it (erratum 2).
+            let hold = self.promise;
+            let next = (next, end != End::Lost(Loss::Expired));
+            self.pending = Some(PendingRelease::new(now, hold, self.last_start, next, context));
+            held = Some(hold).filter(|hold| now < *hold);
+            self.give_up_due(now, context, out);
+            if held.is_some() {
+                self.say_that_it_leaves(now, context, out);
+            }
+        }
+        if let Some(Transfer { to, .. }) = campaign.transfer
+            && end != End::Lost(Loss::Transferred)
+        {
+            let why = TransferFailure::NotLeading;
+            self.emit(Event::TransferFailed { to, why }, out);
+        }
+        if let Some(until) = held {
+            self.emit(OwnEvent::Held { until }, out);
+        }
+        self.emit(Event::Ended(end), out);
+    }
+
+    /// Sends the release if it is due, to those who have not confirmed it.
+    pub(super) fn give_up_due(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+        let everybody = MemberSet::first(context.config.members.len());
+        let Some(pending) = &mut self.pending else { return };
+        if now >= pending.until {
+            let told = pending.told;
+            self.pending = None;
+            if !told {
+                self.emit(Event::Released, out);
+            }
+            return;
+        }
+        if now < pending.again {
+            return;
+        }
+        debug_assert!(now >= pending.hold, "I9: a release waits for what was promised");
+        pending.again = now.after(pending.pause);
+        pending.pause = pending.pause.saturating_mul(2);
+        let (missing, start) = (everybody.minus(pending.arrived), pending.start);
+        if let Some(waiting) = pending.hinders(now, context.config) {
+            self.say(now, waiting, context, out);
+        }
+        self.release_to(missing, start, out);
+    }
+}
+
+// Section 6: a grantor takes its grant back, and handles the first of those who wait.
+impl Grantor {
+    /// Section 6, with erratum 4: a release ends what it names and nothing else.
+    pub(super) fn on_release(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        release: &Release,
+        out: &mut Out,
+    ) {
+        let election = release.election.clone();
+        let serving = self.phase == Phase::Serving;
+        let (asker, start) = (from.who.inc, release.start);
+        let released = Released { election: election.clone(), asker, start };
+        if self.state(&election).is_none() && !self.remember_early(&election) {
+            // There is nothing to give up. A request that it overtook may be granted for a while.
+            emit(out, Some(election), OwnEvent::Ignored(Ignored::Full));
+            return send(out, from.address, released);
+        }
+        let at = self.sample(now).clock;
+        let floor = self.fences.floor();
+        let state = ElectionState::of(&election, &mut self.elections, floor);
+        let holds = state.live(at).filter(|grant| grant.is_held_by(&from.who));
+        if let Some(grant) = holds
+            && grant.record.address != from.address
+        {
+            let (who, holder) = (from.who.clone(), grant.record.address);
+            let event = OwnEvent::AddressContested { who, holder, other: from.address };
+            return emit(out, Some(election), event);
+        }
+        let ends = holds.is_some_and(|grant| release.start >= grant.record.start);
+        let (by, bound) = ((&from.who, from.address), self.config.limits.watermarks);
+        let unparked = state.raise_watermark(at, by, release.start, bound);
+        if ends && !serving {
+            // A release ends no quarantine (restart 3). Not confirmed, it comes again when it can
+            // be carried out.
+            self.schedule(&election);
+            return emit(out, Some(election), OwnEvent::Ignored(Ignored::NotServing));
+        }
+        if ends {
+            if let Some(grant) = &mut state.grant {
+                grant.record.finish = at;
+                grant.next = release.next.clone().or(grant.next.take());
+            }
+            emit(out, Some(election.clone()), OwnEvent::Freed { by: from.who.clone() });
+            self.handle_waiting(now, &election, out);
+        } else if !unparked {
+            emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::NotTheHolder));
+        }
+        send(out, from.address, released);
+        self.schedule(&election);
+    }
+
+    /// When the grant has ended, handles one waiting request: all checks again, a fresh sample.
+    /// Says whether anything has changed with the grant or with those who wait.
+    pub(super) fn handle_waiting(
+        &mut self,
+        now: Time,
+        election: &ElectionName,
+        out: &mut Out,
+    ) -> bool {
+        let taken = self.sample(now);
+        let Some(state) = self.elections.get_mut(election) else { return false };
+        let mut changed = state.drop_expired(taken.clock);
+        if state.live(taken.clock).is_some() {
+            return changed;
+        }
+        while let Some(state) = self.elections.get_mut(election)
+            && state.live(taken.clock).is_none()
+            && let Some((parked, was_next)) = state.take_first()
+        {
+            changed = true;
+            let start = parked.request.start;
+            let refused = state.is_released(&parked.who, parked.address, start)
+                || self.inadmissible(now, &parked.request, self.state(election)).is_some();
+            if refused {
+                continue;
+            }
+            self.grant(taken, parked, Some(was_next), out);
+            break;
+        }
+        changed
+    }
+}
