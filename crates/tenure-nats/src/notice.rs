@@ -70,7 +70,7 @@ pub enum Notice {
         /// The server.
         server: Server,
     },
-    /// What the protocol itself tells.
+    /// The core reports this event.
     Protocol {
         /// The election, when it is about one.
         election: Option<ElectionName>,
@@ -104,8 +104,7 @@ impl fmt::Display for Notice {
                 "more comes in from {server} than can be read, and some is lost: rounds may be \
                  void; look for a stranger on these subjects, or use few callers"
             ),
-            Self::Protocol { election: Some(election), event } => write!(f, "{election}: {event}"),
-            Self::Protocol { election: None, event } => event.fmt(f),
+            Self::Protocol { election, event } => event.sentence(election.as_ref()).fmt(f),
         }
     }
 }

@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use super::identity::{Participant, Rank};
 use super::message::{Round, Times};
+use crate::name::ElectionName;
 
 /// Something that happened.
 pub type Event = crate::event::Event<OwnEvent>;
@@ -152,6 +153,25 @@ impl Ignored {
     }
 }
 
+impl OwnEvent {
+    /// The event as an operator reads it, with the election that it is about. `Display` prints
+    /// some events shorter, for traces.
+    pub fn sentence(&self, election: Option<&ElectionName>) -> impl fmt::Display {
+        fmt::from_fn(move |f| match (self, election) {
+            (Self::Beaten { by }, _) => {
+                write!(f, "{} leads as well, and goes before this candidate", by.id)
+            }
+            (Self::GivesWay { to }, _) => write!(
+                f,
+                "this candidate does not renew its lease: {} goes before it, and leads next",
+                to.id
+            ),
+            (event, Some(election)) => write!(f, "{election}: {event}"),
+            (event, None) => write!(f, "{event}"),
+        })
+    }
+}
+
 impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -168,8 +188,12 @@ impl fmt::Display for OwnEvent {
             Self::OtherTimes { who, theirs, ours, .. } => {
                 write!(f, "{who} goes by {theirs}, this one by {ours}")
             }
-            Self::SameName { who } => write!(f, "{who} has the same name"),
-            Self::SameRank { who } => write!(f, "{who} has the same rank"),
+            Self::SameName { who } => write!(f, "another candidate is named {} as well", who.id),
+            Self::SameRank { who } => write!(
+                f,
+                "{} has the rank of this candidate, and which of the two leads is drawn",
+                who.id
+            ),
             Self::PayloadTooSmall { max_payload, needed } => {
                 write!(f, "the server takes {max_payload} bytes, {needed} are needed")
             }

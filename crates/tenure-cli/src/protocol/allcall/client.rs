@@ -391,31 +391,18 @@ impl Watcher {
             OwnEvent::Started { rank, .. } => {
                 self.known.send_modify(|known| known.rank = Some(rank.number));
             }
-            OwnEvent::Beaten { by } => {
-                let who = &by.id;
-                let text = format!("{who} leads as well, and goes before this candidate");
-                self.warn_again("beaten", &text);
+            // This process stands in one election, so these warnings leave its name out.
+            OwnEvent::Beaten { .. } => {
+                self.warn_again("beaten", &event.sentence(None).to_string());
             }
-            OwnEvent::GivesWay { to } => {
-                let id = &to.id;
-                let text = format!(
-                    "this candidate does not renew its lease: {id} goes before it, and leads next"
-                );
-                self.warn_again("gives way", &text);
+            OwnEvent::GivesWay { .. } => {
+                self.warn_again("gives way", &event.sentence(None).to_string());
             }
-            OwnEvent::SameName { who } => {
-                let id = &who.id;
-                let text =
-                    format!("another candidate is named {id} as well: give each its own --id");
-                self.watch.warn("name", &text);
+            OwnEvent::SameName { .. } => {
+                self.watch.warn("name", &format!("{event}: give each its own --id"));
             }
-            OwnEvent::SameRank { who } => {
-                let id = &who.id;
-                let text = format!(
-                    "{id} has the rank of this candidate, and which of the two leads is drawn: \
-                     give each its own --rank"
-                );
-                self.watch.warn("rank", &text);
+            OwnEvent::SameRank { .. } => {
+                self.watch.warn("rank", &format!("{event}: give each its own --rank"));
             }
             OwnEvent::Valid { .. } => {
                 // What it was denied, it was granted since.
