@@ -132,19 +132,13 @@ impl Watcher {
                     self.warn("load", &(load.to_string() + advice));
                 }
             }
-            Notice::TopicGone { topic } => {
-                let advice = "nobody becomes leader, or stays it for long; stop all processes, \
-                              make it again, and raise --fence-base";
-                self.warn("topic", &format!("topic {topic} is not there any more: {advice}"));
-            }
+            Notice::TopicGone { .. } => self.warn("topic", &text),
             Notice::TopicBack { .. } => self.watch.forget(|about| about == "topic"),
             Notice::Joining { .. } => self.warn("group", &text),
             Notice::Joined => self.watch.forget(|about| about == "group"),
-            Notice::Protocol { election, event } => {
+            Notice::Protocol { event, .. } => {
                 tracing::debug!("{text}");
-                // What to do is said in words of the command.
-                let of = election.as_ref().map_or_else(String::new, |of| format!("{of}: "));
-                self.on_event(event, &format!("{of}{event}"));
+                self.on_event(event, &text);
             }
             _ => {}
         }
@@ -171,19 +165,13 @@ impl Watcher {
                     self.later.remove(RECORDS);
                 }
             }
-            OwnEvent::Unfilled { first, last, .. } => self.on_unfilled([*first, *last], text),
-            OwnEvent::SameHost { .. } => {
-                let advice = ": both fail with this machine; put the groups on different ones";
-                self.warn("host", &(text.to_owned() + advice));
+            // The remedy of the driver names no role.
+            OwnEvent::Unfilled { first, last, .. } => {
+                self.on_unfilled([*first, *last], &event.to_string());
             }
-            OwnEvent::SameName { .. } => {
-                self.warn("name", &(text.to_owned() + ": give each its own --id"));
-            }
-            OwnEvent::Unlike { .. } => {
-                let advice = ": nothing is promised while they differ; give all of a group the \
-                              same --mode, --takeover, --drift and --fence-base, with all stopped";
-                self.warn("terms", &(text.to_owned() + advice));
-            }
+            OwnEvent::SameHost { .. } => self.warn("host", text),
+            OwnEvent::SameName { .. } => self.warn("name", text),
+            OwnEvent::Unlike { .. } => self.warn("terms", text),
             _ => {}
         }
     }
