@@ -133,7 +133,8 @@ impl Wired {
     /// that wait are in their queues, and wait for nothing else.
     fn is_refused(
         election: Option<&ElectionName>,
-        (doing, refusal): (&str, &Refusal),
+        doing: &str,
+        refusal: &Refusal,
         machine: &Machine<Self>,
     ) {
         if election.is_none() && machine.core.lease().is_some() {
@@ -145,6 +146,17 @@ impl Wired {
         for election in election.map_or_else(all, |election| vec![election.clone()]) {
             let (obstacles, missing) = (obstacles.clone(), Vec::new());
             machine.campaigns.waits(&election, Waiting::Refused { obstacles, missing });
+        }
+    }
+
+    fn ignore(&mut self, reason: Ignored) {
+        self.counters.ignore_for(reason.label());
+        if reason == Ignored::OtherCluster {
+            let now = clock::now();
+            let since = *self.other_since.get_or_insert(now);
+            self.notice(Notice::OtherCluster { lasting: now.since(since) });
+            // Another endpoint may lead to the right one.
+            self.wire.leave(&"it is of another cluster than at the start".into());
         }
     }
 
@@ -226,55 +238,29 @@ impl Backend for Wired {
         event: OwnEvent,
         machine: &mut Machine<Self>,
     ) {
-        match (election, event) {
-            (Some(election), OwnEvent::Again(lost)) => {
-                self.notice(Notice::Again { election, lost });
-            }
-            (Some(election), OwnEvent::LateKey { key }) => {
-                self.notice(Notice::LateKey { election, key });
-            }
-            (Some(election), OwnEvent::Lost(lost)) => {
-                tracing::info!(target: LOG, %election, "{lost}");
-            }
-            (Some(election), OwnEvent::Foreign(foreign)) => {
-                self.notice(Notice::Foreign { election, foreign });
-            }
-            // These are always of one.
-            (
-                None,
-                OwnEvent::Lost(_)
-                | OwnEvent::Again(_)
-                | OwnEvent::LateKey { .. }
-                | OwnEvent::Foreign(_),
-            ) => {}
-            (_, OwnEvent::Opened { lease, asked, granted }) => {
-                self.granted.store(granted, Ordering::Relaxed);
-                self.notice(Notice::Opened { lease, asked, granted });
-            }
-            (_, OwnEvent::Moving { from, to, granted, term }) => {
-                self.granted.store(granted, Ordering::Relaxed);
-                self.notice(Notice::Moving { from, to, term });
-            }
-            (_, OwnEvent::WentBack { from, to }) => self.notice(Notice::WentBack { from, to }),
-            (_, OwnEvent::Closed { lease, lost }) => self.notice(Notice::Closed { lease, lost }),
-            (election, OwnEvent::Obstacle { doing, refusal }) => {
-                Self::is_refused(election.as_ref(), (doing, &refusal), machine);
-                self.notice(Notice::Obstacle { election, doing, refusal });
-            }
-            (election, OwnEvent::Unsure { doing, why }) => {
-                self.notice(Notice::Unsure { election, doing, why })
-            }
-            (_, OwnEvent::Ignored(reason)) => {
-                self.counters.ignore_for(reason.label());
-                if reason == Ignored::OtherCluster {
-                    let now = clock::now();
-                    let since = *self.other_since.get_or_insert(now);
-                    self.notice(Notice::OtherCluster { lasting: now.since(since) });
-                    // Another endpoint may lead to the right one.
-                    self.wire.leave(&"it is of another cluster than at the start".into());
+        match &event {
+            OwnEvent::Ignored(reason) => return self.ignore(*reason),
+            // The end of the campaign or the leadership follows, and tells the application.
+            OwnEvent::Lost(lost) => {
+                if let Some(election) = &election {
+                    tracing::info!(target: LOG, %election, "{lost}");
                 }
+                return;
             }
+            OwnEvent::Opened { granted, .. } | OwnEvent::Moving { granted, .. } => {
+                self.granted.store(*granted, Ordering::Relaxed);
+            }
+            OwnEvent::Obstacle { doing, refusal } => {
+                Self::is_refused(election.as_ref(), doing, refusal, machine);
+            }
+            OwnEvent::Again(_)
+            | OwnEvent::Closed { .. }
+            | OwnEvent::WentBack { .. }
+            | OwnEvent::Unsure { .. }
+            | OwnEvent::LateKey { .. }
+            | OwnEvent::Foreign(_) => {}
         }
+        self.notice(Notice::Protocol { election, event });
     }
 
     fn elected(&mut self, _: &ElectionName) -> Arc<dyn Any + Send + Sync> {

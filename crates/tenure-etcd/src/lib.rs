@@ -52,7 +52,7 @@ pub use endpoint::{Endpoint, EndpointError};
 pub use node::{Builder, Node, ProclaimError};
 pub use notice::Notice;
 pub use options::{CheckedOptions, Credentials, Options, OptionsError, Tls};
-pub use tenure_core::etcd::{Checked, Config, ConfigError, LeaseId};
+pub use tenure_core::etcd::{Checked, Config, ConfigError, LeaseId, OwnEvent};
 pub use tenure_tls::{Identity, Pem, PemError};
 pub use version::Version;
 pub use wire::connect::{ConnectError, Status};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::ElectionName;
-use tenure_core::etcd::{Bytes, Foreign, LeaseId, Lost, Refusal, Revision};
+use tenure_core::etcd::OwnEvent;
 
 use crate::endpoint::Endpoint;
 use crate::version::Version;
@@ -62,80 +62,6 @@ pub enum Notice {
         /// What happened.
         why: Arc<str>,
     },
-    /// There is a lease for all elections of this node.
-    Opened {
-        /// The lease.
-        lease: LeaseId,
-        /// Its length as asked for, in seconds.
-        asked: u32,
-        /// Its length as granted, which counts.
-        granted: u32,
-    },
-    /// etcd has another leader, and the keys of this node move to a new lease: the leader before
-    /// may revoke the old one late. Leaderships and places in the queue stay.
-    Moving {
-        /// The lease that the keys were on.
-        from: LeaseId,
-        /// The lease that they move to.
-        to: LeaseId,
-        /// The term of etcd's leader.
-        term: u64,
-    },
-    /// etcd is at an earlier revision than it was, as after a restore or with an empty disk: fences
-    /// may come again.
-    WentBack {
-        /// The highest revision that was seen before.
-        from: Revision,
-        /// The one that it is at.
-        to: Revision,
-    },
-    /// The lease is over, and with it all that stood on it.
-    Closed {
-        /// The lease.
-        lease: LeaseId,
-        /// Why; `None` when nobody needed it any more.
-        lost: Option<Lost>,
-    },
-    /// A candidate that had not won lost what it stood on, and contends again.
-    Again {
-        /// The election.
-        election: ElectionName,
-        /// What was lost.
-        lost: Lost,
-    },
-    /// etcd refuses something that has to be done; it is tried again.
-    Obstacle {
-        /// The election, when it is about one.
-        election: Option<ElectionName>,
-        /// What, in words.
-        doing: &'static str,
-        /// Why.
-        refusal: Refusal,
-    },
-    /// A request had no certain outcome; whatever it may have done is seen to.
-    Unsure {
-        /// The election, when it is about one.
-        election: Option<ElectionName>,
-        /// What, in words.
-        doing: &'static str,
-        /// What happened.
-        why: Arc<str>,
-    },
-    /// A key of this node's appeared that nobody wanted any more, and is deleted.
-    LateKey {
-        /// The election.
-        election: ElectionName,
-        /// The key.
-        key: Bytes,
-    },
-    /// A key that no candidate made stands before a candidate of this node, or is the first that an
-    /// observer reads: nobody becomes leader while it is there.
-    Foreign {
-        /// The election.
-        election: ElectionName,
-        /// The key; `None` when an observer reads no such key as the first any more.
-        foreign: Option<Foreign>,
-    },
     /// An election cannot be observed by this node: its observers are told that nothing follows.
     NotObserved {
         /// The election.
@@ -147,6 +73,13 @@ pub enum Notice {
     OtherCluster {
         /// For how long nobody else has answered, and every endpoint has.
         lasting: Duration,
+    },
+    /// The core reports this event.
+    Protocol {
+        /// The election, when it is about one.
+        election: Option<ElectionName>,
+        /// What.
+        event: OwnEvent,
     },
 }
 
@@ -177,40 +110,6 @@ impl fmt::Display for Notice {
             }
             // It names the endpoint itself.
             Self::Unreachable { why, .. } => f.write_str(why),
-            Self::Opened { lease, asked, granted } if asked == granted => {
-                write!(f, "lease {lease} for {granted} s")
-            }
-            Self::Opened { lease, asked, granted } => write!(
-                f,
-                "lease {lease} for {granted} s, though {asked} s were asked for: etcd grants no \
-                 shorter ones, so taking over after a crash takes {granted} s"
-            ),
-            Self::Moving { from, to, term } => {
-                write!(
-                    f,
-                    "etcd has another leader, in term {term}: keys move from lease {from} to {to}"
-                )
-            }
-            Self::WentBack { from, to } => write!(
-                f,
-                "etcd went back from revision {from} to {to}, as after a restore or with an empty \
-                 disk: fences may come again"
-            ),
-            Self::Closed { lease, lost: Some(lost) } => write!(f, "lease {lease} is over: {lost}"),
-            Self::Closed { lease, lost: None } => write!(f, "lease {lease} is given back"),
-            Self::Again { election, lost } => write!(f, "{election}: contending again, as {lost}"),
-            Self::Obstacle { election, doing, refusal } => {
-                about(election.as_ref(), f)?;
-                write!(f, "etcd refuses {doing}: {refusal}")
-            }
-            Self::Unsure { election, doing, why } => {
-                about(election.as_ref(), f)?;
-                write!(f, "{doing}: outcome unknown: {why}")
-            }
-            Self::LateKey { election, key } => {
-                write!(f, "{election}: {key} came late, and is deleted")
-            }
-            Self::Foreign { election, foreign } => in_the_way(election, foreign.as_ref(), f),
             Self::NotObserved { election, why } => {
                 write!(f, "{election} cannot be observed: {why}")
             }
@@ -218,21 +117,8 @@ impl fmt::Display for Notice {
                 "another etcd cluster answers than at the start: look at the endpoints; after a \
                  restore with a new token, start this process again",
             ),
+            Self::Protocol { election: Some(election), event } => write!(f, "{election}: {event}"),
+            Self::Protocol { election: None, event } => event.fmt(f),
         }
-    }
-}
-
-fn about(election: Option<&ElectionName>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    election.map_or(Ok(()), |election| write!(f, "{election}: "))
-}
-
-fn in_the_way(
-    election: &ElectionName,
-    foreign: Option<&Foreign>,
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    match foreign {
-        Some(foreign) => write!(f, "{election}: {foreign}"),
-        None => write!(f, "{election}: no foreign key is the first any more"),
     }
 }

@@ -62,7 +62,7 @@ pub enum OwnEvent {
         /// Why.
         refusal: Refusal,
     },
-    /// A call had no certain outcome.
+    /// A call had no certain outcome. Whatever it may have done is seen to.
     Unsure {
         /// What, in words.
         doing: &'static str,
@@ -74,8 +74,9 @@ pub enum OwnEvent {
         /// The key.
         key: Bytes,
     },
-    /// A candidate waits behind this foreign key, or an observer reads it as the first; `None` when
-    /// an observer reads no foreign key as the first any more.
+    /// A candidate waits behind this foreign key, or an observer reads it as the first: nobody
+    /// becomes leader while it is there. `None` when an observer reads no foreign key as the first
+    /// any more.
     Foreign(Option<Foreign>),
     /// Something had no effect.
     Ignored(Ignored),
@@ -210,19 +211,30 @@ impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lost(lost) => write!(f, "lost: {lost}"),
-            Self::Again(lost) => write!(f, "again: {lost}"),
-            Self::Opened { lease, asked, granted } => {
-                write!(f, "opened lease {lease} for {granted} s, {asked} s asked")
+            Self::Again(lost) => write!(f, "contending again, as {lost}"),
+            Self::Opened { lease, asked, granted } if asked == granted => {
+                write!(f, "opened lease {lease} for {granted} s")
             }
-            Self::Moving { from, to, granted, term } => {
-                write!(f, "moving from lease {from} to {to} for {granted} s, in term {term}")
-            }
-            Self::Closed { lease, lost: Some(lost) } => write!(f, "closed lease {lease}: {lost}"),
-            Self::Closed { lease, lost: None } => write!(f, "closed lease {lease}"),
-            Self::WentBack { from, to } => write!(f, "went back from revision {from} to {to}"),
-            Self::Obstacle { doing, refusal } => write!(f, "obstacle, {doing}: {refusal}"),
-            Self::Unsure { doing, why } => write!(f, "unsure, {doing}: {why}"),
-            Self::LateKey { key } => write!(f, "late key {key}"),
+            // Without the lease: an operator reads the same of every lease, once.
+            Self::Opened { asked, granted, .. } => write!(
+                f,
+                "etcd grants a lease of {granted} s at least, and {asked} s were asked for: taking \
+                 over after a crash takes {granted} s"
+            ),
+            Self::Moving { from, to, term, .. } => write!(
+                f,
+                "etcd has another leader, in term {term}: keys move from lease {from} to {to}"
+            ),
+            Self::Closed { lease, lost: Some(lost) } => write!(f, "lease {lease} is over: {lost}"),
+            Self::Closed { lease, lost: None } => write!(f, "lease {lease} is given back"),
+            Self::WentBack { from, to } => write!(
+                f,
+                "etcd went back from revision {from} to {to}, as after a restore or with an empty \
+                 disk: fences may come again"
+            ),
+            Self::Obstacle { doing, refusal } => write!(f, "etcd refuses {doing}: {refusal}"),
+            Self::Unsure { doing, why } => write!(f, "{doing}: outcome unknown: {why}"),
+            Self::LateKey { key } => write!(f, "{key} came late, and is deleted"),
             Self::Foreign(Some(foreign)) => foreign.fmt(f),
             Self::Foreign(None) => f.write_str("no foreign key is the first any more"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),

@@ -219,7 +219,7 @@ fn who_waits_looks_at_the_one_before() {
     // Without the own key there is nothing to wait for.
     until_it_looks(&mut s, created);
     s.answer("if create(db/", not_so(vec![None]));
-    assert!(s.has_told("again: its key was deleted"), "{:#?}", s.told());
+    assert!(s.has_told("contending again, as its key was deleted"), "{:#?}", s.told());
 }
 
 /// That its watch broke is told as what it waits for; so is, then, whom it waits for again.
@@ -490,7 +490,7 @@ fn rights_that_are_taken_away_leave_the_lease_as_it_is() {
     let until = s.until("db");
     s.pass(ms(3_400));
     s.answer("keep", denied());
-    assert!(s.has_told("obstacle, renewing the lease"), "{:#?}", s.told());
+    assert!(s.has_told("etcd refuses renewing the lease"), "{:#?}", s.told());
     assert_eq!(s.until("db"), until);
     s.pass(ms(1_000));
     assert!(s.asks("keep"), "it is tried again");

@@ -43,7 +43,7 @@ fn a_key_that_comes_after_its_candidate_has_left_is_deleted() {
             }
             s.answer("if create(b/", not_so(vec![Some(late)]));
         }
-        assert!(s.has_told("b: late key"), "watched {watched}: {:#?}", s.told());
+        assert!(s.has_told("came late, and is deleted"), "watched {watched}: {:#?}", s.told());
         let ask = s.asked("if create(b/").op.to_string();
         assert!(ask.contains("= 20 then delete"), "{ask}");
         s.write("if create(b/");
@@ -110,7 +110,7 @@ fn a_sweep_goes_on_past_a_foreign_key() {
         s.pass(ms(1_000));
     }
     assert!(s.leads("other") && s.asks("if create(db/"), "{:#?}", s.requests());
-    assert!(!s.has_told("late key"), "{:#?}", s.told());
+    assert!(!s.has_told("came late, and is deleted"), "{:#?}", s.told());
 }
 
 /// A candidate that loses its place while it looks who is first, and does not contend again, looks

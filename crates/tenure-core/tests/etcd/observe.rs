@@ -192,7 +192,7 @@ fn a_value_that_is_too_large_is_no_news_of_others() {
     s.changed("db/*", vec![large("db/77", 12)]);
     let why = "an answer of etcd's cannot be taken".into();
     s.answer("read db/*", Reply::Unknown { why });
-    assert!(s.has_told("unsure, asking who leads: an answer"), "{:#?}", s.told());
+    assert!(s.has_told("asking who leads: outcome unknown: an answer"), "{:#?}", s.told());
     assert!(s.has_told("db: unknown since"), "{:#?}", s.told());
     // With nobody else there it is a candidate's, and that leads.
     s.pass(ms(200));

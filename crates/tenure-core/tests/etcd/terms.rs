@@ -50,7 +50,7 @@ fn a_renewal_in_a_later_term_moves_no_deadline() {
     assert_eq!(s.until("db"), until, "a renewal in a later term");
     let key = s.key("db");
     let old = get_the_next_lease(&mut s);
-    assert!(s.has_told("moving from lease"), "{:#?}", s.told());
+    assert!(s.has_told("keys move from lease"), "{:#?}", s.told());
     assert_eq!(s.key("db"), key, "the key keeps its name");
     assert_eq!(s.until("db"), until, "nothing has moved yet");
     s.write("if create(db/");
@@ -235,7 +235,7 @@ fn a_lease_lasts_beside_a_key_that_may_not_be_moved() {
             s.answer("if create(a/", denied());
         }
     }
-    assert!(!s.has_told("closed lease") && s.lease() == lease, "{:#?}", s.told());
+    assert!(!s.has_told(" is over: ") && s.lease() == lease, "{:#?}", s.told());
 }
 
 /// A move whose answer was lost may be carried out, now or later. What it did is read; a key that
@@ -313,7 +313,7 @@ fn the_keys_of_those_who_wait_move_too() {
     assert_eq!(moved_keys(&s), 1, "{:#?}", s.requests());
     s.write("if create(db/");
     assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests());
-    assert!(!s.has_told("again"), "{:#?}", s.told());
+    assert!(!s.has_told("contending again"), "{:#?}", s.told());
     s.changed("db/", vec![deleted(&other.key, 30)]);
     s.is_first("db", created);
     assert!(s.leads("db"), "{:#?}", s.told());
@@ -419,7 +419,7 @@ fn who_waits_finds_its_key_where_it_was_moved() {
     s.changed("b/77", vec![deleted(&other.key, b + 1)]);
     let own = s.own("b", b);
     s.answer("if create(b/", not_so(vec![Some(own.clone())]));
-    assert!(!s.has_told("again"), "{:#?}", s.told());
+    assert!(!s.has_told("contending again"), "{:#?}", s.told());
     s.answer("if create(b/", so(vec![Some(own), None]));
     assert!(s.leads("b"), "{:#?}", s.told());
 }
@@ -491,7 +491,7 @@ fn a_server_that_takes_fewer_operations_is_asked_in_parts() {
     }
     assert_eq!(sizes, [100, 50, 50]);
     assert!(s.until("e00") > until.after(ms(5_500)), "each renewal counts from its send");
-    assert!(!s.has_told("obstacle"), "{:#?}", s.told());
+    assert!(!s.has_told("etcd refuses"), "{:#?}", s.told());
     // The same of moves, of which each takes two.
     s.header.term += 1;
     s.keep_alive();

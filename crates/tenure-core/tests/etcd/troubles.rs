@@ -155,8 +155,8 @@ fn a_watch_that_is_refused_is_not_asked_for_at_once() {
         }
         s.pass(ms(50));
     }
-    let told = s.has_told("obstacle");
-    assert!(looks < 40 && told, "{looks} looks in 20 s, obstacle told: {told}");
+    let told = s.has_told("etcd refuses");
+    assert!(looks < 40 && told, "{looks} looks in 20 s, refusal told: {told}");
 }
 
 /// Ruling 9: after a gap the state is told again, or whoever looks never hears of the gap.
@@ -203,7 +203,7 @@ fn the_auth_revision_changes_during_a_campaign() {
     // The create is sent once more after the new login, and carried out; but that was too late.
     let create = s.asked("if create(db/").call;
     s.pass(ms(3_000));
-    assert!(s.has_told("unsure, making the key: no answer in time"), "{:#?}", s.told());
+    assert!(s.has_told("making the key: outcome unknown: no answer in time"), "{:#?}", s.told());
     let own = s.own("db", 11);
     s.header.revision = 11;
     s.say(create, so(vec![]));
@@ -218,7 +218,9 @@ fn the_auth_revision_changes_during_a_campaign() {
     s.answer("watch db/77", old_auth());
     s.pass(ms(500));
     s.answer("keep", old_auth());
-    assert!(s.has_told("obstacle, watching a key: ") && s.has_told("obstacle, renewing the lease"));
+    for doing in ["watching a key", "renewing the lease"] {
+        assert!(s.has_told(&format!("etcd refuses {doing}: ")), "{:#?}", s.told());
+    }
     s.answer("if create(db/", so(vec![Some(other.clone()), Some(other)]));
     assert!(!s.leads("db") && s.asks("watch db/77"), "{:#?}", s.requests());
     s.answer("watch db/77", Reply::Watching);

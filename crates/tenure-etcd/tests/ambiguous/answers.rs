@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure::{AtMostOne, CampaignError, Election, Leadership};
 use tenure_core::Fence;
-use tenure_etcd::{Counters, Node, Notice};
+use tenure_etcd::{Counters, Node, Notice, OwnEvent};
 use tenure_services::etcd::{Cluster, Version};
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
@@ -269,7 +269,11 @@ impl Case<'_> {
         let (mut expected, mut connected) = (self.at.unsure(self.how), true);
         while connected || expected.is_some() {
             match soon(notices.recv()).await.unwrap() {
-                Notice::Unsure { doing, .. } if Some(doing) == expected => expected = None,
+                Notice::Protocol { event: OwnEvent::Unsure { doing, .. }, .. }
+                    if Some(doing) == expected =>
+                {
+                    expected = None;
+                }
                 Notice::Disconnected { .. } => connected = false,
                 _ => {}
             }
@@ -288,7 +292,9 @@ impl Case<'_> {
     /// That what was told so far is known.
     fn heard_no_more(&self, notices: &mut Notices) -> Result<(), Late> {
         while let Ok(notice) = notices.try_recv() {
-            let Notice::Unsure { doing, why, .. } = notice else { continue };
+            let Notice::Protocol { event: OwnEvent::Unsure { doing, why }, .. } = notice else {
+                continue;
+            };
             // The watches end with the connection, which is no matter here. And a connection is
             // given up when it was silent for the whole time of a call: if the end of a watch
             // has come in that time, the next call finds out.

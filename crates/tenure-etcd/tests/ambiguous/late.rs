@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_etcd::Notice;
+use tenure_etcd::{Notice, OwnEvent};
 use tenure_services::etcd::{Cluster, Version};
 
 use crate::common::proxy::{Proxy, What};
@@ -39,7 +39,9 @@ fn a_late_key(version: Version) {
 
         held.deliver();
         wait_for(&mut notices, |notice| match notice {
-            Notice::LateKey { election, .. } => election.as_str() == "late",
+            Notice::Protocol { election: Some(election), event: OwnEvent::LateKey { .. } } => {
+                election.as_str() == "late"
+            }
             _ => false,
         })
         .await;
@@ -111,7 +113,10 @@ fn a_late_key_without_a_lease(version: Version) {
         }
         assert_eq!(store.leases().await, 1, "the lease is there, the key is not");
         campaign.abort();
-        wait_for(&mut notices, |notice| matches!(notice, Notice::Closed { .. })).await;
+        wait_for(&mut notices, |notice| {
+            matches!(notice, Notice::Protocol { event: OwnEvent::Closed { .. }, .. })
+        })
+        .await;
         gone(&mut store).await;
         let before = store.revision().await;
         held.deliver();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tenure::{AtMostOne, Election, Loss, Obstacle, View, Waiting};
-use tenure_etcd::{Config, Node, Notice, ProclaimError};
+use tenure_etcd::{Config, Node, Notice, OwnEvent, ProclaimError};
 use tenure_services::etcd::{Cluster, Version};
 use tenure_testkit::handles::Group;
 
@@ -157,7 +157,9 @@ fn a_lease_revoked_by_hand() {
         assert_eq!(soon(successor.lost()).await, Loss::Revoked);
         let told = soon(async {
             loop {
-                if let Ok(Notice::Opened { granted, .. }) = notices.recv().await {
+                let notice = notices.recv().await;
+                if let Ok(Notice::Protocol { event: OwnEvent::Opened { granted, .. }, .. }) = notice
+                {
                     break granted;
                 }
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tenure::{Change, View};
-use tenure_etcd::{Config, Counters, LeaseId, Node, Notice};
+use tenure_etcd::{Config, Counters, LeaseId, Node, Notice, OwnEvent};
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 use tokio::task::JoinSet;
 
@@ -132,8 +132,10 @@ fn leaderships_outlive_a_leader_of_etcd(version: Version) {
                 }
             })
             .await;
-            let moved =
-                async { while !matches!(notices.recv().await, Ok(Notice::Moving { .. })) {} };
+            let is_move = |notice: &Notice| {
+                matches!(notice, Notice::Protocol { event: OwnEvent::Moving { .. }, .. })
+            };
+            let moved = async { while !notices.recv().await.is_ok_and(|it| is_move(&it)) {} };
             soon(moved).await;
             renewed_twice(&leaders[0]).await;
             assert!(leaders.iter().all(|leader| leader.is_current()), "all of them");

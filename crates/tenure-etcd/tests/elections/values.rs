@@ -2,7 +2,7 @@
 
 use tenure::{Change, View};
 use tenure_core::etcd::{Act, LeaseId, Op};
-use tenure_etcd::{Node, Notice};
+use tenure_etcd::{Node, Notice, OwnEvent};
 use tenure_services::etcd::{ClusterConfig, Version};
 use tokio::sync::broadcast::Receiver;
 
@@ -34,11 +34,7 @@ fn a_large_value_in_a_key_of_ours(version: Version) {
         assert!(kept.is_current());
         until_stored(&cluster, "written", &["us"]).await;
         while let Ok(notice) = notices.try_recv() {
-            let is_trouble = matches!(
-                notice,
-                Notice::Unsure { .. } | Notice::Obstacle { .. } | Notice::Disconnected { .. }
-            );
-            assert!(!is_trouble || is_late(&notice), "{notice}");
+            assert!(!is_trouble(&notice) || is_late(&notice), "{notice}");
         }
         drop((written, kept));
         node_closes(node).await;
@@ -47,9 +43,19 @@ fn a_large_value_in_a_key_of_ours(version: Version) {
 
 async fn lease(notices: &mut Receiver<Notice>) -> LeaseId {
     loop {
-        if let Notice::Opened { lease, .. } = soon(notices.recv()).await.unwrap() {
+        let notice = soon(notices.recv()).await.unwrap();
+        if let Notice::Protocol { event: OwnEvent::Opened { lease, .. }, .. } = notice {
             return lease;
         }
+    }
+}
+
+fn is_trouble(notice: &Notice) -> bool {
+    match notice {
+        Notice::Protocol { event, .. } => {
+            matches!(event, OwnEvent::Unsure { .. } | OwnEvent::Obstacle { .. })
+        }
+        notice => matches!(notice, Notice::Disconnected { .. }),
     }
 }
 
@@ -98,14 +104,12 @@ fn a_large_value(version: Version) {
         while let Ok(notice) = notices.try_recv() {
             let is_of_large = matches!(
                 &notice,
-                Notice::Unsure { election: Some(election), doing: "asking who leads", .. }
-                    if election.as_str() == "large"
+                Notice::Protocol {
+                    election: Some(election),
+                    event: OwnEvent::Unsure { doing: "asking who leads", .. },
+                } if election.as_str() == "large"
             );
-            let is_trouble = matches!(
-                notice,
-                Notice::Unsure { .. } | Notice::Obstacle { .. } | Notice::Disconnected { .. }
-            );
-            assert!(is_of_large || !is_trouble || is_late(&notice), "{notice}");
+            assert!(is_of_large || !is_trouble(&notice) || is_late(&notice), "{notice}");
         }
         drop((won, kept));
         node_closes(node).await;
@@ -117,7 +121,7 @@ async fn trouble(notices: &mut Receiver<Notice>) -> String {
     loop {
         let notice = notices.recv().await.unwrap();
         let is_late = is_late(&notice);
-        if let Notice::Unsure { why, .. } = notice
+        if let Notice::Protocol { event: OwnEvent::Unsure { why, .. }, .. } = notice
             && !is_late
         {
             return why.to_string();

@@ -8,7 +8,7 @@ use etcd_client::{Client, ConnectOptions};
 use tenure::{AtMostOne, CampaignError, Leadership, Loss};
 use tenure_core::etcd::{CallId, Change, Keys, LeaseId, Op, Refusal, Reply};
 use tenure_etcd::wire::Incoming;
-use tenure_etcd::{Node, Notice, Options};
+use tenure_etcd::{Node, Notice, Options, OwnEvent};
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 use tokio::sync::broadcast::Receiver;
 
@@ -166,7 +166,7 @@ impl Told {
                 Notice::LoggedIn { why: Some(_), .. } => self.behind += 1,
                 Notice::Connected { .. }
                 | Notice::EarlyRevocation { .. }
-                | Notice::Opened { .. } => {}
+                | Notice::Protocol { event: OwnEvent::Opened { .. }, .. } => {}
                 other if is_late(&other) => self.late += 1,
                 other => self.trouble.push(other.to_string()),
             }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use tenure::{CampaignError, Loss};
-use tenure_etcd::{Node, Notice};
+use tenure_etcd::{Node, Notice, OwnEvent};
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 use tokio::sync::broadcast::Receiver;
 
@@ -27,7 +27,7 @@ fn with_two_elections(version: Version) -> Cluster {
 fn obstacles(notices: &mut Receiver<Notice>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     while let Ok(notice) = notices.try_recv() {
-        if matches!(notice, Notice::Obstacle { .. }) {
+        if matches!(notice, Notice::Protocol { event: OwnEvent::Obstacle { .. }, .. }) {
             found.insert(notice.to_string());
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tenure::View;
-use tenure_etcd::Notice;
+use tenure_etcd::{Notice, OwnEvent};
 use tenure_services::etcd::{Cluster, Version};
 
 use crate::common::{node, run, seen, soon, until_waits};
@@ -51,7 +51,10 @@ fn signed_tokens(version: Version) {
             while let Ok(notice) = notices.try_recv() {
                 let is_trouble = matches!(
                     notice,
-                    Notice::Closed { lost: Some(_), .. } | Notice::Obstacle { .. }
+                    Notice::Protocol {
+                        event: OwnEvent::Closed { lost: Some(_), .. } | OwnEvent::Obstacle { .. },
+                        ..
+                    }
                 );
                 assert!(!is_trouble, "{notice}");
             }

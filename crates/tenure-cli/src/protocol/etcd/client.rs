@@ -6,8 +6,8 @@ use std::time::Duration;
 use tenure::{ElectionName, NodeName, Waiting};
 use tenure_core::etcd::{Checked, Foreign, Refusal};
 use tenure_etcd::{
-    CheckError, CheckedOptions, Credentials, Endpoint, Identity, Node, Notice, Options, Pem,
-    Report, Tls,
+    CheckError, CheckedOptions, Credentials, Endpoint, Identity, Node, Notice, Options, OwnEvent,
+    Pem, Report, Tls,
 };
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -90,8 +90,12 @@ impl Said {
     fn hear(&mut self) {
         loop {
             match self.notices.try_recv() {
-                Ok(Notice::Foreign { foreign, .. }) => self.foreign = foreign,
-                Ok(Notice::Obstacle { refusal, .. }) if refusal.is_permanent() => {
+                Ok(Notice::Protocol { event: OwnEvent::Foreign(foreign), .. }) => {
+                    self.foreign = foreign;
+                }
+                Ok(Notice::Protocol { event: OwnEvent::Obstacle { refusal, .. }, .. })
+                    if refusal.is_permanent() =>
+                {
                     self.refused = Some(refusal);
                 }
                 Ok(_) | Err(TryRecvError::Lagged(_)) => {}
@@ -235,7 +239,9 @@ async fn give_up_when_refused(
 ) {
     loop {
         let refused = match notices.recv().await {
-            Ok(Notice::Obstacle { refusal, .. }) => explain.refusal(&refusal, "read"),
+            Ok(Notice::Protocol { event: OwnEvent::Obstacle { refusal, .. }, .. }) => {
+                explain.refusal(&refusal, "read")
+            }
             Ok(_) | Err(RecvError::Lagged(_)) => None,
             Err(RecvError::Closed) => return,
         };
@@ -368,17 +374,6 @@ impl Watcher {
                 let why = || self.explain.silent(&text);
                 self.watch.goes_on_without(&endpoint.to_string(), &text, why);
             }
-            Notice::Obstacle { doing, .. } => self.watch.warn(About::Doing(doing), &text),
-            Notice::Opened { asked, granted, .. } => {
-                self.watch.forget(About::is_over_with_a_lease);
-                if asked != granted {
-                    let text = format!(
-                        "etcd grants a lease of {granted} s at least, and {asked} s were asked \
-                         for: taking over after a crash takes {granted} s"
-                    );
-                    self.watch.warn(About::Lease, &text);
-                }
-            }
             Notice::EarlyRevocation { endpoint, .. } => {
                 self.watch.warn(About::Version(endpoint.to_string()), &text);
             }
@@ -387,13 +382,27 @@ impl Watcher {
                 self.watch.give_up(self.explain.other_cluster(*lasting));
             }
             Notice::OtherCluster { .. } => self.watch.warn(About::Cluster, &text),
-            Notice::WentBack { .. } => {
+            Notice::Protocol { event, .. } => self.on_event(event, &text),
+            _ => {}
+        }
+    }
+
+    fn on_event(&mut self, event: &OwnEvent, text: &str) {
+        match event {
+            OwnEvent::Obstacle { doing, .. } => self.watch.warn(About::Doing(doing), text),
+            OwnEvent::Opened { asked, granted, .. } => {
+                self.watch.forget(About::is_over_with_a_lease);
+                if asked != granted {
+                    self.watch.warn(About::Lease, text);
+                }
+            }
+            OwnEvent::WentBack { .. } => {
                 let advice = ". If it was not restored with --bump-revision, end all candidates, \
                               raise --fence-epoch by one, and start them again";
-                self.watch.warn(About::History, &(text + advice));
+                self.watch.warn(About::History, &(text.to_owned() + advice));
             }
-            Notice::LateKey { .. } => self.watch.warn(About::LateKey, &text),
-            Notice::Foreign { foreign: Some(_), .. } => self.watch.warn(About::Foreign, &text),
+            OwnEvent::LateKey { .. } => self.watch.warn(About::LateKey, text),
+            OwnEvent::Foreign(Some(_)) => self.watch.warn(About::Foreign, text),
             _ => {}
         }
     }
