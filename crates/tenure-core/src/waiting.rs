@@ -269,7 +269,8 @@ fn also(missing: &[Arc<str>], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-struct List<'a, T>(&'a [T], &'static str);
+/// Items, and the text between two of them.
+pub(crate) struct List<'a, T>(pub(crate) &'a [T], pub(crate) &'static str);
 
 impl<T: fmt::Display> fmt::Display for List<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -26,7 +26,6 @@ use crate::lasting::Lasting;
 use crate::line::Line;
 use crate::log;
 use crate::notice::Notice;
-use crate::of_core::of_core;
 use crate::orders::is_loopback;
 use crate::outbox::Outbox;
 use crate::places::{Looked, Places, receives};
@@ -362,10 +361,6 @@ impl<T: Transport> Wire<T> {
     }
 
     fn on_node_event(&mut self, event: OwnEvent) {
-        let event = match of_core(event) {
-            Ok(notice) => return self.notice(notice),
-            Err(event) => event,
-        };
         match event {
             OwnEvent::Quarantined { until } => {
                 let forgot = self.records.forgot;
@@ -380,12 +375,13 @@ impl<T: Transport> Wire<T> {
                 self.counters.write_error = Some(error.clone());
                 self.notice(Notice::DiskHangs { error });
             }
-            OwnEvent::DiskMended => {
-                self.counters.write_error = None;
-                self.notice(Notice::DiskMended);
-            }
             OwnEvent::Ignored(reason) => self.counters.ignore_for(reason.label()),
-            _ => {}
+            event => {
+                if event == OwnEvent::DiskMended {
+                    self.counters.write_error = None;
+                }
+                self.notice(Notice::Protocol { election: None, event });
+            }
         }
     }
 
@@ -527,19 +523,10 @@ impl<T: Transport> Backend for Wire<T> {
             OwnEvent::NotVerified { question, by } => {
                 self.proofs.answered(&election, question, &Proof::DoesNotLead { by });
             }
-            OwnEvent::Ordered { fence, next, by, from } => {
-                self.notice(Notice::Ordered { election, fence, next, by, from });
-            }
-            OwnEvent::Granted { to } => self.notice(Notice::Granted { election, to }),
-            OwnEvent::Freed { by } => self.notice(Notice::Freed { election, by }),
-            // What keeps a campaign from being won is told as what it waits for.
-            OwnEvent::Obstacle { grantor, refusal } if machine.campaigns.won(&election) => {
-                self.notice(Notice::Obstacle { election, grantor, refusal });
-            }
-            OwnEvent::NameShared { grantor, other } => {
-                self.notice(Notice::NameShared { election, grantor, other });
-            }
-            event => self.on_node_event(event),
+            OwnEvent::Ignored(reason) => self.counters.ignore_for(reason.label()),
+            // A campaign that is not won yet waits, and says for what.
+            OwnEvent::Obstacle { .. } if !machine.campaigns.won(&election) => {}
+            event => self.notice(Notice::Protocol { election: Some(election), event }),
         }
     }
 

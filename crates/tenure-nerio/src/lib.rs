@@ -110,7 +110,6 @@ pub mod lists;
 mod log;
 mod node;
 mod notice;
-mod of_core;
 pub mod orders;
 mod outbox;
 mod places;

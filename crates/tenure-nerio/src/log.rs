@@ -1,7 +1,8 @@
 //! What a node says by `tracing`: each change of state once, never a line for each datagram.
 
 use tenure::driver::Repeats;
-use tenure_core::{NodeName, Time};
+use tenure_core::nerio::OwnEvent;
+use tenure_core::{ElectionName, NodeName, Time};
 
 use crate::notice::Notice;
 
@@ -14,7 +15,10 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
     let text = notice.to_string();
     // All grantors say it of the same two in turn: which one says so is no news, nor is how a name
     // server that is silent fails this time.
-    let same = matches!(notice, Notice::NameShared { .. } | Notice::Unresolved { .. });
+    let same = matches!(
+        notice,
+        Notice::Protocol { event: OwnEvent::NameShared { .. }, .. } | Notice::Unresolved { .. }
+    );
     let compared = if same { "" } else { &text };
     if let Notice::Resolved { member, .. } = notice {
         repeats.forget(UNRESOLVED, member.as_str());
@@ -25,10 +29,14 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
         return false;
     }
     match notice {
-        Notice::Serving | Notice::Raised { .. } | Notice::Resolved { .. } | Notice::DiskMended => {
-            tracing::info!(target: NOTICES, "{text}")
+        Notice::Protocol {
+            event: OwnEvent::Serving | OwnEvent::Raised { .. } | OwnEvent::DiskMended,
+            ..
         }
-        Notice::Granted { .. } | Notice::Freed { .. } => tracing::debug!(target: NOTICES, "{text}"),
+        | Notice::Resolved { .. } => tracing::info!(target: NOTICES, "{text}"),
+        Notice::Protocol { event: OwnEvent::Granted { .. } | OwnEvent::Freed { .. }, .. } => {
+            tracing::debug!(target: NOTICES, "{text}")
+        }
         Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
             tracing::error!(target: NOTICES, "{text}")
         }
@@ -65,35 +73,52 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
         Notice::Moved { member, .. } => Some(("moved", member.to_string())),
         Notice::MemberTwice { member, .. } => Some(("member twice", member.to_string())),
         Notice::Key { address, .. } => Some(("key", address.to_string())),
-        Notice::NameContested { name, .. } => Some(("name", name.to_string())),
-        Notice::AddressContested { who, .. } => Some(("address", who.name.to_string())),
-        Notice::Obstacle { election, grantor, .. } => {
-            Some(("obstacle", format!("{election} {grantor}")))
-        }
-        Notice::NameShared { election, other, .. } => {
-            Some(("shared", format!("{election} {other}")))
-        }
-        Notice::OldMemory { member, by } => Some(("old memory", format!("{member} {by}"))),
-        // Said once each by the core.
-        Notice::Serving
-        | Notice::RaiseWaits { .. }
-        | Notice::Raised { .. }
-        | Notice::DiskFailed { .. }
+        Notice::Protocol { election, event } => lasting_event(election.as_ref(), event),
+        // The driver says each of these once.
+        Notice::DiskFailed { .. }
         | Notice::DiskHangs { .. }
-        | Notice::DiskMended
         | Notice::ListensElsewhere { .. }
         | Notice::Resolved { .. }
         | Notice::Quarantined { .. }
         | Notice::GrantsDamaged { .. }
-        | Notice::Recovering
-        | Notice::Ordered { .. }
-        | Notice::Granted { .. }
         | Notice::NoQuorumAgrees { .. }
-        | Notice::QuorumMayAgree
-        | Notice::RecoveryWaits { .. }
-        | Notice::Founded
-        | Notice::Replaced
-        | Notice::Freed { .. } => None,
+        | Notice::QuorumMayAgree => None,
+    }
+}
+
+/// The events of the core that come again with each datagram, and about what they are.
+fn lasting_event(
+    election: Option<&ElectionName>,
+    event: &OwnEvent,
+) -> Option<(&'static str, String)> {
+    match event {
+        OwnEvent::NameContested { name, .. } => Some(("name", name.to_string())),
+        OwnEvent::AddressContested { who, .. } => Some(("address", who.name.to_string())),
+        OwnEvent::Obstacle { grantor, .. } => {
+            Some(("obstacle", format!("{} {grantor}", election?)))
+        }
+        OwnEvent::NameShared { other, .. } => Some(("shared", format!("{} {other}", election?))),
+        OwnEvent::OldMemory { member, by } => Some(("old memory", format!("{member} {by}"))),
+        // The core says each of these once.
+        OwnEvent::Stamped { .. }
+        | OwnEvent::Held { .. }
+        | OwnEvent::Verified { .. }
+        | OwnEvent::NotVerified { .. }
+        | OwnEvent::Ordered { .. }
+        | OwnEvent::Granted { .. }
+        | OwnEvent::Freed { .. }
+        | OwnEvent::Serving
+        | OwnEvent::RaiseWaits { .. }
+        | OwnEvent::Raised { .. }
+        | OwnEvent::Quarantined { .. }
+        | OwnEvent::Recovering
+        | OwnEvent::RecoveryWaits { .. }
+        | OwnEvent::Founded
+        | OwnEvent::Replaced
+        | OwnEvent::DiskFailed
+        | OwnEvent::DiskHangs { .. }
+        | OwnEvent::DiskMended
+        | OwnEvent::Ignored(_) => None,
     }
 }
 
@@ -101,7 +126,6 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
 mod tests {
     use std::net::SocketAddr;
 
-    use tenure_core::ElectionName;
     use tenure_core::nerio::{Inc, Refusal, Who};
 
     use super::*;
@@ -120,11 +144,11 @@ mod tests {
     fn a_name_used_twice_is_told_once_whichever_grantor_says_so() {
         let mut repeats = Repeats::default();
         let says = |repeats: &mut Repeats, seconds: u64, grantor: &str, other: &str| {
-            let shared = Notice::NameShared {
-                election: "x".parse().unwrap(),
+            let event = OwnEvent::NameShared {
                 grantor: grantor.parse().unwrap(),
                 other: other.parse().unwrap(),
             };
+            let shared = Notice::Protocol { election: Some("x".parse().unwrap()), event };
             notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &shared)
         };
         let lines = (0..600).flat_map(|seconds| ["a", "b", "c"].map(|grantor| (seconds, grantor)));
@@ -164,16 +188,18 @@ mod tests {
         let name = |n: u32| -> NodeName { format!("n{n}").parse().unwrap() };
         let notices = |n: u32| {
             let (address, addresses) = (at(n, 0), [at(n, 0), at(n, 1)]);
-            let election: ElectionName = "x".parse().unwrap();
+            let of_node = |event| Notice::Protocol { election: None, event };
+            let of_election =
+                |event| Notice::Protocol { election: Some("x".parse().unwrap()), event };
             let (a, host) = (name(0), "b:1".to_owned());
             let who = Who { name: a.clone(), inc: Inc(n.into()) };
             let (refusal, grantor, other) = (Refusal::Disk, name(n), address);
             [
                 mismatch(a.clone(), at(0, 0), n.into()),
                 mismatch(name(n), address, n.into()),
-                Notice::NameContested { name: a.clone(), addresses },
-                Notice::NameContested { name: name(n), addresses },
-                Notice::AddressContested { who, holder: at(0, 0), other },
+                of_node(OwnEvent::NameContested { name: a.clone(), addresses }),
+                of_node(OwnEvent::NameContested { name: name(n), addresses }),
+                of_election(OwnEvent::AddressContested { who, holder: at(0, 0), other }),
                 Notice::MemberTwice { member: a.clone(), addresses },
                 Notice::Moved { member: a.clone(), host: host.clone(), address },
                 Notice::Exchanged { member: a.clone(), host: host.clone(), address, of: name(1) },
@@ -184,9 +210,9 @@ mod tests {
                     host,
                     own: name(1),
                 },
-                Notice::OldMemory { member: a, by: name(n) },
-                Notice::Obstacle { election: election.clone(), grantor: grantor.clone(), refusal },
-                Notice::NameShared { election, grantor, other },
+                of_election(OwnEvent::OldMemory { member: a, by: name(n) }),
+                of_election(OwnEvent::Obstacle { grantor: grantor.clone(), refusal }),
+                of_election(OwnEvent::NameShared { grantor, other }),
             ]
         };
         let mut repeats = Repeats::default();

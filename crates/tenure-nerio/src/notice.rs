@@ -2,10 +2,9 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::time::Duration;
 
-use tenure_core::nerio::{HostPort, Refusal, Who};
-use tenure_core::{ElectionName, Fence, NodeName, Time};
+use tenure_core::nerio::{HostPort, OwnEvent};
+use tenure_core::{ElectionName, NodeName, Time};
 
 use crate::asker;
 pub use crate::key_trouble::KeyTrouble;
@@ -97,24 +96,6 @@ pub enum Notice {
     },
     /// A quorum of members may run with this node's configuration again.
     QuorumMayAgree,
-    /// This grantor grants from now on.
-    Serving,
-    /// This grantor was started with a longer lease-max than before, which does not count yet:
-    /// leases that another one may have forgotten must end first. Said after
-    /// [`Serving`](Self::Serving).
-    RaiseWaits {
-        /// The longest lease that it gives until then.
-        before: Duration,
-        /// The longest that it gives afterwards.
-        delta_max: Duration,
-        /// Until then on `CLOCK_BOOTTIME`.
-        until: Time,
-    },
-    /// That is over.
-    Raised {
-        /// The longest lease that it gives from now on.
-        delta_max: Duration,
-    },
     /// This grantor receives somewhere else than at its address in the members list. Behind a
     /// relay that is right; without one nobody reaches it.
     ListensElsewhere {
@@ -207,111 +188,28 @@ pub enum Notice {
         /// The table, and what is wrong with it.
         error: String,
     },
-    /// This grantor lost its memory and reads the fences of the others.
-    Recovering,
-    /// That needs a full quorum of others that remember; where nobody remembers anything, all of
-    /// them.
-    RecoveryWaits {
-        /// Who answers that it remembers.
-        whole: Vec<NodeName>,
-        /// Who does not answer.
-        silent: Vec<NodeName>,
-        /// Who answers that its directory is empty, too.
-        empty: Vec<NodeName>,
-        /// Which of these do not take this node for the member that it is: without keys, as it
-        /// comes from another address.
-        strange: Vec<NodeName>,
-    },
-    /// No member remembered anything: the cluster was founded.
-    Founded,
-    /// Others know a later memory of this grantor: it grants no more.
-    Replaced,
-    /// What a member grants does not count, because another one knows a later memory of it.
-    OldMemory {
-        /// Whose grants.
-        member: NodeName,
-        /// Who knows a later one.
-        by: NodeName,
-    },
     /// The state directory cannot be written. What could not be written is written again every
-    /// second; said once, until [`DiskMended`](Self::DiskMended).
+    /// second; said once, until [`DiskMended`](OwnEvent::DiskMended).
     DiskFailed {
         /// What failed, where, and what the system said.
         error: String,
     },
     /// A flush of the state directory has not ended for a second, and goes on. Said once, until
-    /// [`DiskMended`](Self::DiskMended), or [`DiskFailed`](Self::DiskFailed) when it fails.
+    /// [`DiskMended`](OwnEvent::DiskMended), or [`DiskFailed`](Self::DiskFailed) when it fails.
     DiskHangs {
         /// Where, and for how long.
         error: String,
     },
-    /// Everything that could not be written is written, and no flush takes too long.
-    DiskMended,
-    /// Two processes use one name at the same time.
-    NameContested {
-        /// The name.
-        name: NodeName,
-        /// Where the two are.
-        addresses: [SocketAddr; 2],
-    },
-    /// One life of a participant speaks from two addresses.
-    AddressContested {
-        /// Who.
-        who: Who,
-        /// The address that holds the grant.
-        holder: SocketAddr,
-        /// The other.
-        other: SocketAddr,
-    },
-    /// A grantor refused this candidate, which leads by the grants of others, for a reason that
-    /// time alone does not mend. Before it leads, [`Campaign::waiting`](tenure::Campaign::waiting)
-    /// tells what keeps it from a quorum.
-    Obstacle {
-        /// The election.
-        election: ElectionName,
-        /// The grantor.
-        grantor: NodeName,
-        /// Its reason.
-        refusal: Refusal,
-    },
-    /// A grantor says that another process uses this candidate's name.
-    NameShared {
-        /// The election.
-        election: ElectionName,
-        /// The grantor.
-        grantor: NodeName,
-        /// Where the other process is.
-        other: SocketAddr,
-    },
-    /// Somebody who may orders a leadership of this node to end, from elsewhere. Said once of each
-    /// order. It goes on unless the one that uses it resigns, or hands over to `next`; who gave the
-    /// order hears only whether it ended in time. An order that comes too late for that leadership
-    /// is not told: compare the fence all the same, as this waits to be read.
-    Ordered {
-        /// The election.
-        election: ElectionName,
-        /// The fence of the leadership that is to end.
-        fence: Fence,
-        /// Who is to lead next; whoever wins, if that is nobody.
-        next: Option<NodeName>,
-        /// The member that passed the order on.
-        by: NodeName,
-        /// From where it came.
-        from: SocketAddr,
-    },
-    /// This grantor's grant of an election went to somebody else.
-    Granted {
-        /// The election.
-        election: ElectionName,
-        /// To whom.
-        to: Who,
-    },
-    /// This grantor's grant of an election was given up.
-    Freed {
-        /// The election.
-        election: ElectionName,
-        /// By whom.
-        by: Who,
+    /// The core reports this event. [`Quarantined`](Self::Quarantined),
+    /// [`DiskFailed`](Self::DiskFailed) and [`DiskHangs`](Self::DiskHangs) are notices of their own,
+    /// as the driver knows more of them. An [`Obstacle`](OwnEvent::Obstacle) is left out before the
+    /// candidate leads: [`Campaign::waiting`](tenure::Campaign::waiting) says what keeps it from a
+    /// quorum.
+    Protocol {
+        /// The election, when it is about one.
+        election: Option<ElectionName>,
+        /// What.
+        event: OwnEvent,
     },
 }
 
@@ -323,7 +221,7 @@ impl fmt::Display for Notice {
             }
             Self::Key { peer: None, address, why, .. } => write!(f, "somebody at {address} {why}"),
             Self::Mismatch { peer, address, theirs, ours, .. } => {
-                mismatch((peer, *address), (*theirs, *ours), f)
+                mismatch(peer, *address, *theirs, *ours, f)
             }
             Self::NoQuorumAgrees { differing, members } => write!(
                 f,
@@ -333,11 +231,6 @@ impl fmt::Display for Notice {
                 list(differing)
             ),
             Self::QuorumMayAgree => f.write_str("a quorum of members may agree again"),
-            Self::Serving => f.write_str("granting leases"),
-            Self::RaiseWaits { before, delta_max, until } => {
-                raise_waits(*before, *delta_max, *until, f)
-            }
-            Self::Raised { delta_max } => write!(f, "granting leases up to {delta_max:?}"),
             Self::ListensElsewhere { .. }
             | Self::Unresolved { .. }
             | Self::Resolved { .. }
@@ -348,11 +241,6 @@ impl fmt::Display for Notice {
             | Self::MemberTwice { .. } => places(self, f),
             Self::Quarantined { until, forgot } => quarantined(*until, *forgot, f),
             Self::GrantsDamaged { error } => damaged(error, f),
-            Self::Recovering => f.write_str("reading the fences of the others"),
-            Self::RecoveryWaits { whole, silent, empty, strange } => {
-                waits((whole, empty), silent, strange, f)
-            }
-            Self::Founded | Self::Replaced | Self::OldMemory { .. } => memories(self, f),
             Self::DiskFailed { error } => write!(
                 f,
                 "{error}; what cannot be written is refused, and tried again every second: make \
@@ -363,55 +251,11 @@ impl fmt::Display for Notice {
                 "{error}; what must be on disk first waits for it: look at the disk, and at what \
                  else writes there"
             ),
-            Self::DiskMended => f.write_str("the state directory can be written again"),
-            Self::NameContested { name, addresses: [one, other] } => {
-                contested(name, *one, *other, f)
+            Self::Protocol { election, event } => {
+                event.sentence(election.as_ref(), tenure::clock::now()).fmt(f)
             }
-            Self::AddressContested { who, holder, other } => {
-                write!(f, "{who} speaks from {holder} and from {other}; the first is believed")
-            }
-            Self::Obstacle { election, grantor, refusal } => {
-                let fix = fix(refusal);
-                write!(f, "{grantor} refuses this candidate for {election}: {refusal}{fix}")
-            }
-            Self::NameShared { election, grantor, other } => write!(
-                f,
-                "{grantor} says that another process, at {other}, uses this candidate's name for \
-                 {election}: end one of them, or give it another name"
-            ),
-            Self::Ordered { election, fence, next, by, from } => {
-                ordered((election, *fence), next.as_ref(), (by, *from), f)
-            }
-            Self::Granted { election, to } => write!(f, "{election} granted to {to}"),
-            Self::Freed { election, by } => write!(f, "{election} given up by {by}"),
         }
     }
-}
-
-fn ordered(
-    (election, fence): (&ElectionName, Fence),
-    next: Option<&NodeName>,
-    (by, from): (&NodeName, SocketAddr),
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    write!(f, "{election}: an order from {from}, passed on by {by}, to ")?;
-    match next {
-        Some(next) => write!(f, "hand the leadership with fence {fence} over to {next}"),
-        None => write!(f, "resign the leadership with fence {fence}"),
-    }
-}
-
-fn contested(
-    name: &NodeName,
-    one: SocketAddr,
-    other: SocketAddr,
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    write!(
-        f,
-        "two processes use the name {name} at the same time, at {one} and {other}: end one of \
-         them, or give it another name"
-    )
 }
 
 /// Where members are, or are not.
@@ -473,17 +317,11 @@ fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-fn fix(refusal: &Refusal) -> &'static str {
-    match refusal {
-        Refusal::Disk => "; make room in its state directory (1 MiB is enough), or mend its disk",
-        Refusal::TooLong { .. } => "; give it a larger --lease-max, or this one less",
-        _ => "",
-    }
-}
-
 fn mismatch(
-    (peer, address): (&NodeName, SocketAddr),
-    (theirs, ours): (u64, u64),
+    peer: &NodeName,
+    address: SocketAddr,
+    theirs: u64,
+    ours: u64,
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     match peer.as_str() {
@@ -514,85 +352,6 @@ fn damaged(error: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     )
 }
 
-fn raise_waits(
-    before: Duration,
-    delta_max: Duration,
-    until: Time,
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    let left = until.since(tenure::clock::now());
-    write!(
-        f,
-        "lease-max was raised from {before:?} to {delta_max:?}: no lease longer than {before:?} \
-         for {left:.1?}, until those that others may have forgotten have ended"
-    )
-}
-
-/// Which memories count.
-fn memories(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match notice {
-        Notice::Founded => f.write_str(
-            "founds the cluster: the directories of all members are empty. If there was one \
-             before, its fences are below those of this one",
-        ),
-        Notice::Replaced => f.write_str(
-            "the other members know a later state directory of this node, so it grants no more. If \
-             an old directory was put back here: stop this node, move that directory away, and \
-             start it with the later one, or, if that is gone, with an empty one. If another \
-             process runs under this name with the later one: stop this one for good, or that one, \
-             and start this one with an empty directory",
-        ),
-        Notice::OldMemory { member, by } => write!(
-            f,
-            "what {member} grants does not count: {by} knows a later state directory of it. If an \
-             old one was put back: stop {member}, and start it with the later one, or, if that is \
-             gone, with an empty one. If two processes have the name {member}: stop the one that \
-             was there first"
-        ),
-        _ => Ok(()),
-    }
-}
-
-fn waits(
-    (whole, empty): (&[NodeName], &[NodeName]),
-    silent: &[NodeName],
-    strange: &[NodeName],
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    f.write_str("has no memory, lost or never had, and asks the others")?;
-    if !silent.is_empty() {
-        let verb = if silent.len() == 1 { "does" } else { "do" };
-        let they = if silent.len() == 1 { "it" } else { "them" };
-        write!(f, ": {} {verb} not answer: start {they}, or look at the way there", list(silent))?;
-    }
-    if !empty.is_empty() {
-        let separator = if silent.is_empty() { ':' } else { ',' };
-        let verb = if empty.len() == 1 { "has" } else { "have" };
-        write!(f, "{separator} {} {verb} no memory either", list(empty))?;
-    }
-    if !strange.is_empty() {
-        let verb = if strange.len() == 1 { "takes" } else { "take" };
-        return write!(
-            f,
-            ". {} {verb} it for a stranger: without keys a member is who sends from its address in \
-             members there, and this node sends from another one. If it has moved, change members \
-             everywhere; else correct --listen; or use keys (\"Keys\" in docs/operations.md)",
-            list(strange)
-        );
-    }
-    if whole.is_empty() {
-        f.write_str(". If the cluster is new, it is founded when all members are there")
-    } else {
-        let verb = if whole.len() == 1 { "remembers" } else { "remember" };
-        write!(
-            f,
-            ". {} {verb}, and that is not enough: see \"Too many lost directories\" in \
-             docs/operations.md",
-            list(whole)
-        )
-    }
-}
-
 fn list(names: &[NodeName]) -> String {
     let names: Vec<_> = names.iter().map(NodeName::as_str).collect();
     names.join(", ")
@@ -600,24 +359,9 @@ fn list(names: &[NodeName]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use tenure_core::Fence;
 
-    #[test]
-    fn a_wait_for_others_says_what_would_end_it() {
-        let told = |whole: &[&str], silent: &[&str], empty: &[&str], strange: &[&str]| {
-            let [whole, silent, empty, strange] = [whole, silent, empty, strange]
-                .map(|names| names.iter().map(|name| name.parse().unwrap()).collect());
-            Notice::RecoveryWaits { whole, silent, empty, strange }.to_string()
-        };
-        let new = told(&[], &["c"], &["b"], &[]);
-        assert!(new.contains("c does not answer: start it"), "{new}");
-        assert!(new.contains("b has no memory either"), "{new}");
-        assert!(new.ends_with("it is founded when all members are there"), "{new}");
-        let lost = told(&["c"], &[], &["b"], &[]);
-        assert!(lost.contains("c remembers, and that is not enough"), "{lost}");
-        let moved = told(&["b", "c"], &[], &[], &["b", "c"]);
-        assert!(moved.contains("b, c take it for a stranger"), "{moved}");
-    }
+    use super::*;
 
     /// The name of a process that only asks is nobody's.
     #[test]

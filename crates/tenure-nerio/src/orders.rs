@@ -2,8 +2,9 @@
 //!
 //! An order names the fence of the leadership that is to end, so that it ends no later one, however
 //! often it arrives and whenever. Whoever uses the node that leads obeys, or goes on: it hears
-//! [`Notice::Ordered`](crate::Notice::Ordered). That an order was passed on does not say that it was
-//! heard: ask who leads ([`lists::candidates`](crate::lists::candidates)) until that fence does not.
+//! [`OwnEvent::Ordered`](crate::OwnEvent::Ordered). That an order was passed on does not say that
+//! it was heard: ask who leads ([`lists::candidates`](crate::lists::candidates)) until that fence
+//! does not.
 
 use std::io;
 use std::net::SocketAddr;

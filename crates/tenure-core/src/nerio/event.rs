@@ -5,12 +5,13 @@ use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use super::body::{Named, Refusal, fmt_fence};
+use super::body::{Refusal, fmt_fence};
 use super::identity::Who;
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
-use crate::name::NodeName;
+use crate::name::{ElectionName, NodeName};
 use crate::time::Time;
+use crate::waiting::List;
 
 /// Something that happened.
 pub type Event = crate::event::Event<OwnEvent>;
@@ -64,8 +65,11 @@ pub enum OwnEvent {
         /// Who answered.
         by: Who,
     },
-    /// Somebody who may orders the leadership with this fence to end. Said once of each order; it
-    /// goes on unless the application ends it.
+    /// Another process, which may do so, orders the leadership with this fence to end. Said once of
+    /// each order. The leadership goes on unless the application resigns, or hands over to `next`;
+    /// the process that gave the order hears only whether it ended in time. An order that comes too
+    /// late for that leadership is not said: compare the fence all the same, as events wait to be
+    /// read.
     Ordered {
         /// The fence of the leadership, which goes on.
         fence: Fence,
@@ -225,6 +229,43 @@ impl Ignored {
     }
 }
 
+impl OwnEvent {
+    /// The event as an operator reads it at `now`, with the election that it is about and what to
+    /// do. `Display` prints some events shorter, for traces.
+    pub fn sentence(&self, election: Option<&ElectionName>, now: Time) -> impl fmt::Display {
+        fmt::from_fn(move |f| match (self, election) {
+            (Self::Serving, _) => f.write_str("granting leases"),
+            (Self::Recovering, _) => f.write_str("reading the fences of the others"),
+            (Self::DiskMended, _) => f.write_str("the state directory can be written again"),
+            (Self::RaiseWaits { before, delta_max, until }, _) => write!(
+                f,
+                "lease-max was raised from {before:?} to {delta_max:?}: no lease longer than \
+                 {before:?} for {:.1?}, until those that others may have forgotten have ended",
+                until.since(now)
+            ),
+            (Self::NameContested { name, addresses: [one, other] }, _) => write!(
+                f,
+                "two processes use the name {name} at the same time, at {one} and {other}: end one \
+                 of them, or give it another name"
+            ),
+            (Self::Obstacle { grantor, refusal }, Some(election)) => write!(
+                f,
+                "{grantor} refuses this candidate for {election}: {refusal}{}",
+                remedy(refusal)
+            ),
+            (Self::NameShared { grantor, other }, Some(election)) => write!(
+                f,
+                "{grantor} says that another process, at {other}, uses this candidate's name for \
+                 {election}: end one of them, or give it another name"
+            ),
+            (Self::Ordered { .. }, Some(election)) => write!(f, "{election}: {self}"),
+            (Self::Granted { to }, Some(election)) => write!(f, "{election} granted to {to}"),
+            (Self::Freed { by }, Some(election)) => write!(f, "{election} given up by {by}"),
+            _ => write!(f, "{self}"),
+        })
+    }
+}
+
 impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -239,9 +280,14 @@ impl fmt::Display for OwnEvent {
                 fmt_fence(*fence, f)
             }
             Self::NotVerified { by, .. } => write!(f, "{by} does not lead"),
-            Self::Ordered { fence, next, by, .. } => {
-                let next = Named("next", next.as_ref());
-                write!(f, "ordered by {by} to end fence {fence}{next}")
+            Self::Ordered { fence, next, by, from } => {
+                write!(f, "an order from {from}, passed on by {by}, to ")?;
+                match next {
+                    Some(next) => {
+                        write!(f, "hand the leadership with fence {fence} over to {next}")
+                    }
+                    None => write!(f, "resign the leadership with fence {fence}"),
+                }
             }
             Self::Granted { to } => write!(f, "granted to {to}"),
             Self::Freed { by } => write!(f, "freed by {by}"),
@@ -249,21 +295,30 @@ impl fmt::Display for OwnEvent {
             Self::RaiseWaits { before, delta_max, until } => {
                 write!(f, "gives no lease longer than {before:?} until {until}, then {delta_max:?}")
             }
-            Self::Raised { delta_max } => write!(f, "gives leases up to {delta_max:?}"),
+            Self::Raised { delta_max } => write!(f, "granting leases up to {delta_max:?}"),
             Self::Quarantined { until } => write!(f, "in quarantine until {until}"),
             Self::Recovering => f.write_str("recovering"),
             Self::RecoveryWaits { whole, silent, empty, strange } => {
-                f.write_str("reading fences")?;
-                fmt_names("whole", whole, f)?;
-                fmt_names("silent", silent, f)?;
-                fmt_names("empty", empty, f)?;
-                fmt_names("strange to", strange, f)
+                recovery_waits(whole, silent, empty, strange, f)
             }
-            Self::Founded => f.write_str("founded"),
-            Self::Replaced => f.write_str("replaced by a later memory"),
-            Self::OldMemory { member, by } => {
-                write!(f, "{member} has an old memory, says {by}")
-            }
+            Self::Founded => f.write_str(
+                "founds the cluster: the directories of all members are empty. If there was one \
+                 before, its fences are below those of this one",
+            ),
+            Self::Replaced => f.write_str(
+                "the other members know a later state directory of this node, so it grants no \
+                 more. If an old directory was put back here: stop this node, move that directory \
+                 away, and start it with the later one, or, if that is gone, with an empty one. If \
+                 another process runs under this name with the later one: stop this one for good, \
+                 or that one, and start this one with an empty directory",
+            ),
+            Self::OldMemory { member, by } => write!(
+                f,
+                "what {member} grants does not count: {by} knows a later state directory of it. If \
+                 an old one was put back: stop {member}, and start it with the later one, or, if \
+                 that is gone, with an empty one. If two processes have the name {member}: stop \
+                 the one that was there first"
+            ),
             Self::DiskFailed => f.write_str("cannot write"),
             Self::DiskHangs { since } => write!(f, "has written nothing since {since}"),
             Self::DiskMended => f.write_str("can write again"),
@@ -271,20 +326,85 @@ impl fmt::Display for OwnEvent {
                 write!(f, "name {name} contested by {one} and {other}")
             }
             Self::AddressContested { who, holder, other } => {
-                write!(f, "{who} speaks from {holder} and {other}")
+                write!(f, "{who} speaks from {holder} and from {other}; the first is believed")
             }
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }
     }
 }
 
-/// Where there are any: ` silent b, c`.
-fn fmt_names(what: &str, names: &[NodeName], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for (nth, name) in names.iter().enumerate() {
-        match nth {
-            0 => write!(f, " {what} {name}")?,
-            _ => write!(f, ", {name}")?,
-        }
+/// Which members a node asks for its memory, and what they lack.
+fn recovery_waits(
+    whole: &[NodeName],
+    silent: &[NodeName],
+    empty: &[NodeName],
+    strange: &[NodeName],
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    f.write_str("has no memory, lost or never had, and asks the others")?;
+    if !silent.is_empty() {
+        let verb = if silent.len() == 1 { "does" } else { "do" };
+        let they = if silent.len() == 1 { "it" } else { "them" };
+        let silent = List(silent, ", ");
+        write!(f, ": {silent} {verb} not answer: start {they}, or look at the way there")?;
     }
-    Ok(())
+    if !empty.is_empty() {
+        let separator = if silent.is_empty() { ':' } else { ',' };
+        let verb = if empty.len() == 1 { "has" } else { "have" };
+        write!(f, "{separator} {} {verb} no memory either", List(empty, ", "))?;
+    }
+    if !strange.is_empty() {
+        let verb = if strange.len() == 1 { "takes" } else { "take" };
+        return write!(
+            f,
+            ". {} {verb} it for a stranger: without keys a member is who sends from its address in \
+             members there, and this node sends from another one. If it has moved, change members \
+             everywhere; else correct --listen; or use keys (\"Keys\" in docs/operations.md)",
+            List(strange, ", ")
+        );
+    }
+    if whole.is_empty() {
+        f.write_str(". If the cluster is new, it is founded when all members are there")
+    } else {
+        let verb = if whole.len() == 1 { "remembers" } else { "remember" };
+        write!(
+            f,
+            ". {} {verb}, and that is not enough: see \"Too many lost directories\" in \
+             docs/operations.md",
+            List(whole, ", ")
+        )
+    }
+}
+
+/// What to do at a grantor that refuses for this reason.
+const fn remedy(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Disk => "; make room in its state directory (1 MiB is enough), or mend its disk",
+        Refusal::TooLong { .. } => "; give it a larger --lease-max, or this one less",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn recovery_says_what_ends_its_wait() {
+        let said = |whole: &[&str], silent: &[&str], empty: &[&str], strange: &[&str]| {
+            let [whole, silent, empty, strange] = [whole, silent, empty, strange]
+                .map(|names| names.iter().map(|name| name.parse().unwrap()).collect());
+            OwnEvent::RecoveryWaits { whole, silent, empty, strange }.to_string()
+        };
+        let new = said(&[], &["c"], &["b"], &[]);
+        assert!(new.contains("c does not answer: start it"), "{new}");
+        assert!(new.contains("b has no memory either"), "{new}");
+        assert!(new.ends_with("it is founded when all members are there"), "{new}");
+        let lost = said(&["c"], &[], &["b"], &[]);
+        assert!(lost.contains("c remembers, and that is not enough"), "{lost}");
+        let moved = said(&["b", "c"], &[], &[], &["b", "c"]);
+        assert!(moved.contains("b, c take it for a stranger"), "{moved}");
+    }
 }

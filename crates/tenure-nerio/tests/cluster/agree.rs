@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure::View;
 use tenure_core::nerio::wire::{Envelope, Packer};
 use tenure_core::nerio::{Inc, List, Message, Who};
-use tenure_nerio::{Checked, Config, Node, Notice, Opening};
+use tenure_nerio::{Checked, Config, Node, Notice, Opening, OwnEvent};
 
 use crate::setup::*;
 
@@ -121,7 +121,9 @@ async fn a_new_cluster_is_founded_by_all_its_members() {
         |name: &str| grantor(&config, name, directory(parent.path(), name, Opening::Existing));
     let mut nodes = vec![open("a"), open("b")];
     let waits = |notice: &Notice| match notice {
-        Notice::RecoveryWaits { silent, empty, .. } => silent.len() == 1 && empty.len() == 1,
+        Notice::Protocol { event: OwnEvent::RecoveryWaits { silent, empty, .. }, .. } => {
+            silent.len() == 1 && empty.len() == 1
+        }
         _ => false,
     };
     until(&nodes[0], waits).await;

@@ -7,7 +7,7 @@ use tenure::{ElectionName, Fence};
 use tenure_core::nerio::Passed;
 use tenure_nerio::keys::{ClusterKey, Grant, Keys};
 use tenure_nerio::orders::{self, Answered, GiveError, Order, Refusal};
-use tenure_nerio::{Checked, Node, Notice, Opening, Storage, lists};
+use tenure_nerio::{Checked, Node, Notice, Opening, OwnEvent, Storage, lists};
 
 use crate::setup::{config, soon};
 
@@ -74,19 +74,23 @@ async fn who_leads_hears_of_an_order_once_and_leads_on_until_it_resigns() {
     }
     let heard = soon(async {
         loop {
-            if let Notice::Ordered { election, fence, next, .. } = notices.recv().await.unwrap() {
+            if let Notice::Protocol { election, event: OwnEvent::Ordered { fence, next, .. } } =
+                notices.recv().await.unwrap()
+            {
                 return (election, fence, next);
             }
         }
     });
     let (named, of, next) = heard.await;
-    assert_eq!((&named, of, next.unwrap().as_str()), (election.name(), fence, "two"));
+    assert_eq!((named.as_ref(), of), (Some(election.name()), fence));
+    assert_eq!(next.unwrap().as_str(), "two");
     // Another one comes after all that the first has caused.
     let last = Order::new(election.name().clone(), fence, None).unwrap();
     pass_on(&config, &operator, &last).await;
     let mut told = Vec::new();
     while told.last() != Some(&None) {
-        if let Notice::Ordered { next, .. } = soon(notices.recv()).await.unwrap() {
+        let notice = soon(notices.recv()).await.unwrap();
+        if let Notice::Protocol { event: OwnEvent::Ordered { next, .. }, .. } = notice {
             told.push(next);
         }
     }

@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use tenure::{Loss, clock};
-use tenure_nerio::{Notice, Opening, Service, Storage};
+use tenure_nerio::{Notice, Opening, OwnEvent, Service, Storage};
 
 use crate::setup::{candidate, config, directory, grantor, serves, soon};
+
+fn of_node(event: OwnEvent) -> Notice {
+    Notice::Protocol { election: None, event }
+}
 
 #[tokio::test]
 async fn a_grantor_that_restarts_on_the_same_boot_remembers() {
@@ -52,10 +56,10 @@ async fn a_grantor_that_lost_its_memory_waits_and_reads() {
     let c = grantor(&config, "c", lost);
     let mut notices = c.notices();
     let mut heard = Vec::new();
-    while heard.last() != Some(&Notice::Serving) {
+    while heard.last() != Some(&of_node(OwnEvent::Serving)) {
         heard.push(soon(notices.recv()).await.unwrap());
     }
-    assert!(heard.contains(&Notice::Recovering), "{heard:?}");
+    assert!(heard.contains(&of_node(OwnEvent::Recovering)), "{heard:?}");
     assert!(leadership.is_current(), "two of three carried on");
     // Now it counts: with one of the others gone, the fence still grows.
     drop(leadership);
@@ -109,7 +113,7 @@ async fn a_directory_that_is_moved_away_is_noticed_and_taken_again() {
     assert_eq!(soon(a.service()).await, Some(Service::Failing));
     std::fs::rename(&elsewhere, &here).unwrap();
     soon(campaign).await.unwrap();
-    while soon(notices.recv()).await.unwrap() != Notice::DiskMended {}
+    while soon(notices.recv()).await.unwrap() != of_node(OwnEvent::DiskMended) {}
     assert_eq!(soon(a.service()).await, Some(Service::Serving));
     soon(a.close()).await;
 }
@@ -130,7 +134,7 @@ async fn an_identity_that_is_removed_under_a_leader_is_written_anew() {
     let identity = parent.path().join("a/identity");
     std::fs::remove_file(&identity).unwrap();
     while !matches!(soon(notices.recv()).await.unwrap(), Notice::DiskFailed { .. }) {}
-    while soon(notices.recv()).await.unwrap() != Notice::DiskMended {}
+    while soon(notices.recv()).await.unwrap() != of_node(OwnEvent::DiskMended) {}
     assert!(identity.exists());
     assert_eq!(soon(a.service()).await, Some(Service::Serving));
     soon(a.close()).await;

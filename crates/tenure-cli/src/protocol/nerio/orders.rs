@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tenure::{NodeName, Time, clock};
 use tenure_core::nerio::{Member, Passed};
-use tenure_nerio::Notice;
 use tenure_nerio::lists::{self, AllCandidates, Leads};
 use tenure_nerio::orders::{self, Answered, GiveError, Order};
+use tenure_nerio::{Notice, OwnEvent};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::Cluster;
@@ -362,8 +362,12 @@ pub(super) async fn hand_in(
             Err(broadcast::error::RecvError::Lagged(_)) => continue,
             Err(broadcast::error::RecvError::Closed) => return,
         };
-        let Notice::Ordered { election: of, fence, next, .. } = &notice else { continue };
-        if *of != election {
+        let Notice::Protocol { election: of, event: OwnEvent::Ordered { fence, next, .. } } =
+            &notice
+        else {
+            continue;
+        };
+        if of.as_ref() != Some(&election) {
             continue;
         }
         failure::warn(&notice.to_string());
@@ -426,13 +430,13 @@ mod tests {
 
     #[test]
     fn an_order_that_is_not_obeyed_is_told_with_who_gave_it_and_why() {
-        let order = Notice::Ordered {
-            election: "billing".parse().unwrap(),
+        let event = OwnEvent::Ordered {
             fence: Fence::new(7),
             next: Some("two".parse().unwrap()),
             by: "a".parse().unwrap(),
             from: ([10, 0, 0, 9], 4_000).into(),
         };
+        let order = Notice::Protocol { election: Some("billing".parse().unwrap()), event };
         assert_eq!(not_obeyed(&order, Some(Answer::Done(serde_json::Value::Null))), None);
         let (what, fix) = ("two does not wait for billing".into(), "start it".into());
         let told = not_obeyed(&order, Some(Answer::Refused { what, fix })).unwrap();

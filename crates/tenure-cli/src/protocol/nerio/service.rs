@@ -6,7 +6,7 @@ use serde_json::json;
 use tenure::Time;
 use tenure::clock;
 use tenure_core::nerio;
-use tenure_nerio::{Forgot, Node, Notice};
+use tenure_nerio::{Forgot, Node, Notice, OwnEvent};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -117,7 +117,7 @@ impl Service {
     /// Takes a notice, and warns of what people must know.
     pub(crate) fn hear(&mut self, notice: &Notice) -> Told {
         match notice {
-            Notice::Serving => self.enter("serving"),
+            Notice::Protocol { event, .. } => return self.hear_event(event, notice),
             Notice::Quarantined { forgot, .. } => {
                 self.enter("quarantine");
                 let longer = match forgot {
@@ -129,42 +129,58 @@ impl Service {
                 self.waits =
                     Some(format!("every lease that it may have given must end{longer}: {forgot}"));
             }
-            Notice::Recovering => self.enter("recovering"),
-            Notice::Replaced => {
-                self.enter("replaced");
-                self.waits = Some(notice.to_string());
-                failure::warn(&notice.to_string());
-                return Told::Changed { warned: true };
-            }
-            Notice::RaiseWaits { until, .. } => self.raise = Some((*until, notice.clone())),
-            Notice::Raised { .. } => self.raise = None,
             Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
                 self.failing = true;
                 failure::warn(&notice.to_string());
                 return Told::Changed { warned: true };
             }
-            Notice::DiskMended => self.failing = false,
             Notice::Mismatch { .. }
             | Notice::Unresolved { .. }
             | Notice::ListensElsewhere { .. }
             | Notice::Key { .. }
             | Notice::GrantsDamaged { .. }
-            | Notice::RecoveryWaits { .. }
-            | Notice::OldMemory { .. }
-            | Notice::NameContested { .. }
-            | Notice::AddressContested { .. }
             | Notice::AtOneAddress { .. }
             | Notice::Exchanged { .. }
             | Notice::ForAnother { .. }
             | Notice::Moved { .. }
             | Notice::MemberTwice { .. } => {
                 failure::warn(&notice.to_string());
-                if matches!(notice, Notice::RecoveryWaits { .. }) {
-                    self.waits = Some(notice.to_string());
-                }
                 return Told::Warned;
             }
-            Notice::Granted { .. } | Notice::Freed { .. } if !self.logs_grant(clock::now()) => {
+            _ => {
+                tracing::info!("{notice}");
+                return Told::Noted;
+            }
+        }
+        Told::Changed { warned: false }
+    }
+
+    /// Takes an event of the core, which came as this notice.
+    fn hear_event(&mut self, event: &OwnEvent, notice: &Notice) -> Told {
+        match event {
+            OwnEvent::Serving => self.enter("serving"),
+            OwnEvent::Recovering => self.enter("recovering"),
+            OwnEvent::Replaced => {
+                self.enter("replaced");
+                self.waits = Some(notice.to_string());
+                failure::warn(&notice.to_string());
+                return Told::Changed { warned: true };
+            }
+            OwnEvent::RaiseWaits { until, .. } => self.raise = Some((*until, notice.clone())),
+            OwnEvent::Raised { .. } => self.raise = None,
+            OwnEvent::DiskMended => self.failing = false,
+            OwnEvent::RecoveryWaits { .. } => {
+                failure::warn(&notice.to_string());
+                self.waits = Some(notice.to_string());
+                return Told::Warned;
+            }
+            OwnEvent::OldMemory { .. }
+            | OwnEvent::NameContested { .. }
+            | OwnEvent::AddressContested { .. } => {
+                failure::warn(&notice.to_string());
+                return Told::Warned;
+            }
+            OwnEvent::Granted { .. } | OwnEvent::Freed { .. } if !self.logs_grant(clock::now()) => {
                 return Told::Noted;
             }
             _ => {
@@ -296,7 +312,8 @@ mod tests {
         let waits = |service: &mut Service, left: Duration| {
             let (before, delta_max) = (Duration::from_secs(4), Duration::from_secs(90));
             let until = clock::now().after(left);
-            service.raise = Some((until, Notice::RaiseWaits { before, delta_max, until }));
+            let event = OwnEvent::RaiseWaits { before, delta_max, until };
+            service.raise = Some((until, Notice::Protocol { election: None, event }));
             service.waits(Some(nerio::Service::Serving))
         };
         let (text, left) = waits(&mut service, Duration::from_secs(80));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tenure::{ElectionName, NodeName};
 use tenure_core::nerio::{Checked, Holder, MemberSet, Service};
 use tenure_nerio::survey::Survey;
-use tenure_nerio::{Notice, survey};
+use tenure_nerio::{Notice, OwnEvent, survey};
 use tokio::sync::broadcast;
 
 use super::Cluster;
@@ -82,7 +82,7 @@ impl Hears {
             }
             Notice::Resolved { .. } => return tracing::info!("{notice}"),
             // Who hands it in says so.
-            Notice::Ordered { .. } => return,
+            Notice::Protocol { event: OwnEvent::Ordered { .. }, .. } => return,
             _ => {}
         }
         if is_told(notice) {
@@ -97,9 +97,14 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
         // Strangers can send that; from a member's address it is worth a warning.
         Notice::Mismatch { is_member, .. } | Notice::Key { is_member, .. } => *is_member,
         // A leader should know these, too.
-        Notice::Obstacle { .. }
-        | Notice::NameShared { .. }
-        | Notice::AddressContested { .. }
+        Notice::Protocol {
+            event:
+                OwnEvent::Obstacle { .. }
+                | OwnEvent::NameShared { .. }
+                | OwnEvent::AddressContested { .. }
+                | OwnEvent::Ordered { .. },
+            ..
+        }
         | Notice::Unresolved { .. }
         | Notice::Resolved { .. }
         | Notice::AtOneAddress { .. }
@@ -108,8 +113,7 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
         | Notice::Moved { .. }
         | Notice::MemberTwice { .. }
         | Notice::NoQuorumAgrees { .. }
-        | Notice::QuorumMayAgree
-        | Notice::Ordered { .. } => true,
+        | Notice::QuorumMayAgree => true,
         _ => false,
     }
 }
@@ -313,7 +317,7 @@ mod tests {
         let (notices, heard) = broadcast::channel(1);
         let none = || Notice::NoQuorumAgrees { differing: vec!["a".parse().unwrap()], members: 1 };
         notices.send(none()).unwrap();
-        notices.send(Notice::Serving).unwrap();
+        notices.send(Notice::Protocol { election: None, event: OwnEvent::Serving }).unwrap();
         let present = async || Some(none());
         let hears = Hears { differing: Differing::default(), alone: true };
         let watch = watch(heard, present, cluster, Asks::On, Origins::default(), hears);
