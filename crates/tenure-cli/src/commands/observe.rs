@@ -33,7 +33,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             participant?
         }
     };
-    if backend.asks_for_all() {
+    if backend.roles().is_some_and(|roles| roles.asks_for_all()) {
         let asked = Asked { election: &election, protocol, json: as_json };
         let ends = (&mut signals, reader_left);
         return table::follow(asked, &*participant, ends, backend.patience()).await;

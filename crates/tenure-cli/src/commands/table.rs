@@ -43,7 +43,7 @@ pub(super) async fn follow(
             failure = &mut permanent_failure => return Err(failure),
             _ = look.tick() => {}
         }
-        let table = participant.table().await;
+        let table = table_of(participant).await;
         let known = table.as_ref().map(|table| table.rows.iter().map(without_age).collect());
         // That nothing is known in the first moment is no news.
         let settles = known.is_none() && told.is_none() && clock::now().since(began) < patience;
@@ -73,7 +73,7 @@ pub(super) async fn once(
             failure = &mut permanent_failure => return Err(failure),
             _ = look.tick() => {}
         }
-        let table = participant.table().await;
+        let table = table_of(participant).await;
         let is_known = table.as_ref().is_some_and(|table| table.rows.iter().all(|row| row.known));
         if is_known || clock::now().since(began) >= patience {
             output::print(&format!("{}\n", asked.told(table.as_ref())))?;
@@ -85,6 +85,10 @@ pub(super) async fn once(
             });
         }
     }
+}
+
+async fn table_of(participant: &dyn Participant) -> Option<Table> {
+    participant.roles()?.table().await
 }
 
 /// A row that differs only in how long ago its owner was heard says the same.

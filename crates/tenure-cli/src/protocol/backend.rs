@@ -1,8 +1,6 @@
 //! One side of elections, started with the checked settings of a command.
 
-use std::collections::BTreeSet;
 use std::fmt::Debug;
-use std::pin::Pin;
 use std::time::Duration;
 
 use tenure::{
@@ -11,8 +9,10 @@ use tenure::{
 };
 use tokio::sync::{mpsc, watch};
 
+use super::later::{Later, at_once};
 use super::lists::{ListedCandidate, ListedElection, Listing};
 use super::orders::{Ended, Wish};
+use super::roles::{Part, RoleHolder, RoleSettings};
 use crate::control::Asked;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -59,20 +59,9 @@ pub trait Backend: Debug {
         watch::channel(None).1
     }
 
-    /// The elections that `election` is divided into, as far as these settings are about them:
-    /// that one alone where there are no roles.
-    fn parts(&self, election: &ElectionName) -> Vec<Part> {
-        vec![Part { election: election.clone(), role: None }]
-    }
-
-    /// Whether the whole of `election` is asked about, as a table.
-    fn asks_for_all(&self) -> bool {
-        false
-    }
-
-    /// Whether CMD is run again that has ended by itself while its runner leads.
-    fn runs_again(&self) -> bool {
-        false
+    /// What these settings say of roles, where elections have some.
+    fn roles(&self) -> Option<&dyn RoleSettings> {
+        None
     }
 
     /// The members, and how each does: asked only where [`can`](super::Protocol::can) says so.
@@ -117,6 +106,24 @@ pub trait Backend: Debug {
     }
 }
 
+impl dyn Backend {
+    /// The elections that `election` is divided into, as far as these settings are about them:
+    /// that one alone where there are no roles.
+    #[must_use]
+    pub fn parts(&self, election: &ElectionName) -> Vec<Part> {
+        match self.roles() {
+            Some(roles) => roles.parts(),
+            None => vec![Part { election: election.clone(), role: None }],
+        }
+    }
+
+    /// Whether CMD is run again that has ended by itself while its runner leads.
+    #[must_use]
+    pub fn runs_again(&self) -> bool {
+        self.roles().is_some_and(|roles| roles.runs_again())
+    }
+}
+
 /// How long an asker asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asks {
@@ -126,26 +133,8 @@ pub enum Asks {
     On,
 }
 
-/// Something that is there later.
-pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
-
 /// One that has started, or why it did not.
 pub type Started<'a> = Later<'a, Result<Box<dyn Participant>, Failure>>;
-
-/// What is there already.
-#[must_use]
-pub fn at_once<'a, T: 'a>(value: T) -> Later<'a, T> {
-    Box::pin(std::future::ready(value))
-}
-
-/// An election of its own, of which a runner may fill several.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Part {
-    /// Its name: `NAME/3` of role 3.
-    pub election: ElectionName,
-    /// Its role, where there are several.
-    pub role: Option<u32>,
-}
 
 /// One that takes part in elections: it campaigns, or only asks.
 pub trait Participant {
@@ -211,37 +200,9 @@ pub trait Participant {
         Box::pin(async { refused(why) })
     }
 
-    /// Gives back all that is held and stands for it again, where nothing can be given back alone.
-    fn give_back_all(&self) -> Option<Later<'_, ()>> {
+    /// What is done with roles, where elections have some.
+    fn roles(&self) -> Option<&dyn RoleHolder> {
         None
-    }
-
-    /// Leaves, and leads on until others can have taken over, where that can be done: what is led
-    /// ends by itself.
-    fn leave_and_lead_on(&self) -> Option<Later<'_, ()>> {
-        None
-    }
-
-    /// Whether another one is there that could lead `election` next.
-    fn could_be_followed(&self, _: &ElectionName) -> Later<'_, bool> {
-        at_once(false)
-    }
-
-    /// All others that have said since then that they lead `election`. To be asked while that is
-    /// observed.
-    fn others_that_lead(&self, _: &ElectionName, _since: Time) -> Later<'_, BTreeSet<String>> {
-        at_once(BTreeSet::new())
-    }
-
-    /// Why giving back would hand on nothing, and what to do instead, where that is so.
-    fn keeps_all(&self) -> Option<Failure> {
-        None
-    }
-
-    /// All parts of the election as they are now, where there are several: `None` if that is not
-    /// known.
-    fn table(&self) -> Later<'_, Option<Table>> {
-        at_once(None)
     }
 
     /// Hands what others order over the network in to the runner of `election`, for as long as it
@@ -332,46 +293,6 @@ pub struct Rank {
     pub number: u64,
     /// Nobody has given it.
     pub drawn: bool,
-}
-
-/// Who leads which part of an election.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Table {
-    /// Of each part those that say they lead it, in the order of roles; of one that nobody leads
-    /// there is a row without an owner if it was asked about.
-    pub rows: Vec<Row>,
-}
-
-/// One leader of one part, or that there is none.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Row {
-    /// The part.
-    pub part: Part,
-    /// On what it is decided.
-    pub partition: u32,
-    /// Who leads it.
-    pub owner: Option<Owner>,
-    /// Whether that is known: one that leads may not have been heard of yet.
-    pub known: bool,
-}
-
-/// One that says that it leads.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Owner {
-    /// Its name.
-    pub id: String,
-    /// In which group.
-    pub group: String,
-    /// On which machine.
-    pub host: String,
-    /// What it wants others to know.
-    pub value: String,
-    /// The fence of its leadership, if there are fences.
-    pub fence: Option<Fence>,
-    /// When it was heard last.
-    pub heard: Time,
-    /// It has not been heard for longer than one that is there is silent.
-    pub silent: bool,
 }
 
 /// A leader's own promise that it leads.

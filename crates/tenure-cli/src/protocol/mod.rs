@@ -19,6 +19,7 @@
 pub mod allcall;
 mod backend;
 pub mod etcd;
+mod later;
 pub mod lists;
 pub mod nele;
 pub mod nerio;
@@ -28,6 +29,7 @@ mod outage;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod pem;
 mod registry;
+mod roles;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod start;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
@@ -41,13 +43,15 @@ use tenure_core::{ElectionName, NodeName};
 
 pub(crate) use self::backend::Class;
 pub use self::backend::{
-    AnyElection, Asks, Backend, Later, Member, MemberChange, Members, Owner, Part, Participant,
-    Rank, Row, Started, Table, Verified, at_once, refused,
+    AnyElection, Asks, Backend, Member, MemberChange, Members, Participant, Rank, Started,
+    Verified, refused,
 };
+pub use self::later::{Later, at_once};
 pub use self::registry::Registry;
 #[cfg(test)]
 use self::registry::expect_defaults;
 pub(crate) use self::registry::{default, has};
+pub use self::roles::{Owner, Part, RoleHolder, RoleSettings, Row, Table};
 use crate::failure::Failure;
 use crate::settings::{Default, Layers, Setting, Spec};
 

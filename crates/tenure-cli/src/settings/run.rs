@@ -86,7 +86,7 @@ impl RunSettings {
         let realm = Realm::read(layers, protocol, &election)?;
         let backend = protocol.backend(layers, Purpose::Campaign(&election))?;
         let parts = backend.parts(&election);
-        check_once(layers, once, (parts.len(), backend.runs_again()))?;
+        check_once(layers, once, parts.len(), backend.runs_again())?;
         if let (Some(tries), Some(holds)) = (give_up, hold) {
             warn_of_hold(layers, tries, holds);
         }
@@ -119,7 +119,8 @@ impl RunSettings {
 fn check_once(
     layers: &Layers<'_>,
     once: bool,
-    (roles, runs_again): (usize, bool),
+    roles: usize,
+    runs_again: bool,
 ) -> Result<(), Failure> {
     let given = layers.origins.given(&[table::TRY.spec.name, table::HOLD.spec.name]);
     let Some((name, _)) = given.first() else { return Ok(()) };

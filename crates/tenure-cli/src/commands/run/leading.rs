@@ -397,7 +397,7 @@ pub(super) fn on_request<K: Class>(
             runner.give_back(reply);
             return None;
         }
-        Request::Resign if runner.participant.give_back_all().is_some() => {
+        Request::Resign if runner.participant.roles().is_some() => {
             if runner.settings.roles.len() == 1 {
                 runner.give_back(reply);
                 return None;

@@ -22,17 +22,18 @@ impl<K: Class> Runner<K> {
         let (election, name) = (self.election.clone(), self.role.part.election.clone());
         let reporter = self.reporter.clone();
         Box::pin(async move {
+            let Some(roles) = participant.roles() else { return };
             // While somebody looks, all that lead are heard of.
             let _observed = election.observe();
-            let before = participant.others_that_lead(&name, Time::ZERO).await;
-            if !participant.could_be_followed(&name).await {
+            let before = roles.others_that_lead(&name, Time::ZERO).await;
+            if !roles.could_be_followed(&name).await {
                 return;
             }
             reporter.leads_on();
-            while participant.others_that_lead(&name, since).await.is_subset(&before) {
+            while roles.others_that_lead(&name, since).await.is_subset(&before) {
                 tokio::time::sleep(LOOK).await;
                 // Who was to follow may have been asked to end, too.
-                if !participant.could_be_followed(&name).await {
+                if !roles.could_be_followed(&name).await {
                     return;
                 }
             }

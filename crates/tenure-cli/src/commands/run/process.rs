@@ -193,8 +193,8 @@ impl Process {
                     parked.extend((time == times).then_some(gave));
                     let steps_down = *self.orders.borrow() == Order::StepDown(times);
                     if parked.len() == self.runners.len() && steps_down {
-                        if let Some(give_back) = participant.give_back_all() {
-                            give_back.await;
+                        if let Some(roles) = participant.roles() {
+                            roles.give_back_all().await;
                         }
                         let _ = self.orders.send(Order::Go);
                         if let Some(client) = client.take() {
@@ -210,7 +210,8 @@ impl Process {
     async fn on_signal(&self, signal: u8, participant: &dyn Participant) {
         let first = self.orders.borrow().ends().is_none();
         self.manager.stopping(self.settings.backend.ends_within());
-        match participant.leave_and_lead_on().filter(|_| first) {
+        let leaves = participant.roles().and_then(|roles| roles.leave_and_lead_on());
+        match leaves.filter(|_| first) {
             Some(leaves) => {
                 // This first: no campaign is left that could be refused.
                 let _ = self.orders.send(Order::LeadOn(signal));

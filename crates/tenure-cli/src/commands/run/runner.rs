@@ -272,11 +272,11 @@ impl<K: Class> Runner<K> {
 
     /// The process gives everything back, if it can, and answers then.
     pub(super) fn give_back(&self, reply: oneshot::Sender<Answer>) {
-        if self.participant.give_back_all().is_none() {
+        let Some(roles) = self.participant.roles() else {
             let _ = reply.send(self.reporter.one_alone());
             return;
-        }
-        if let Some(Failure { what, fix, .. }) = self.participant.keeps_all() {
+        };
+        if let Some(Failure { what, fix, .. }) = roles.keeps_all() {
             let _ = reply.send(Answer::Refused { what, fix });
             return;
         }

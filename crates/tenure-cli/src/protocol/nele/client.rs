@@ -22,7 +22,8 @@ use crate::failure::Failure;
 use crate::protocol::backend::OTHERS_KNOW;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, Owner, Part, Participant, Row, Started, Table, refused,
+    AnyElection, Asks, Backend, Later, Owner, Part, Participant, RoleHolder, RoleSettings, Row,
+    Started, Table, refused,
 };
 use crate::settings::Origins;
 
@@ -73,7 +74,13 @@ impl Backend for Settings {
         self.silence.subscribe()
     }
 
-    fn parts(&self, _: &ElectionName) -> Vec<Part> {
+    fn roles(&self) -> Option<&dyn RoleSettings> {
+        Some(self)
+    }
+}
+
+impl RoleSettings for Settings {
+    fn parts(&self) -> Vec<Part> {
         self.roles.each().map(|role| part(&self.config, role)).collect()
     }
 
@@ -194,8 +201,18 @@ impl<C: Class> Participant for Client<C> {
         })
     }
 
-    fn give_back_all(&self) -> Option<Later<'_, ()>> {
-        Some(Box::pin(self.node.leave_and_join()))
+    fn roles(&self) -> Option<&dyn RoleHolder> {
+        Some(self)
+    }
+
+    fn close(self: Box<Self>) -> Later<'static, ()> {
+        Box::pin(async move { self.node.close().await })
+    }
+}
+
+impl<C: Class> RoleHolder for Client<C> {
+    fn give_back_all(&self) -> Later<'_, ()> {
+        Box::pin(self.node.leave_and_join())
     }
 
     fn leave_and_lead_on(&self) -> Option<Later<'_, ()>> {
@@ -248,10 +265,6 @@ impl<C: Class> Participant for Client<C> {
             }
         }
         Box::pin(self.look())
-    }
-
-    fn close(self: Box<Self>) -> Later<'static, ()> {
-        Box::pin(async move { self.node.close().await })
     }
 }
 
