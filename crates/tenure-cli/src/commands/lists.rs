@@ -18,7 +18,7 @@ pub(super) async fn elections(
     settings: ElectionsSettings,
     context: Context,
 ) -> Result<Exit, Failure> {
-    let listing = settings.backend.elections(&context.origins).await?;
+    let listing = settings.backend.members()?.elections(&context.origins).await?;
     let at = listing.at;
     let text = match context.json {
         true => {
@@ -38,7 +38,7 @@ pub(super) async fn elections(
 /// Lists all who want one election.
 pub(super) async fn candidates(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
     let AskSettings { backend, election, .. } = settings;
-    let listing = backend.candidates(&election, &context.origins).await?;
+    let listing = backend.members()?.candidates(&election, &context.origins).await?;
     let text = match context.json {
         true => {
             let all: Vec<Value> =

@@ -11,7 +11,7 @@ use crate::settings::ask::{ChangeMembersSettings, MembersSettings};
 
 /// Asks each member once.
 pub(super) async fn run(settings: MembersSettings, context: Context) -> Result<Exit, Failure> {
-    let members = settings.backend.members(&context.origins).await?;
+    let members = settings.backend.members()?.members(&context.origins).await?;
     let text = if context.json {
         let all = objects(&members.all);
         format!("{}\n", json!({"members": all, "quorum": members.failure.is_none()}))
@@ -43,7 +43,7 @@ pub(super) async fn change(
     context: Context,
 ) -> Result<Exit, Failure> {
     let ChangeMembersSettings { backend, change } = settings;
-    backend.change_members(change.clone(), &context.origins).await?;
+    backend.members()?.change_members(change.clone(), &context.origins).await?;
     let (name, done) = match change {
         MemberChange::Add(name) => (name, "added"),
         MemberChange::Remove(name) => (name, "removed"),

@@ -13,7 +13,7 @@ use crate::settings::order::OrderSettings;
 /// Ends a leadership, and says who leads then.
 pub(super) async fn run(settings: OrderSettings, context: Context) -> Result<Exit, Failure> {
     let OrderSettings { backend, wish } = settings;
-    let ended = backend.end_leadership(&wish, &context.origins).await?;
+    let ended = backend.members()?.end_leadership(&wish, &context.origins).await?;
     let (text, exit) = said(&wish, &ended);
     let text = if context.json { object(&wish, &ended).to_string() } else { text };
     output::print(&format!("{text}\n"))?;

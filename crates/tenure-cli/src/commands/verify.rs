@@ -35,7 +35,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         }
         return asker.why_unknown(&election).await.map_or(Ok(Exit::Unknown), Err);
     };
-    let verified = asker.verify(&election, leader, patience).await?;
+    let verified = asker.leaders()?.verify(&election, leader, patience).await?;
     let left = verified.until.since(clock::now());
     let fence = verified.fence.map(tenure::Fence::number);
     let text = if context.json {

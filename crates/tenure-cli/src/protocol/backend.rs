@@ -4,16 +4,14 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use tenure::{
-    AtMostOne, Election, ElectionName, Fence, Leader, LeaderView, MayOverlap, NodeName, Observer,
-    SafetyClass, Time, View, Waiting,
+    AtMostOne, Election, ElectionName, Fence, Leader, MayOverlap, NodeName, Observer, SafetyClass,
+    View, Waiting,
 };
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 use super::later::{Later, at_once};
-use super::lists::{ListedCandidate, ListedElection, Listing};
-use super::orders::{Ended, Wish};
+use super::requests::{LeaderRequests, MemberRequests, unsupported};
 use super::roles::{Part, RoleHolder, RoleSettings};
-use crate::control::Asked;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Origins;
@@ -64,45 +62,9 @@ pub trait Backend: Debug {
         None
     }
 
-    /// The members, and how each does: asked only where [`can`](super::Protocol::can) says so.
-    fn members<'a>(&'a self, _: &'a Origins) -> Later<'a, Result<Members, Failure>> {
-        Box::pin(async { Err(unsupported("tenure members")) })
-    }
-
-    /// Which elections there are: asked only where [`can`](super::Protocol::can) says so.
-    fn elections<'a>(
-        &'a self,
-        _: &'a Origins,
-    ) -> Later<'a, Result<Listing<ListedElection>, Failure>> {
-        Box::pin(async { Err(unsupported("tenure elections")) })
-    }
-
-    /// Who wants to lead `election`: asked only where [`can`](super::Protocol::can) says so.
-    fn candidates<'a>(
-        &'a self,
-        _election: &'a ElectionName,
-        _: &'a Origins,
-    ) -> Later<'a, Result<Listing<ListedCandidate>, Failure>> {
-        Box::pin(async { Err(unsupported("tenure candidates")) })
-    }
-
-    /// Has whoever leads step down, wherever it is: asked only where
-    /// [`can`](super::Protocol::can) says so.
-    fn end_leadership<'a>(
-        &'a self,
-        _: &'a Wish,
-        _: &'a Origins,
-    ) -> Later<'a, Result<Ended, Failure>> {
-        Box::pin(async { Err(unsupported("orders from elsewhere")) })
-    }
-
-    /// Changes who the members are: asked only where [`can`](super::Protocol::can) says so.
-    fn change_members<'a>(
-        &'a self,
-        _: MemberChange,
-        _: &'a Origins,
-    ) -> Later<'a, Result<(), Failure>> {
-        Box::pin(async { Err(unsupported("changes of members")) })
+    /// What its members can be asked, where the protocol has a list of them.
+    fn member_requests(&self) -> Option<&dyn MemberRequests> {
+        None
     }
 }
 
@@ -121,6 +83,11 @@ impl dyn Backend {
     #[must_use]
     pub fn runs_again(&self) -> bool {
         self.roles().is_some_and(|roles| roles.runs_again())
+    }
+
+    /// Its members: asked only where [`can`](super::Protocol::can) says so.
+    pub fn members(&self) -> Result<&dyn MemberRequests, Failure> {
+        self.member_requests().ok_or_else(|| unsupported("members"))
     }
 }
 
@@ -205,37 +172,26 @@ pub trait Participant {
         None
     }
 
-    /// Hands what others order over the network in to the runner of `election`, for as long as it
-    /// is polled.
-    fn orders(&self, _: &ElectionName, _: mpsc::Sender<Asked>) -> Option<Later<'static, ()>> {
+    /// What leaders can be asked over the network, where they can.
+    fn leader_requests(&self) -> Option<&dyn LeaderRequests> {
         None
-    }
-
-    /// Asks `leader` itself whether it leads `election`: called only where
-    /// [`can`](super::Protocol::can) says so.
-    fn verify<'a>(
-        &'a self,
-        _election: &'a ElectionName,
-        _leader: &'a LeaderView,
-        _patience: Duration,
-    ) -> Later<'a, Result<Verified, Failure>> {
-        Box::pin(async { Err(unsupported("tenure verify")) })
     }
 
     /// Resigns all that is held, and waits for a moment until that is done.
     fn close(self: Box<Self>) -> Later<'static, ()>;
 }
 
+impl dyn Participant {
+    /// What leaders can be asked: called only where [`can`](super::Protocol::can) says so.
+    pub fn leaders(&self) -> Result<&dyn LeaderRequests, Failure> {
+        self.leader_requests().ok_or_else(|| unsupported("tenure verify"))
+    }
+}
+
 /// The failure of a campaign that was refused.
 #[must_use]
 pub fn refused(why: String) -> Failure {
     Failure::new(Exit::Refused, why, "settle that, and start it again")
-}
-
-/// A capability without what it promises.
-fn unsupported(what: &str) -> Failure {
-    let what = format!("the protocol says that it has {what}, and does not answer it");
-    Failure::new(Exit::Bug, what, "report it")
 }
 
 /// One election, in the class of safety that its protocol promises.
@@ -293,46 +249,4 @@ pub struct Rank {
     pub number: u64,
     /// Nobody has given it.
     pub drawn: bool,
-}
-
-/// A leader's own promise that it leads.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Verified {
-    /// Who promised.
-    pub leader: NodeName,
-    /// The fence of its leadership, if there are fences.
-    pub fence: Option<Fence>,
-    /// Until when it leads at least.
-    pub until: Time,
-}
-
-/// A change of who the members are.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum MemberChange {
-    /// This one becomes a member.
-    Add(NodeName),
-    /// This one is none any more.
-    Remove(NodeName),
-}
-
-/// The members of a protocol that has a list of them.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Members {
-    /// Each of them, in the order of the list.
-    pub all: Vec<Member>,
-    /// How the command ends where not enough of them serve for an election.
-    pub failure: Option<Failure>,
-}
-
-/// One member.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Member {
-    /// Its name.
-    pub name: NodeName,
-    /// Where it is asked.
-    pub address: String,
-    /// What it does, in one word for programs.
-    pub state: &'static str,
-    /// The same for people.
-    pub text: String,
 }

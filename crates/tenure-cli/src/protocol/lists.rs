@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure::Time;
 use tenure_core::{ElectionName, NodeName};
 
-use super::Member;
+use super::members::Member;
 use crate::failure::Failure;
 
 /// What the members that answered say.

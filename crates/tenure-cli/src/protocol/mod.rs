@@ -21,6 +21,7 @@ mod backend;
 pub mod etcd;
 mod later;
 pub mod lists;
+mod members;
 pub mod nele;
 pub mod nerio;
 pub mod orders;
@@ -29,6 +30,7 @@ mod outage;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod pem;
 mod registry;
+mod requests;
 mod roles;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod start;
@@ -42,15 +44,14 @@ use std::fmt::Debug;
 use tenure_core::{ElectionName, NodeName};
 
 pub(crate) use self::backend::Class;
-pub use self::backend::{
-    AnyElection, Asks, Backend, Member, MemberChange, Members, Participant, Rank, Started,
-    Verified, refused,
-};
+pub use self::backend::{AnyElection, Asks, Backend, Participant, Rank, Started, refused};
 pub use self::later::{Later, at_once};
+pub use self::members::{Member, MemberChange, Members};
 pub use self::registry::Registry;
 #[cfg(test)]
 use self::registry::expect_defaults;
 pub(crate) use self::registry::{default, has};
+pub use self::requests::{LeaderRequests, MemberRequests, Verified};
 pub use self::roles::{Owner, Part, RoleHolder, RoleSettings, Row, Table};
 use crate::failure::Failure;
 use crate::settings::{Default, Layers, Setting, Spec};

@@ -25,7 +25,8 @@ use crate::failure::{self, Failure};
 use crate::protocol::lists::{ListedCandidate, ListedElection, Listing};
 use crate::protocol::orders::{Ended, Wish};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, Member, Members, Participant, Started, Verified,
+    AnyElection, Asks, Backend, Later, LeaderRequests, Member, MemberRequests, Members,
+    Participant, Started, Verified,
 };
 use crate::settings::Origins;
 
@@ -91,6 +92,12 @@ impl Backend for Grantors {
         })
     }
 
+    fn member_requests(&self) -> Option<&dyn MemberRequests> {
+        Some(self)
+    }
+}
+
+impl MemberRequests for Grantors {
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
         Box::pin(members(&self.cluster, origins))
     }
@@ -313,21 +320,8 @@ impl Participant for Asker {
         Box::pin(async { nobody.await.map(|nobody| nobody.why) })
     }
 
-    fn verify<'a>(
-        &'a self,
-        election: &'a ElectionName,
-        leader: &'a LeaderView,
-        patience: Duration,
-    ) -> Later<'a, Result<Verified, Failure>> {
-        Box::pin(verify((&self.node, self.cluster.key()), election, leader, patience))
-    }
-
-    fn orders(
-        &self,
-        election: &ElectionName,
-        asked: mpsc::Sender<Asked>,
-    ) -> Option<Later<'static, ()>> {
-        Some(Box::pin(orders::hand_in(self.node.notices(), election.clone(), asked)))
+    fn leader_requests(&self) -> Option<&dyn LeaderRequests> {
+        Some(self)
     }
 
     fn close(self: Box<Self>) -> Later<'static, ()> {
@@ -335,9 +329,25 @@ impl Participant for Asker {
     }
 }
 
+impl LeaderRequests for Asker {
+    fn verify<'a>(
+        &'a self,
+        election: &'a ElectionName,
+        leader: &'a LeaderView,
+        patience: Duration,
+    ) -> Later<'a, Result<Verified, Failure>> {
+        Box::pin(verify(&self.node, self.cluster.key(), election, leader, patience))
+    }
+
+    fn orders(&self, election: &ElectionName, asked: mpsc::Sender<Asked>) -> Later<'static, ()> {
+        Box::pin(orders::hand_in(self.node.notices(), election.clone(), asked))
+    }
+}
+
 /// A leader's own promise that it leads (section 10.5).
 async fn verify(
-    (node, keys): (&Node, Option<&Keys>),
+    node: &Node,
+    keys: Option<&Keys>,
     election: &ElectionName,
     leader: &LeaderView,
     patience: Duration,

@@ -14,7 +14,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, MemberChange, Members, Participant, Started, at_once,
+    AnyElection, Asks, Backend, Later, MemberChange, MemberRequests, Members, Participant, Started,
+    at_once,
 };
 use crate::settings::Origins;
 
@@ -69,6 +70,12 @@ impl Backend for Settings {
         })
     }
 
+    fn member_requests(&self) -> Option<&dyn MemberRequests> {
+        Some(self)
+    }
+}
+
+impl MemberRequests for Settings {
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
         Box::pin(members::show(self, origins))
     }

@@ -1,0 +1,88 @@
+//! What members and leaders are asked over the network, where a protocol has that.
+
+use std::time::Duration;
+
+use tenure::{ElectionName, Fence, LeaderView, NodeName, Time};
+use tokio::sync::mpsc;
+
+use super::later::{Later, at_once};
+use super::lists::{ListedCandidate, ListedElection, Listing};
+use super::members::{MemberChange, Members};
+use super::orders::{Ended, Wish};
+use crate::control::Asked;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::settings::Origins;
+
+/// What the members of a protocol are asked: each only where [`can`](super::Protocol::can) says so.
+pub trait MemberRequests {
+    /// The members, and how each does.
+    fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>>;
+
+    /// Which elections there are.
+    fn elections<'a>(
+        &'a self,
+        _: &'a Origins,
+    ) -> Later<'a, Result<Listing<ListedElection>, Failure>> {
+        at_once(Err(unsupported("tenure elections")))
+    }
+
+    /// Who wants to lead `election`.
+    fn candidates<'a>(
+        &'a self,
+        _election: &'a ElectionName,
+        _: &'a Origins,
+    ) -> Later<'a, Result<Listing<ListedCandidate>, Failure>> {
+        at_once(Err(unsupported("tenure candidates")))
+    }
+
+    /// Has whoever leads step down, wherever it is.
+    fn end_leadership<'a>(
+        &'a self,
+        _: &'a Wish,
+        _: &'a Origins,
+    ) -> Later<'a, Result<Ended, Failure>> {
+        at_once(Err(unsupported("orders from elsewhere")))
+    }
+
+    /// Changes who the members are.
+    fn change_members<'a>(
+        &'a self,
+        _: MemberChange,
+        _: &'a Origins,
+    ) -> Later<'a, Result<(), Failure>> {
+        at_once(Err(unsupported("changes of members")))
+    }
+}
+
+/// What a leader is asked over the network.
+pub trait LeaderRequests {
+    /// Asks `leader` itself whether it leads `election`.
+    fn verify<'a>(
+        &'a self,
+        election: &'a ElectionName,
+        leader: &'a LeaderView,
+        patience: Duration,
+    ) -> Later<'a, Result<Verified, Failure>>;
+
+    /// Hands what others order over the network in to the runner of `election`, for as long as it
+    /// is polled.
+    fn orders(&self, election: &ElectionName, asked: mpsc::Sender<Asked>) -> Later<'static, ()>;
+}
+
+/// A leader's own promise that it leads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Verified {
+    /// Who promised.
+    pub leader: NodeName,
+    /// The fence of its leadership, if there are fences.
+    pub fence: Option<Fence>,
+    /// Until when it leads at least.
+    pub until: Time,
+}
+
+/// A capability without what it promises.
+pub(super) fn unsupported(what: &str) -> Failure {
+    let what = format!("the protocol says that it has {what}, and does not answer it");
+    Failure::new(Exit::Bug, what, "report it")
+}
