@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
+use crate::control::RUNTIME_DIRECTORY;
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
 use crate::protocol::{Registry, VARIABLES};
@@ -32,7 +33,7 @@ impl Environment {
     /// One with these variables; others than the command reads are left out.
     pub fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let read = |name: &OsStr| {
-            name == "XDG_RUNTIME_DIR"
+            name == RUNTIME_DIRECTORY
                 || name.as_encoded_bytes().starts_with(b"TENURE_")
                 || VARIABLES.iter().any(|other| name == *other)
         };
@@ -43,6 +44,12 @@ impl Environment {
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+
+    /// The directory of this user's sockets, if there is one.
+    #[must_use]
+    pub fn runtime_directory(&self) -> Option<&OsStr> {
+        self.variable(RUNTIME_DIRECTORY)
     }
 
     /// Whether this process was started by a CMD of `tenure run`.

@@ -9,7 +9,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tenure_nerio::keys::{ClusterKey, KeyId};
 
-use crate::control::{self, Request};
+use super::client;
+use crate::control::Request;
 use crate::exit::Exit;
 use crate::failure::{Failure, quoted};
 use crate::output;
@@ -83,8 +84,8 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Asks a node, and prints its answer.
 pub(super) async fn status(settings: StatusSettings, context: Context) -> Result<Exit, Failure> {
-    control::status(&settings.control, &context.origins, &settings.realms).await?;
-    let answer = control::ask(&settings.control, &Request::Keys).await?;
+    client::status(&settings.control, &context.origins, &settings.realms).await?;
+    let answer = client::ask(&settings.control, &Request::Keys).await?;
     let text = if context.json { format!("{answer}\n") } else { lines(&answer) };
     output::print(&text)?;
     Ok(Exit::Done)

@@ -3,6 +3,7 @@
 //! A command is `run(its settings) -> Result<Exit, Failure>`: everything that can be wrong with
 //! the settings alone has been refused before it begins.
 
+mod client;
 pub mod completions;
 mod demo;
 mod health;

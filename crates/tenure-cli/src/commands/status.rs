@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::control;
+use super::client;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -11,7 +11,7 @@ use crate::settings::node::StatusSettings;
 
 /// Prints what the node or the runner says of itself, first who it is.
 pub(super) async fn run(settings: StatusSettings, context: Context) -> Result<Exit, Failure> {
-    let answer = control::status(&settings.control, &context.origins, &settings.realms).await?;
+    let answer = client::status(&settings.control, &context.origins, &settings.realms).await?;
     let text = if context.json { answer.to_string() } else { lines(&answer).join("\n") };
     output::print(&format!("{text}\n"))?;
     Ok(Exit::Done)

@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tenure::{ElectionName, NodeName};
 
-use crate::control::{self, Request};
+use super::client;
+use crate::control::Request;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -15,9 +16,9 @@ use crate::settings::ask::{TellSettings, TransferSettings};
 
 /// Has the leader on this machine stop its CMD and resign.
 pub(super) async fn resign(settings: TellSettings, context: Context) -> Result<Exit, Failure> {
-    let socket = control::find_leader(&settings, &context.origins).await?;
+    let socket = client::find_leader(&settings, &context.origins).await?;
     if settings.all {
-        let answer = control::ask(&socket, &Request::ResignAll).await?;
+        let answer = client::ask(&socket, &Request::ResignAll).await?;
         let roles = answer["roles"].as_array().into_iter().flatten();
         let roles: Vec<String> = roles.map(ToString::to_string).collect();
         let done = match &*roles {
@@ -27,7 +28,7 @@ pub(super) async fn resign(settings: TellSettings, context: Context) -> Result<E
         };
         return say(&context, &answer, &done, "");
     }
-    let answer = control::ask(&socket, &Request::Resign).await?;
+    let answer = client::ask(&socket, &Request::Resign).await?;
     let next = match answer["rank"].as_u64() {
         Some(rank) => format!(
             "; the lowest rank leads next: this one again if that is its {rank}, unless its runner \
@@ -44,17 +45,15 @@ pub(super) async fn transfer(
     context: Context,
 ) -> Result<Exit, Failure> {
     let TransferSettings { tell, to, wait } = settings;
-    let socket = control::find_leader(&tell, &context.origins).await?;
+    let socket = client::find_leader(&tell, &context.origins).await?;
     let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
     let request = Request::Transfer { to: to.to_string(), wait_ms };
     let answer = match wait {
-        Some(wait) => {
-            match control::ask_for(&socket, &request, wait.saturating_add(LATER)).await? {
-                Some(answer) => answer,
-                None => return Err(not_yet(&socket, &to, &tell.election, wait).await),
-            }
-        }
-        None => control::ask(&socket, &request).await?,
+        Some(wait) => match client::ask_for(&socket, &request, wait.saturating_add(LATER)).await? {
+            Some(answer) => answer,
+            None => return Err(not_yet(&socket, &to, &tell.election, wait).await),
+        },
+        None => client::ask(&socket, &request).await?,
     };
     if answer["unchanged"] == true {
         return say(&context, &answer, "leads already", "");
@@ -93,7 +92,7 @@ const LATER: Duration = Duration::from_secs(1);
 
 /// It has not stepped down yet, or others do not know.
 async fn not_yet(socket: &Path, to: &NodeName, election: &ElectionName, wait: Duration) -> Failure {
-    let why = control::held_up_by(socket).await;
+    let why = client::held_up_by(socket).await;
     let what = format!("{to} cannot lead {election} yet after {wait:?}: {why}");
     let fix = "what was asked for still goes on: wait longer, and ask tenure leader";
     Failure::new(Exit::Unknown, what, fix)

@@ -4,11 +4,10 @@
 //! own. Election names may be longer than a socket's path, so the election and the cluster
 //! appear as a hash; the process that answers says which election it is.
 
-mod client;
-mod named;
 mod server;
-mod socket_file;
+pub(crate) mod socket_file;
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io::{self, Write};
@@ -17,12 +16,9 @@ use std::path::{Path, PathBuf};
 use siphasher::sip::SipHasher13;
 use tenure_core::{ClusterName, ElectionName, NodeName};
 
-use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::protocol::Realm;
 
-pub use client::{ask, ask_for, find_leader, held_up_by, status};
 pub use server::{Asked, Server};
 
 use serde::{Deserialize, Serialize};
@@ -79,11 +75,14 @@ impl Answer {
     }
 }
 
+/// The variable with the directory of a user's sockets.
+pub(crate) const RUNTIME_DIRECTORY: &str = "XDG_RUNTIME_DIR";
+
 /// The directory of this user's sockets: `$XDG_RUNTIME_DIR/tenure`, else `/tmp/tenure-UID`.
 /// Created with mode 0700; one that is there must be the user's own.
 #[must_use]
-pub fn directory(environment: &Environment) -> PathBuf {
-    match environment.variable("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
+pub fn directory(runtime: Option<&OsStr>) -> PathBuf {
+    match runtime.filter(|directory| !directory.is_empty()) {
         Some(directory) => PathBuf::from(directory).join("tenure"),
         None => format!("/tmp/tenure-{}", rustix::process::geteuid().as_raw()).into(),
     }
@@ -131,7 +130,21 @@ pub fn no_until_file(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// How the names of all sockets end. Other files of theirs are beside them.
-const SOCKET: &str = ".sock";
+pub(crate) const SOCKET: &str = ".sock";
+
+/// What keeps elections of one name on one machine apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Realm {
+    /// The name of the protocol.
+    pub protocol: &'static str,
+    /// The [setting](crate::protocol::Protocol::realm), such as `cluster`.
+    pub setting: &'static str,
+    /// Its value.
+    pub name: String,
+    /// The [setting](crate::protocol::Protocol::roster) that all of it have alike, and its value,
+    /// if they were given.
+    pub roster: Option<(&'static str, String)>,
+}
 
 /// The socket's file name of the candidate `id`, for one of the election's roles if it has some.
 #[must_use]
@@ -242,8 +255,7 @@ mod tests {
 
     #[test]
     fn the_directory_is_the_users_own() {
-        let with =
-            |value: &str| directory(&Environment::new([("XDG_RUNTIME_DIR".into(), value.into())]));
+        let with = |value: &str| directory(Some(OsStr::new(value)));
         assert_eq!(with("/run/user/7"), PathBuf::from("/run/user/7/tenure"));
         assert!(with("").to_string_lossy().starts_with("/tmp/tenure-"));
     }

@@ -14,8 +14,7 @@ use rustix::io::Errno;
 use tenure::{Time, clock};
 use tokio::net::{UnixListener, UnixStream};
 
-use super::{SOCKET, until_file};
-use crate::environment::Environment;
+use super::{RUNTIME_DIRECTORY, SOCKET, until_file};
 use crate::exit::Exit;
 use crate::failure::{Failure, shell_word};
 
@@ -118,7 +117,7 @@ async fn lock(path: &Path) -> Result<File, Failure> {
 /// Removes what killed processes left beside a socket at `path`, where that is in the default
 /// directory: elsewhere are files of others.
 async fn sweep(path: &Path) {
-    let default = super::directory(&Environment::of_this_process());
+    let default = super::directory(std::env::var_os(RUNTIME_DIRECTORY).as_deref());
     if directory_of(path) == default {
         sweep_all(&default).await;
     }
@@ -126,7 +125,7 @@ async fn sweep(path: &Path) {
 
 /// The same in the directory of this user's sockets. A process is dead when its lock is free and
 /// nobody answers at its socket. Files without a lock stay.
-pub(super) async fn sweep_all(directory: &Path) {
+pub(crate) async fn sweep_all(directory: &Path) {
     if check_directory(directory).is_err() {
         return;
     }
@@ -172,7 +171,7 @@ fn is_until(file: &str, name: &str) -> bool {
 
 /// The deadline in this file, if it is still to come: a CMD whose runner was killed has its grace
 /// yet, and reads it.
-pub(super) fn deadline(until: &Path) -> Option<Time> {
+pub(crate) fn deadline(until: &Path) -> Option<Time> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = rustix::fs::open(until, flags, Mode::empty()).ok()?;
     let mut text = String::new();
@@ -187,7 +186,7 @@ async fn may_answer(path: &Path) -> bool {
 }
 
 /// Whether this says that nobody listens at a socket.
-pub(super) fn is_gone(error: &io::Error) -> bool {
+pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
 }
 
@@ -220,7 +219,7 @@ impl Drop for SocketFile {
 }
 
 /// Whether a socket can have this path at all.
-pub(super) fn check_length(path: &Path) -> Result<(), Failure> {
+pub(crate) fn check_length(path: &Path) -> Result<(), Failure> {
     let bytes = path.as_os_str().as_bytes().len();
     if bytes <= PATH_MAX {
         return Ok(());
@@ -301,7 +300,7 @@ fn user() -> u32 {
 
 /// Connects to the socket at `path`, if nobody but its user and root can have put it there. Root
 /// asks anybody in a directory of their own.
-pub(super) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failure> {
+pub(crate) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failure> {
     let directory = directory_of(path);
     let Ok(about) = directory.metadata() else { return Ok(UnixStream::connect(path).await) };
     let owner = about.uid();

@@ -53,6 +53,7 @@ use self::registry::expect_defaults;
 pub(crate) use self::registry::{default, has};
 pub use self::requests::{LeaderRequests, MemberRequests, Verified};
 pub use self::roles::{Owner, Part, RoleHolder, RoleSettings, Row, Table};
+use crate::control::Realm;
 use crate::failure::Failure;
 use crate::settings::{Default, Layers, Setting, Spec};
 
@@ -248,22 +249,9 @@ pub(crate) fn whole(election: &ElectionName, role: Option<u32>) -> ElectionName 
     name.unwrap_or_else(|| election.clone())
 }
 
-/// What keeps elections of one name on one machine apart.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Realm {
-    /// The name of the protocol.
-    pub protocol: &'static str,
-    /// The [setting](Protocol::realm), such as `cluster`.
-    pub setting: &'static str,
-    /// Its value.
-    pub name: String,
-    /// The [setting](Protocol::roster) that all of it have alike, and its value, if they were
-    /// given.
-    pub roster: Option<(&'static str, String)>,
-}
-
 impl Realm {
-    /// Reads it. Where nothing else says it, the name of the election, without a role, does.
+    /// Reads the settings of `protocol` that say it. Where nothing else says it, the name of the
+    /// election, without a role, does.
     pub fn read(
         layers: &mut Layers<'_>,
         protocol: &dyn Protocol,

@@ -7,9 +7,10 @@ use std::time::Duration;
 use tenure_core::{ElectionName, NodeName};
 
 use super::{Layers, Origin, Realms, parse, table};
+use crate::args;
+use crate::control::{self, Realm};
 use crate::failure::{Failure, quoted};
-use crate::protocol::{Backend, MemberChange, Protocol, Purpose, Realm, whole};
-use crate::{args, control};
+use crate::protocol::{Backend, MemberChange, Protocol, Purpose, whole};
 
 /// What `tenure leader`, `observe`, `verify` or `candidates` was asked, checked.
 #[derive(Debug)]
@@ -218,7 +219,7 @@ impl TellSettings {
         let runner = match layers.optional(&table::CONTROL)? {
             Some(path) => Runner::Socket(path),
             None => Runner::Among {
-                directory: control::directory(layers.environment()),
+                directory: control::directory(layers.environment().runtime_directory()),
                 prefix: control::runners(&realm, &election),
             },
         };

@@ -83,7 +83,8 @@ impl StatusSettings {
         let missing = layers.missing(&table::NAME.spec);
         let environment = layers.environment();
         let control = layers.or_follows(&table::CONTROL, || match &name {
-            Some(name) => Ok(control::directory(environment).join(control::node(&cluster, name))),
+            Some(name) => Ok(control::directory(environment.runtime_directory())
+                .join(control::node(&cluster, name))),
             None => Err(Failure { fix: missing.fix + "; or --control PATH", ..missing }),
         })?;
         layers.text_if_set(&MEMBERS.spec)?;

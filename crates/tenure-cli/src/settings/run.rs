@@ -10,10 +10,10 @@ use tenure_supervise::SuperviseError;
 
 use super::{Layers, id, table};
 use crate::args;
-use crate::control;
+use crate::control::{self, Realm};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::protocol::{Backend, Part, Protocol, Purpose, Realm};
+use crate::protocol::{Backend, Part, Protocol, Purpose};
 
 /// What `tenure run` was asked to do, checked.
 #[derive(Debug)]
@@ -156,7 +156,7 @@ fn controls(
     parts: &[Part],
     file: impl Fn(Option<u32>) -> String,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let directory = control::directory(layers.environment());
+    let directory = control::directory(layers.environment().runtime_directory());
     let own = |part: &Part| directory.join(file(part.role));
     let first = parts.first().map(own).unwrap_or_default();
     let control = layers.or_follows(&table::CONTROL, || Ok(first))?;

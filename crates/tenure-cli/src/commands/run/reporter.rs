@@ -9,10 +9,10 @@ use tenure::{Fence, Leadership, Loss, Time, Waiting};
 
 use super::handing::Next;
 use super::waiting;
-use crate::control::Answer;
+use crate::control::{Answer, Realm};
 use crate::failure::{one_line, warn};
 use crate::output::millis;
-use crate::protocol::{Class, Rank, Realm};
+use crate::protocol::{Class, Rank};
 use crate::service_manager::ServiceManager;
 use crate::settings::run::{RunRole, RunSettings};
 use crate::stderr;

@@ -33,7 +33,7 @@ impl Seat {
         let storage = storage(layers)?;
         let cluster = Cluster::read(layers, Some(&name))?;
         let file = control::node(&cluster.config.cluster, &name);
-        let control = control::directory(layers.environment()).join(file);
+        let control = control::directory(layers.environment().runtime_directory()).join(file);
         Ok((cluster, Self { name, storage, control }))
     }
 

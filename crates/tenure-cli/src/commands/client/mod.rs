@@ -1,4 +1,6 @@
-//! The side of the one who asks.
+//! The command's side of the control sockets.
+
+mod named;
 
 use std::fs;
 use std::future::Future;
@@ -10,7 +12,7 @@ use serde_json::Value;
 use tenure::clock;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
-use super::{Answer, Request, SOCKET, named, socket_file, until_file};
+use crate::control::{Answer, Request, SOCKET, socket_file, until_file};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::settings::ask::{Runner, TellSettings};
@@ -31,7 +33,7 @@ const STATUS_MAX: Duration = Duration::from_secs(5);
 const STATUS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Sends one request to the socket at `path`; `None` when `patience` is over.
-pub async fn ask_for(
+pub(super) async fn ask_for(
     path: &Path,
     request: &Request,
     patience: Duration,
@@ -40,14 +42,18 @@ pub async fn ask_for(
 }
 
 /// Sends one request to the socket at `path`.
-pub async fn ask(path: &Path, request: &Request) -> Result<Value, Failure> {
+pub(super) async fn ask(path: &Path, request: &Request) -> Result<Value, Failure> {
     socket_file::check_length(path)?;
     ask_within(path, request, PATIENCE).await
 }
 
 /// How the one at the socket at `path` does, if it is who the settings name. It has nothing to
 /// wait for before it answers that.
-pub async fn status(path: &Path, origins: &Origins, realms: &Realms) -> Result<Value, Failure> {
+pub(super) async fn status(
+    path: &Path,
+    origins: &Origins,
+    realms: &Realms,
+) -> Result<Value, Failure> {
     socket_file::check_length(path)?;
     let Some(status) = ask_for(path, &Request::Status, STATUS_MAX).await? else {
         let what = format!(
@@ -161,7 +167,7 @@ async fn talk(path: &Path, request: &Request) -> io::Result<Result<Answer, Failu
 }
 
 /// What the one at `path` is about: one that is stopped takes the request and says nothing.
-pub async fn held_up_by(path: &Path) -> String {
+pub(super) async fn held_up_by(path: &Path) -> String {
     let status = tokio::time::timeout(STATUS_PATIENCE, talk(path, &Request::Status)).await;
     let Ok(Ok(Ok(Answer::Done(status)))) = status else {
         return "that process says nothing: it is stopped, hangs, or ends".to_owned();
@@ -199,7 +205,10 @@ async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output =
 
 /// The socket of the runner that leads. Several candidates of one election may run on this
 /// machine; at most one of them leads. At a socket that was given answers who was named with it.
-pub async fn find_leader(settings: &TellSettings, origins: &Origins) -> Result<PathBuf, Failure> {
+pub(super) async fn find_leader(
+    settings: &TellSettings,
+    origins: &Origins,
+) -> Result<PathBuf, Failure> {
     match &settings.runner {
         Runner::Socket(path) => {
             patient_status(path, settings, origins).await.map(|()| path.clone())
