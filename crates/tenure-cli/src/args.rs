@@ -9,12 +9,13 @@ use clap::builder::{OsStringValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, Command, ValueHint};
 
 use crate::exit;
+use crate::invocation::{demo, simulate};
 use crate::protocol::nerio::{
     CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, Nerio, REFRESH, ROUND_TRIP,
 };
 use crate::protocol::{Protocol, Registry};
 use crate::settings::table::*;
-use crate::settings::{Spec, demo, parse, simulate};
+use crate::settings::{Spec, parse};
 
 /// The name of `-v`.
 pub const VERBOSE: &str = "verbose";

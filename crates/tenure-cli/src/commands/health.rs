@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::members::objects;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
+use crate::invocation::node::HealthSettings;
 use crate::output::{self, millis};
 use crate::protocol::nerio::health::{self, Health, MemberHealth};
 use crate::settings::Context;
-use crate::settings::node::HealthSettings;
 
 /// Asks all members, and prints what they say; of one alone if it is named.
 pub(super) async fn run(settings: HealthSettings, context: Context) -> Result<Exit, Failure> {

@@ -13,10 +13,10 @@ use super::client;
 use crate::control::Request;
 use crate::exit::Exit;
 use crate::failure::{Failure, quoted};
+use crate::invocation::keys::{IssueKeySettings, NewKeySettings};
+use crate::invocation::node::StatusSettings;
 use crate::output;
 use crate::settings::Context;
-use crate::settings::keys::{IssueKeySettings, NewKeySettings};
-use crate::settings::node::StatusSettings;
 
 /// Makes the key of a cluster.
 pub(super) fn new(settings: &NewKeySettings, context: &Context) -> Result<Exit, Failure> {

@@ -9,10 +9,10 @@ use super::starting;
 use super::table::{self, Asked};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::invocation::ask::AskSettings;
 use crate::output;
 use crate::protocol::{AnyElection, Asks};
 use crate::settings::Context;
-use crate::settings::ask::AskSettings;
 
 /// How much later than that nobody is known to lead it may be known why: the task that finds out
 /// may be waiting for its turn.

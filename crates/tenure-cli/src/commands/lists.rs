@@ -8,10 +8,10 @@ use tenure::{NodeName, Time};
 use super::members::objects;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
+use crate::invocation::ask::{AskSettings, ElectionsSettings};
 use crate::output::{self, millis};
 use crate::protocol::lists::{Lead, ListedCandidate, ListedElection, Listing};
 use crate::settings::Context;
-use crate::settings::ask::{AskSettings, ElectionsSettings};
 
 /// Lists all elections that the key allows to ask about.
 pub(super) async fn elections(

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::invocation::ask::{ChangeMembersSettings, MembersSettings};
 use crate::output;
 use crate::protocol::{Member, MemberChange};
 use crate::settings::Context;
-use crate::settings::ask::{ChangeMembersSettings, MembersSettings};
 
 /// Asks each member once.
 pub(super) async fn run(settings: MembersSettings, context: Context) -> Result<Exit, Failure> {

@@ -39,10 +39,10 @@ use tracing_subscriber::util::SubscriberInitExt;
 use self::signals::beside_orphans;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
+use crate::invocation::node::NodeStatusSettings;
+use crate::invocation::order::{HandOverSettings, ResignSettings};
 use crate::invocation::{Command, Invocation};
 use crate::protocol::{self, Registry};
-use crate::settings::node::NodeStatusSettings;
-use crate::settings::order::{HandOverSettings, ResignSettings};
 use crate::stderr;
 
 /// Carries out one command.

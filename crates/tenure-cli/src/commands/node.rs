@@ -10,10 +10,10 @@ use super::signals::Signals;
 use crate::control::Server;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
+use crate::invocation::node::NodeSettings;
 use crate::protocol::nerio::{Service, Told, start};
 use crate::service_manager::ServiceManager;
 use crate::settings::Context;
-use crate::settings::node::NodeSettings;
 use crate::stderr::Aside;
 
 /// How long its end takes at most: what it was asked last is answered.

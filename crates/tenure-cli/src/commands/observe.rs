@@ -10,10 +10,10 @@ use super::starting;
 use super::table::{self, Asked};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::invocation::ask::AskSettings;
 use crate::output::{self, millis};
 use crate::protocol::{Asks, Participant, Protocol};
 use crate::settings::Context;
-use crate::settings::ask::AskSettings;
 
 /// How long a first answer may take before it is said that there is none.
 const SETTLING: Duration = Duration::from_secs(1);

@@ -5,10 +5,10 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::invocation::order::OrderSettings;
 use crate::output::{self, millis};
 use crate::protocol::orders::{Ended, Wish};
 use crate::settings::Context;
-use crate::settings::order::OrderSettings;
 
 /// Ends a leadership, and says who leads then.
 pub(super) async fn run(settings: OrderSettings, context: Context) -> Result<Exit, Failure> {

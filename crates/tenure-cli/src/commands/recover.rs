@@ -7,9 +7,9 @@ use tenure_nerio::state::{Edited, Grantor, Recovery};
 
 use crate::exit::Exit;
 use crate::failure::{self, Failure, shell_word};
+use crate::invocation::recover::RecoverSettings;
 use crate::output;
 use crate::protocol::nerio::{CLUSTER_SETTINGS, unrecovered};
-use crate::settings::recover::RecoverSettings;
 use crate::settings::{Context, Spec, table};
 
 /// Edits it, and says what is lost, what holds since, and what is to be done elsewhere.

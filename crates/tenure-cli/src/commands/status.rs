@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::client;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::invocation::node::StatusSettings;
 use crate::output;
 use crate::settings::Context;
-use crate::settings::node::StatusSettings;
 
 /// Prints what the node or the runner says of itself, first who it is.
 pub(super) async fn run(settings: StatusSettings, context: Context) -> Result<Exit, Failure> {

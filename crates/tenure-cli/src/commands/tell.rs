@@ -10,9 +10,9 @@ use super::client;
 use crate::control::Request;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::invocation::ask::{TellSettings, TransferSettings};
 use crate::output;
 use crate::settings::Context;
-use crate::settings::ask::{TellSettings, TransferSettings};
 
 /// Has the leader on this machine stop its CMD and resign.
 pub(super) async fn resign(settings: TellSettings, context: Context) -> Result<Exit, Failure> {

@@ -6,10 +6,10 @@ use tenure::{View, clock};
 use super::observe::{json as state, line};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::invocation::ask::AskSettings;
 use crate::output::{self, millis};
 use crate::protocol::Asks;
 use crate::settings::Context;
-use crate::settings::ask::AskSettings;
 
 /// Asks who leads, and the leader whether it does.
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {

@@ -9,10 +9,10 @@ use tenure_nerio::survey::{NameServers, Survey, Unsafe};
 use super::signals::Signals;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
+use crate::invocation::node::WaitSafeSettings;
 use crate::output;
 use crate::protocol::nerio::{ask_all, ends_for};
 use crate::settings::Context;
-use crate::settings::node::WaitSafeSettings;
 
 /// How long to wait between two looks.
 const AGAIN: Duration = Duration::from_millis(250);

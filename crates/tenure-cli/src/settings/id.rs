@@ -37,7 +37,7 @@ pub(crate) fn own(
 /// `web-1-4711` for the process 4711 of the host `web-1`. In a PID namespace of its own, where
 /// every container's first process has the same number, a random part follows:
 /// `billing-7d9f-1-k3f9qa`.
-pub(super) fn of_this_process() -> Result<NodeName, NameError> {
+pub(crate) fn of_this_process() -> Result<NodeName, NameError> {
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy();
     let process = std::process::id();

@@ -1,26 +1,18 @@
-//! Settings: one table, three layers, and what each command makes of them.
+//! Settings: one table, and three layers over it.
 //!
 //! [`table`] and the [protocols](crate::protocol) say once for each setting how it is called, what
 //! it means and how it is read.
 //! [`Layers`] finds its text, a flag before a variable before the file before the default, with
 //! its [`Origin`]; every text goes through the same parser, so that a mistake reads the same
-//! wherever it was made. The other files hold the checked settings of the commands.
+//! wherever it was made. What each command makes of them is in [`invocation`](crate::invocation).
 
-pub mod ask;
-pub mod demo;
 pub mod file;
 pub mod flags;
 pub(crate) mod id;
-pub mod keys;
 pub mod layers;
-pub mod node;
-pub mod order;
 pub mod origin;
 pub mod origins;
 pub mod parse;
-pub mod recover;
-pub mod run;
-pub mod simulate;
 pub mod table;
 pub mod timing;
 pub mod tls;

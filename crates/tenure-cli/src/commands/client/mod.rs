@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use crate::control::{Answer, Request, SOCKET, socket_file, until_file};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::settings::ask::{Runner, TellSettings};
+use crate::invocation::ask::{Runner, TellSettings};
 use crate::settings::{Origins, Realms};
 
 /// How long an answer may take: CMD has its grace to end, and others must know of it.

@@ -33,9 +33,9 @@ use self::play::Demo;
 use super::signals::Signals;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::invocation::demo::DemoSettings;
 use crate::output;
 use crate::settings::Context;
-use crate::settings::demo::DemoSettings;
 
 /// Runs until the time is over, a signal comes or something is wrong, and prints a summary.
 pub(super) async fn run(settings: DemoSettings, context: Context) -> Result<Exit, Failure> {

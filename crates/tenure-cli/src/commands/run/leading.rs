@@ -16,10 +16,10 @@ use super::stepping_down::{End, tell};
 use crate::control::{self, Answer, Asked, Request};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::invocation::run::{RunRole, cure};
 use crate::protocol::{self, Class, Later, Protocol};
 use crate::service_manager;
 use crate::settings::Spec;
-use crate::settings::run::{RunRole, cure};
 use crate::settings::tls::HIDDEN;
 
 /// How a leadership of a runner ended. CMD and all its processes are gone.

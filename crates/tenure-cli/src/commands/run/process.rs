@@ -17,10 +17,10 @@ use crate::commands::starting;
 use crate::control::{self, Answer, Server};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::invocation::run::RunSettings;
 use crate::protocol::{AnyElection, Class, Participant, Rank};
 use crate::service_manager::ServiceManager;
 use crate::settings::Context;
-use crate::settings::run::RunSettings;
 
 /// How long a driver may take to hear that this process leaves.
 const HEARS: Duration = Duration::from_secs(1);

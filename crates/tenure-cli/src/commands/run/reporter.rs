@@ -11,10 +11,10 @@ use super::handing::Next;
 use super::waiting;
 use crate::control::{Answer, Realm};
 use crate::failure::{one_line, warn};
+use crate::invocation::run::{RunRole, RunSettings};
 use crate::output::millis;
 use crate::protocol::{Class, Rank};
 use crate::service_manager::ServiceManager;
-use crate::settings::run::{RunRole, RunSettings};
 use crate::stderr;
 
 /// Reports what one runner does, for people or for programs.

@@ -17,9 +17,9 @@ use super::reporter::Reporter;
 use crate::control::{Answer, Asked, Request, Server};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::invocation::run::{RunRole, RunSettings};
 use crate::output::millis;
 use crate::protocol::{Class, Later, Participant};
-use crate::settings::run::{RunRole, RunSettings};
 
 /// What a runner has that its process gives it.
 pub(super) struct Shared {

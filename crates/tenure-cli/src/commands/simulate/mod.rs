@@ -22,8 +22,8 @@ use tenure_sim::forecast::{Answer, forecast};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::invocation::simulate::{HTML, SimulateSettings, unanswerable};
 use crate::output;
-use crate::settings::simulate::{HTML, SimulateSettings, unanswerable};
 use crate::settings::{Context, Origins};
 
 /// An answer, and what surrounds it.

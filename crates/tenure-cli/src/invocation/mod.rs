@@ -1,4 +1,13 @@
-//! From the arguments to the checked settings of one command.
+//! From the arguments to the checked settings of one command, of which each file has some.
+
+pub mod ask;
+pub mod demo;
+pub mod keys;
+pub mod node;
+pub mod order;
+pub mod recover;
+pub mod run;
+pub mod simulate;
 
 use std::ffi::OsString;
 
@@ -7,21 +16,19 @@ use clap::error::ErrorKind;
 use clap_complete::Shell;
 use tracing::level_filters::LevelFilter;
 
+use self::ask::{AskSettings, ChangeMembersSettings, ElectionsSettings, MembersSettings};
+use self::demo::DemoSettings;
+use self::keys::{IssueKeySettings, NewKeySettings};
+use self::node::{NodeSettings, NodeStatusSettings, StatusSettings, WaitSafeSettings};
+use self::order::{HandOverSettings, ResignSettings};
+use self::recover::RecoverSettings;
+use self::run::RunSettings;
+use self::simulate::SimulateSettings;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, quoted, warn_as_json};
 use crate::protocol::{MemberChange, Registry};
-use crate::settings::ask::{
-    AskSettings, ChangeMembersSettings, ElectionsSettings, MembersSettings,
-};
-use crate::settings::demo::DemoSettings;
 use crate::settings::flags::Flags;
-use crate::settings::keys::{IssueKeySettings, NewKeySettings};
-use crate::settings::node::{NodeSettings, NodeStatusSettings, StatusSettings, WaitSafeSettings};
-use crate::settings::order::{HandOverSettings, ResignSettings};
-use crate::settings::recover::RecoverSettings;
-use crate::settings::run::RunSettings;
-use crate::settings::simulate::SimulateSettings;
 use crate::settings::{Context, Layers, Origin, parse, table};
 use crate::{args, usage};
 

@@ -8,12 +8,12 @@ use std::time::Duration;
 use tenure_core::{ElectionName, NodeName, Value};
 use tenure_supervise::SuperviseError;
 
-use super::{Layers, id, table};
 use crate::args;
 use crate::control::{self, Realm};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::{Backend, Part, Protocol, Purpose};
+use crate::settings::{Layers, id, table};
 
 /// What `tenure run` was asked to do, checked.
 #[derive(Debug)]

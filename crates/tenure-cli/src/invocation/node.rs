@@ -6,11 +6,12 @@ use std::time::Duration;
 use tenure_core::NodeName;
 use tenure_nerio::keys::Right;
 
-use super::{Layers, Realms, order, table};
+use super::order;
 use crate::control;
 use crate::failure::Failure;
 use crate::protocol::nerio::keys::check_rights;
 use crate::protocol::nerio::{Cluster, MEMBERS, Seat};
+use crate::settings::{Layers, Realms, table};
 
 /// What `tenure node` was asked to do, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]

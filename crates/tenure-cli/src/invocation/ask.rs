@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tenure_core::{ElectionName, NodeName};
 
-use super::{Layers, Origin, Realms, parse, table};
 use crate::args;
 use crate::control::{self, Realm};
 use crate::failure::{Failure, quoted};
 use crate::protocol::{Backend, MemberChange, Protocol, Purpose, whole};
+use crate::settings::{Layers, Origin, Realms, parse, table};
 
 /// What `tenure leader`, `observe`, `verify` or `candidates` was asked, checked.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use super::Default::{Nothing, Text};
-use super::table::{ONE_CALL, plain, span};
-use super::{Layers, parse};
 use crate::failure::Failure;
+use crate::settings::Default::{Nothing, Text};
+use crate::settings::table::{ONE_CALL, plain, span};
+use crate::settings::{Layers, parse};
 
 const DEMO: &str = "Demo";
 

@@ -3,10 +3,10 @@
 use tenure_core::{ElectionName, NodeName};
 
 use super::ask::{TellSettings, TransferSettings, supported};
-use super::{Layers, Origin, table};
 use crate::failure::Failure;
 use crate::protocol::orders::Wish;
 use crate::protocol::{Backend, Purpose};
+use crate::settings::{Layers, Origin, table};
 
 /// Whom `tenure resign` was asked to tell, checked.
 #[derive(Debug)]

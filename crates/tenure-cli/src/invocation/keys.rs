@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use tenure_core::ClusterName;
 use tenure_nerio::keys::{ApplicationKey, Grant};
 
-use super::{Layers, table};
 use crate::failure::Failure;
 use crate::protocol::nerio::keys;
+use crate::settings::{Layers, table};
 
 /// What `tenure keys new` was asked to do, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use tenure_core::nerio::MemberSet;
 use tenure_core::{Fence, NodeName};
 
-use super::{Layers, table};
 use crate::failure::Failure;
 use crate::protocol::nerio::Cluster;
+use crate::settings::{Layers, table};
 
 /// What `tenure node recover` was asked to do, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
