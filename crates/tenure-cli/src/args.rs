@@ -9,7 +9,7 @@ use clap::builder::{OsStringValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, Command, ValueHint};
 
 use crate::exit;
-use crate::invocation::{demo, simulate};
+use crate::invocation::nerio::{demo, simulate};
 use crate::protocol::nerio::{
     CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, Nerio, REFRESH, ROUND_TRIP,
 };

@@ -122,6 +122,7 @@ mod storage;
 pub mod survey;
 pub mod transport;
 
+pub use tenure::driver::NOTICES;
 pub use tenure::state::Opening;
 pub use tenure_core::nerio::*;
 
@@ -130,7 +131,6 @@ pub use self::counters::Counters;
 pub use self::edicts::Edicts;
 pub use self::error::{FindError, NotLeading, NotWonHere, RekeyError, StartError, VerifyError};
 pub use self::gate::{EdictGate, EdictRefused};
-pub use self::log::NOTICES;
 pub use self::node::{Builder, Node, address_to_bind};
 pub use self::notice::{Forgot, KeyTrouble, Notice};
 pub use self::seal::{Authority, Keyring, Peer, Unsealed};

@@ -1,14 +1,10 @@
 //! What a node says by `tracing`: each change of state once, never a line for each datagram.
 
-use tenure::driver::Repeats;
+use tenure::driver::{NOTICES, Repeats};
 use tenure_core::nerio::OwnEvent;
 use tenure_core::{ElectionName, NodeName, Time};
 
 use crate::notice::Notice;
-
-/// The target of what is told as a [`Notice`], too, below that of all events: who reads notices can
-/// leave it out.
-pub const NOTICES: &str = "tenure::events::notices";
 
 /// Says `notice`, unless that was said already. Whether it was said.
 pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool {

@@ -1,31 +1,25 @@
-//! What the commands do, one file each.
+//! What the commands do, one file each; those that only Nerio has are in `nerio/`.
 //!
 //! A command is `run(its settings) -> Result<Exit, Failure>`: everything that can be wrong with
 //! the settings alone has been refused before it begins.
 
 mod client;
 pub mod completions;
-mod demo;
-mod health;
-mod keys;
 mod leader;
 mod lists;
 mod members;
-mod node;
+mod nerio;
 mod observe;
 mod order;
-mod recover;
 mod run;
 mod signals;
-mod simulate;
 mod starting;
 mod status;
 mod table;
 mod tell;
 mod verify;
-mod wait_safe;
 
-pub use demo::reenter;
+pub use nerio::demo::reenter;
 
 use std::future::Future;
 
@@ -39,7 +33,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use self::signals::beside_orphans;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::invocation::node::NodeStatusSettings;
+use crate::invocation::nerio::node::NodeStatusSettings;
 use crate::invocation::order::{HandOverSettings, ResignSettings};
 use crate::invocation::{Command, Invocation};
 use crate::protocol::{self, Registry};
@@ -60,15 +54,15 @@ pub fn dispatch(invocation: Invocation, registry: Registry) -> Result<Exit, Fail
     }
     match invocation.command {
         Command::Run(settings) => block_on(beside_orphans(run::run(settings, context))),
-        Command::Node(settings) => block_on(beside_orphans(node::run(settings, context))),
+        Command::Node(settings) => block_on(beside_orphans(nerio::node::run(settings, context))),
         Command::NodeStatus(NodeStatusSettings::Here(settings)) => {
             block_on(status::run(settings, context))
         }
         Command::NodeStatus(NodeStatusSettings::Elsewhere(settings)) => {
-            block_on(health::run(settings, context))
+            block_on(nerio::health::run(settings, context))
         }
-        Command::NodeWaitSafe(settings) => block_on(wait_safe::run(settings, context)),
-        Command::NodeRecover(settings) => recover::run(&settings, &context),
+        Command::NodeWaitSafe(settings) => block_on(nerio::wait_safe::run(settings, context)),
+        Command::NodeRecover(settings) => nerio::recover::run(&settings, &context),
         Command::Leader(settings) => block_on(leader::run(settings, context)),
         Command::Observe(settings) => block_on(observe::run(settings, context)),
         Command::Verify(settings) => block_on(verify::run(settings, context)),
@@ -87,11 +81,11 @@ pub fn dispatch(invocation: Invocation, registry: Registry) -> Result<Exit, Fail
             block_on(order::run(settings, context))
         }
         Command::Completions(shell) => completions::run(shell, registry),
-        Command::KeysNew(settings) => keys::new(&settings, &context),
-        Command::KeysIssue(settings) => keys::issue(&settings, &context),
-        Command::KeysStatus(settings) => block_on(keys::status(settings, context)),
-        Command::Demo(settings) => block_on(demo::run(settings, context)),
-        Command::Simulate(settings) => simulate::run(&settings, &context),
+        Command::KeysNew(settings) => nerio::keys::new(&settings, &context),
+        Command::KeysIssue(settings) => nerio::keys::issue(&settings, &context),
+        Command::KeysStatus(settings) => block_on(nerio::keys::status(settings, context)),
+        Command::Demo(settings) => block_on(nerio::demo::run(settings, context)),
+        Command::Simulate(settings) => nerio::simulate::run(&settings, &context),
     }
 }
 
@@ -120,7 +114,7 @@ fn log(level: LevelFilter) {
     let targets = targets.with_targets(quiet.map(|target| (*target, others.min(events))));
     let targets = targets.with_target(tenure::driver::LOG, events);
     // These in full.
-    let targets = targets.with_target(tenure_nerio::NOTICES, LevelFilter::OFF);
+    let targets = targets.with_target(tenure::driver::NOTICES, LevelFilter::OFF);
     let lines = tracing_subscriber::fmt::layer().with_writer(|| stderr::Lines).with_ansi(false);
     // A second one in the same process, as in tests, changes nothing.
     let _ = tracing_subscriber::registry().with(lines.with_filter(targets)).try_init();

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::client;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::invocation::node::StatusSettings;
+use crate::invocation::nerio::node::StatusSettings;
 use crate::output;
 use crate::settings::Context;
 

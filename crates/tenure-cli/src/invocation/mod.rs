@@ -1,13 +1,9 @@
 //! From the arguments to the checked settings of one command, of which each file has some.
 
 pub mod ask;
-pub mod demo;
-pub mod keys;
-pub mod node;
+pub mod nerio;
 pub mod order;
-pub mod recover;
 pub mod run;
-pub mod simulate;
 
 use std::ffi::OsString;
 
@@ -17,13 +13,13 @@ use clap_complete::Shell;
 use tracing::level_filters::LevelFilter;
 
 use self::ask::{AskSettings, ChangeMembersSettings, ElectionsSettings, MembersSettings};
-use self::demo::DemoSettings;
-use self::keys::{IssueKeySettings, NewKeySettings};
-use self::node::{NodeSettings, NodeStatusSettings, StatusSettings, WaitSafeSettings};
+use self::nerio::demo::DemoSettings;
+use self::nerio::keys::{IssueKeySettings, NewKeySettings};
+use self::nerio::node::{NodeSettings, NodeStatusSettings, StatusSettings, WaitSafeSettings};
+use self::nerio::recover::RecoverSettings;
+use self::nerio::simulate::SimulateSettings;
 use self::order::{HandOverSettings, ResignSettings};
-use self::recover::RecoverSettings;
 use self::run::RunSettings;
-use self::simulate::SimulateSettings;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, quoted, warn_as_json};

@@ -17,6 +17,10 @@ use crate::safety::SafetyClass;
 /// should hear of. Each change once, never a line for each message.
 pub const LOG: &str = "tenure::events";
 
+/// The target of what drivers tell as notices, too, below [`LOG`]: a reader of notices can leave it
+/// out.
+pub const NOTICES: &str = "tenure::events::notices";
+
 /// What the core must be told: to resign this election, now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Resign;

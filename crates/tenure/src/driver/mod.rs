@@ -44,7 +44,7 @@ use std::sync::Arc;
 use tenure_core::ElectionName;
 
 pub use self::backend::{Address, Backend, Message, Record};
-pub use self::campaigns::{Campaigns, LOG, Resign};
+pub use self::campaigns::{Campaigns, LOG, NOTICES, Resign};
 pub use self::endpoint::{host_and_port, on_one_line};
 pub use self::hold::{Begun, Hold, HoldOf, Notices, random, seed, spawn};
 pub use self::machine::Machine;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tenure_core::NodeName;
 use tenure_nerio::keys::Right;
 
-use super::order;
 use crate::control;
 use crate::failure::Failure;
+use crate::invocation::order;
 use crate::protocol::nerio::keys::check_rights;
 use crate::protocol::nerio::{Cluster, MEMBERS, Seat};
 use crate::settings::{Layers, Realms, table};

@@ -7,13 +7,16 @@ use tenure_nerio::state::{Edited, Grantor, Recovery};
 
 use crate::exit::Exit;
 use crate::failure::{self, Failure, shell_word};
-use crate::invocation::recover::RecoverSettings;
+use crate::invocation::nerio::recover::RecoverSettings;
 use crate::output;
 use crate::protocol::nerio::{CLUSTER_SETTINGS, unrecovered};
 use crate::settings::{Context, Spec, table};
 
 /// Edits it, and says what is lost, what holds since, and what is to be done elsewhere.
-pub(super) fn run(settings: &RecoverSettings, context: &Context) -> Result<Exit, Failure> {
+pub(in crate::commands) fn run(
+    settings: &RecoverSettings,
+    context: &Context,
+) -> Result<Exit, Failure> {
     let config = &settings.cluster.config;
     if settings.all_lost() {
         failure::warn(

@@ -6,7 +6,7 @@ use tenure_sim::forecast::{Answer, Cause, Spread};
 
 use super::words::{cause, counted, digits, percent, rate, span};
 use super::{Report, advice};
-use crate::invocation::simulate::LOSS;
+use crate::invocation::nerio::simulate::LOSS;
 
 /// Where the second column begins.
 const INDENT: usize = 21;

@@ -22,7 +22,7 @@ use tenure_sim::forecast::{Answer, forecast};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::invocation::simulate::{HTML, SimulateSettings, unanswerable};
+use crate::invocation::nerio::simulate::{HTML, SimulateSettings, unanswerable};
 use crate::output;
 use crate::settings::{Context, Origins};
 
@@ -36,7 +36,10 @@ struct Report {
 }
 
 /// Simulates, and prints what came of it.
-pub(super) fn run(settings: &SimulateSettings, context: &Context) -> Result<Exit, Failure> {
+pub(in crate::commands) fn run(
+    settings: &SimulateSettings,
+    context: &Context,
+) -> Result<Exit, Failure> {
     let SimulateSettings { question, html } = settings;
     let Context { json, origins } = context;
     if let Some(path) = html {

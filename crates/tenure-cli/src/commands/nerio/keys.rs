@@ -9,17 +9,20 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tenure_nerio::keys::{ClusterKey, KeyId};
 
-use super::client;
+use crate::commands::client;
 use crate::control::Request;
 use crate::exit::Exit;
 use crate::failure::{Failure, quoted};
-use crate::invocation::keys::{IssueKeySettings, NewKeySettings};
-use crate::invocation::node::StatusSettings;
+use crate::invocation::nerio::keys::{IssueKeySettings, NewKeySettings};
+use crate::invocation::nerio::node::StatusSettings;
 use crate::output;
 use crate::settings::Context;
 
 /// Makes the key of a cluster.
-pub(super) fn new(settings: &NewKeySettings, context: &Context) -> Result<Exit, Failure> {
+pub(in crate::commands) fn new(
+    settings: &NewKeySettings,
+    context: &Context,
+) -> Result<Exit, Failure> {
     let key = ClusterKey::generate(settings.cluster.clone())
         .map_err(|error| Failure::new(Exit::System, error.to_string(), "try it again"))?;
     let about = format!("Key {} of the cluster {}: for its nodes only", key.id(), key.cluster());
@@ -27,7 +30,10 @@ pub(super) fn new(settings: &NewKeySettings, context: &Context) -> Result<Exit, 
 }
 
 /// Makes the key of an application.
-pub(super) fn issue(settings: &IssueKeySettings, context: &Context) -> Result<Exit, Failure> {
+pub(in crate::commands) fn issue(
+    settings: &IssueKeySettings,
+    context: &Context,
+) -> Result<Exit, Failure> {
     let key = &settings.key;
     let about = format!(
         "Key {} of the cluster {}: of the application {}",
@@ -83,7 +89,10 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// Asks a node, and prints its answer.
-pub(super) async fn status(settings: StatusSettings, context: Context) -> Result<Exit, Failure> {
+pub(in crate::commands) async fn status(
+    settings: StatusSettings,
+    context: Context,
+) -> Result<Exit, Failure> {
     client::status(&settings.control, &context.origins, &settings.realms).await?;
     let answer = client::ask(&settings.control, &Request::Keys).await?;
     let text = if context.json { format!("{answer}\n") } else { lines(&answer) };

@@ -20,7 +20,7 @@ use super::workdir::{ELECTION, WorkDir};
 use crate::commands::signals::Signals;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::invocation::demo::DemoSettings;
+use crate::invocation::nerio::demo::DemoSettings;
 
 /// How often the demo looks at everything.
 const TICK: Duration = Duration::from_millis(20);

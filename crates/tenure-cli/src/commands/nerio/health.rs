@@ -2,16 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::members::objects;
+use crate::commands::members::objects;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::invocation::node::HealthSettings;
+use crate::invocation::nerio::node::HealthSettings;
 use crate::output::{self, millis};
 use crate::protocol::nerio::health::{self, Health, MemberHealth};
 use crate::settings::Context;
 
 /// Asks all members, and prints what they say; of one alone if it is named.
-pub(super) async fn run(settings: HealthSettings, context: Context) -> Result<Exit, Failure> {
+pub(in crate::commands) async fn run(
+    settings: HealthSettings,
+    context: Context,
+) -> Result<Exit, Failure> {
     let HealthSettings { cluster, name } = settings;
     let mut seen = health::ask(&cluster, &context.origins).await?;
     if let Some(name) = name {

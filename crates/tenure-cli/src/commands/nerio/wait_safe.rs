@@ -6,10 +6,10 @@ use serde_json::json;
 use tenure::clock;
 use tenure_nerio::survey::{NameServers, Survey, Unsafe};
 
-use super::signals::Signals;
+use crate::commands::signals::Signals;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::invocation::node::WaitSafeSettings;
+use crate::invocation::nerio::node::WaitSafeSettings;
 use crate::output;
 use crate::protocol::nerio::{ask_all, ends_for};
 use crate::settings::Context;
@@ -23,7 +23,10 @@ const MISMATCH_MIN: Duration = Duration::from_secs(1);
 /// Waits until every grantor serves and every leader has its latest lease from all of them. Ends
 /// when a setting, or memory that was lost, keeps that from ever being so. When `--wait` is over,
 /// or the reader has left, it says what the last look has shown, and does not wait for another.
-pub(super) async fn run(settings: WaitSafeSettings, context: Context) -> Result<Exit, Failure> {
+pub(in crate::commands) async fn run(
+    settings: WaitSafeSettings,
+    context: Context,
+) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
     let mut told = None;
     let watch = watch(&settings, &context, &mut told);

@@ -13,7 +13,7 @@ use tenure_nerio::{Checked, Config, Member};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::invocation::demo::DemoSettings;
+use crate::invocation::nerio::demo::DemoSettings;
 
 /// What the candidates contend for.
 pub(super) const ELECTION: &str = "demo";

@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tenure_nerio::{Node, Notice};
 
-use super::signals::Signals;
+use crate::commands::signals::Signals;
 use crate::control::Server;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::invocation::node::NodeSettings;
+use crate::invocation::nerio::node::NodeSettings;
 use crate::protocol::nerio::{Service, Told, start};
 use crate::service_manager::ServiceManager;
 use crate::settings::Context;
@@ -20,7 +20,10 @@ use crate::stderr::Aside;
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Grants leases until a signal ends it.
-pub(super) async fn run(settings: NodeSettings, context: Context) -> Result<Exit, Failure> {
+pub(in crate::commands) async fn run(
+    settings: NodeSettings,
+    context: Context,
+) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
     let NodeSettings { cluster, seat } = settings;
     let control = Server::bind(&seat.control).await;

@@ -7,7 +7,7 @@ use svg::node::Text as Escaped;
 
 use super::words::{counted, digits, percent, rate, span};
 use super::{Report, advice, plots, text};
-use crate::invocation::simulate::LOSS;
+use crate::invocation::nerio::simulate::LOSS;
 
 const STYLE: &str = include_str!("page.css");
 

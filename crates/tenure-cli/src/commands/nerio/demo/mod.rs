@@ -30,15 +30,18 @@ mod workdir;
 pub use roles::reenter;
 
 use self::play::Demo;
-use super::signals::Signals;
+use crate::commands::signals::Signals;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::invocation::demo::DemoSettings;
+use crate::invocation::nerio::demo::DemoSettings;
 use crate::output;
 use crate::settings::Context;
 
 /// Runs until the time is over, a signal comes or something is wrong, and prints a summary.
-pub(super) async fn run(settings: DemoSettings, context: Context) -> Result<Exit, Failure> {
+pub(in crate::commands) async fn run(
+    settings: DemoSettings,
+    context: Context,
+) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
     let mut demo = Demo::open(settings, context.json)?;
     demo.play(&mut signals).await?;

@@ -1,0 +1,9 @@
+//! The commands that only Nerio has.
+
+pub(super) mod demo;
+pub(super) mod health;
+pub(super) mod keys;
+pub(super) mod node;
+pub(super) mod recover;
+pub(super) mod simulate;
+pub(super) mod wait_safe;
