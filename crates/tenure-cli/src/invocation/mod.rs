@@ -4,6 +4,7 @@ pub mod ask;
 pub mod nerio;
 pub mod order;
 pub mod run;
+mod variables;
 
 use std::ffi::OsString;
 
@@ -126,7 +127,7 @@ pub fn read(
         // What a runner says is read by programs from its first line on.
         warn_as_json();
     }
-    environment.check(registry)?.iter().for_each(|warning| warn(warning));
+    variables::check(environment, registry)?.iter().for_each(|warning| warn(warning));
     let mut layers = Layers::new(Flags::new(leaf, flags), environment, registry)?;
     let log = level(&mut layers)?;
     let command = command(&words, &mut layers);

@@ -61,9 +61,6 @@ use crate::settings::{Default, Layers, Setting, Spec};
 pub static ALL: &[&dyn Protocol] =
     &[&nerio::Nerio, &etcd::Etcd, &allcall::Allcall, &voter::Voter, &nele::Nele];
 
-/// Variables that are not called `TENURE_…` and are read, because others call them so.
-pub(crate) const VARIABLES: [&str; 2] = [voter::SEED_HOST_VARIABLE, voter::VOTER_URL_VARIABLE];
-
 /// How a leader is found.
 pub trait Protocol: Debug + Sync {
     /// What `--protocol` takes.
