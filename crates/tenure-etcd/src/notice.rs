@@ -1,4 +1,4 @@
-//! What an operator should hear of.
+//! Reports of a node to its operator.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,75 +10,75 @@ use tenure_core::etcd::OwnEvent;
 use crate::endpoint::Endpoint;
 use crate::version::Version;
 
-/// Something that happened beside the elections of a node.
+/// A report about a node, beside its elections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {
-    /// This endpoint is in use from now on.
+    /// The node uses this endpoint from now on.
     Connected {
-        /// The endpoint.
+        /// Endpoint in use.
         endpoint: Endpoint,
-        /// The id of its cluster.
+        /// Id of its cluster.
         cluster: u64,
-        /// The id of the member behind it.
+        /// Id of the member behind it.
         member: u64,
-        /// What it runs.
+        /// Version of etcd that the member runs.
         version: Version,
     },
     /// The member in use lacks a fix that candidates of other programs need: see
     /// [`Version::has_stalled_leader_fix`].
     EarlyRevocation {
-        /// The endpoint.
+        /// Endpoint of the member.
         endpoint: Endpoint,
-        /// What it runs.
+        /// Version of etcd that the member runs.
         version: Version,
     },
-    /// There is a new login at the endpoint in use. Nothing was interrupted.
+    /// The node has a new login at the endpoint in use, without an interruption.
     LoggedIn {
-        /// The endpoint.
+        /// Endpoint in use.
         endpoint: Endpoint,
-        /// What etcd said of the login before; `None` if that was good still.
+        /// Text of etcd about the login before; `None` if that was good still.
         why: Option<Arc<str>>,
     },
-    /// The login at the endpoint in use is to be made anew before it ends, and was not. It is tried
-    /// again.
+    /// The node wanted a new login at the endpoint in use, before the old one ends, and got none.
+    /// The node tries again.
     NotLoggedIn {
-        /// The endpoint.
+        /// Endpoint in use.
         endpoint: Endpoint,
-        /// What happened.
+        /// Reason, in words.
         why: Arc<str>,
     },
-    /// This endpoint is not used any more; the next one is tried.
+    /// The node uses this endpoint no longer, and tries the next one.
     Disconnected {
-        /// The endpoint.
+        /// Endpoint of before.
         endpoint: Endpoint,
-        /// What happened.
+        /// Reason, in words.
         why: Arc<str>,
     },
-    /// This endpoint could not be used; the next one is tried.
+    /// The node could not use this endpoint, and tries the next one.
     Unreachable {
-        /// The endpoint.
+        /// Endpoint that was tried.
         endpoint: Endpoint,
-        /// What happened.
+        /// Reason, in words, with the endpoint.
         why: Arc<str>,
     },
-    /// An election cannot be observed by this node: its observers are told that nothing follows.
+    /// The node cannot observe this election: its observers end.
     NotObserved {
-        /// The election.
+        /// Election that was to be observed.
         election: ElectionName,
-        /// What stands against it, and what to do.
+        /// Obstacle, and its remedy.
         why: Arc<str>,
     },
-    /// Another cluster answers than at the start; its words are not heard.
+    /// Another cluster answers than at the start: the node ignores its answers.
     OtherCluster {
-        /// For how long nobody else has answered, and every endpoint has.
+        /// Span in which every endpoint answered, and only for that cluster.
         lasting: Duration,
     },
     /// The core reports this event.
     Protocol {
-        /// The election, when it is about one.
+        /// The election, if the event is about an election.
         election: Option<ElectionName>,
-        /// What.
+        /// The event, as the core has it.
         event: OwnEvent,
     },
 }
@@ -108,7 +108,7 @@ impl fmt::Display for Notice {
             Self::Disconnected { endpoint, why } => {
                 write!(f, "disconnected from {endpoint}: {why}")
             }
-            // It names the endpoint itself.
+            // The reason names the endpoint.
             Self::Unreachable { why, .. } => f.write_str(why),
             Self::NotObserved { election, why } => {
                 write!(f, "{election} cannot be observed: {why}")

@@ -1,4 +1,4 @@
-//! What an operator should hear of.
+//! Reports of a node to its operator.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,55 +11,56 @@ use crate::load::Load;
 use crate::options::GroupProtocol;
 use crate::session::Session;
 
-/// Something that happened beside the leaderships of a node.
+/// A report about a node, beside its leaderships.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {
     /// The node has begun.
     Began {
-        /// The topic.
+        /// Name of the topic.
         topic: String,
-        /// Which one it is.
+        /// Id of the topic: a topic that was made again has another one.
         id: TopicId,
-        /// Whether it was made just now.
+        /// Whether the node has just made the topic.
         anew: bool,
-        /// By which protocol members join.
+        /// Protocol by which members join the group.
         group_protocol: GroupProtocol,
-        /// Which session timeout is in use.
+        /// Session timeout in use.
         session: Session,
-        /// The group as the coordinator knows it.
+        /// Group, as the coordinator knows it.
         group: String,
-        /// How much it writes at most.
+        /// Upper bound of the records that the node writes.
         load: Load,
     },
-    /// Brokers do not know the topic any more. Said once, until it is [back](Self::TopicBack).
+    /// Brokers know the topic no longer. Reported once, until the topic is
+    /// [back](Self::TopicBack).
     TopicGone {
-        /// The topic.
+        /// Name of the topic.
         topic: String,
     },
-    /// They know it again.
+    /// Brokers know the topic again.
     TopicBack {
-        /// The topic.
+        /// Name of the topic.
         topic: String,
     },
-    /// The member of the group has had no assignment for some seconds, as this phase lasts.
+    /// The member of the group has had no assignment for some seconds.
     Joining {
-        /// The phase, and what to do.
+        /// Phase that lasts, and its remedy.
         why: Arc<str>,
     },
     /// After [`Joining`](Self::Joining) the member has an assignment.
     Joined,
-    /// What the protocol itself tells.
+    /// The core reports this event.
     Protocol {
-        /// The election, when it is about one.
+        /// The election, if the event is about an election.
         election: Option<ElectionName>,
-        /// What.
+        /// The event, as the core has it.
         event: OwnEvent,
     },
 }
 
 impl Notice {
-    /// Puts it down in the log.
+    /// Writes the notice to the log.
     pub(crate) fn log(&self) {
         match self.remedy().or(matches!(self, Self::Joining { .. }).then_some("")) {
             Some(_) => tracing::warn!(target: LOG, "{self}"),
@@ -67,7 +68,7 @@ impl Notice {
         }
     }
 
-    /// What an operator can do about it, if anything is wrong that the process cannot mend.
+    /// Remedy for an operator, where the process cannot help itself.
     #[must_use]
     pub const fn remedy(&self) -> Option<&'static str> {
         match self {

@@ -1,4 +1,4 @@
-//! What an operator should hear of.
+//! Reports of a node to its operator.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,72 +9,72 @@ use tenure_core::allcall::OwnEvent;
 use crate::bus::ConnectError;
 use crate::server::Server;
 
-/// Something that happened beside the elections of a node.
+/// A report about a node, beside its elections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {
-    /// This server is in use from now on.
+    /// The node uses this server from now on.
     Connected {
-        /// The server.
+        /// Server in use.
         server: Server,
-        /// What it calls itself.
+        /// Name that the server gives itself.
         name: Arc<str>,
-        /// What it runs.
+        /// Version of NATS that the server runs.
         version: Arc<str>,
     },
-    /// This server is not used any more; the next one is tried.
+    /// The node uses this server no longer, and tries the next one.
     Disconnected {
-        /// The server.
+        /// Server of before.
         server: Server,
-        /// What happened.
+        /// Reason, in words.
         why: Arc<str>,
     },
-    /// This server could not be used; the next one is tried.
+    /// The node could not use this server, and tries the next one.
     Unreachable {
-        /// The server.
+        /// Server that was tried.
         server: Server,
-        /// What happened.
+        /// Error of the attempt.
         error: ConnectError,
     },
-    /// The server in use is about to end, and others are in the list: one of them is used instead.
+    /// The server in use is about to end, and the list has others: the node goes to the next one.
     Leaving {
-        /// The server.
+        /// Server in use.
         server: Server,
     },
-    /// The server in use refuses something, such as a subject for which the login has no
-    /// permission. Without it rounds are void, and this node neither leads nor sees who does.
+    /// The server in use refuses a request, such as one for a subject without permission. Without
+    /// that right rounds are void, and this node neither leads nor sees who does.
     Denied {
-        /// The server.
+        /// Server in use.
         server: Server,
-        /// What it said.
+        /// Text of the server.
         said: Arc<str>,
     },
-    /// The server in use says that something is wrong that is neither a right nor the login, as
-    /// that the connection is stale.
+    /// The server in use reports an error that is neither about a right nor about the login, such
+    /// as a stale connection.
     Complains {
-        /// The server.
+        /// Server in use.
         server: Server,
-        /// What it said.
+        /// Text of the server.
         said: Arc<str>,
     },
-    /// The server in use does not accept this login any more, and ends the connection. The login
-    /// is made anew with the next one: its files may hold another by then.
+    /// The server in use accepts this login no longer, and ends the connection. The node logs in
+    /// at the next server, and reads the files of the login again for that.
     LoggedOut {
-        /// The server.
+        /// Server in use.
         server: Server,
-        /// What it said.
+        /// Text of the server.
         said: Arc<str>,
     },
-    /// More comes in than this node can read, and some of it was lost.
+    /// More messages come in than this node can read, and some were lost.
     Overrun {
-        /// The server.
+        /// Server in use.
         server: Server,
     },
     /// The core reports this event.
     Protocol {
-        /// The election, when it is about one.
+        /// The election, if the event is about an election.
         election: Option<ElectionName>,
-        /// What.
+        /// The event, as the core has it.
         event: OwnEvent,
     },
 }

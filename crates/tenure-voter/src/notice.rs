@@ -1,4 +1,4 @@
-//! What an operator should hear of.
+//! Reports of a node to its operator.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,77 +9,78 @@ use tenure_core::voter::{Mode, OwnEvent, VoterUrl};
 use crate::client::{FORGED, NO_TLS, UNAUTHENTICATED};
 use crate::incoming::Failure;
 
-/// Something that happened beside the leaderships of a node.
+/// A report about a node, beside its leaderships.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {
-    /// Another voter does not answer, or what it answers cannot be used.
+    /// Another voter does not answer, or its answer cannot be used.
     Unreachable {
-        /// Where it is called.
+        /// URL of that voter.
         url: VoterUrl,
-        /// What happened.
+        /// Reason, in words.
         why: Arc<str>,
     },
-    /// TLS with another voter did not come about: a certificate is not believed, on one side or
-    /// the other, or it speaks no TLS.
+    /// TLS with another voter failed: either side does not believe a certificate, or that voter
+    /// speaks no TLS.
     NoTls {
-        /// Where it is called.
+        /// URL of that voter.
         url: VoterUrl,
-        /// What happened.
+        /// Reason, in words.
         why: Arc<str>,
     },
-    /// It answers again.
+    /// The voter answers again.
     Reachable {
-        /// Where it is called.
+        /// URL of that voter.
         url: VoterUrl,
     },
-    /// One that was asked is of another election or mode, so what it says does not count.
+    /// A voter that was asked is of another election or mode: its answers do not count.
     OtherNetwork {
-        /// Where it is called.
+        /// URL of that voter.
         url: VoterUrl,
-        /// Its election.
+        /// Election of that voter.
         election: ElectionName,
-        /// Its mode.
+        /// Mode of that voter.
         mode: Mode,
     },
-    /// It does not believe who asks, or what it answers is not to be believed: the secrets differ.
+    /// The two voters have different secrets: either that voter does not believe this node, or this
+    /// node does not believe its answer.
     Unauthenticated {
-        /// Where it is called.
+        /// URL of that voter.
         url: VoterUrl,
-        /// What happened.
+        /// Reason, in words.
         why: Arc<str>,
     },
-    /// The seeds' name cannot be resolved; it is tried again.
+    /// The node cannot resolve the host name of the seeds, and tries again.
     Seeds {
-        /// Which name.
+        /// Host name of the seeds.
         host: Arc<str>,
-        /// What the resolver says.
+        /// Error of the resolver.
         why: Arc<str>,
     },
-    /// A certificate or key cannot be read anew; the earlier one stays in use.
+    /// The node cannot read a certificate or key anew, and goes on with the earlier one.
     Certificates {
-        /// What is wrong.
+        /// File, and reason, in words.
         why: Arc<str>,
     },
-    /// What must not be forgotten cannot be written, or would not be found again. This voter
-    /// promises nothing that rests on it, and tries again every second.
+    /// The node cannot write its state, or would not find it again. This voter promises nothing
+    /// that rests on the state, and tries again every second.
     NotWritten {
-        /// Why not.
+        /// Reason, in words.
         why: Arc<str>,
     },
-    /// It was written.
+    /// The node has written its state after [`NotWritten`](Self::NotWritten).
     Written,
-    /// What the protocol itself tells.
+    /// The core reports this event.
     Protocol {
-        /// The election, when it is about one.
+        /// The election, if the event is about an election.
         election: Option<ElectionName>,
-        /// What.
+        /// The event, as the core has it.
         event: OwnEvent,
     },
 }
 
 impl Notice {
-    /// A request to that one came to nothing.
+    /// The notice of a request to that voter that failed.
     pub(crate) fn of(url: VoterUrl, Failure { label, why }: Failure) -> Self {
         match label {
             NO_TLS => Self::NoTls { url, why },
