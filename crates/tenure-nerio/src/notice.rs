@@ -1,4 +1,4 @@
-//! What an operator should hear of.
+//! Reports of a node to its operator.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -10,23 +10,23 @@ use crate::asker;
 pub use crate::key_trouble::KeyTrouble;
 use crate::state::{Grants, Memory};
 
-/// What a grantor that waits for old leases has forgotten, and why.
+/// The part of its memory that a grantor lost, which therefore waits for old leases; and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Forgot {
-    /// Its grants, as they are of another boot of its machine, or of another time namespace.
+    /// Its grants: they are of another boot of its machine, or of another time namespace.
     OtherBoot,
-    /// Its grants, as their table is of a memory before this one, which was lost.
+    /// Its grants: their table is of a memory before this one, which was lost.
     OtherMemory,
-    /// Its grants, if there were any: there is no table of them, as before the first grant.
+    /// Its grants, if it had any: there is no table of them, as before the first grant.
     NoTable,
-    /// Its grants, as their table is damaged: [`Notice::GrantsDamaged`].
+    /// Its grants: their table is damaged, as [`Notice::GrantsDamaged`] says.
     Damaged,
     /// Everything: its state directory was lost, or it has none.
     Everything,
 }
 
 impl Forgot {
-    /// What is forgotten with this memory.
+    /// The part that is lost with this memory.
     pub(crate) const fn of(memory: &Memory) -> Self {
         match memory {
             Memory::Kept { grants: Grants::OtherBoot, .. } => Self::OtherBoot,
@@ -57,158 +57,162 @@ impl fmt::Display for Forgot {
     }
 }
 
-/// Something that happened on a node beside its elections.
+/// A report about a node, beside its elections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {
     /// A peer runs with another configuration: another cluster, members list, quorum system or
-    /// drift bound. Nothing it sends is believed. Said of one address once in ten minutes.
+    /// drift bound. This node believes no message of that peer. Reported of an address once in ten
+    /// minutes.
     Mismatch {
-        /// The peer's name.
+        /// Name of the peer.
         peer: NodeName,
-        /// Its address.
+        /// Address of the peer.
         address: SocketAddr,
-        /// Whether it is a member, as far as this node can tell.
+        /// Whether the peer is a member, as far as this node can tell.
         is_member: bool,
-        /// The digest of its configuration.
+        /// Digest of the peer's configuration.
         theirs: u64,
-        /// The digest of this node's.
+        /// Digest of this node's configuration.
         ours: u64,
     },
-    /// The key of a peer does not fit. Anybody can send such datagrams in the name of any address.
+    /// The key of a peer does not fit. Any process can send such datagrams in the name of any
+    /// address.
     Key {
-        /// Whose address it is, or how the peer calls itself; `None` of others.
+        /// Member with that address, or the name that the peer gives itself; `None` of others.
         peer: Option<NodeName>,
-        /// Where it came from.
+        /// Address of the sender.
         address: SocketAddr,
-        /// Whether a member may be there.
+        /// Whether a member may have that address.
         is_member: bool,
-        /// What is the matter.
+        /// Trouble with the key.
         why: KeyTrouble,
     },
-    /// So many members run with another configuration that no quorum of this node's is left.
-    /// It goes on asking; said again when that was over for a while.
+    /// So many members run with another configuration that no quorum of this node's is left. The
+    /// node goes on asking. Reported again after a quorum agreed for a while.
     NoQuorumAgrees {
-        /// The members with another configuration.
+        /// Members with another configuration.
         differing: Vec<NodeName>,
-        /// How many members there are.
+        /// Number of all members.
         members: usize,
     },
     /// A quorum of members may run with this node's configuration again.
     QuorumMayAgree,
-    /// This grantor receives somewhere else than at its address in the members list. Behind a
-    /// relay that is right; without one nobody reaches it.
+    /// This grantor receives at another address than the members list says. Behind a relay that is
+    /// right; without a relay no node reaches this grantor.
     ListensElsewhere {
-        /// Where it receives.
+        /// Address at which this grantor receives.
         here: SocketAddr,
-        /// Its host and port in the list.
+        /// Host and port of this grantor in the list.
         member: HostPort,
     },
-    /// The name of a member's host gives no address. It is looked up again after 1 to 10 s.
+    /// The name of a member's host gives no address. The node looks the name up again after 1 to
+    /// 10 s.
     Unresolved {
-        /// Which member.
+        /// Name of the member.
         member: NodeName,
-        /// Its host and port in the list.
+        /// Host and port of the member in the list.
         host: String,
-        /// Why.
+        /// Error of the resolver.
         error: String,
-        /// Whether it gave one before, which is tried still.
+        /// Whether the name gave an address before, which the node still tries.
         known: bool,
     },
     /// The name of a member's host gives other addresses than before, or gives some again.
     Resolved {
-        /// Which member.
+        /// Name of the member.
         member: NodeName,
-        /// Its host and port in the list.
+        /// Host and port of the member in the list.
         host: String,
-        /// Where it is now.
+        /// Addresses of the member now.
         addresses: Vec<SocketAddr>,
     },
-    /// Two members are at one address, so one of them is not found: a member takes nothing that is
-    /// meant for another one.
+    /// Two members are at one address, so one of them is not found: a member takes no message that
+    /// is meant for another member.
     AtOneAddress {
-        /// Which ones.
+        /// Names of the two.
         members: [NodeName; 2],
-        /// Where.
+        /// Address of both.
         address: SocketAddr,
     },
-    /// A member was heard at the address of another one: members are not the same here and there,
-    /// or a process was started under another name.
+    /// A member was heard at the address of another member: members are not the same here and
+    /// there, or a process was started under another name.
     Exchanged {
-        /// Which member, as it says, or shows with a key.
+        /// Name of the member, as the member says, or shows with a key.
         member: NodeName,
-        /// Its host and port in the list.
+        /// Host and port of the member in the list.
         host: String,
-        /// Where it was heard.
+        /// Address at which the member was heard.
         address: SocketAddr,
-        /// Whose address that is here.
+        /// Member that has this address in the list.
         of: NodeName,
     },
-    /// What is meant for another member came here.
+    /// A message that is meant for another member came here.
     ForAnother {
-        /// Who sent it.
+        /// Name of the sender.
         peer: NodeName,
-        /// From where.
+        /// Address of the sender.
         address: SocketAddr,
-        /// For whom it is.
+        /// Member for which the message is meant.
         member: NodeName,
-        /// Where that one is, by members here.
+        /// Host and port of that member in the list.
         host: String,
-        /// The member that this node is.
+        /// Member that this node is.
         own: NodeName,
     },
-    /// Without keys: one with the name of a member was heard at an address that the member does not
-    /// have here. It is taken for a stranger.
+    /// Without keys: a process with the name of a member was heard at an address that the member
+    /// does not have here. The node takes that process for a stranger.
     Moved {
-        /// Which member.
+        /// Name of the member.
         member: NodeName,
-        /// Its host and port in the list.
+        /// Host and port of the member in the list.
         host: String,
-        /// Where it was heard.
+        /// Address at which the process was heard.
         address: SocketAddr,
     },
-    /// Two processes are one member at the same time. Whether their memories are one, copied, or
-    /// one is the later of the two, is not known here.
+    /// Two processes are one member at the same time. This node does not know whether they have
+    /// copies of one memory, or a memory each.
     MemberTwice {
-        /// Which member.
+        /// Name of the member.
         member: NodeName,
-        /// Where the two are.
+        /// Addresses of the two.
         addresses: [SocketAddr; 2],
     },
-    /// This grantor lost its memory and grants nothing until every lease has ended.
+    /// This grantor lost memory, and grants nothing until every lease has ended.
     Quarantined {
-        /// Until then on `CLOCK_BOOTTIME`.
+        /// End of the wait on `CLOCK_BOOTTIME`.
         until: Time,
-        /// What it has forgotten.
+        /// Memory that this grantor lost.
         forgot: Forgot,
     },
-    /// The table of this grantor's grants is damaged: it is not believed, all leases are waited
-    /// out, and the first grant after that writes it anew.
+    /// The table of this grantor's grants is damaged: the grantor does not believe the table, waits
+    /// until all leases have ended, and writes a new one with its next grant.
     GrantsDamaged {
-        /// The table, and what is wrong with it.
+        /// Path of the table, and the damage, in words.
         error: String,
     },
-    /// The state directory cannot be written. What could not be written is written again every
-    /// second; said once, until [`DiskMended`](OwnEvent::DiskMended).
+    /// The node cannot write its state directory, and tries again every second. Reported once,
+    /// until [`DiskMended`](OwnEvent::DiskMended).
     DiskFailed {
-        /// What failed, where, and what the system said.
+        /// Operation that failed, its path, and the error of the system.
         error: String,
     },
-    /// A flush of the state directory has not ended for a second, and goes on. Said once, until
-    /// [`DiskMended`](OwnEvent::DiskMended), or [`DiskFailed`](Self::DiskFailed) when it fails.
+    /// A flush of the state directory has not ended for a second, and goes on. Reported once, until
+    /// [`DiskMended`](OwnEvent::DiskMended), or [`DiskFailed`](Self::DiskFailed) when the flush
+    /// fails.
     DiskHangs {
-        /// Where, and for how long.
+        /// Path, and how long the flush lasts, in words.
         error: String,
     },
-    /// The core reports this event. [`Quarantined`](Self::Quarantined),
-    /// [`DiskFailed`](Self::DiskFailed) and [`DiskHangs`](Self::DiskHangs) are notices of their own,
-    /// as the driver knows more of them. An [`Obstacle`](OwnEvent::Obstacle) is left out before the
-    /// candidate leads: [`Campaign::waiting`](tenure::Campaign::waiting) says what keeps it from a
-    /// quorum.
+    /// The core reports this event. The driver knows more of three events, and reports
+    /// [`Quarantined`](Self::Quarantined), [`DiskFailed`](Self::DiskFailed) and
+    /// [`DiskHangs`](Self::DiskHangs) instead. Before a candidate leads the driver reports no
+    /// [`Obstacle`](OwnEvent::Obstacle): [`Campaign::waiting`](tenure::Campaign::waiting) says why
+    /// the candidate has no quorum.
     Protocol {
-        /// The election, when it is about one.
+        /// The election, if the event is about an election.
         election: Option<ElectionName>,
-        /// What.
+        /// The event, as the core has it.
         event: OwnEvent,
     },
 }
@@ -258,7 +262,7 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Where members are, or are not.
+/// The words of notices about addresses of members.
 fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match notice {
         Notice::ListensElsewhere { here, member } => write!(
@@ -363,7 +367,7 @@ mod tests {
 
     use super::*;
 
-    /// The name of a process that only asks is nobody's.
+    /// A process that only asks has a name that no member has.
     #[test]
     fn another_configuration_of_a_question_is_told_as_that() {
         let mismatch = |peer: &str| Notice::Mismatch {
@@ -378,8 +382,8 @@ mod tests {
         begins("b", "b at 127.0.0.1:7 runs with another configuration (digest 0000000000000001");
     }
 
-    /// Without a table nobody can tell a node that never granted from one whose table was removed;
-    /// everything else is one reason.
+    /// Without a table a node that never granted looks like a node whose table was removed; every
+    /// other memory has a single reason.
     #[test]
     fn a_wait_names_the_one_reason_that_is_known() {
         let reserve = Fence::NONE;

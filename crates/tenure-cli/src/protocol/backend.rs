@@ -1,4 +1,4 @@
-//! One side of elections, started with the checked settings of a command.
+//! A participant in elections, started with the checked settings of a command.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -16,15 +16,15 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Origins;
 
-/// How long it takes at most until others know that this side has given up, or that is waited for.
+/// Upper bound of the wait until others know that this process has given up.
 pub(super) const OTHERS_KNOW: Duration = Duration::from_secs(10);
 
-/// The checked settings of one protocol: with whom a command elects or asks.
+/// The checked settings of a protocol, with which a command elects or asks.
 pub trait Backend: Debug {
-    /// How long before the end of its lease a leader's work is asked to stop.
+    /// Span before the end of its lease in which a leader's work is asked to stop.
     fn grace(&self) -> Duration;
 
-    /// How long before the end of its lease a leader's work is ended by force.
+    /// Span before the end of its lease in which a leader's work is ended by force.
     fn kill_margin(&self) -> Duration;
 
     /// How long a process that is asked to end takes at most: CMD ends, and others know.
@@ -35,8 +35,8 @@ pub trait Backend: Debug {
     /// How long to ask before it is unknown who leads.
     fn patience(&self) -> Duration;
 
-    /// Starts one that campaigns in `election` under the name `id`. That the others cannot be
-    /// reached is no error: they may come yet.
+    /// Starts a participant that campaigns in `election` under the name `id`. A start does not fail
+    /// because others cannot be reached: they may come yet.
     fn candidate<'a>(
         &'a self,
         id: &'a NodeName,
@@ -44,7 +44,7 @@ pub trait Backend: Debug {
         origins: &'a Origins,
     ) -> Started<'a>;
 
-    /// Starts one that only asks about `election`.
+    /// Starts a participant that only asks about `election`.
     fn asker<'a>(
         &'a self,
         election: &'a ElectionName,
@@ -52,17 +52,17 @@ pub trait Backend: Debug {
         origins: &'a Origins,
     ) -> Started<'a>;
 
-    /// Why a start has no answer of the service yet, where a start takes one.
+    /// The reason for which a start has no answer of the service yet, where it needs an answer.
     fn silence(&self) -> watch::Receiver<Option<Failure>> {
         watch::channel(None).1
     }
 
-    /// What these settings say of roles, where elections have some.
+    /// The settings of roles, where elections have roles.
     fn roles(&self) -> Option<&dyn RoleSettings> {
         None
     }
 
-    /// What its members can be asked, where the protocol has a list of them.
+    /// The requests to members, where the protocol has a list of members.
     fn member_requests(&self) -> Option<&dyn MemberRequests> {
         None
     }
@@ -85,7 +85,7 @@ impl dyn Backend {
         self.roles().is_some_and(|roles| roles.runs_again())
     }
 
-    /// Its members: asked only where [`can`](super::Protocol::can) says so.
+    /// The requests to members, for a protocol that [`can`](super::Protocol::can) do them.
     pub fn members(&self) -> Result<&dyn MemberRequests, Failure> {
         self.member_requests().ok_or_else(|| unsupported("members"))
     }
@@ -100,12 +100,12 @@ pub enum Asks {
     On,
 }
 
-/// One that has started, or why it did not.
+/// A participant that has started, or the reason for which it did not.
 pub type Started<'a> = Later<'a, Result<Box<dyn Participant>, Failure>>;
 
-/// One that takes part in elections: it campaigns, or only asks.
+/// The part that a process takes in elections: it campaigns, or only asks.
 pub trait Participant {
-    /// One election.
+    /// The election of this name.
     fn election(&self, name: &ElectionName) -> AnyElection;
 
     /// Whether its driver still runs, once that has answered: it does soon, if it works.
@@ -120,7 +120,7 @@ pub trait Participant {
         Box::pin(async { None })
     }
 
-    /// What is said instead of [`Protocol::unknown`](super::Protocol::unknown), where more is known.
+    /// A better text than [`Protocol::unknown`](super::Protocol::unknown), where more is known.
     fn unknown(&self, _: &ElectionName) -> Later<'static, Option<String>> {
         Box::pin(async { None })
     }
@@ -136,7 +136,7 @@ pub trait Participant {
         Box::pin(async { None })
     }
 
-    /// What keeps candidates from leading `election`, which is vacant.
+    /// The reason for which no candidate leads `election`, which is vacant.
     fn why_vacant(&self, _: &ElectionName) -> Later<'static, Option<String>> {
         Box::pin(async { None })
     }
@@ -147,32 +147,32 @@ pub trait Participant {
         Box::pin(std::future::ready(()))
     }
 
-    /// What else may be behind `waiting` than it says.
+    /// Another cause of `waiting` than its text says.
     fn may_be(&self, _: &Waiting) -> Option<&'static str> {
         None
     }
 
-    /// What keeps it from the others now, and for how long already.
+    /// The trouble that keeps this process from the others now, and how long it has lasted.
     fn trouble(&self) -> Option<String> {
         None
     }
 
-    /// What an operator is to look at now, in the status of a runner.
+    /// The troubles that an operator should look at now, for the status of a runner.
     fn worth_a_look(&self) -> Later<'static, Option<String>> {
         at_once(self.trouble())
     }
 
-    /// What to do about a campaign that was refused for this reason.
+    /// The failure, with its remedy, of a campaign that was refused for this reason.
     fn refused(&self, why: String) -> Later<'static, Failure> {
         Box::pin(async { refused(why) })
     }
 
-    /// What is done with roles, where elections have some.
+    /// The operations on roles, where elections have roles.
     fn roles(&self) -> Option<&dyn RoleHolder> {
         None
     }
 
-    /// What leaders can be asked over the network, where they can.
+    /// The requests to leaders, where leaders take some over the network.
     fn leader_requests(&self) -> Option<&dyn LeaderRequests> {
         None
     }
@@ -182,7 +182,7 @@ pub trait Participant {
 }
 
 impl dyn Participant {
-    /// What leaders can be asked: called only where [`can`](super::Protocol::can) says so.
+    /// The requests to leaders, for a protocol that [`can`](super::Protocol::can) do them.
     pub fn leaders(&self) -> Result<&dyn LeaderRequests, Failure> {
         self.leader_requests().ok_or_else(|| unsupported("tenure verify"))
     }
@@ -194,7 +194,7 @@ pub fn refused(why: String) -> Failure {
     Failure::new(Exit::Refused, why, "settle that, and start it again")
 }
 
-/// One election, in the class of safety that its protocol promises.
+/// An election, in the class of safety that its protocol promises.
 #[derive(Debug)]
 pub enum AnyElection {
     /// At most one leader, with a fence.
@@ -213,7 +213,7 @@ impl AnyElection {
         }
     }
 
-    /// Who leads, as soon as that is known.
+    /// The leader, as soon as it is known.
     pub async fn leader(&self, patience: Duration) -> View {
         match self {
             Self::AtMostOne(election) => election.leader(patience).await,
@@ -247,6 +247,6 @@ impl Class for MayOverlap {
 pub struct Rank {
     /// The lower goes first.
     pub number: u64,
-    /// Nobody has given it.
+    /// Whether the process drew the number, as no setting gives one.
     pub drawn: bool,
 }

@@ -1,11 +1,11 @@
-//! Answers that take a while.
+//! Answers that are awaited.
 
 use std::pin::Pin;
 
-/// Something that is there later.
+/// The future of a value.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
-/// What is there already.
+/// The future of a value that is there already.
 #[must_use]
 pub fn at_once<'a, T: 'a>(value: T) -> Later<'a, T> {
     Box::pin(std::future::ready(value))

@@ -7,30 +7,30 @@ use crate::failure::Failure;
 /// A change of who the members are.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MemberChange {
-    /// This one becomes a member.
+    /// This node becomes a member.
     Add(NodeName),
-    /// This one is none any more.
+    /// This node is a member no longer.
     Remove(NodeName),
 }
 
 /// The members of a protocol that has a list of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Members {
-    /// Each of them, in the order of the list.
+    /// Each member, in the order of the list.
     pub all: Vec<Member>,
-    /// How the command ends where not enough of them serve for an election.
+    /// The failure of the command, where too few members serve for an election.
     pub failure: Option<Failure>,
 }
 
-/// One member.
+/// A member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Member {
-    /// Its name.
+    /// Name of the member.
     pub name: NodeName,
-    /// Where it is asked.
+    /// Address at which the member was asked.
     pub address: String,
-    /// What it does, in one word for programs.
+    /// State of the member, one word for programs.
     pub state: &'static str,
-    /// The same for people.
+    /// State of the member, in words for people.
     pub text: String,
 }

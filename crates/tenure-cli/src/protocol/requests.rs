@@ -1,4 +1,4 @@
-//! What members and leaders are asked over the network, where a protocol has that.
+//! Requests to members and leaders over the network, where a protocol has them.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Origins;
 
-/// What the members of a protocol are asked: each only where [`can`](super::Protocol::can) says so.
+/// Requests to the members of a protocol: each only where [`can`](super::Protocol::can) says so.
 pub trait MemberRequests {
-    /// The members, and how each does.
+    /// Lists the members, and how each does.
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>>;
 
-    /// Which elections there are.
+    /// Lists the elections.
     fn elections<'a>(
         &'a self,
         _: &'a Origins,
@@ -27,7 +27,7 @@ pub trait MemberRequests {
         at_once(Err(unsupported("tenure elections")))
     }
 
-    /// Who wants to lead `election`.
+    /// Lists the candidates of `election`.
     fn candidates<'a>(
         &'a self,
         _election: &'a ElectionName,
@@ -36,7 +36,7 @@ pub trait MemberRequests {
         at_once(Err(unsupported("tenure candidates")))
     }
 
-    /// Has whoever leads step down, wherever it is.
+    /// Has the leader step down, wherever it is.
     fn end_leadership<'a>(
         &'a self,
         _: &'a Wish,
@@ -45,7 +45,7 @@ pub trait MemberRequests {
         at_once(Err(unsupported("orders from elsewhere")))
     }
 
-    /// Changes who the members are.
+    /// Adds or removes a member.
     fn change_members<'a>(
         &'a self,
         _: MemberChange,
@@ -55,7 +55,7 @@ pub trait MemberRequests {
     }
 }
 
-/// What a leader is asked over the network.
+/// Requests to a leader over the network.
 pub trait LeaderRequests {
     /// Asks `leader` itself whether it leads `election`.
     fn verify<'a>(
@@ -65,23 +65,23 @@ pub trait LeaderRequests {
         patience: Duration,
     ) -> Later<'a, Result<Verified, Failure>>;
 
-    /// Hands what others order over the network in to the runner of `election`, for as long as it
-    /// is polled.
+    /// Hands orders from the network to the runner of `election`, for as long as the future is
+    /// polled.
     fn orders(&self, election: &ElectionName, asked: mpsc::Sender<Asked>) -> Later<'static, ()>;
 }
 
 /// A leader's own promise that it leads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verified {
-    /// Who promised.
+    /// Name of the leader.
     pub leader: NodeName,
     /// The fence of its leadership, if there are fences.
     pub fence: Option<Fence>,
-    /// Until when it leads at least.
+    /// Earliest end of the leadership.
     pub until: Time,
 }
 
-/// A capability without what it promises.
+/// The failure of a protocol that claims a capability and lacks it.
 pub(super) fn unsupported(what: &str) -> Failure {
     let what = format!("the protocol says that it has {what}, and does not answer it");
     Failure::new(Exit::Bug, what, "report it")

@@ -53,42 +53,42 @@ pub struct Part {
     pub role: Option<u32>,
 }
 
-/// Who leads which part of an election.
+/// The leaders of the parts of an election.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Table {
-    /// Of each part those that say they lead it, in the order of roles; of one that nobody leads
-    /// there is a row without an owner if it was asked about.
+    /// A row for each process that says that it leads a part, in the order of roles; for a part
+    /// without a leader a row without an owner, if the part was asked about.
     pub rows: Vec<Row>,
 }
 
-/// One leader of one part, or that there is none.
+/// A leader of a part, or a part without a leader.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
     /// The part.
     pub part: Part,
-    /// On what it is decided.
+    /// Partition whose owner leads the part.
     pub partition: u32,
-    /// Who leads it.
+    /// Process that leads the part.
     pub owner: Option<Owner>,
-    /// Whether that is known: one that leads may not have been heard of yet.
+    /// Whether that is certain: the report of a leader may not have come yet.
     pub known: bool,
 }
 
-/// One that says that it leads.
+/// A process that says that it leads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Owner {
-    /// Its name.
+    /// Name of the process.
     pub id: String,
-    /// In which group.
+    /// Group of the process.
     pub group: String,
-    /// On which machine.
+    /// Machine of the process.
     pub host: String,
-    /// What it wants others to know.
+    /// Value that the process shows to others.
     pub value: String,
-    /// The fence of its leadership, if there are fences.
+    /// Fence of the leadership, if there are fences.
     pub fence: Option<Fence>,
-    /// When it was heard last.
+    /// Time of its latest report, on this process's clock.
     pub heard: Time,
-    /// It has not been heard for longer than one that is there is silent.
+    /// Whether that is longer ago than a process that runs stays silent.
     pub silent: bool,
 }

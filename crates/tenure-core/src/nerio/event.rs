@@ -333,7 +333,7 @@ impl fmt::Display for OwnEvent {
     }
 }
 
-/// Which members a node asks for its memory, and what they lack.
+/// The words of [`OwnEvent::RecoveryWaits`].
 fn recovery_waits(
     whole: &[NodeName],
     silent: &[NodeName],
@@ -376,7 +376,7 @@ fn recovery_waits(
     }
 }
 
-/// What to do at a grantor that refuses for this reason.
+/// The remedy at a grantor that refuses for this reason.
 const fn remedy(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::Disk => "; make room in its state directory (1 MiB is enough), or mend its disk",
