@@ -6,7 +6,7 @@ use tenure::{View, clock};
 
 use super::observe::{json, line};
 use super::starting;
-use super::table::{self, Asked};
+use super::table::{self, Question};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::ask::AskSettings;
@@ -30,7 +30,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     let left = until.map(|until| until.since(clock::now()));
     let mut parts = backend.parts(&election);
     if parts.len() > 1 {
-        let asked = Asked { election: &election, protocol, json: context.json };
+        let asked = Question { election: &election, protocol, json: context.json };
         let patience = left.unwrap_or_else(|| backend.patience());
         return table::once(asked, &*participant, patience).await;
     }

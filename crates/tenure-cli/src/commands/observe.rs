@@ -7,7 +7,7 @@ use tenure::{Change, ElectionName, LeaderView, View, clock};
 
 use super::signals::Signals;
 use super::starting;
-use super::table::{self, Asked};
+use super::table::{self, Question};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::ask::AskSettings;
@@ -34,7 +34,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         }
     };
     if backend.roles().is_some_and(|roles| roles.asks_for_all()) {
-        let asked = Asked { election: &election, protocol, json: as_json };
+        let asked = Question { election: &election, protocol, json: as_json };
         let ends = (&mut signals, reader_left);
         return table::follow(asked, &*participant, ends, backend.patience()).await;
     }

@@ -18,7 +18,7 @@ use crate::protocol::{Owner, Participant, Protocol, Row, Table};
 const LOOK: Duration = Duration::from_millis(250);
 
 /// What a table is about, and how it is told.
-pub(super) struct Asked<'a> {
+pub(super) struct Question<'a> {
     pub(super) election: &'a ElectionName,
     pub(super) protocol: &'static dyn Protocol,
     pub(super) json: bool,
@@ -26,7 +26,7 @@ pub(super) struct Asked<'a> {
 
 /// Prints a table for each change until a signal ends it, or its reader leaves.
 pub(super) async fn follow(
-    asked: Asked<'_>,
+    asked: Question<'_>,
     participant: &dyn Participant,
     (signals, mut reader_left): (&mut Signals, Pin<&mut impl Future<Output = ()>>),
     patience: Duration,
@@ -60,7 +60,7 @@ pub(super) async fn follow(
 
 /// Prints the table once it is known: done if every role has a leader.
 pub(super) async fn once(
-    asked: Asked<'_>,
+    asked: Question<'_>,
     participant: &dyn Participant,
     patience: Duration,
 ) -> Result<Exit, Failure> {
@@ -100,7 +100,7 @@ fn without_age(row: &Row) -> Row {
     row
 }
 
-impl Asked<'_> {
+impl Question<'_> {
     fn told(&self, table: Option<&Table>) -> String {
         match (table, self.json) {
             (Some(table), true) => json(self.election, table).to_string(),

@@ -19,7 +19,7 @@ use tenure_core::{ClusterName, ElectionName, NodeName};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-pub use server::{Asked, Server};
+pub use server::{Call, Server};
 
 use serde::{Deserialize, Serialize};
 

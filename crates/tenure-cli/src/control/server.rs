@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// A request, and where its answer goes.
 #[derive(Debug)]
-pub struct Asked {
+pub struct Call {
     /// What is asked for.
     pub request: Request,
     /// Only of the leadership with this fence, if that is said.
@@ -41,8 +41,8 @@ pub struct Asked {
 #[derive(Debug)]
 pub struct Server {
     _place: Arc<Mutex<SocketFile>>,
-    requests: mpsc::Receiver<Asked>,
-    sender: mpsc::Sender<Asked>,
+    requests: mpsc::Receiver<Call>,
+    sender: mpsc::Sender<Call>,
     /// Ends when it is dropped.
     accepting: JoinSet<()>,
     slots: Arc<Semaphore>,
@@ -63,12 +63,12 @@ impl Server {
     }
 
     /// Takes requests that came another way.
-    pub fn sender(&self) -> mpsc::Sender<Asked> {
+    pub fn sender(&self) -> mpsc::Sender<Call> {
         self.sender.clone()
     }
 
     /// The next request. Cancel safe.
-    pub async fn next(&mut self) -> Asked {
+    pub async fn next(&mut self) -> Call {
         match self.requests.recv().await {
             Some(asked) => asked,
             None => std::future::pending().await,
@@ -88,7 +88,7 @@ impl Server {
 
 /// Those who answer, and how many of them at once.
 struct Service {
-    requests: mpsc::Sender<Asked>,
+    requests: mpsc::Sender<Call>,
     slots: Arc<Semaphore>,
 }
 
@@ -148,7 +148,7 @@ async fn serve(listener: &UnixListener, service: &Service) {
     }
 }
 
-async fn answer(mut stream: UnixStream, requests: mpsc::Sender<Asked>) -> io::Result<()> {
+async fn answer(mut stream: UnixStream, requests: mpsc::Sender<Call>) -> io::Result<()> {
     let (read, mut write) = stream.split();
     let mut line = String::new();
     let mut reader = BufReader::new(read.take(LINE_MAX));
@@ -156,7 +156,7 @@ async fn answer(mut stream: UnixStream, requests: mpsc::Sender<Asked>) -> io::Re
     let answer = match serde_json::from_str(&line) {
         Ok(request) => {
             let (reply, answer) = oneshot::channel();
-            let sent = requests.send(Asked { request, only: None, reply }).await.is_ok();
+            let sent = requests.send(Call { request, only: None, reply }).await.is_ok();
             match answer.await {
                 Ok(answer) if sent => answer,
                 _ => refused("it is ending", "try again if it should still run"),

@@ -9,7 +9,7 @@ use super::later::{Later, at_once};
 use super::lists::{ListedCandidate, ListedElection, Listing};
 use super::members::{MemberChange, Members};
 use super::orders::{Ended, Wish};
-use crate::control::Asked;
+use crate::control::Call;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Origins;
@@ -67,7 +67,7 @@ pub trait LeaderRequests {
 
     /// Hands orders from the network to the runner of `election`, for as long as the future is
     /// polled.
-    fn orders(&self, election: &ElectionName, asked: mpsc::Sender<Asked>) -> Later<'static, ()>;
+    fn orders(&self, election: &ElectionName, asked: mpsc::Sender<Call>) -> Later<'static, ()>;
 }
 
 /// A leader's own promise that it leads.

@@ -11,7 +11,7 @@ use crate::control::Server;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::invocation::nerio::node::NodeSettings;
-use crate::protocol::nerio::{Service, Told, start};
+use crate::protocol::nerio::{Reaction, Service, start};
 use crate::service_manager::ServiceManager;
 use crate::settings::Context;
 use crate::stderr::Aside;
@@ -44,7 +44,7 @@ pub(in crate::commands) async fn run(
     manager.ready();
     let told = manager.clone();
     let hear = |service: &mut Service, notice: &Notice| match service.hear(notice) {
-        Told::Changed { warned } => {
+        Reaction::Changed { warned } => {
             let (word, text) = (service.word(), notice.to_string());
             told.status(&text);
             if context.json || !warned {
@@ -52,7 +52,7 @@ pub(in crate::commands) async fn run(
             }
             Ok(())
         }
-        Told::Warned | Told::Noted => Ok(()),
+        Reaction::Warned | Reaction::Noted => Ok(()),
     };
     let signal = tokio::select! {
         biased;

@@ -13,7 +13,7 @@ use super::output::Output;
 use super::restarting;
 use super::runner::Runner;
 use super::stepping_down::{End, tell};
-use crate::control::{self, Answer, Asked, Request};
+use crate::control::{self, Answer, Call, Request};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::run::{RunRole, cure};
@@ -376,11 +376,11 @@ fn hand_on(command: &mut Supervised, until: Option<Time>) {
 pub(super) fn on_request<K: Class>(
     runner: &Runner<K>,
     leadership: &Leadership<K>,
-    asked: Asked,
+    asked: Call,
     pid: Option<u32>,
     busy: bool,
 ) -> Option<Stopping> {
-    let Asked { request, only, reply } = asked;
+    let Call { request, only, reply } = asked;
     let refuse = |what: &str, fix: &str| Answer::Refused { what: what.into(), fix: fix.into() };
     let fence = K::fence_of(leadership).map(Fence::number);
     let answer = match request {

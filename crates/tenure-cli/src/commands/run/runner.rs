@@ -14,7 +14,7 @@ use super::leading::{Ended, lead};
 use super::orders::{Order, Orders, Parked};
 use super::reporter::Reporter;
 
-use crate::control::{Answer, Asked, Request, Server};
+use crate::control::{Answer, Call, Request, Server};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::run::{RunRole, RunSettings};
@@ -259,7 +259,7 @@ fn ended(error: &CampaignError) -> Failure {
 
 impl<K: Class> Runner<K> {
     /// Answers while it does not lead.
-    pub(super) fn answer(&self, Asked { request, reply, .. }: Asked, waiting: Option<&Waiting>) {
+    pub(super) fn answer(&self, Call { request, reply, .. }: Call, waiting: Option<&Waiting>) {
         let answer = match request {
             Request::Status => return self.tell(self.reporter.waiting(waiting), reply),
             Request::Keys => self.reporter.no_keys(),

@@ -74,11 +74,11 @@ struct Client {
     endpoints: usize,
     explain: Explain,
     troubles: Troubles,
-    said: RefCell<Said>,
+    said: RefCell<Reports>,
 }
 
 /// What the node has said so far.
-struct Said {
+struct Reports {
     notices: Receiver<Notice>,
     /// The foreign key that is the first of the election.
     foreign: Option<Foreign>,
@@ -86,7 +86,7 @@ struct Said {
     refused: Option<Refusal>,
 }
 
-impl Said {
+impl Reports {
     fn hear(&mut self) {
         loop {
             match self.notices.try_recv() {
@@ -131,7 +131,7 @@ fn start(
     let node = node.map_err(|error| system::refused(&error))?;
     let (watch, troubles) = Watch::new(purpose == Purpose::Campaign);
     let (notices, config, of) = (node.notices(), store.config.clone(), election.clone());
-    let said = Said { notices: node.notices(), foreign: None, refused: None };
+    let said = Reports { notices: node.notices(), foreign: None, refused: None };
     let client = Client {
         node,
         options: options.clone(),

@@ -24,7 +24,7 @@ pub(crate) use self::combination::check;
 pub use self::member::{Seat, Storage};
 use self::participant::Grantors;
 pub(crate) use self::participant::{ask_all, start, unrecovered};
-pub(crate) use self::service::{Service, Told};
+pub(crate) use self::service::{Reaction, Service};
 pub(crate) use self::troubles::ends_for;
 use super::{About, Backend, Capabilities, Protocol, Purpose};
 use crate::exit::Exit;

@@ -14,7 +14,7 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::Cluster;
 use super::lists::{no_quorum, no_socket};
-use crate::control::{Answer, Asked, Request};
+use crate::control::{Answer, Call, Request};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::orders::{Ended, Wish};
@@ -353,7 +353,7 @@ fn names(names: &[NodeName]) -> String {
 pub(super) async fn hand_in(
     mut notices: broadcast::Receiver<Notice>,
     election: tenure::ElectionName,
-    asked: mpsc::Sender<Asked>,
+    asked: mpsc::Sender<Call>,
 ) {
     loop {
         let notice = match notices.recv().await {
@@ -382,7 +382,7 @@ pub(super) async fn hand_in(
             let warning = not_obeyed(&notice, answer.await.ok());
             warning.iter().for_each(|warning| failure::warn(warning));
         });
-        if asked.send(Asked { request, only, reply }).await.is_err() {
+        if asked.send(Call { request, only, reply }).await.is_err() {
             return;
         }
     }

@@ -18,8 +18,8 @@ use super::keys::{KeyFile, NAMES, follow, warn_if_open};
 use super::service::worth_a_look;
 use super::too_long;
 use super::troubles::{self, Differing, Hears, Nobody};
-use super::{Cluster, Seat, Service, Told, lists, orders};
-use crate::control::{Asked, Server};
+use super::{Cluster, Reaction, Seat, Service, lists, orders};
+use crate::control::{Call, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::lists::{ListedCandidate, ListedElection, Listing};
@@ -228,7 +228,7 @@ pub(crate) async fn ask_all(
 async fn serve(service: Service, node: Node, notices: Receiver<Notice>, mut control: Server) {
     let hear = |service: &mut Service, notice: &Notice| {
         if !troubles::is_told(notice)
-            && let Told::Changed { warned: false } = service.hear(notice)
+            && let Reaction::Changed { warned: false } = service.hear(notice)
         {
             tracing::info!("{notice}");
         }
@@ -339,7 +339,7 @@ impl LeaderRequests for Asker {
         Box::pin(verify(&self.node, self.cluster.key(), election, leader, patience))
     }
 
-    fn orders(&self, election: &ElectionName, asked: mpsc::Sender<Asked>) -> Later<'static, ()> {
+    fn orders(&self, election: &ElectionName, asked: mpsc::Sender<Call>) -> Later<'static, ()> {
         Box::pin(orders::hand_in(self.node.notices(), election.clone(), asked))
     }
 }

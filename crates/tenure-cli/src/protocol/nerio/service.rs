@@ -12,7 +12,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::keys::KeyFile;
 use super::{key_status, list};
-use crate::control::{Answer, Asked, Request, Server};
+use crate::control::{Answer, Call, Request, Server};
 use crate::failure::{self, Failure};
 use crate::output::millis;
 
@@ -21,7 +21,7 @@ const GRANTS_MAX: u32 = 1_000;
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// What to do with a notice.
-pub(crate) enum Told {
+pub(crate) enum Reaction {
     /// It was a warning, and people have read it.
     Warned,
     /// It says what the node does now, in [`Service::word`], and is to be told; maybe as a warning
@@ -115,7 +115,7 @@ impl Service {
     }
 
     /// Takes a notice, and warns of what people must know.
-    pub(crate) fn hear(&mut self, notice: &Notice) -> Told {
+    pub(crate) fn hear(&mut self, notice: &Notice) -> Reaction {
         match notice {
             Notice::Protocol { event, .. } => return self.hear_event(event, notice),
             Notice::Quarantined { forgot, .. } => {
@@ -132,7 +132,7 @@ impl Service {
             Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
                 self.failing = true;
                 failure::warn(&notice.to_string());
-                return Told::Changed { warned: true };
+                return Reaction::Changed { warned: true };
             }
             Notice::Mismatch { .. }
             | Notice::Unresolved { .. }
@@ -145,18 +145,18 @@ impl Service {
             | Notice::Moved { .. }
             | Notice::MemberTwice { .. } => {
                 failure::warn(&notice.to_string());
-                return Told::Warned;
+                return Reaction::Warned;
             }
             _ => {
                 tracing::info!("{notice}");
-                return Told::Noted;
+                return Reaction::Noted;
             }
         }
-        Told::Changed { warned: false }
+        Reaction::Changed { warned: false }
     }
 
     /// Takes an event of the core, which came as this notice.
-    fn hear_event(&mut self, event: &OwnEvent, notice: &Notice) -> Told {
+    fn hear_event(&mut self, event: &OwnEvent, notice: &Notice) -> Reaction {
         match event {
             OwnEvent::Serving => self.enter("serving"),
             OwnEvent::Recovering => self.enter("recovering"),
@@ -164,7 +164,7 @@ impl Service {
                 self.enter("replaced");
                 self.waits = Some(notice.to_string());
                 failure::warn(&notice.to_string());
-                return Told::Changed { warned: true };
+                return Reaction::Changed { warned: true };
             }
             OwnEvent::RaiseWaits { until, .. } => self.raise = Some((*until, notice.clone())),
             OwnEvent::Raised { .. } => self.raise = None,
@@ -172,23 +172,23 @@ impl Service {
             OwnEvent::RecoveryWaits { .. } => {
                 failure::warn(&notice.to_string());
                 self.waits = Some(notice.to_string());
-                return Told::Warned;
+                return Reaction::Warned;
             }
             OwnEvent::OldMemory { .. }
             | OwnEvent::NameContested { .. }
             | OwnEvent::AddressContested { .. } => {
                 failure::warn(&notice.to_string());
-                return Told::Warned;
+                return Reaction::Warned;
             }
             OwnEvent::Granted { .. } | OwnEvent::Freed { .. } if !self.logs_grant(clock::now()) => {
-                return Told::Noted;
+                return Reaction::Noted;
             }
             _ => {
                 tracing::info!("{notice}");
-                return Told::Noted;
+                return Reaction::Noted;
             }
         }
-        Told::Changed { warned: false }
+        Reaction::Changed { warned: false }
     }
 
     /// Answers those that ask, and gives `hear` what the node says, until the node has ended.
@@ -214,7 +214,7 @@ impl Service {
     }
 
     /// Answers one that asks.
-    async fn answer(&mut self, node: &Node, asked: Asked) {
+    async fn answer(&mut self, node: &Node, asked: Call) {
         let answer = match asked.request {
             Request::Status => {
                 let counters = node.counters().await.unwrap_or_default();

@@ -12,10 +12,10 @@ use tenure_voter::{
 };
 use tokio::task::JoinSet;
 
+use super::answers::Answers;
 use super::client::options;
 use super::explain::Explain;
 use super::network::Settings;
-use super::said::Said;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{Member, MemberChange, Members};
@@ -28,15 +28,15 @@ const AGAIN: Duration = Duration::from_millis(200);
 const WITHIN_MIN: Duration = Duration::from_secs(2);
 
 /// What all that can be found have said.
-struct Asked {
+struct Survey {
     operator: Arc<Operator>,
     explain: Explain,
-    said: Said,
+    said: Answers,
     /// Why one of them said nothing.
     wrong: Option<Failure>,
 }
 
-impl Asked {
+impl Survey {
     async fn of(settings: &Settings, origins: &Origins) -> Result<Self, Failure> {
         let explain = Explain::new(settings, origins);
         let options = options(settings, &explain)?;
@@ -54,7 +54,7 @@ impl Asked {
                 }
             }
         }
-        let mut this = Self { operator, explain, said: Said::default(), wrong };
+        let mut this = Self { operator, explain, said: Answers::default(), wrong };
         this.ask(urls.clone()).await;
         // Those that the first ones know.
         let known = this.said.known().into_values().map(|voter| voter.voter_url);
@@ -84,7 +84,7 @@ impl Asked {
 
 /// Each member of the electorate, and those that are known and have no vote.
 pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Members, Failure> {
-    let asked = Asked::of(settings, origins).await?;
+    let asked = Survey::of(settings, origins).await?;
     let said = &asked.said;
     let (known, electorate) = (said.known(), said.electorate().filter(|_| said.is_founded()));
     let members = electorate.iter().flat_map(|electorate| &electorate.members);
@@ -131,7 +131,7 @@ impl Count {
     }
 }
 
-impl Asked {
+impl Survey {
     /// Too few are able to vote.
     fn no_quorum(&self, electorate: &Electorate, count: &Count) -> Option<Failure> {
         let (all, quorum) = (electorate.members.len(), electorate.quorum());
@@ -235,7 +235,7 @@ pub(super) async fn change(
     change: MemberChange,
     origins: &Origins,
 ) -> Result<(), Failure> {
-    let asked = Asked::of(settings, origins).await?;
+    let asked = Survey::of(settings, origins).await?;
     let Some(electorate) = asked.said.electorate().filter(|_| asked.said.is_founded()) else {
         let never = || {
             let what =
@@ -304,7 +304,7 @@ const fn passes(refusal: &Refusal) -> bool {
 async fn confirm(settings: &Settings, change: &Change, origins: &Origins) -> Result<(), Failure> {
     let began = clock::now();
     loop {
-        let asked = Asked::of(settings, origins).await;
+        let asked = Survey::of(settings, origins).await;
         let seen = asked.as_ref().map(|asked| asked.said.stored(change));
         if seen.as_ref().is_ok_and(|(stored, quorum)| stored >= quorum) {
             let left = asked.as_ref().ok().and_then(|asked| asked.said.electorate());

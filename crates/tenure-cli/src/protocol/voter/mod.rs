@@ -1,6 +1,8 @@
 //! The regional voter: leaders by random draw, over HTTP between the voters themselves.
 
 #[cfg(feature = "voter")]
+mod answers;
+#[cfg(feature = "voter")]
 mod client;
 #[cfg(feature = "voter")]
 mod explain;
@@ -9,8 +11,6 @@ mod list;
 mod members;
 #[cfg(feature = "voter")]
 mod network;
-#[cfg(feature = "voter")]
-mod said;
 #[cfg(feature = "voter")]
 mod watcher;
 

@@ -10,9 +10,9 @@ use tenure_voter::{Change, Header, StatusDto, VoterUrl};
 type Answer = (VoterUrl, Header, StatusDto);
 
 #[derive(Default)]
-pub(super) struct Said(pub(super) Vec<Answer>);
+pub(super) struct Answers(pub(super) Vec<Answer>);
 
-impl Said {
+impl Answers {
     /// An address may lead to one that another leads to as well.
     pub(super) fn hear(&mut self, url: VoterUrl, header: Header, status: StatusDto) {
         if self.0.iter().all(|(_, known, _)| known.sender != header.sender) {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     /// What a voter of this name and identity says, that knows of such an electorate.
-    fn hear(said: &mut Said, (name, identity): (&str, u128), electorate: Option<&Electorate>) {
+    fn hear(said: &mut Answers, (name, identity): (&str, u128), electorate: Option<&Electorate>) {
         let url: VoterUrl = format!("http://{name}-{identity}").parse().unwrap();
         let sender =
             Participant { id: id(name), identity: Identity(identity), incarnation: identity };
@@ -128,13 +128,13 @@ mod tests {
             members: vec![member("a", 1), member("b", 2)],
         };
         for others in [[2, 9], [9, 2]] {
-            let mut said = Said::default();
+            let mut said = Answers::default();
             hear(&mut said, ("a", 1), Some(&electorate));
             others.into_iter().for_each(|identity| hear(&mut said, ("b", identity), None));
             let (_, header, _) = said.of_id(&id("b")).unwrap();
             assert_eq!((header.sender.identity, said.lost(&electorate)), (Identity(2), 0));
         }
-        let mut said = Said::default();
+        let mut said = Answers::default();
         hear(&mut said, ("a", 1), Some(&electorate));
         hear(&mut said, ("b", 9), None);
         assert_eq!(said.lost(&electorate), 1);
