@@ -18,15 +18,12 @@ use crate::world::fault::{Fault, Kind};
 pub struct Account {
     /// The plan of the world, in one line.
     pub plan: String,
-    /// What was violated, if anything was.
     pub violation: Option<Violation>,
     /// A line for each event.
     pub lines: Vec<String>,
-    /// The picture.
     pub timeline: Timeline,
     /// What went wrong and what applications asked for, in order.
     pub struck: Vec<(u64, Fault)>,
-    /// How much happened.
     pub events: u64,
 }
 

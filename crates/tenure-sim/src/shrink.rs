@@ -11,7 +11,6 @@ use crate::world::fault::{Fault, Kind};
 pub struct Shrunk {
     /// What goes wrong in it, and what its applications want; nothing else does.
     pub only: BTreeSet<Fault>,
-    /// What is violated then.
     pub violation: Violation,
     /// How many faults and commands there were before.
     pub before: usize,

@@ -62,11 +62,9 @@ macro_rules! worlds {
 /// A duty of a driver that can be left undone.
 #[derive(Clone, Debug)]
 pub struct Duty<S> {
-    /// What it is called.
     pub name: String,
     /// The properties that are meant to notice when it is left undone.
     pub meant: &'static [&'static str],
-    /// The worlds in which it is.
     pub worlds: S,
 }
 
@@ -82,7 +80,6 @@ pub struct Sweep<S> {
     pub worlds: u64,
     /// No world begins after so many events.
     pub events: u64,
-    /// What they are drawn from.
     pub source: S,
     /// On so many threads, one world at a time on each.
     pub threads: usize,

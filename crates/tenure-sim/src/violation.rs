@@ -7,13 +7,11 @@ use crate::scenario::plan::ELECTIONS;
 /// What was violated, and what the property saw.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// The property.
     pub property: &'static str,
     /// Where it is written.
     pub source: &'static str,
     /// When, in true time.
     pub at: u64,
-    /// What was seen.
     pub said: String,
 }
 

@@ -42,7 +42,6 @@ pub enum Kind {
 /// What only worlds of ALLCALL have.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What it concentrates on.
     pub kind: Kind,
     /// H, in nanoseconds, and the same below.
     pub heartbeat: u64,
@@ -79,13 +78,9 @@ pub enum NodePlan {
 /// A participant.
 #[derive(Clone, Debug)]
 pub struct Participant {
-    /// Its settings.
     pub config: Checked,
-    /// How its client goes about connections.
     pub manner: Manner,
-    /// Whether it wants to lead.
     pub campaigns: bool,
-    /// Whether it follows who leads.
     pub observes: bool,
 }
 

@@ -40,7 +40,7 @@ pub struct Foreign {
     store: Place,
     node: usize,
     life: u64,
-    /// The seconds of its leases.
+    /// Length of its leases, in seconds.
     ttl: u32,
     election: Option<ElectionName>,
     lease: LeaseId,

@@ -12,39 +12,23 @@ pub use crate::world::nodes::Place;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Packet {
     /// A process asks the member it is connected to.
-    Ask {
-        /// Its life.
-        life: u64,
-        /// The member.
-        member: usize,
-        /// The request.
-        request: Request,
-    },
+    Ask { life: u64, member: usize, request: Request },
     /// etcd answers.
     Tell {
-        /// The life that asked.
         life: u64,
-        /// The answer.
         answer: Answer,
         /// Of a watch: the how-manieth answer of its stream.
         nth: Option<u32>,
     },
     /// The streams of a process that are open, with the number of their last answer: a connection
     /// that says nothing is a broken one.
-    Streams {
-        /// Whose.
-        life: u64,
-        /// They.
-        open: Vec<(CallId, u32)>,
-    },
+    Streams { life: u64, open: Vec<(CallId, u32)> },
 }
 
 /// With what a life begins.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Begin {
-    /// Its life.
     pub life: u64,
-    /// Where it is.
     pub node: usize,
     /// A lease that it is handed.
     pub lease: Option<LeaseId>,

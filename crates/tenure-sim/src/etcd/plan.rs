@@ -38,11 +38,9 @@ pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 /// What only worlds of elections on etcd have.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What etcd is like.
     pub store: Setting,
     /// From then on nothing is left in the store.
     pub empty: u64,
-    /// What takes how long.
     pub bounds: Bounds,
     /// What goes wrong in etcd: one command in so many, or never.
     pub troubles: u64,
@@ -72,13 +70,10 @@ pub enum NodePlan {
 /// One of our processes.
 #[derive(Clone, Debug)]
 pub struct Ours {
-    /// Its settings.
     pub config: Checked,
-    /// Whether it wants to lead.
     pub campaigns: bool,
     /// The elections that it leaves alone when the storm is over.
     pub abstains: u64,
-    /// Whether it follows who leads.
     pub observes: bool,
     /// A lease that each of its lives is handed.
     pub lease: Option<LeaseId>,

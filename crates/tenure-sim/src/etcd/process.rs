@@ -37,7 +37,6 @@ pub struct Process {
     core: Etcd,
     store: Place,
     life: u64,
-    /// The member that it is connected to.
     member: usize,
     /// Until when each call is waited for.
     open: BTreeMap<CallId, Time>,

@@ -42,9 +42,7 @@ crate::tally! {
         refused,
         /// Things that went wrong in etcd.
         troubles,
-        /// Terms of etcd's leaders.
         terms,
-        /// Backups restored.
         restored,
         /// Keys of candidates that are not ours.
         foreign,

@@ -16,7 +16,6 @@ pub(super) const MONTH: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// What the settings of a question will give.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The question.
     pub question: Question,
     /// How long there is no leader after a crash of the leader, from drills.
     pub crash: Spread,
@@ -28,11 +27,8 @@ pub struct Answer {
     pub availability: Availability,
     /// What happened in the calendar time that was run.
     pub figures: Figures,
-    /// The drills.
     pub drills: Vec<Drill>,
-    /// What else could be set.
     pub advice: Advice,
-    /// What it took.
     pub effort: Effort,
 }
 
@@ -185,7 +181,6 @@ pub struct Advice {
 pub struct Trial {
     /// Whether they are those of the question.
     pub asked: bool,
-    /// The settings.
     pub config: Checked,
     /// How much calendar time was run.
     pub time: Duration,
@@ -233,18 +228,11 @@ pub enum Note {
         needed: Duration,
     },
     /// A single failure stops the election.
-    NoSpare {
-        /// How many nodes.
-        nodes: usize,
-    },
+    NoSpare { nodes: usize },
     /// One node less survives as much.
-    Even {
-        /// How many nodes.
-        nodes: usize,
-    },
+    Even { nodes: usize },
     /// Too few grantors were there for a while.
     QuorumLost {
-        /// How often.
         times: usize,
         /// How many nodes there would have to be to survive one more.
         nodes: usize,

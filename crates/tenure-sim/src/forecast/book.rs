@@ -38,7 +38,6 @@ pub struct Vacancy {
     pub since: u64,
     /// How long it took until the next leadership was in force.
     pub lasted: Duration,
-    /// Why.
     pub cause: Cause,
 }
 

@@ -18,9 +18,7 @@ const AWAY: u64 = 20;
 /// One failure of a leader and what came of it. Times are spans of true time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Drill {
-    /// Who led.
     pub leader: usize,
-    /// Who led next.
     pub next: usize,
     /// Whether it crashed; else it resigned.
     pub crash: bool,

@@ -17,7 +17,6 @@ pub struct Figures {
     /// How often less than the grace was left of a leader's lease, or nothing, though it and a
     /// quorum were there: its work would have been stopped.
     pub close_calls: u64,
-    /// Renewals that were completed.
     pub renewals: u64,
     /// How many of them took one attempt, two, …; the last place is for more.
     pub attempts: [u64; 8],

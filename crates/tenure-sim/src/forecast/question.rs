@@ -13,7 +13,6 @@ use super::trips::RoundTrips;
 pub struct Question {
     /// The settings; as many nodes as it has members, see [`Question::members`].
     pub config: Checked,
-    /// Round trips between two nodes.
     pub trips: RoundTrips,
     /// The share of datagrams that is lost, one way: 0 to [`Question::LOSS_MAX`].
     pub loss: f64,
@@ -46,29 +45,17 @@ pub struct Question {
 pub enum Unanswerable {
     /// More loss than elections are meant for.
     #[error("a loss of {loss} was asked for; it must be from 0 to {max}")]
-    Loss {
-        /// What was asked for.
-        loss: f64,
-        /// The most.
-        max: f64,
-    },
+    Loss { loss: f64, max: f64 },
     /// No time.
     #[error("{hours} hours were asked for; it must be from 1 to {max}")]
-    Hours {
-        /// What was asked for.
-        hours: u32,
-        /// The most.
-        max: u32,
-    },
+    Hours { hours: u32, max: u32 },
     /// More than anybody waits for.
     #[error(
         "{hours} hours with a lease of {lease:?} are about {events} million events, which take \
          too long; at most {enough} hours are run"
     )]
     TooMuch {
-        /// What was asked for.
         hours: u32,
-        /// The lease.
         lease: Duration,
         /// In millions.
         events: u64,
@@ -79,14 +66,7 @@ pub enum Unanswerable {
     #[error(
         "{what} every {every:?} was asked for; it must be at least {least:?}, or nobody ever leads"
     )]
-    TooOften {
-        /// What.
-        what: &'static str,
-        /// How often.
-        every: Duration,
-        /// The shortest mean time.
-        least: Duration,
-    },
+    TooOften { what: &'static str, every: Duration, least: Duration },
     /// Nobody can be elected with these settings in this network.
     #[error(
         "nobody was elected within {waited:?}: round trips of up to {longest:?} and a loss of \
@@ -95,11 +75,8 @@ pub enum Unanswerable {
     NobodyElected {
         /// How long it was run.
         waited: Duration,
-        /// The longest round trip.
         longest: Duration,
-        /// The loss.
         loss: f64,
-        /// The lease.
         lease: Duration,
     },
 }

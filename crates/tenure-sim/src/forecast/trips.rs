@@ -27,32 +27,20 @@ pub enum TripsError {
     Empty,
     /// A probability outside 0 to 100 %.
     #[error("p{percent} is no percentile: it must be above 0 and below 100")]
-    Percent {
-        /// What was given.
-        percent: f64,
-    },
+    Percent { percent: f64 },
     /// Quantiles that go back.
     #[error("p{upper} is {after:?}, less than p{lower}, {before:?}")]
     Decreasing {
         /// The lower percentile.
         lower: f64,
-        /// Its value.
         before: Duration,
         /// The higher percentile.
         upper: f64,
-        /// Its value.
         after: Duration,
     },
     /// Outside what is simulated.
     #[error("a round trip of {trip:?}; it must be from {least:?} to {most:?}")]
-    OutOfRange {
-        /// What was given.
-        trip: Duration,
-        /// The shortest.
-        least: Duration,
-        /// The longest.
-        most: Duration,
-    },
+    OutOfRange { trip: Duration, least: Duration, most: Duration },
 }
 
 impl RoundTrips {

@@ -16,9 +16,7 @@ use super::frame::{Frame, Member, Out, Place, Told, Words};
 /// How a client goes about its membership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Manner {
-    /// Where the broker is.
     pub broker: Place,
-    /// Its group.
     pub group: usize,
     /// After how long without an answer a request is made again.
     pub patience: Duration,

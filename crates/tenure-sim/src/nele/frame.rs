@@ -15,9 +15,7 @@ pub use crate::world::nodes::Place;
 /// given once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Member {
-    /// Which group.
     pub group: usize,
-    /// Its number.
     pub number: u64,
 }
 

@@ -31,7 +31,6 @@ const STRAYS: [Stray; 4] =
 /// What only worlds of NELE have.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What is promised.
     pub mode: Mode,
     /// T, in nanoseconds, and the same below; where one process has a longer one, that.
     pub takeover: u64,
@@ -48,7 +47,6 @@ pub struct Settings {
     pub vacant: u64,
     /// Whether T reckons with a coordinator that changes.
     pub failover: bool,
-    /// What the coordinators go by.
     pub terms: Terms,
     /// Whether records that were acknowledged may be lost.
     pub unreplicated: bool,
@@ -68,13 +66,9 @@ pub enum NodePlan {
 /// A process.
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// Its settings.
     pub config: Checked,
-    /// How its client goes about its membership.
     pub manner: Manner,
-    /// Whether it wants to lead.
     pub campaigns: bool,
-    /// Whether it follows who leads.
     pub observes: bool,
 }
 

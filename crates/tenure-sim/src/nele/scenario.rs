@@ -43,43 +43,29 @@ crate::tally! {
 pub enum Own<'a> {
     /// A partition is assigned to a process, or is not any more.
     Assigned {
-        /// Which node.
         node: usize,
-        /// Which partition.
         partition: u32,
         /// When it heard that it is not, on its clock.
         at: Option<Time>,
     },
     /// A core has asked its ledger for something.
     Asked {
-        /// Which node.
         node: usize,
-        /// That.
         request: &'a Request,
         /// When, on its clock.
         at: Time,
     },
     /// A core hears something of its ledger.
     Heard {
-        /// Which node.
         node: usize,
-        /// That.
         report: &'a Report,
         /// When, on its clock.
         at: Time,
     },
     /// A core says that its claim to a partition is void, for a claim of somebody else.
-    Voided {
-        /// Which node.
-        node: usize,
-        /// Which partition.
-        partition: u32,
-    },
+    Voided { node: usize, partition: u32 },
     /// An application leaves the group.
-    Leaves {
-        /// Which node.
-        node: usize,
-    },
+    Leaves { node: usize },
 }
 
 /// By which life, and with which fence, something is led.

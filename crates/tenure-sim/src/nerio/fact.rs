@@ -13,72 +13,30 @@ use super::disk::Disk;
 #[derive(Clone, Copy, Debug)]
 pub enum Own<'a> {
     /// A leadership has begun with this quorum timestamp.
-    Stamped {
-        /// Which election.
-        election: usize,
-        /// Whose.
-        who: &'a Who,
-        /// That.
-        timestamp: &'a QuorumTimestamp,
-    },
+    Stamped { election: usize, who: &'a Who, timestamp: &'a QuorumTimestamp },
     /// What a grantor decided last could not be written, and its answers were dropped.
-    Unwritten {
-        /// The grantor.
-        grantor: usize,
-    },
+    Unwritten { grantor: usize },
     /// A grantor has decided on a grant that is not written down, and that nobody is told of.
-    Decided {
-        /// The grantor.
-        grantor: usize,
-        /// Which election.
-        election: usize,
-        /// The grant.
-        record: &'a GrantRecord,
-    },
+    Decided { grantor: usize, election: usize, record: &'a GrantRecord },
     /// A grantor has done what comes before its first grant.
-    Serves {
-        /// The grantor.
-        grantor: usize,
-    },
+    Serves { grantor: usize },
     /// An application that its handle calls leader creates an edict.
     Edict {
-        /// Which election.
         election: usize,
-        /// The life.
         who: &'a Who,
-        /// The fence of its leadership.
         fence: Fence,
-        /// Its quorum timestamp.
         timestamp: &'a QuorumTimestamp,
         /// How many it has created before.
         counter: u64,
     },
     /// A message is sent.
-    Sent {
-        /// By which node.
-        node: usize,
-        /// The message.
-        message: &'a Message,
-        /// What survives of the sender.
-        disk: &'a Disk,
-    },
+    Sent { node: usize, message: &'a Message, disk: &'a Disk },
     /// A request is sent.
-    Requests {
-        /// By which node.
-        node: usize,
-        /// For which election.
-        election: usize,
-        /// The request.
-        request: &'a Request,
-    },
+    Requests { node: usize, election: usize, request: &'a Request },
     /// A grantor says that it waits, as it may have forgotten leases.
-    Quarantined {
-        /// The grantor.
-        grantor: usize,
-    },
+    Quarantined { grantor: usize },
     /// A grantor begins to write down who it is.
     Opens {
-        /// The grantor.
         grantor: usize,
         /// Whether its directory knows the fences that it has seen.
         knows_fences: bool,
@@ -86,33 +44,19 @@ pub enum Own<'a> {
         instance: Instance,
     },
     /// What somebody remembers of fences is told to a grantor that has lost its memory.
-    Recalls {
-        /// The grantor.
-        grantor: usize,
-        /// By whom.
-        from: &'a Sender,
-        /// What is told.
-        seen: &'a FenceSeen,
-    },
+    Recalls { grantor: usize, from: &'a Sender, seen: &'a FenceSeen },
     /// A grantor did not wait for what it was told last.
-    Unread {
-        /// The grantor.
-        grantor: usize,
-    },
+    Unread { grantor: usize },
     /// A grantor begins to write a bound on fences down.
     Reserves {
-        /// The grantor.
         grantor: usize,
         /// As what it is written.
         ticket: Ticket,
-        /// The bound.
         high: Fence,
-        /// What survives of it.
         disk: &'a Disk,
     },
     /// A grantor begins to write down which memories members have.
     Notes {
-        /// The grantor.
         grantor: usize,
         /// All that it knows.
         members: &'a [(NodeName, Entry)],
@@ -123,91 +67,55 @@ pub enum Own<'a> {
     },
     /// What a grantor began to write has been written, or could not be.
     Settled {
-        /// The grantor.
         grantor: usize,
         /// As what it was written.
         ticket: Ticket,
-        /// Whether it was.
         written: bool,
     },
     /// An order to end its leadership arrives at a node.
-    Handed {
-        /// The node.
-        node: usize,
-        /// The number of the order.
-        number: u64,
-    },
+    Handed { node: usize, number: u64 },
     /// A leader is told to end its leadership.
     Ordered {
-        /// The leader.
         node: usize,
-        /// Which election.
         election: usize,
         /// The fence of that leadership.
         fence: Fence,
     },
     /// A release is sent.
     Released {
-        /// Which election.
         election: usize,
-        /// By whom.
         who: &'a Who,
         /// Everything up to this Start is given up.
         start: Time,
     },
     /// A request arrives at a grantor.
     Asks {
-        /// The grantor.
         grantor: usize,
-        /// Which election.
         election: usize,
-        /// From whom.
         from: &'a Sender,
-        /// The request.
         request: &'a Request,
         /// What the clock of the grantor shows.
         local: Time,
     },
     /// A release arrives at a grantor.
-    GivesUp {
-        /// The grantor.
-        grantor: usize,
-        /// From whom.
-        from: &'a Sender,
-        /// The release.
-        release: &'a Release,
-    },
+    GivesUp { grantor: usize, from: &'a Sender, release: &'a Release },
     /// A grantor is about to write a grant down.
     Granted {
-        /// The grantor.
         grantor: usize,
-        /// Which election.
         election: usize,
-        /// The grant.
         record: &'a GrantRecord,
         /// When it ends.
         finish: u64,
     },
     /// A grantor took its grant back on a release.
     Freed {
-        /// The grantor.
         grantor: usize,
-        /// Which election.
         election: usize,
         /// On whose word.
         by: &'a Who,
     },
     /// Somebody believes that a leader leads until then.
-    Verified {
-        /// Which election.
-        election: usize,
-        /// The leader.
-        leader: &'a Who,
-        /// Until then.
-        until: u64,
-        /// With this fence.
-        fence: Option<Fence>,
-    },
+    Verified { election: usize, leader: &'a Who, until: u64, fence: Option<Fence> },
 }
 
 /// The life of which an observer is told as the leader.

@@ -9,9 +9,7 @@ use tenure_core::nerio::Checked;
 /// One node of the cluster.
 #[derive(Clone, Debug)]
 pub struct NodePlan {
-    /// Its name.
     pub name: NodeName,
-    /// Its address.
     pub address: SocketAddr,
     /// Its settings: the length of its leases may differ from those of the others.
     pub config: Checked,
@@ -24,9 +22,7 @@ pub struct NodePlan {
     pub copy_of: Option<usize>,
     /// Whether it has a state directory that outlives its process.
     pub directory: bool,
-    /// Whether it wants to lead.
     pub campaigns: bool,
-    /// Whether it follows who leads.
     pub observes: bool,
 }
 

@@ -27,7 +27,6 @@ pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 pub struct Settings {
     /// Whether every message is packed into a datagram and read again.
     pub wire: bool,
-    /// What it concentrates on.
     pub bent: Bent,
     /// Whether members give short leases only, until they start again for the first time.
     pub raises: bool,

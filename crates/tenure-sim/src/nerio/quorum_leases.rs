@@ -13,7 +13,6 @@ use crate::scenario::{History, Leadership};
 /// A grant that was written down.
 #[derive(Clone, Debug)]
 pub struct Grant {
-    /// To whom.
     pub to: Who,
     /// Where its requests come from.
     pub address: SocketAddr,
@@ -26,7 +25,6 @@ pub struct Grant {
 /// What is kept of a leadership.
 #[derive(Clone, Debug)]
 pub struct Led {
-    /// Whose it is.
     pub who: Who,
     /// The first Start of its attempt, on its own clock.
     pub first: Time,

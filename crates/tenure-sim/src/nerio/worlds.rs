@@ -9,7 +9,6 @@ use crate::sweep::{Duty, Source};
 /// Worlds of Nerio.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Worlds {
-    /// What they are drawn from.
     pub climate: Climate,
     /// What their drivers do wrong.
     pub broken: Option<DriverRule>,

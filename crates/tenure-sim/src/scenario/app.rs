@@ -15,11 +15,9 @@ pub struct Role {
     pub since: u64,
     /// Since when it has not been so.
     pub left: u64,
-    /// What it holds of its latest leadership.
     pub handle: Handle,
     /// How many campaigns and leaderships have ended: names those that have no fence.
     pub term: u64,
-    /// Whether it follows who leads.
     pub observing: bool,
     /// What it told others last.
     pub value: Option<Value>,

@@ -14,13 +14,9 @@ use crate::world::clock::TRUE_RATE;
 pub struct Check<'a, S: Scenario> {
     /// True time.
     pub now: u64,
-    /// What the world is like.
     pub plan: &'a PlanOf<S>,
-    /// Who led when.
     pub history: &'a History<S::Led>,
-    /// What the applications hold and want.
     pub apps: &'a [App],
-    /// What only this protocol has.
     pub own: &'a S,
 }
 

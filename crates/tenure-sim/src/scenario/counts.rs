@@ -31,9 +31,7 @@ macro_rules! tally {
 /// How much has happened in one world or in many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts<Own> {
-    /// What every protocol counts.
     pub common: Common,
-    /// What only this protocol counts.
     pub own: Own,
 }
 
@@ -60,7 +58,6 @@ tally! {
         gaps,
         /// Processes that ended.
         crashes,
-        /// Cuts through the network.
         cuts,
     }
 }

@@ -7,11 +7,8 @@ use super::Scenario;
 /// A claim that is raised, renewals included.
 #[derive(Clone, Copy, Debug)]
 pub struct Claimed {
-    /// Which node.
     pub node: usize,
-    /// Its life.
     pub life: u128,
-    /// Which election.
     pub election: usize,
     /// Its fence, where the protocol can order leaders.
     pub fence: Option<Fence>,
@@ -30,47 +27,20 @@ pub struct Claimed {
 #[derive(Debug)]
 pub enum Fact<'a, S: Scenario> {
     /// A life began.
-    Started {
-        /// Which node.
-        node: usize,
-        /// Its life.
-        life: u128,
-    },
+    Started { node: usize, life: u128 },
     /// A life ended.
-    Crashed {
-        /// Which node.
-        node: usize,
-    },
+    Crashed { node: usize },
     /// An application asks to lead.
-    Campaigns {
-        /// Which node.
-        node: usize,
-        /// Which election.
-        election: usize,
-    },
+    Campaigns { node: usize, election: usize },
     /// An application begins to follow who leads, or stops it.
-    Observes {
-        /// Which node.
-        node: usize,
-        /// Which election.
-        election: usize,
-        /// Whether it begins.
-        begins: bool,
-    },
+    Observes { node: usize, election: usize, begins: bool },
     /// A claim is raised.
     Claimed(Claimed),
     /// A claim is lowered.
-    Lowered {
-        /// Which node.
-        node: usize,
-        /// Which election.
-        election: usize,
-    },
+    Lowered { node: usize, election: usize },
     /// A leadership is announced.
     Elected {
-        /// Which node.
         node: usize,
-        /// Which election.
         election: usize,
         /// What names the leader to others.
         id: &'a str,
@@ -78,35 +48,20 @@ pub enum Fact<'a, S: Scenario> {
         decided: u64,
     },
     /// A leadership has a lease of full length.
-    Settled {
-        /// Which node.
-        node: usize,
-        /// Which election.
-        election: usize,
-    },
+    Settled { node: usize, election: usize },
     /// Others know that it is over.
-    Released {
-        /// Which node.
-        node: usize,
-        /// Which election.
-        election: usize,
-    },
+    Released { node: usize, election: usize },
     /// A leadership or a campaign is over.
     Ended {
-        /// Which node.
         node: usize,
-        /// Which election.
         election: usize,
-        /// How.
         end: &'a End,
         /// When that was decided.
         decided: u64,
     },
     /// An application asks its handle and its core whether it leads.
     Asked {
-        /// Which node.
         node: usize,
-        /// Which election.
         election: usize,
         /// What the handle says.
         handle: Standing,
@@ -115,11 +70,8 @@ pub enum Fact<'a, S: Scenario> {
     },
     /// An observer sees something else than before.
     Viewed {
-        /// Which node.
         node: usize,
-        /// Which election.
         election: usize,
-        /// What it sees.
         view: &'a View,
         /// When what it sees ends, if it is a leader of which that is told.
         until: u64,
@@ -128,9 +80,7 @@ pub enum Fact<'a, S: Scenario> {
     },
     /// An input was handled by a process.
     Handled {
-        /// Which node.
         node: usize,
-        /// Its core.
         core: &'a S::Core,
         /// What its clock showed, if it was a timer.
         timer: Option<Time>,

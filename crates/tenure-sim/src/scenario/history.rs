@@ -12,11 +12,8 @@ use super::{PlanOf, Scenario};
 /// One leadership: it holds from `from` to `until`.
 #[derive(Clone, Debug)]
 pub struct Leadership<Own> {
-    /// The node.
     pub node: usize,
-    /// Its life.
     pub life: u128,
-    /// Its fence.
     pub fence: Option<Fence>,
     /// Which of the leaderships of its life it is, where there is no fence.
     pub term: u64,
@@ -26,7 +23,6 @@ pub struct Leadership<Own> {
     pub until: u64,
     /// When its claim would have ended had it not been lowered.
     pub backed: u64,
-    /// What only this protocol has.
     pub own: Own,
 }
 

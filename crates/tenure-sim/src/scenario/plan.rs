@@ -30,7 +30,6 @@ pub struct Plan<Node, Own> {
     pub conditions: Conditions,
     /// The nodes, in the order of the sites of `conditions`.
     pub nodes: Vec<Node>,
-    /// What they contend for.
     pub elections: Vec<ElectionName>,
     /// From then on every election that somebody wants has a leader, and it stays.
     pub settled: u64,
@@ -43,7 +42,6 @@ pub struct Plan<Node, Own> {
     /// Whether clocks keep to their bound. Where they do not, leaders may overlap, and only fences
     /// hold.
     pub bounded: bool,
-    /// What only this protocol has.
     pub own: Own,
 }
 

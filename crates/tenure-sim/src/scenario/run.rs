@@ -22,17 +22,12 @@ use crate::world::{Context, Seen, System};
 /// All of a scenario in one world.
 #[derive(Debug)]
 pub struct Run<S: Scenario> {
-    /// What the world is like.
     pub plan: PlanOf<S>,
-    /// The applications.
     pub apps: Vec<App>,
-    /// Who led when.
     pub history: History<S::Led>,
-    /// How much has happened.
     pub counts: Counts<S::Counts>,
     /// Claims and what they stand on, where somebody wants to see them.
     pub spans: Spans,
-    /// What only this protocol has.
     pub own: S,
     checks: S::Checks,
     /// What an application has found, until the moment has passed.

@@ -11,11 +11,8 @@ pub struct Spans(Option<Vec<Span>>);
 /// Something with a holder that is drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape<'a> {
-    /// What it is.
     pub kind: SpanKind,
-    /// At which node.
     pub lane: usize,
-    /// Of which election.
     pub election: &'a ElectionName,
 }
 

@@ -10,9 +10,7 @@ pub struct Timeline {
     pub title: String,
     /// The nodes, from the top down.
     pub lanes: Vec<Lane>,
-    /// What lasted.
     pub spans: Vec<Span>,
-    /// What travelled.
     pub arrows: Vec<Arrow>,
     /// What happened at one instant.
     pub marks: Vec<Mark>,
@@ -23,7 +21,6 @@ pub struct Timeline {
 /// One node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lane {
-    /// Its name.
     pub name: String,
     /// What it is, for example `grantor` or `candidate`.
     pub role: String,
@@ -34,16 +31,13 @@ pub struct Lane {
 /// Something on one node that lasted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// Index of the lane.
     pub lane: usize,
-    /// What it is.
     pub kind: SpanKind,
     /// The election, where it is about one.
     pub election: Option<String>,
     /// Who claims or holds, and in which of its lives: a claim and the grants that back it say
     /// the same, and are drawn in one colour.
     pub holder: Option<String>,
-    /// When it began.
     pub from: u64,
     /// When it ended, or would have; [`u64::MAX`] if never. A lease that was extended is one span,
     /// not several that overlap.
@@ -70,11 +64,8 @@ pub enum SpanKind {
 /// A message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Arrow {
-    /// The lane it left.
     pub from: usize,
-    /// When it left.
     pub sent: u64,
-    /// The lane it was for.
     pub to: usize,
     /// When it arrived; `None` if it was lost.
     pub arrived: Option<u64>,
@@ -85,9 +76,7 @@ pub struct Arrow {
 /// Something on one node at one instant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mark {
-    /// Index of the lane.
     pub lane: usize,
-    /// When.
     pub at: u64,
     /// What happened, in a few words.
     pub label: String,

@@ -7,7 +7,6 @@ use tenure_core::voter::{AckDto, Answer, Ask, Identity, Leadership, Memory, Part
 /// A promise of one voter.
 #[derive(Clone, Debug)]
 pub struct Promise {
-    /// To whom.
     pub to: Leadership,
     /// Until when nobody else is endorsed or acknowledged.
     pub until: u64,
@@ -40,7 +39,6 @@ pub fn promised<'a>(asks: Option<&'a Ask>, answer: Option<&'a Answer>) -> Option
 /// What somebody says that it promises.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// To whom.
     pub to: Leadership,
     /// For how long, by its own clock.
     pub span: std::time::Duration,

@@ -22,7 +22,6 @@ pub enum To {
 pub struct Line {
     /// The run of the process.
     pub run: u128,
-    /// Its request.
     pub call: Call,
 }
 

@@ -6,24 +6,12 @@ use tenure_core::voter::{Answer, Ask, Leadership};
 #[derive(Clone, Copy, Debug)]
 pub enum Own<'a> {
     /// A request is sent.
-    Asks {
-        /// Which node.
-        node: usize,
-        /// It.
-        ask: &'a Ask,
-    },
+    Asks { node: usize, ask: &'a Ask },
     /// An answer is sent.
-    Answers {
-        /// Which node.
-        node: usize,
-        /// It.
-        answer: &'a Answer,
-    },
+    Answers { node: usize, answer: &'a Answer },
     /// What is sent promises something.
     Promises {
-        /// Which node.
         node: usize,
-        /// To whom.
         to: &'a Leadership,
         /// When the clock was read.
         from: u64,
@@ -31,10 +19,5 @@ pub enum Own<'a> {
         until: u64,
     },
     /// A leadership is over, or will never be, by its leader's own word.
-    Releases {
-        /// Which node.
-        node: usize,
-        /// Which.
-        leadership: &'a Leadership,
-    },
+    Releases { node: usize, leadership: &'a Leadership },
 }

@@ -46,11 +46,8 @@ pub enum Kind {
 /// What only worlds of regional voters have.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What it concentrates on.
     pub kind: Kind,
-    /// What voters promise.
     pub mode: Mode,
-    /// The settings that most of them have.
     pub config: Checked,
     /// How many voters found the network.
     pub founders: usize,
@@ -69,13 +66,9 @@ pub struct Settings {
 /// One voter.
 #[derive(Clone, Debug)]
 pub struct NodePlan {
-    /// Its settings.
     pub config: Checked,
-    /// How its process goes about HTTP.
     pub manner: Manner,
-    /// Whether it wants to lead.
     pub campaigns: bool,
-    /// Whether it follows who leads.
     pub observes: bool,
 }
 

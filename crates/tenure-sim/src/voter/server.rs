@@ -22,7 +22,6 @@ const WAITING: usize = 4_096;
 /// How a process goes about HTTP.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Manner {
-    /// The URL of each node.
     pub urls: Arc<[VoterUrl]>,
     /// Whether answers are handed on that come after their time.
     pub late: bool,

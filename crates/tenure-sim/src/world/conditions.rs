@@ -15,7 +15,6 @@ const WALL: u64 = 0x7761_6c6c;
 pub struct Conditions {
     /// From where every draw comes.
     pub seed: u64,
-    /// The nodes.
     pub sites: Vec<Site>,
     /// How long a message is on its way between two nodes.
     pub trip: Delay,
@@ -25,7 +24,6 @@ pub struct Conditions {
     pub flush: Delay,
     /// The measure of what is long: late messages, pauses and outages are parts of it.
     pub unit: u64,
-    /// What goes wrong at random.
     pub rates: Rates,
     /// What goes wrong by plan, in order of time.
     pub incidents: Vec<(u64, Incident)>,
@@ -118,7 +116,6 @@ pub struct Site {
     pub clock: Clock,
     /// By how many nanoseconds its wall clock is ahead of true time at first.
     pub wall: i64,
-    /// When its process starts.
     pub starts: u64,
 }
 
@@ -170,61 +167,27 @@ impl Delay {
 pub enum Incident {
     /// A process ends, and is started again.
     Crash {
-        /// Whose.
         node: usize,
         /// For how long it is gone.
         down: u64,
         /// Whether its whole machine starts anew: the origin of the new clock.
         reboot: Option<u64>,
-        /// What becomes of its state directory.
         disk: DiskFate,
     },
     /// A machine ends and never comes back, whatever was planned for it.
-    Gone {
-        /// Which.
-        node: usize,
-    },
+    Gone { node: usize },
     /// Several at the same instant, in this order.
     Together(Vec<Self>),
     /// Messages from one node to another are lost until then.
-    Cut {
-        /// The sender.
-        from: usize,
-        /// The receiver.
-        to: usize,
-        /// When it is over.
-        until: u64,
-    },
+    Cut { from: usize, to: usize, until: u64 },
     /// A node and some others (a bit each) do not reach each other until then.
-    Apart {
-        /// The node.
-        node: usize,
-        /// The others.
-        from: u64,
-        /// When it is over.
-        until: u64,
-    },
+    Apart { node: usize, from: u64, until: u64 },
     /// The nodes of one side (a bit each) and the rest do not reach each other until then.
-    Split {
-        /// One side.
-        side: u64,
-        /// When it is over.
-        until: u64,
-    },
+    Split { side: u64, until: u64 },
     /// Somebody sets a wall clock: it is ahead of true time by so many nanoseconds from then on.
-    Step {
-        /// Whose.
-        node: usize,
-        /// So many.
-        ahead: i64,
-    },
+    Step { node: usize, ahead: i64 },
     /// A process is stopped until then, or its machine sleeps; its clock goes on.
-    Stop {
-        /// Whose.
-        node: usize,
-        /// When it is over.
-        until: u64,
-    },
+    Stop { node: usize, until: u64 },
 }
 
 impl Incident {
@@ -250,7 +213,6 @@ pub enum DiskFate {
     Foreign(usize),
     /// An operator recovers it, as one that is lost or as one that is whole.
     Recovered {
-        /// Whether it is lost.
         lost: bool,
         /// What the operator says that fences begin above.
         floor: u64,

@@ -77,11 +77,8 @@ impl Kind {
 /// how-manieth chance of that kind there it was.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Fault {
-    /// What.
     pub kind: Kind,
-    /// Where.
     pub place: u16,
-    /// Which chance.
     pub count: u32,
 }
 

@@ -147,51 +147,28 @@ pub struct Context<'a> {
 #[derive(Debug)]
 pub enum Seen<'a, G: System> {
     /// A life begins.
-    Started {
-        /// Which node.
-        node: usize,
-        /// Its life.
-        life: u128,
-    },
+    Started { node: usize, life: u128 },
     /// A life has ended.
-    Crashed {
-        /// Which node.
-        node: usize,
-    },
+    Crashed { node: usize },
     /// An input is about to be handled.
-    Input {
-        /// Which node.
-        node: usize,
-        /// The input.
-        input: &'a Input<Words<G>>,
-    },
+    Input { node: usize, input: &'a Input<Words<G>> },
     /// It has been handled, and its effects are not carried out yet.
     Handled {
-        /// Which node.
         node: usize,
-        /// Its core.
         core: &'a G::Core,
         /// Whether it was a timer.
         timer: bool,
     },
     /// An effect is about to be carried out.
     Effect {
-        /// Which node.
         node: usize,
-        /// Its life.
         life: u128,
-        /// The effect.
         effect: &'a Effect<Words<G>>,
         /// What survives of that node.
         disk: &'a G::Disk,
     },
     /// An effect is not carried out, because a write failed: this one, or one before it.
-    Dropped {
-        /// Which node.
-        node: usize,
-        /// The effect.
-        effect: &'a Effect<Words<G>>,
-    },
+    Dropped { node: usize, effect: &'a Effect<Words<G>> },
     /// Something planned happens.
     Incident {
         /// Its place among those of the conditions.

@@ -65,7 +65,6 @@ pub struct Setting {
     pub revision: Revision,
     /// Whether a member that missed an election and more is brought up to date with a snapshot.
     pub snapshots: bool,
-    /// What the world concentrates on.
     pub bent: Bent,
     /// What goes wrong is over by then.
     pub mended: u64,

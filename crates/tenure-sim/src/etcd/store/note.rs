@@ -13,45 +13,26 @@ pub enum Note {
     /// A key was written.
     Put(KeyValue),
     /// A key is gone.
-    Gone {
-        /// The key.
-        key: Bytes,
-        /// Why.
-        cause: Cause,
-    },
+    Gone { key: Bytes, cause: Cause },
     /// A lease lasts at least until then, in true time.
     Lease {
-        /// The lease.
         lease: LeaseId,
         /// When its end is due.
         ends: u64,
     },
     /// A lease is over.
-    LeaseOver {
-        /// The lease.
-        lease: LeaseId,
-        /// Why.
-        cause: Cause,
-    },
+    LeaseOver { lease: LeaseId, cause: Cause },
     /// A member leads etcd itself with a quorum, or nobody does.
     Leader(Option<usize>),
     /// A backup was restored: this is all there is.
-    Restored {
-        /// The keys.
-        keys: Vec<KeyValue>,
-        /// The leases.
-        leases: Vec<LeaseId>,
-    },
+    Restored { keys: Vec<KeyValue>, leases: Vec<LeaseId> },
 }
 
 /// Why a key or a lease is gone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Cause {
     /// A node asked for it.
-    Asked {
-        /// Which.
-        node: usize,
-    },
+    Asked { node: usize },
     /// The lease was not renewed in time, by the clock of etcd's leader.
     Expired,
     /// A member that led before revoked what was renewed elsewhere: it had the revocation in hand
@@ -65,46 +46,19 @@ pub enum Cause {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Trouble {
     /// A member does not reach the others; clients reach it.
-    Cut {
-        /// Which.
-        member: usize,
-        /// For how long.
-        span: u64,
-    },
+    Cut { member: usize, span: u64 },
     /// No member reaches another.
-    Split {
-        /// For how long.
-        span: u64,
-    },
+    Split { span: u64 },
     /// A member is down.
-    Kill {
-        /// Which.
-        member: usize,
-        /// For how long.
-        span: u64,
-    },
+    Kill { member: usize, span: u64 },
     /// The leader is stuck on its disk, and answers keep-alives.
-    Stick {
-        /// For how long.
-        span: u64,
-    },
+    Stick { span: u64 },
     /// The leader's process is suspended.
-    Stop {
-        /// For how long.
-        span: u64,
-    },
+    Stop { span: u64 },
     /// A member applies late what the others have.
-    Slow {
-        /// Which.
-        member: usize,
-        /// For how long.
-        span: u64,
-    },
+    Slow { member: usize, span: u64 },
     /// The streams of a member end.
-    Break {
-        /// Which.
-        member: usize,
-    },
+    Break { member: usize },
     /// Another member is made the leader, as `etcdctl move-leader` does, or the same once more.
     MoveLeader,
     /// The history is forgotten up to now, or almost.
@@ -113,22 +67,11 @@ pub enum Trouble {
         keep: u64,
     },
     /// The quota is used up.
-    Full {
-        /// For how long.
-        span: u64,
-    },
+    Full { span: u64 },
     /// A node may do nothing.
-    Deny {
-        /// Which.
-        node: usize,
-        /// For how long.
-        span: u64,
-    },
+    Deny { node: usize, span: u64 },
     /// Somebody writes its own value into the leaders' keys, whenever there is another one.
-    Argue {
-        /// For how long.
-        span: u64,
-    },
+    Argue { span: u64 },
     /// A backup is made.
     Backup,
     /// The last backup is restored.

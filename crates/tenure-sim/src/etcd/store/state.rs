@@ -49,7 +49,6 @@ pub struct State {
     pub revision: Revision,
     /// What happened up to this revision is forgotten.
     pub compacted: Revision,
-    /// The keys.
     pub keys: BTreeMap<Bytes, KeyValue>,
     /// The leases, with the seconds that were granted.
     pub leases: BTreeMap<LeaseId, u32>,

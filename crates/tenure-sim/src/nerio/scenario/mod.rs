@@ -44,7 +44,6 @@ crate::tally! {
     Counts {
         /// Verifications answered with yes.
         verified,
-        /// Edicts created.
         edicts,
         /// State directories lost.
         lost_disks,
