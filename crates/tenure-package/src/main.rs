@@ -12,7 +12,8 @@ use tenure_cli::protocol::{ALL, Registry};
 /// Writes them below the folder that it is given.
 fn main() -> io::Result<()> {
     let folder = PathBuf::from(env::args_os().nth(1).ok_or(io::ErrorKind::InvalidInput)?);
-    let (pages, completions) = (folder.join("man"), folder.join("completions"));
+    let pages = folder.join("man");
+    let completions = folder.join("completions");
     fs::create_dir_all(&pages)?;
     fs::create_dir_all(&completions)?;
     let command = || args::command(Registry(ALL));

@@ -223,7 +223,8 @@ fn upgrades(machine: &Machine) {
         machine.has(unit, "StatusText", status);
     }
     let state = |property| UNITS.map(|unit| machine.shows(unit, property));
-    let (before, since) = (state("MainPID"), state("ActiveEnterTimestampMonotonic"));
+    let before = state("MainPID");
+    let since = state("ActiveEnterTimestampMonotonic");
     let cmd = machine.does("pgrep -x sleep");
     let settings = machine.does("cat /etc/tenure/node.toml");
 

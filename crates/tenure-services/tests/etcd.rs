@@ -43,7 +43,8 @@ fn one_member(version: Version) {
     let number = format!("\"Version\" : \"{}", SERVICE.number(version));
     assert!(said.contains(&number), "{said}");
     put_and_get(&cluster);
-    let (member, before) = (cluster.member(0), pids(&cluster));
+    let member = cluster.member(0);
+    let before = pids(&cluster);
     member.kill().unwrap();
     assert_eq!(member.pid(), None);
     assert!(matches!(member.wait_ready(), Err(Error::NotReady { .. })));
@@ -51,7 +52,8 @@ fn one_member(version: Version) {
     cluster.wait_ready().unwrap();
     assert_ne!(pids(&cluster), before);
     assert_eq!(cluster.etcdctl(&["get", "key"]).unwrap(), "key\nvalue\n");
-    let (folder, pids) = (cluster.folder().to_path_buf(), pids(&cluster));
+    let folder = cluster.folder().to_path_buf();
+    let pids = pids(&cluster);
     drop(cluster);
     assert!(gone(&folder, &[before, pids].concat()));
 }
@@ -74,7 +76,8 @@ fn three_members(version: Version) {
     leader.cont().unwrap();
     leader.wait_ready().unwrap();
     assert!(term(leader) >= before);
-    let (folder, pids) = (cluster.folder().to_path_buf(), pids(&cluster));
+    let folder = cluster.folder().to_path_buf();
+    let pids = pids(&cluster);
     // Dropped while one is stopped: it ends, too.
     cluster.member(1).stop().unwrap();
     drop(cluster);

@@ -99,7 +99,8 @@ fn killed_and_started_again(version: Version) {
     server.restart().unwrap();
     server.wait_ready().unwrap();
     assert!(passes(&cluster, 0, 0));
-    let (folder, after) = (cluster.folder().to_path_buf(), pids(&cluster));
+    let folder = cluster.folder().to_path_buf();
+    let after = pids(&cluster);
     assert_ne!(after, before);
     server.stop().unwrap();
     drop(cluster);

@@ -40,7 +40,8 @@ pub fn account<S: Source>(source: &S, seed: u64, only: Option<BTreeSet<Fault>>) 
     let run_of = Run::<S::Scenario>::new(plan).drawn();
     let mut world = World::new(conditions, run_of, only).recorded();
     let violation = run(&mut world).err();
-    let (end, events) = (world.now(), world.events());
+    let end = world.now();
+    let events = world.events();
     let struck = world.fate().struck().to_vec();
     let spans = world.system.spans.take();
     let recorder = world.into_recorder().unwrap_or_default();

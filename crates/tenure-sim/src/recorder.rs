@@ -69,7 +69,9 @@ impl Recorder {
     }
 
     fn span(&mut self, lane: usize, kind: SpanKind, from: u64, until: u64) {
-        let (election, holder, label) = (None, None, String::new());
+        let election = None;
+        let holder = None;
+        let label = String::new();
         self.spans.push(Span { lane, kind, election, holder, from, until, label });
     }
 

@@ -180,7 +180,8 @@ impl<S: Source> Sweep<S> {
         };
         let mut world = world::<S::Scenario>(self.source.plan(seed), None);
         let violation = run(&mut world).err();
-        let (events, faults) = (world.events(), *world.fate().counts());
+        let events = world.events();
+        let faults = *world.fate().counts();
         let ran = Ran { events, counts: world.system.counts, faults, violation };
         let Ok(mut progress) = progress.lock() else { return false };
         let Progress { found, early, .. } = &mut *progress;

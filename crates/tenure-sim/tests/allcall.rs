@@ -22,7 +22,8 @@ fn whatever_goes_wrong_within_the_model_violates_nothing() {
     let number = if cfg!(debug_assertions) { 30 } else { 600 };
     let found = suite::assert_none(&suite::worlds(Worlds, 1, number));
     // A sweep in which little happens proves little.
-    let (counts, own) = (&found.counts.common, &found.counts.own);
+    let counts = &found.counts.common;
+    let own = &found.counts.own;
     let each = |number: u64| number / found.worlds;
     assert!(each(found.events) > 10_000 && each(counts.elected) > 8, "{found:?}");
     assert!(each(counts.claims) > 40 && each(counts.transferred) > 1, "{found:?}");

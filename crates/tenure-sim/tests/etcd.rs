@@ -35,7 +35,8 @@ fn whatever_goes_wrong_within_the_model_violates_nothing() {
     let number = if cfg!(debug_assertions) { 110 } else { 2_000 };
     let found = suite::assert_none(&suite::worlds(Worlds, 1, number));
     // A sweep in which little happens proves little.
-    let (counts, own) = (&found.counts.common, &found.counts.own);
+    let counts = &found.counts.common;
+    let own = &found.counts.own;
     let each = |number: u64| number / found.worlds;
     assert!(each(found.events) > 4_000 && each(counts.elected) > 8, "{found:?}");
     assert!(each(counts.lost) > 3 && each(own.again) > 2, "{found:?}");

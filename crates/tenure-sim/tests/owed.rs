@@ -122,7 +122,8 @@ impl System for Debtor {
 fn world(pause: u16) -> Debtor {
     let clock = Clock::new(0, 7_000, TRUE_RATE);
     let site = Site { name: "n".to_owned(), clock, wall: 0, starts: 1_000 };
-    let (never, unit) = (u64::MAX >> 1, 1_000_000);
+    let never = u64::MAX >> 1;
+    let unit = 1_000_000;
     let moment = Delay::Between(1, 2);
     let conditions = Conditions {
         loopback: moment.clone(),

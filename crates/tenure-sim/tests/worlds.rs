@@ -48,10 +48,8 @@ fn wall_clocks_change_nothing_for_a_core_that_is_not_given_them() {
     let steps = |line: &String| line.contains("its wall clock is set ");
     let mut stepped = 0;
     for seed in [3, 11, 40] {
-        let (one, mut two) = (
-            explain::account(&Worlds::default(), seed, None).lines,
-            explain::account(&Stepping, seed, None).lines,
-        );
+        let one = explain::account(&Worlds::default(), seed, None).lines;
+        let mut two = explain::account(&Stepping, seed, None).lines;
         stepped += two.iter().filter(|line| steps(line)).count();
         two.retain(|line| !steps(line));
         assert!(one == two, "seed {seed} gave two different traces");
@@ -64,7 +62,8 @@ fn whatever_goes_wrong_within_the_model_violates_nothing() {
     let number = if cfg!(debug_assertions) { 60 } else { 300 };
     let found = suite::assert_none(&suite::worlds(of(Climate::Any), 1, number));
     // A sweep in which little happens proves little.
-    let (counts, own) = (&found.counts.common, &found.counts.own);
+    let counts = &found.counts.common;
+    let own = &found.counts.own;
     let each = |number: u64| number / found.worlds;
     assert!(each(found.events) > 10_000 && each(counts.elected) > 5, "{found:?}");
     assert!(each(counts.lost) > 1 && each(own.edicts) > 100, "{found:?}");
@@ -177,7 +176,8 @@ fn names<S: Source>(_: S) -> Vec<(&'static str, &'static str)> {
 #[test]
 fn the_page_is_complete() {
     let page = include_str!("../../../docs/simulation.md");
-    let (mut properties, mut duties) = (Vec::new(), Vec::new());
+    let mut properties = Vec::new();
+    let mut duties = Vec::new();
     macro_rules! collect {
         ($($module:ident $name:ident $about:literal;)+) => {$(
             properties.extend(names(tenure_sim::$module::Worlds::default()));

@@ -194,7 +194,8 @@ impl<P: Scene> Stage<P> {
     pub fn begin(&mut self, node: usize, start: StartOf<P>) {
         let one = &mut self.nodes[node];
         one.core = P::core(&one.config);
-        (one.up, one.stopped) = (true, false);
+        one.up = true;
+        one.stopped = false;
         self.hand(node, Input::Start(start));
     }
 
@@ -202,7 +203,8 @@ impl<P: Scene> Stage<P> {
     pub fn kill(&mut self, node: usize) {
         let one = &mut self.nodes[node];
         one.core = P::core(&one.config);
-        (one.up, one.stopped) = (false, false);
+        one.up = false;
+        one.stopped = false;
         let now = self.now;
         self.queue.retain(|(at, _), letter| *at > now || P::to(letter) != Some(node));
     }
@@ -330,7 +332,8 @@ impl<P: Scene> Stage<P> {
     pub fn pass(&mut self, span: Duration) {
         let until = self.now.after(span);
         for _ in 0..STEPS_MAX {
-            let (arrives, due) = (self.next_letter(), self.next_timer());
+            let arrives = self.next_letter();
+            let due = self.next_timer();
             let next = arrives.map(|(at, _)| at).into_iter().chain(due.map(|(at, _)| at)).min();
             let Some(next) = next.filter(|next| *next <= until) else {
                 self.look();
@@ -372,7 +375,8 @@ impl<P: Scene> Stage<P> {
 
     /// Adds the span since the last look to overlaps and gaps.
     fn look(&mut self) {
-        let (span, before) = (self.now.since(self.looked), self.looked.as_nanos());
+        let span = self.now.since(self.looked);
+        let before = self.looked.as_nanos();
         self.looked = self.now;
         if span.is_zero() {
             return;

@@ -45,7 +45,8 @@ impl Cluster {
         let peers = peers.collect::<Vec<_>>().join(",");
         let scheme = if tls.is_some() { "https" } else { "http" };
         let member = |(index, host): (usize, &Host)| {
-            let (name, peer) = (format!("m{index}"), peer(index, host));
+            let name = format!("m{index}");
+            let peer = peer(index, host);
             let url = format!("{scheme}://{}:{}", host.address, ports[2 * index]);
             let founding = [
                 format!("--name={name}"),
@@ -65,7 +66,8 @@ impl Cluster {
             let command = [&host.wrapper[..], &own, &founding, &tls, arguments].concat();
             let log = folder.path().join(format!("{name}.log"));
             let daemon = Daemon::new(name, url, log, command);
-            let (shared, wrapper) = (Arc::clone(&shared), host.wrapper.clone());
+            let shared = Arc::clone(&shared);
+            let wrapper = host.wrapper.clone();
             Member { daemon, shared, wrapper, founding, data }
         };
         let members = hosts.iter().enumerate().map(member).collect();

@@ -93,7 +93,8 @@ impl Member {
             line.and_then(|value| value.trim().parse().ok())
         };
         let status = || {
-            let (member, leader) = (field("MemberID")?, field("Leader")?);
+            let member = field("MemberID")?;
+            let leader = field("Leader")?;
             Some(Status { member, leader, term: field("RaftTerm")?, revision: field("Revision")? })
         };
         status().ok_or_else(|| Error::Missing {

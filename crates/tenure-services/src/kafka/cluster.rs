@@ -76,7 +76,8 @@ impl Cluster {
 
     pub(super) fn launch(config: &ClusterConfig, installed: &Installed) -> Result<Self, Error> {
         let folder = place::temporary("tenure-kafka-")?;
-        let (each, id) = (3 + config.ways, storage::random_id()?);
+        let each = 3 + config.ways;
+        let id = storage::random_id()?;
         let ports = port::on_loopback(config.brokers * each);
         let controllers: Vec<_> = ports.iter().copied().step_by(each).collect();
         let java = ["java".to_owned()].into_iter().chain(JAVA.map(str::to_owned));
@@ -85,7 +86,8 @@ impl Cluster {
         let mut relays: Vec<Vec<Relay>> = (0..config.ways).map(|_| Vec::new()).collect();
         let mut brokers = Vec::new();
         for (node, ports) in ports.chunks_exact(each).enumerate() {
-            let (internal, client) = (ports[1], ports[2]);
+            let internal = ports[1];
+            let client = ports[2];
             let mut listeners =
                 vec![Listener { name: "CLIENT".into(), address: client, advertised: client }];
             for (way, &address) in ports[3..].iter().enumerate() {

@@ -47,7 +47,8 @@ impl ClusterConfig {
     /// Kafka has it by default but for what only takes time or memory: internal topics are small
     /// and a group's first members are not waited for.
     pub fn new(version: Version, brokers: usize) -> Self {
-        let (settings, security) = (String::new(), Security::Plain);
+        let settings = String::new();
+        let security = Security::Plain;
         Self { version, brokers, ways: 0, settings, security, java: Vec::new() }
     }
 
@@ -82,7 +83,8 @@ impl ClusterConfig {
     /// The configuration file of one broker.
     pub(super) fn file(&self, place: &Place<'_>) -> String {
         let Place { node, controllers, internal, listeners, storage } = place;
-        let (controller, storage) = (controllers[*node], storage.display());
+        let controller = controllers[*node];
+        let storage = storage.display();
         let voters = controllers.iter().enumerate().map(|(node, at)| format!("{node}@{at}"));
         let voters = voters.collect::<Vec<_>>().join(",");
         let each = |one: fn(&Listener) -> String| listeners.iter().map(one).collect::<String>();

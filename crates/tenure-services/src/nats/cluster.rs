@@ -39,7 +39,8 @@ impl Cluster {
         let ports = port::on_loopback(config.servers * 3);
         let places: Vec<_> = ports.chunks_exact(3).collect();
         let scheme = if config.tls.is_some() { "tls" } else { "nats" };
-        let (mut servers, mut relays) = (Vec::new(), Vec::new());
+        let mut servers = Vec::new();
+        let mut relays = Vec::new();
         for (index, place) in places.iter().enumerate() {
             let relay = |(to, place): (usize, &&[SocketAddr])| {
                 (to != index).then(|| Relay::start(place[2])).transpose()
@@ -54,7 +55,8 @@ impl Cluster {
             let words = [program.display().to_string(), "-c".into(), file.display().to_string()];
             let url = format!("{scheme}://{}", place[0]);
             let daemon = Daemon::new(name, url, file.with_extension("log"), words.into());
-            let (client, monitor) = (place[0], place[1]);
+            let client = place[0];
+            let monitor = place[1];
             servers.push(Server { daemon, client, monitor, file, greets: config.greets() });
         }
         let cluster = Self { servers, relays, folder };

@@ -66,13 +66,16 @@ impl ClusterConfig {
     /// The configuration file of one server: for clients, its monitoring and routes, in this order,
     /// and through these relays to the others.
     pub(super) fn file(&self, name: &str, ports: &[SocketAddr], others: &[SocketAddr]) -> String {
-        let (client, monitor, route) = (ports[0], ports[1], ports[2]);
+        let client = ports[0];
+        let monitor = ports[1];
+        let route = ports[2];
         let mut text = format!(
             "server_name: \"{name}\"\nlisten: \"{client}\"\nhttp: \"{monitor}\"\n\
              write_deadline: \"10s\"\n"
         );
         if let Some(Tls { certificate, key, clients, first }) = &self.tls {
-            let (certificate, key) = (certificate.display(), key.display());
+            let certificate = certificate.display();
+            let key = key.display();
             let _ = writeln!(text, "tls {{\n  cert_file: \"{certificate}\"\n  key_file: \"{key}\"");
             if let Some(authority) = clients {
                 let _ = writeln!(text, "  ca_file: \"{}\"\n  verify: true", authority.display());

@@ -93,7 +93,8 @@ impl Client {
     /// Connects anew, to the next server.
     fn dial(&mut self, now: Time, out: &mut Out) {
         self.number += 1;
-        (self.up, self.asked) = (false, None);
+        self.up = false;
+        self.asked = None;
         self.dials = now.after(self.retry);
         out.push(Effect::Send { to: self.server(), message: Frame::Hello(self.number) });
     }
@@ -105,11 +106,13 @@ impl Client {
             _ => false,
         };
         if alive {
-            (self.asked, self.heard) = (None, now.boot);
+            self.asked = None;
+            self.heard = now.boot;
         }
         match frame {
             Frame::Welcome(_) if alive && !self.up => {
-                (self.up, self.dials) = (true, Time::MAX);
+                self.up = true;
+                self.dials = Time::MAX;
                 if !self.told || self.manner.tells {
                     self.told = true;
                     self.link(now, Link::Up { max_payload: PAYLOAD }, out);

@@ -209,7 +209,9 @@ pub fn draw(seed: u64) -> Plan {
 impl Plan {
     /// What goes wrong in worlds of its kind, in place of what every protocol has.
     fn bend(&mut self, rng: &mut Rng, participants: usize) {
-        let (kind, lease, skew) = (self.own.kind, self.own.lease, self.own.skew);
+        let kind = self.own.kind;
+        let lease = self.own.lease;
+        let skew = self.own.skew;
         let nodes = self.nodes.len();
         if rng.once_in(16) {
             // Together too much for one packet.
@@ -288,7 +290,8 @@ impl Plan {
             conditions.sites[node].wall = off(rng);
         }
         let gap = lease * rng.choose(&[2, 4]);
-        let (first, end) = (rng.within(lease..2 * gap), conditions.storm_ends);
+        let first = rng.within(lease..2 * gap);
+        let end = conditions.storm_ends;
         conditions.incidents.extend(repeatedly(rng, (first, end), gap / 4..gap, |rng, _| {
             let ahead = if rng.once_in(3) { 0 } else { off(rng) };
             Incident::Step { node, ahead }
@@ -324,7 +327,8 @@ fn nodes(
     let all_campaign = own.kind == Kind::Beyond || rng.once_in(2);
     let rejoin_wait = own.kind == Kind::Connected && own.steady || !rng.once_in(8);
     let lossy = matches!(own.kind, Kind::Lossy | Kind::Divided);
-    let (tells, keeps) = (!lossy || rng.once_in(2), lossy && rng.once_in(2));
+    let tells = !lossy || rng.once_in(2);
+    let keeps = lossy && rng.once_in(2);
     let patience = match lossy {
         true => rng.choose(&[own.heartbeat * 3, own.lease, 3 * own.lease]),
         false => 4 * own.lease,
@@ -339,12 +343,15 @@ fn nodes(
             _ => Some((participants - node) as u64 * 10),
         };
         let nanos = Duration::from_nanos;
-        (config.heartbeat, config.max_clock_skew) = (nanos(own.heartbeat), nanos(own.skew));
+        config.heartbeat = nanos(own.heartbeat);
+        config.max_clock_skew = nanos(own.skew);
         config.lease = nanos(if own.odd == Some(node) { 2 * own.lease } else { own.lease });
-        (config.drift, config.on_conflict) = (own.drift, own.on_conflict);
+        config.drift = own.drift;
+        config.on_conflict = own.on_conflict;
         config.rejoin_wait = rejoin_wait;
         config.callers = few.map_or(Callers::All, Callers::Few);
-        (config.grace, config.kill_margin) = (config.usable() / 3, config.usable() / 10);
+        config.grace = config.usable() / 3;
+        config.kill_margin = config.usable() / 10;
         let config = config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
         // Where nothing is lost, a participant stays at one server.
         let stations = match lossy {

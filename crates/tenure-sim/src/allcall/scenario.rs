@@ -194,7 +194,8 @@ impl Scenario for LeasedLeaders {
     }
 
     fn incident(run: &mut Run<Self>, context: &Context<'_>, number: usize) {
-        let (plan, own) = (&run.plan, &mut run.own);
+        let plan = &run.plan;
+        let own = &mut run.own;
         let Incident::Step { node, ahead } = plan.conditions.incidents[number].1 else { return };
         let (since, before) = own.ahead[node];
         if before.unsigned_abs() <= plan.own.skew {
@@ -258,7 +259,8 @@ impl Scenario for LeasedLeaders {
 
     /// While not all are connected each part has a leader; and promise (a) is about right clocks.
     fn may_overlap(check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<()>) -> bool {
-        let (plan, own) = (check.plan, &check.plan.own);
+        let plan = check.plan;
+        let own = &check.plan.own;
         match own.kind {
             _ if check.now >= plan.settled => false,
             Kind::Connected => false,
@@ -324,7 +326,8 @@ impl Scenario for LeasedLeaders {
     }
 
     fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {
-        let (common, own) = (&counts.common, &counts.own);
+        let common = &counts.common;
+        let own = &counts.own;
         vec![
             format!("packets       {} published", common.messages),
             format!(

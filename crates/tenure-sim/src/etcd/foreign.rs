@@ -52,7 +52,9 @@ impl Foreign {
     /// A process that has not started.
     #[must_use]
     pub const fn new(store: usize, ttl: u32) -> Self {
-        let (election, lease, phase) = (None, LeaseId(0), Phase::Idle);
+        let election = None;
+        let lease = LeaseId(0);
+        let phase = Phase::Idle;
         Self { store: Place(store), node: 0, life: 0, ttl, election, lease, calls: 0, phase }
     }
 
@@ -92,7 +94,8 @@ impl Foreign {
         let Phase::Asking { .. } = self.phase else { return };
         match answer.reply {
             Reply::Granted { .. } => {
-                let (key, lease) = (self.key(), self.lease);
+                let key = self.key();
+                let lease = self.lease;
                 let value = "foreign".into();
                 let read = Act::read(key.clone());
                 let txn = Txn {
@@ -124,7 +127,8 @@ impl Foreign {
                     // It resigns, and revokes its lease.
                     0 => {
                         let key_is = Compare::Created { key: key.clone(), revision: created };
-                        let (when, otherwise) = (vec![key_is], Vec::new());
+                        let when = vec![key_is];
+                        let otherwise = Vec::new();
                         let then = vec![Act::Delete { key }];
                         self.ask(Op::Txn(Txn { when, then, otherwise }), out);
                         self.ask(Op::Revoke { lease: self.lease }, out);

@@ -178,7 +178,8 @@ impl Plan {
     fn everybody_campaigns(&mut self) {
         for node in &mut self.nodes {
             if let NodePlan::Ours(ours) = node {
-                (ours.campaigns, ours.abstains) = (true, 0);
+                ours.campaigns = true;
+                ours.abstains = 0;
             }
         }
     }
@@ -292,7 +293,8 @@ fn node_plans(rng: &mut Rng, lease: u32, drift: Drift) -> Vec<(String, NodePlan)
         if ours.lease.is_some() {
             // A lease keeps all its keys alive, those of an earlier life too. Only a campaign in
             // the same election finds them.
-            (ours.campaigns, ours.abstains) = (true, 0);
+            ours.campaigns = true;
+            ours.abstains = 0;
         }
         (char::from(b'a' + n as u8).to_string(), NodePlan::Ours(ours))
     };

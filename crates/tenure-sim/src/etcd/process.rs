@@ -173,7 +173,8 @@ impl Process {
     }
 
     fn unwatch(&self, watch: CallId, out: &mut Out) {
-        let (within, op) = (Duration::ZERO, Op::Unwatch { watch });
+        let within = Duration::ZERO;
+        let op = Op::Unwatch { watch };
         let request = Request { call: CallId(0), within, op };
         let message = Packet::Ask { life: self.life, member: self.member, request };
         out.push(Effect::Send { to: self.store, message });
@@ -235,8 +236,10 @@ impl Process {
     fn note(&mut self, now: Time, request: &Request) {
         match request.op {
             Op::Watch { .. } => {
-                let (told, heard) = (0, now);
-                let (asked, early) = (0, BTreeMap::new());
+                let told = 0;
+                let heard = now;
+                let asked = 0;
+                let early = BTreeMap::new();
                 let stream = Stream { request: request.clone(), asked, told, heard, early };
                 self.streams.insert(request.call, stream);
                 self.open.insert(request.call, now.after(request.within));

@@ -196,7 +196,8 @@ impl Scenario for Elections {
     }
 
     fn started(run: &mut Run<Self>, node: usize, _: u128) {
-        (run.own.names[node], run.own.lost[node]) = (None, None);
+        run.own.names[node] = None;
+        run.own.lost[node] = None;
     }
 
     fn input(
@@ -252,7 +253,8 @@ impl Scenario for Elections {
             Effect::Send { message: Packet::Ask { life, request, .. }, .. } => {
                 if run.plan.ours(node).is_some() {
                     run.counts.common.messages += 1;
-                    let (life, local) = (*life, context.local());
+                    let life = *life;
+                    let local = context.local();
                     run.tell_own(context, Own::Sent { node, life, request, local })?;
                 } else if let Op::Grant { lease, .. } = request.op {
                     run.own.records.owners.insert(lease, (node, *life));
@@ -361,7 +363,8 @@ impl Scenario for Elections {
     }
 
     fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {
-        let (common, own) = (&counts.common, &counts.own);
+        let common = &counts.common;
+        let own = &counts.own;
         vec![
             format!("requests      {}, {} of unknown outcome", common.messages, own.unsure),
             format!(

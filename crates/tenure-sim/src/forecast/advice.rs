@@ -108,9 +108,11 @@ pub(super) fn advise(answer: &Answer, tried: impl Iterator<Item = (Question, Fin
 }
 
 fn notes(answer: &Answer) -> Vec<Note> {
-    let (question, config) = (&answer.question, &answer.question.config);
+    let question = &answer.question;
+    let config = &answer.question.config;
     let mut notes = Vec::new();
-    let (nodes, measured) = (question.nodes(), question.trips.quantile(0.99));
+    let nodes = question.nodes();
+    let measured = question.trips.quantile(0.99);
     if nodes < 3 {
         notes.push(Note::NoSpare { nodes });
     } else if nodes.is_multiple_of(2) {

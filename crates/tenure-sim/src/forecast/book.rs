@@ -201,7 +201,8 @@ impl Book {
         let was_close = settled && claim.until < now + self.grace && !claim.close;
         let node = claim.node;
         claim.close |= was_close;
-        (claim.raised, claim.until) = (now, claim.until.max(until));
+        claim.raised = now;
+        claim.until = claim.until.max(until);
         if counts {
             self.renewals += 1;
             let last = self.attempts.len() - 1;

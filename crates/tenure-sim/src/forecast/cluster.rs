@@ -97,7 +97,8 @@ pub(super) fn world(question: &Question, trip: &Delay, seed: u64) -> Option<Worl
         let starts = rng.within(0..50_000_000);
         Site { name: member.name.to_string(), clock, wall: 0, starts }
     });
-    let (sites, unit) = (sites.collect(), nanos(config.lease));
+    let sites = sites.collect();
+    let unit = nanos(config.lease);
     let conditions = Conditions {
         loopback: LOOPBACK,
         flush: FLUSH,

@@ -99,6 +99,7 @@ fn one(
 /// Who resigned in a drill goes on as a candidate.
 fn contend_again(world: &mut World<Cluster>, node: usize) {
     world.system.leaving[node] = false;
-    let (election, command) = (world.system.election.clone(), world.system.campaign());
+    let election = world.system.election.clone();
+    let command = world.system.campaign();
     let Ok(()) = world.command(node, election, command);
 }

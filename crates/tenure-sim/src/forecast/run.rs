@@ -69,7 +69,8 @@ pub(super) fn investigate(
         jobs.extend(pieces.map(|(number, piece)| (which, seed(number), piece)));
     }
     let run = |(which, seed, piece): &(usize, u64, Piece)| {
-        let (question, trip) = (&questions[*which], &trips[*which]);
+        let question = &questions[*which];
+        let trip = &trips[*which];
         Ok(match piece {
             Piece::Stretch(length) => Found::Figures(stretch::run(question, trip, *seed, *length)?),
             Piece::Drills { count, crash } => {
@@ -120,7 +121,8 @@ fn in_parallel<J: Sync, R: Send>(
     threads: usize,
     run: impl Fn(&J) -> R + Sync,
 ) -> Vec<R> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::new());
     let work = || {
         while let number = next.fetch_add(1, Ordering::Relaxed)
             && let Some(job) = jobs.get(number)

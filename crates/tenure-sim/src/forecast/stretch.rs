@@ -119,7 +119,8 @@ fn go(world: &mut World<Cluster>, question: &Question, plan: &mut Plan, to: u64)
 
 /// Does it, and says how long it takes to heal.
 fn act_on(world: &mut World<Cluster>, question: &Question, node: usize, act: Act) -> u64 {
-    let (now, config) = (world.now(), &question.config);
+    let now = world.now();
+    let config = &question.config;
     if world.core(node).is_none() {
         return 0;
     }

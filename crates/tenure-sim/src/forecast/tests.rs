@@ -65,7 +65,9 @@ fn a_failover_takes_the_rest_of_the_lease_and_a_round_trip() {
     assert!(on_their_way < 12, "{on_their_way}");
     // Renewals come after a quarter to a third of a lease, and crashes anywhere between two.
     let left = Spread::new(crashes.iter().map(|drill| drill.left).collect());
-    let (least, mean, most) = (left.quantile(0.0), left.mean(), left.max());
+    let least = left.quantile(0.0);
+    let mean = left.mean();
+    let most = left.max();
     assert!(least > MS * 3_300 && least < MS * 3_450, "{least:?}");
     assert!(most > MS * 4_950 && most < MS * 4_991, "{most:?}");
     // Half of seven eighths of a third is used up in the mean.
@@ -145,7 +147,8 @@ fn those_who_sleep_miss_nothing() {
 fn every_renewal_is_run() {
     let figures = found(&Question { hours: 20, ..question() }).figures;
     assert_eq!(figures.time, MINUTE * 60 * 20);
-    let (least, most) = (72_000 / 5 * 3, 72_000 / 5 * 4);
+    let least = 72_000 / 5 * 3;
+    let most = 72_000 / 5 * 4;
     assert!((least..=most).contains(&figures.renewals), "{}", figures.renewals);
     assert!(figures.events > figures.renewals * 7, "{}", figures.events);
     assert_eq!(figures.attempts[0], figures.renewals);
@@ -166,7 +169,8 @@ fn a_leader_that_stands_still_is_replaced_and_says_why() {
         ..with_lease(question(), MS * 2_000)
     };
     let figures = found(&stops).figures;
-    let (paused, all) = (figures.count(Cause::Pause), figures.vacancies.len());
+    let paused = figures.count(Cause::Pause);
+    let all = figures.vacancies.len();
     assert!(paused > 30 && paused * 10 > all * 9, "{paused} of {all}");
 }
 

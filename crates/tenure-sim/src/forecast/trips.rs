@@ -111,7 +111,8 @@ impl RoundTrips {
     /// One-way delays of which two, drawn independently, make such round trips.
     pub(super) fn one_way(&self) -> Delay {
         let target = &self.quantiles;
-        let (first, last) = (target[0] as f64 / 2.0, target[FINE - 1] as f64);
+        let first = target[0] as f64 / 2.0;
+        let last = target[FINE - 1] as f64;
         let mut way: Vec<f64> = target.iter().map(|trip| *trip as f64 / 2.0).collect();
         for _ in 0..ROUNDS {
             let sums = sums(&way);
@@ -131,7 +132,8 @@ impl RoundTrips {
 }
 
 fn in_range(trip: Duration) -> Result<(), TripsError> {
-    let (least, most) = (RoundTrips::LEAST, RoundTrips::MOST);
+    let least = RoundTrips::LEAST;
+    let most = RoundTrips::MOST;
     if (least..=most).contains(&trip) {
         return Ok(());
     }

@@ -113,7 +113,8 @@ pub struct Broker {
 
 impl Log {
     fn append(&mut self, said: Said) -> u64 {
-        let (offset, epoch) = (self.end, Some(self.epoch));
+        let offset = self.end;
+        let epoch = Some(self.epoch);
         self.records.push_back(Record { offset, epoch, said });
         self.end += 1;
         if self.records.len() > KEPT {

@@ -160,7 +160,8 @@ impl Client {
                 if let Some(member) = self.membership() {
                     self.send(Frame::Leave(member), out);
                 }
-                (self.member, self.beats) = (None, Time::MAX);
+                self.member = None;
+                self.beats = Time::MAX;
                 let own = std::mem::take(&mut self.own);
                 self.readers.retain(|reader| reader.reading.rebalance == RebalanceId::NONE);
                 // What it has is taken from it before it has left.
@@ -234,7 +235,8 @@ impl Client {
         partitions: impl IntoIterator<Item = u32>,
     ) -> Rebalance {
         self.rebalances += 1;
-        let (id, partitions) = (RebalanceId(self.rebalances), partitions.into_iter());
+        let id = RebalanceId(self.rebalances);
+        let partitions = partitions.into_iter();
         Rebalance { membership, id, change, partitions: partitions.map(Partition).collect() }
     }
 
@@ -291,7 +293,8 @@ impl Client {
         let Some(reader) = self.reader(reading).filter(|reader| reader.next.is_none()) else {
             return;
         };
-        (reader.next, reader.asks) = (Some(end.saturating_sub(backlog)), now);
+        reader.next = Some(end.saturating_sub(backlog));
+        reader.asks = now;
         self.report(now, Report::Position { partition, reading, end: Ok(end) }, out);
     }
 
@@ -329,7 +332,8 @@ impl Client {
                     return;
                 }
                 if let Some(last) = records.last() {
-                    (reader.next, reader.epoch) = (Some(last.offset + 1), last.epoch);
+                    reader.next = Some(last.offset + 1);
+                    reader.epoch = last.epoch;
                 }
                 reader.asks = pause;
                 self.report(now, Report::Records { partition, reading, records }, out);
@@ -385,7 +389,8 @@ impl Client {
                 continue;
             };
             reader.asks = again;
-            let (partition, reading) = (reader.partition, reader.reading);
+            let partition = reader.partition;
+            let reading = reader.reading;
             let frame = match reader.next {
                 Some(next) => Frame::Fetch(partition, reading, next, reader.epoch),
                 None => Frame::End(partition, reading),

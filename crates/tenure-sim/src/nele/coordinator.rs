@@ -98,7 +98,8 @@ impl Coordinator {
                 let has: BTreeSet<u32> = has.iter().copied().collect();
                 let given = |one: &u32| !has.contains(one) && !seat.target.contains(one);
                 let gave = terms.classic && seat.has.iter().any(given);
-                (seat.until, seat.has) = (until, has);
+                seat.until = until;
+                seat.has = has;
                 // What it has given back, others get in the next deal.
                 if gave && self.waits.is_none() {
                     self.changed(now, terms);
@@ -122,7 +123,8 @@ impl Coordinator {
         match self.members.get_mut(&place).filter(|seat| seat.member == member) {
             Some(seat) => {
                 seat.has = has.iter().copied().collect();
-                (seat.until, seat.joined) = (until, deal);
+                seat.until = until;
+                seat.joined = deal;
             }
             None => return out.push((place, Frame::Unknown(member))),
         }
@@ -152,7 +154,8 @@ impl Coordinator {
 
     /// What a member may have, or that it has to join anew.
     fn answer(&mut self, place: Place, now: Time, terms: &Terms, out: &mut Letters) {
-        let (deal, doubled) = (self.deal, self.doubled);
+        let deal = self.deal;
+        let doubled = self.doubled;
         let others: BTreeSet<u32> = {
             let others = self.members.iter().filter(|(other, _)| **other != place);
             let taken = others.flat_map(|(_, seat)| &seat.has).copied();
@@ -177,7 +180,8 @@ impl Coordinator {
     /// Sessions that are over, and members that gave nothing back, or did not join, in time.
     pub fn work(&mut self, now: Time, terms: &Terms, out: &mut Letters) {
         let before = self.members.len();
-        let (deal, late) = (self.deal, self.waits.is_some_and(|waits| waits <= now));
+        let deal = self.deal;
+        let late = self.waits.is_some_and(|waits| waits <= now);
         self.members.retain(|_, seat| {
             let gives = terms.classic || seat.gives.is_none_or(|gives| gives > now);
             seat.until > now && gives && (!late || seat.joined == deal)
@@ -242,7 +246,8 @@ impl Coordinator {
         // From those with the most to those with the least.
         loop {
             let lens = self.members.values().map(|seat| seat.target.len());
-            let (low, high) = (lens.clone().min().unwrap_or(0), lens.max().unwrap_or(0));
+            let low = lens.clone().min().unwrap_or(0);
+            let high = lens.max().unwrap_or(0);
             if high <= low + 1 {
                 return;
             }

@@ -128,7 +128,8 @@ fn config(rng: &mut Rng) -> Config {
     };
     config.takeover = needed * rng.choose(&[100, 120, 200]) / 100;
     let usable = config.usable();
-    (config.grace, config.kill_margin) = (usable / 3, usable / 10);
+    config.grace = usable / 3;
+    config.kill_margin = usable / 10;
     config
 }
 
@@ -167,7 +168,8 @@ pub fn draw(seed: u64) -> Plan {
         let config = own.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
         let campaigns = node < groups || all_campaign || rng.once_in(2);
         let observes = !campaigns || rng.once_in(2);
-        let (late, silent) = (rng.once_in(2), rng.once_in(8));
+        let late = rng.once_in(2);
+        let silent = rng.once_in(8);
         let backlog = rng.choose(&[0, 0, 3]);
         let broker = Place(clients);
         let manner = Manner { broker, group, patience, notices, late, backlog, silent };
@@ -218,7 +220,8 @@ impl Plan {
         self.elections = (0..roles).map(|role| known(&format!("x/{role}"))).collect();
         self.reluctance = rng.choose(&[1, 1, 3]);
         if !self.calm && rng.once_in(4) {
-            (self.calm, self.conditions.rates) = (true, Rates::default());
+            self.calm = true;
+            self.conditions.rates = Rates::default();
             self.conditions.incidents.clear();
         }
         let conditions = &mut self.conditions;
@@ -237,13 +240,15 @@ impl Plan {
     /// Nothing goes wrong but that processes end, and coordinators change where that is reckoned
     /// with.
     fn calm_down(&mut self, rng: &mut Rng, clients: usize) {
-        let (unit, ends) = (self.conditions.unit, self.conditions.storm_ends);
+        let unit = self.conditions.unit;
+        let ends = self.conditions.storm_ends;
         let mut at = rng.within(unit / 2..4 * unit);
         let crashes = !rng.once_in(4);
         // Of two groups only one may be restarted, as in an upgrade.
         let only = rng.once_in(2).then_some(0);
         while crashes && at < ends {
-            let (node, down) = (rng.below(clients), rng.within(1..2 * unit));
+            let node = rng.below(clients);
+            let down = rng.within(1..2 * unit);
             let group = self.process(node).map(|process| process.manner.group);
             if only.is_some() && group != only {
                 continue;
@@ -278,7 +283,8 @@ impl Plan {
 
     /// The topic changes, or somebody takes it for another one; everything is started anew then.
     fn change_topic(&mut self, rng: &mut Rng, clients: usize) {
-        let (unit, ends) = (self.conditions.unit, self.conditions.storm_ends);
+        let unit = self.conditions.unit;
+        let ends = self.conditions.storm_ends;
         let at = rng.within(2 * unit..ends / 2);
         let right = at + rng.within(unit..2 * unit);
         let partition = rng.next() as u32 % self.own.terms.partitions;
@@ -291,7 +297,8 @@ impl Plan {
         faults.push((right, Fault::Topic(Topic::Right)));
         faults.sort_by_key(|(at, _)| *at);
         for node in 0..clients {
-            let (at, down) = (right + rng.within(unit / 2..unit), rng.within(1..unit));
+            let at = right + rng.within(unit / 2..unit);
+            let down = rng.within(1..unit);
             let crash = Incident::crash(node, down, DiskFate::Kept);
             self.conditions.incidents.push((at, crash));
             if let NodePlan::Client(process) = &mut self.nodes[node] {
@@ -303,7 +310,8 @@ impl Plan {
 
     fn faults(&self) -> Vec<(u64, Fault)> {
         let mut rng = Rng::new(self.conditions.seed, FAULTS);
-        let (unit, ends) = (self.conditions.unit, self.conditions.storm_ends);
+        let unit = self.conditions.unit;
+        let ends = self.conditions.storm_ends;
         let gap = unit * rng.choose(&[1, 3, 8]);
         let first = rng.within(unit / 2..gap + unit);
         let mut all = repeatedly(&mut rng, (first, ends), gap / 8..gap, |rng, _| {
@@ -332,8 +340,10 @@ impl Plan {
     /// In some worlds readers stand still now and then.
     fn stones(&self) -> Vec<(u64, Fault)> {
         let mut rng = Rng::new(self.conditions.seed, STONES);
-        let (unit, ends) = (self.conditions.unit, self.conditions.storm_ends);
-        let (mut at, mut all) = (rng.within(unit / 2..4 * unit), Vec::new());
+        let unit = self.conditions.unit;
+        let ends = self.conditions.storm_ends;
+        let mut at = rng.within(unit / 2..4 * unit);
+        let mut all = Vec::new();
         while rng.once_in(3) && at < ends {
             let partition = rng.next() as u32 % self.own.terms.partitions;
             all.push((at, Fault::Stone(partition)));

@@ -82,14 +82,17 @@ pub struct Proof {
 impl Read {
     fn void(&mut self, at: Time) {
         if let Some(claim) = self.claim.take() {
-            (self.ended, self.was) = (Some(at), Some(claim));
+            self.ended = Some(at);
+            self.was = Some(claim);
         }
     }
 
     /// Another reading begins, or none: what was read and asked before counts no more.
     fn read_anew(&mut self, reading: Option<Reading>) {
-        (self.reading, self.next) = (reading, None);
-        (self.asked, self.claim) = (None, None);
+        self.reading = reading;
+        self.next = None;
+        self.asked = None;
+        self.claim = None;
     }
 }
 
@@ -142,8 +145,10 @@ impl Proofs {
             Report::Rebalance(Rebalance { change, partitions, .. }) => {
                 for partition in partitions {
                     let read = self.of(*partition);
-                    (read.assigned, read.fresh) = (*change == Change::Assigned, false);
-                    (read.ended, read.was) = (Some(at), read.claim);
+                    read.assigned = *change == Change::Assigned;
+                    read.fresh = false;
+                    read.ended = Some(at);
+                    read.was = read.claim;
                     read.read_anew(None);
                 }
             }

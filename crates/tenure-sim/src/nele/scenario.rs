@@ -109,7 +109,8 @@ impl Emergence {
     fn have_heard(&self, check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<()>) -> bool {
         let of = claim.election;
         let later = |office: Office, other: Office| office.1 > other.1;
-        let (ours, theirs) = ((claim.life, claim.fence), (other.life, other.fence));
+        let ours = (claim.life, claim.fence);
+        let theirs = (other.life, other.fence);
         match check.plan.own.unlike {
             // It waits for its own T, which is enough for the other.
             Some(longer) if longer == other.node && later(theirs, ours) => true,
@@ -220,7 +221,8 @@ impl Scenario for Emergence {
     }
 
     fn whim(plan: &Plan, node: usize, observe: Option<Command>, rng: &mut Rng) -> Option<Command> {
-        let (lead_on, again) = (rng.once_in(2), rng.once_in(2));
+        let lead_on = rng.once_in(2);
+        let again = rng.once_in(2);
         Some(match rng.within(0..40) {
             0 => Command::Resign,
             1..=4 => observe?,
@@ -406,7 +408,8 @@ impl Scenario for Emergence {
     }
 
     fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {
-        let (common, own) = (&counts.common, &counts.own);
+        let common = &counts.common;
+        let own = &counts.own;
         vec![
             format!("messages      {} sent", common.messages),
             format!(

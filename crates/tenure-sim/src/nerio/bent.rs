@@ -107,7 +107,8 @@ impl Bent {
         for node in nodes.iter_mut().filter(|_| rng.once_in(2)) {
             let shorter = |parts: u32| {
                 let mut config = Config::clone(&node.config);
-                (config.lease, config.grace) = (config.lease / parts, config.grace / parts);
+                config.lease = config.lease / parts;
+                config.grace = config.grace / parts;
                 config.kill_margin /= parts;
                 config.check().ok()
             };
@@ -124,7 +125,8 @@ impl Bent {
         let Conditions { seed, unit, storm_ends, ref mut incidents, .. } = *conditions;
         let mut rng = Rng::new(seed, 3);
         for (node, _) in nodes.iter().enumerate().filter(|(_, this)| this.member) {
-            let (at, down) = (rng.within(unit..storm_ends), rng.within(1..unit / 8));
+            let at = rng.within(unit..storm_ends);
+            let down = rng.within(1..unit / 8);
             incidents.push((at, Incident::crash(node, down, DiskFate::Kept)));
         }
         // One grantor raises early; a candidate that reaches nobody else asks it, it forgets that,
@@ -134,11 +136,14 @@ impl Bent {
         let asks =
             |node: &usize| !nodes[*node].member && Some(nodes[*node].config.lease) == longest;
         let Some(asker) = (0..nodes.len()).find(asks).filter(|_| members.len() > 2) else { return };
-        let (mut at, down) = (unit, unit / 64);
+        let mut at = unit;
+        let down = unit / 64;
         while at + 4 * unit < storm_ends {
-            let (first, other) = (rng.choose(&members), rng.choose(&members));
+            let first = rng.choose(&members);
+            let other = rng.choose(&members);
             let from = bits(members.iter().copied().filter(|node| *node != first));
-            let (forgets, raised) = (rng.within(unit / 8..unit / 2), rng.within(unit / 2..unit));
+            let forgets = rng.within(unit / 8..unit / 2);
+            let raised = rng.within(unit / 2..unit);
             let apart = Incident::Apart { node: asker, from, until: at + unit + raised };
             incidents.extend([
                 (at, Incident::crash(first, down, DiskFate::Kept)),
@@ -186,7 +191,8 @@ impl Bent {
         let others = |member| quorums.everyone().minus(MemberSet::EMPTY.with(member));
         let left = (0..quorums.members()).filter(|member| quorums.is_quorum(others(*member)));
         let member = rng.choose(&left.collect::<Vec<_>>());
-        (nodes[member].campaigns, nodes[member].observes) = (false, false);
+        nodes[member].campaigns = false;
+        nodes[member].observes = false;
         let copy = NodePlan { copy_of: Some(member), directory: true, ..nodes[member].clone() };
         nodes.push(copy);
     }
@@ -203,7 +209,8 @@ impl Bent {
         let mut at = unit;
         while at + 4 * unit < storm_ends {
             for _ in 0..rng.within(1..3) {
-                let (node, down) = (rng.below(members), rng.within(1..unit / 8));
+                let node = rng.below(members);
+                let down = rng.within(1..unit / 8);
                 let back = at + rng.within(unit / 2..3 * unit);
                 let gone = at + rng.within(0..unit / 4);
                 incidents.push((gone, Incident::crash(node, down, DiskFate::Absent)));
@@ -376,7 +383,8 @@ fn foundings(rng: &mut Rng, nodes: &[NodePlan], all_lost: bool, conditions: &mut
         return;
     }
     for _ in 0..rng.within(0..4) {
-        let (node, down) = (rng.below(members), rng.within(1..unit / 4));
+        let node = rng.below(members);
+        let down = rng.within(1..unit / 4);
         let crash = Incident::crash(node, down, DiskFate::Lost);
         incidents.push((rng.within(1..4 * unit), crash));
     }

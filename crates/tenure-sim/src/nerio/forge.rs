@@ -33,7 +33,10 @@ pub(super) fn forge(
         })) if (draw >> 8).is_multiple_of(4) => {
             // Somebody orders the leader to resign, and again.
             let number = fence.number() * 2 + draw % 2;
-            let (election, start, fence, next) = (election.clone(), *start, *fence, None);
+            let election = election.clone();
+            let start = *start;
+            let fence = *fence;
+            let next = None;
             let order = Order { election, start, number, fence, next };
             Some((elsewhere, Message::from(order)))
         }

@@ -29,7 +29,8 @@ impl Installed {
         let shortest = leases().min().unwrap_or_default();
         let longest = leases().max().unwrap_or_default();
         let seed = mix(plan.conditions.seed ^ 0x1a57);
-        let (leases, raises) = ((shortest, longest), plan.own.raises);
+        let leases = (shortest, longest);
+        let raises = plan.own.raises;
         let mut this = Self { seed, draws: 0, first: Vec::new(), raises, leases };
         for node in 0..plan.nodes.len() {
             if this.draw(2) {

@@ -334,7 +334,8 @@ fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u6
     let crashes = rng.once_in(2);
     let reboots = rng.choose(&[0, 2, 2, 1]);
     repeatedly(rng, (unit / 2, storm_ends), gap / 8..gap, |rng, at| {
-        let (node, other) = (rng.below(nodes), rng.below(nodes));
+        let node = rng.below(nodes);
+        let other = rng.below(nodes);
         let until = at + rng.within(unit / 10..unit * LEFTOVER);
         match rng.within(if crashes { 0 } else { 3 }..8) {
             0..=2 => Incident::Crash {

@@ -88,7 +88,9 @@ impl QuorumLeases {
                 }
             }
             Own::Granted { grantor, election, record, finish } => {
-                let (to, address, start) = (record.holder.clone(), record.address, record.start);
+                let to = record.holder.clone();
+                let address = record.address;
+                let start = record.start;
                 let grant = Grant { to, address, start, finish };
                 self.grants[election].insert(grantor, grant);
             }

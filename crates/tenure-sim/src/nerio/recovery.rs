@@ -76,7 +76,8 @@ fn lost(rng: &mut Rng, plan: &Plan, all: bool) -> MemberSet {
 /// recovered, and start; one of the lost ones may start later, with an empty directory.
 fn all_stopped(plan: &mut Plan, floor: u64, all: bool) {
     let mut rng = Rng::new(plan.conditions.seed, DRAWS);
-    let (unit, storm_ends) = (plan.conditions.unit, plan.conditions.storm_ends);
+    let unit = plan.conditions.unit;
+    let storm_ends = plan.conditions.storm_ends;
     let at = rng.within(2 * unit..storm_ends);
     let all = all || rng.once_in(4);
     let lost = lost(&mut rng, plan, all);
@@ -117,9 +118,11 @@ fn all_stopped(plan: &mut Plan, floor: u64, all: bool) {
 /// them and then the new ones.
 fn leaders_live(plan: &mut Plan) {
     let mut rng = Rng::new(plan.conditions.seed, DRAWS);
-    let (unit, storm_ends) = (plan.conditions.unit, plan.conditions.storm_ends);
+    let unit = plan.conditions.unit;
+    let storm_ends = plan.conditions.storm_ends;
     let lost = lost(&mut rng, plan, false);
-    (plan.own.bent, plan.conditions.rates.crash) = (Bent::Copies, 0);
+    plan.own.bent = Bent::Copies;
+    plan.conditions.rates.crash = 0;
     let cut = rng.within(2 * unit..3 * unit);
     let begins = cut + unit;
     let olds: Vec<usize> = lost.iter().collect();
@@ -128,9 +131,11 @@ fn leaders_live(plan: &mut Plan) {
         node.directory = true;
     }
     for old in olds.iter().copied() {
-        (plan.nodes[old].campaigns, plan.nodes[old].observes) = (false, false);
+        plan.nodes[old].campaigns = false;
+        plan.nodes[old].observes = false;
         let copy = NodePlan { copy_of: Some(old), ..plan.nodes[old].clone() };
-        let (node, mut site) = (plan.nodes.len(), plan.conditions.sites[old].clone());
+        let node = plan.nodes.len();
+        let mut site = plan.conditions.sites[old].clone();
         site.starts = begins;
         plan.nodes.push(copy);
         plan.conditions.sites.push(site);
@@ -139,7 +144,8 @@ fn leaders_live(plan: &mut Plan) {
     }
     let all = 0..plan.nodes.len();
     let is_new = |node: &usize| plan.nodes[*node].member && !olds.contains(node);
-    let (old, new) = (bits(olds.iter().copied()), bits(all.filter(is_new)));
+    let old = bits(olds.iter().copied());
+    let new = bits(all.filter(is_new));
     for node in olds.iter().copied() {
         incidents.push((cut, Incident::Apart { node, from: new, until: storm_ends }));
         incidents.push((storm_ends - unit / 2, Incident::Gone { node }));
@@ -158,7 +164,8 @@ pub(super) fn recover(
     node: usize,
     (lost, floor): (bool, u64),
 ) -> bool {
-    let (plan, disk) = (&run.plan, &mut disks[node]);
+    let plan = &run.plan;
+    let disk = &mut disks[node];
     disk.put_back();
     let number = run.counts.own.lost_disks + 1;
     let begun = instance(plan.conditions.seed, node, number, false);

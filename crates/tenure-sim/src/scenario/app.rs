@@ -32,7 +32,8 @@ impl Role {
         if self.campaigning {
             self.anew = Some(value.clone());
         } else {
-            (self.campaigning, self.since) = (true, now);
+            self.campaigning = true;
+            self.since = now;
             self.say(value);
         }
     }
@@ -46,7 +47,8 @@ impl Role {
     pub(super) fn end(&mut self, now: u64) {
         self.handle.end();
         self.term += 1;
-        (self.campaigning, self.left) = (false, now);
+        self.campaigning = false;
+        self.left = now;
         if let Some(value) = self.anew.take() {
             self.campaign(&value, now);
         }

@@ -101,7 +101,8 @@ impl<Own> History<Own> {
     {
         match fact {
             Fact::Started { node, life } => {
-                (self.lives[node], self.since[node]) = (Some(life), now);
+                self.lives[node] = Some(life);
+                self.since[node] = now;
                 self.nodes.insert(life, node);
             }
             Fact::Crashed { node } => (self.lives[node], self.since[node]) = (None, now),
@@ -115,7 +116,9 @@ impl<Own> History<Own> {
                     last.backed = last.until;
                 } else if claim.until > now {
                     let Claimed { node, life, fence, term, until, .. } = claim;
-                    let (from, backed, own) = (now, until, own.led(plan, &claim));
+                    let from = now;
+                    let backed = until;
+                    let own = own.led(plan, &claim);
                     let led = Leadership { node, life, fence, term, from, until, backed, own };
                     leaderships.push(led);
                 }

@@ -112,15 +112,18 @@ impl<Node, Own> Plan<Node, Own> {
             Site { name, clock, wall: 0, starts: rng.within(0..unit) }
         });
         let sites: Vec<Site> = sites.collect();
-        let (settled, count) = (storm_ends + LEFTOVER * unit + settles, sites.len());
+        let settled = storm_ends + LEFTOVER * unit + settles;
+        let count = sites.len();
         let retired = settled + 4 * unit;
-        let (trip, end) = (Delay::Between(trip / 8, trip), retired + settles + 4 * unit);
+        let trip = Delay::Between(trip / 8, trip);
+        let end = retired + settles + 4 * unit;
         let mut conditions = Conditions::new(seed, sites, trip, unit, (storm_ends, end));
         if !calm {
             conditions.rates = rates_of_connections(&mut rng);
             conditions.incidents = incidents(&mut rng, count, unit, storm_ends);
         }
-        let (elections, reluctance) = (elections(1 + rng.below(3)), rng.choose(&[1, 1, 4, 20]));
+        let elections = elections(1 + rng.below(3));
+        let reluctance = rng.choose(&[1, 1, 4, 20]);
         let bounded = true;
         Self { conditions, nodes, elections, settled, retired, reluctance, calm, bounded, own }
     }
@@ -146,7 +149,8 @@ pub fn repeatedly<T>(
     pause: Range<u64>,
     mut what: impl FnMut(&mut Rng, u64) -> T,
 ) -> Vec<(u64, T)> {
-    let (mut at, mut all) = (first, Vec::new());
+    let mut at = first;
+    let mut all = Vec::new();
     while at < storm_ends {
         all.push((at, what(rng, at)));
         at += rng.within(pause.clone());
@@ -158,7 +162,8 @@ pub fn repeatedly<T>(
 fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
     let gap = unit * rng.choose(&[1, 2, 6]);
     repeatedly(rng, (unit / 2, storm_ends), gap / 8..gap, |rng, at| {
-        let (node, other) = (rng.below(nodes), rng.below(nodes));
+        let node = rng.below(nodes);
+        let other = rng.below(nodes);
         let until = at + rng.within(unit / 10..unit * LEFTOVER);
         let down = rng.within(1..unit * 3 / 2);
         match rng.within(0..6) {
@@ -174,7 +179,8 @@ fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u6
 /// Links that work one way only, and processes that end.
 pub fn one_way(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
     repeatedly(rng, (unit / 2, storm_ends), unit / 8..2 * unit, |rng, at| {
-        let (from, to) = (rng.below(nodes), rng.below(nodes));
+        let from = rng.below(nodes);
+        let to = rng.below(nodes);
         let until = at + rng.within(unit / 10..unit * LEFTOVER);
         let down = rng.within(1..unit);
         match rng.within(0..6) {

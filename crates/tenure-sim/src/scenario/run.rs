@@ -39,7 +39,8 @@ impl<S: Scenario> Run<S> {
     #[must_use]
     pub fn new(mut plan: PlanOf<S>) -> Self {
         let own = S::new(&mut plan);
-        let (nodes, elections) = (plan.conditions.sites.len(), plan.elections.len());
+        let nodes = plan.conditions.sites.len();
+        let elections = plan.elections.len();
         Self {
             apps: vec![app::start(elections, 0); nodes],
             history: History::new(elections, nodes),
@@ -151,7 +152,8 @@ impl<S: Scenario> Run<S> {
         }
         let ends = raised.unwrap_or(until);
         let until = context.clock.reaches(ends);
-        let (term, life) = (role.term, self.history.lives[node].unwrap_or_default());
+        let term = role.term;
+        let life = self.history.lives[node].unwrap_or_default();
         let claim = Claimed { node, life, election, fence, term, until, ends, decided };
         self.counts.common.claims += 1;
         S::raised(self, &claim);
@@ -338,7 +340,8 @@ impl<S: Scenario> System for Run<S> {
             Seen::Input { node, input } => self.input(context, node, input)?,
             Seen::Handled { node, core: Node::Process(process), timer } => {
                 S::handled(self, context, node, process)?;
-                let (core, timer) = (S::core(process), timer.then(|| context.sample()));
+                let core = S::core(process);
+                let timer = timer.then(|| context.sample());
                 self.tell(context, Fact::Handled { node, core, timer })?;
             }
             Seen::Handled { .. } => {}

@@ -58,14 +58,18 @@ impl Spans {
             Some(last) if shape.kind == SpanKind::Grant => last.until = last.until.min(from),
             Some(_) | None => {}
         }
-        let (lane, kind, election) = (shape.lane, shape.kind, Some(shape.election.to_string()));
+        let lane = shape.lane;
+        let kind = shape.kind;
+        let election = Some(shape.election.to_string());
         spans.push(Span { lane, kind, election, holder, from, until, label });
     }
 
     /// Something of a node without a holder.
     pub fn add_bare(&mut self, lane: usize, kind: SpanKind, (from, until): (u64, u64)) {
         let Some(spans) = &mut self.0 else { return };
-        let (election, holder, label) = (None, None, String::new());
+        let election = None;
+        let holder = None;
+        let label = String::new();
         spans.push(Span { lane, kind, election, holder, from, until, label });
     }
 

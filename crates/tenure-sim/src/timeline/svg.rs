@@ -68,7 +68,8 @@ pub fn draw(timeline: &Timeline) -> String {
         lines.extend(words.chunks(WORDS).map(|line| ("violation", line.join(" "))));
     }
     let picture = Picture::new(&shown, from, LINE * (lines.len() as f64 + 4.0));
-    let (width, height) = (picture.axis.right + TAIL, picture.bottom + GAP);
+    let width = picture.axis.right + TAIL;
+    let height = picture.bottom + GAP;
     let mut page = Document::new()
         .set("viewBox", (0, 0, width, height))
         .set("width", width)
@@ -144,7 +145,8 @@ impl<'a> Picture<'a> {
                 holders.push(holder);
             }
         }
-        let (mut places, mut bottom) = (Vec::new(), top);
+        let mut places = Vec::new();
+        let mut bottom = top;
         for lane in 0..shown.lanes.len() {
             let top = if lane == 0 { top } else { bottom + GAP };
             let spans = shown.spans.iter().filter(|span| span.lane == lane);
@@ -244,7 +246,8 @@ impl<'a> Picture<'a> {
 
     /// Messages, and what those say that have room beside their sender.
     fn messages(&self) -> Group {
-        let (mut lines, mut labels) = (Group::new(), Group::new());
+        let mut lines = Group::new();
+        let mut labels = Group::new();
         let mut free: BTreeMap<(usize, bool), f64> = BTreeMap::new();
         for arrow in &self.shown.arrows {
             let course = self.course(arrow);
@@ -268,7 +271,8 @@ impl<'a> Picture<'a> {
 
     /// From the edge of one lane to the edge of the other; what is lost ends on its way.
     fn course(&self, arrow: &Arrow) -> Vec<(f64, f64)> {
-        let (from, to) = (&self.places[arrow.from], &self.places[arrow.to]);
+        let from = &self.places[arrow.from];
+        let to = &self.places[arrow.to];
         let start = self.axis.x(arrow.sent);
         let end = arrow.arrived.map_or(start + 16.0, |at| self.axis.x(at));
         if arrow.from == arrow.to {
@@ -291,7 +295,8 @@ impl<'a> Picture<'a> {
     /// What happened at one instant.
     fn marks(&self) -> Group {
         self.shown.marks.iter().fold(Group::new(), |all, mark| {
-            let (x, y) = (self.axis.x(mark.at), self.places[mark.lane].bottom - 4.0);
+            let x = self.axis.x(mark.at);
+            let y = self.places[mark.lane].bottom - 4.0;
             let sign = text("mark", x - LETTER / 2.0, y, &format!("▲ {}", mark.label));
             all.add(titled(format!("{}\n{}", mark.label, seconds(mark.at)), sign))
         })

@@ -27,7 +27,8 @@ pub struct Account {
 #[must_use]
 pub fn promised<'a>(asks: Option<&'a Ask>, answer: Option<&'a Answer>) -> Option<Given> {
     if let Some(Ask::Result(result)) = asks {
-        let (leader, ballot) = (result.new_leader.clone(), result.ballot.clone());
+        let leader = result.new_leader.clone();
+        let ballot = result.ballot.clone();
         let span = result.promise?.span;
         return Some(Given { to: Leadership { leader, ballot }, span });
     }

@@ -140,7 +140,8 @@ fn times(rng: &mut Rng, mode: Mode) -> Config {
     config.drift = Drift::from_parts_per_billion(drift).unwrap_or(Drift::DEFAULT);
     config.tolerance = rng.choose(&[2, 3, 3, 6]);
     let span = Duration::from_nanos;
-    (config.heartbeat, config.request_timeout) = (span(heartbeat), span(timeout));
+    config.heartbeat = span(heartbeat);
+    config.request_timeout = span(timeout);
     config.cast_timeout = span(timeout * rng.choose(&[2, 2, 3]));
     config.result_timeout = span(timeout * rng.choose(&[1, 2]));
     config.spread = span(heartbeat * rng.choose(&[10, 50, 100]) / 100);
@@ -225,14 +226,16 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
     // By number only so many can be found: not more.
     let by_list = own.two || own.kind == Kind::Changing || rng.once_in(2);
     let admission = if rng.once_in(4) { Admission::Auto } else { Admission::Operator };
-    let (late, breaks) = (rng.once_in(2), rng.choose(&[0, 0, 30, 300]));
+    let late = rng.once_in(2);
+    let breaks = rng.choose(&[0, 0, 30, 300]);
     let breaks = if matches!(own.kind, Kind::Connected | Kind::Parted) { 0 } else { breaks };
     let changing = matches!(own.kind, Kind::Changing | Kind::Mistaken);
     let all_campaign = changing || rng.once_in(2);
     let odd = rng.once_in(3).then(|| rng.below(count));
     let node = |node: usize| {
         let mut config = config.clone();
-        (config.id, config.url) = (known(&format!("n{}", number(node))), urls[node].clone());
+        config.id = known(&format!("n{}", number(node)));
+        config.url = urls[node].clone();
         config.admission = admission;
         let half = if own.two && number(node) >= own.founders { own.founders } else { 0 };
         let founders = half..half + own.founders;
@@ -293,12 +296,14 @@ fn hasty(seed: u64, voters: usize) -> Option<usize> {
 impl Plan {
     /// What goes wrong in worlds of its kind, in place of what every protocol has.
     fn bend(&mut self, rng: &mut Rng) {
-        let (kind, lease) = (self.own.kind, self.conditions.unit);
+        let kind = self.own.kind;
+        let lease = self.conditions.unit;
         self.elections = vec![known("sim")];
         self.reluctance = rng.choose(&[1, 1, 3]);
         self.calm = kind == Kind::Connected;
         self.set_clocks(rng);
-        let (count, ends) = (self.nodes.len(), self.conditions.storm_ends);
+        let count = self.nodes.len();
+        let ends = self.conditions.storm_ends;
         let conditions = &mut self.conditions;
         conditions.rates = match kind {
             Kind::Connected | Kind::Parted => Rates::default(),
@@ -378,7 +383,8 @@ fn storm(
 ) -> Vec<(u64, Incident)> {
     let gap = lease * rng.choose(&[1, 2, 6]);
     repeatedly(rng, (lease / 2, ends), gap / 8..gap, |rng, at| {
-        let (node, other) = (rng.below(nodes), rng.below(nodes));
+        let node = rng.below(nodes);
+        let other = rng.below(nodes);
         let until = at + rng.within(lease / 10..lease * LEFTOVER);
         let down = rng.within(1..lease * 3 / 2);
         let reboot = rng.once_in(4).then(|| rng.within(0..1 << 40));

@@ -366,7 +366,8 @@ impl Scenario for RegionalVoters {
 
     /// A quorum was free a heartbeat and a request ago, and what each said took one to be heard.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
-        let (own, config) = (&plan.own, &plan.own.config);
+        let own = &plan.own;
+        let config = &plan.own.config;
         let certain = own.mode == Mode::Majority && own.kind != Kind::Mistaken;
         certain.then(|| own.slow(config.heartbeat + config.request_timeout * 2))
     }
@@ -400,7 +401,8 @@ impl Scenario for RegionalVoters {
     }
 
     fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {
-        let (common, own) = (&counts.common, &counts.own);
+        let common = &counts.common;
+        let own = &counts.own;
         vec![
             format!("requests      {} sent, {} answers late", common.messages, own.late),
             format!(
@@ -435,7 +437,8 @@ impl Parted for RegionalVoters {
     const VACANCY: &'static str = "guarantees (c), (d)";
 
     fn overlap_most(check: &Check<'_, Self>) -> Option<u64> {
-        let (plan, own) = (check.plan, &check.plan.own);
+        let plan = check.plan;
+        let own = &check.plan.own;
         let timed = matches!(own.kind, Kind::Parted | Kind::Connected) || check.now >= plan.settled;
         // Those that have just started do not know of each other.
         let timed = timed && check.now >= 2 * plan.conditions.unit;

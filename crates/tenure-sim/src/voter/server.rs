@@ -110,10 +110,12 @@ impl Server {
     /// A request comes in, with the last number.
     fn serve(&mut self, now: Time, caller: Caller, ask: Ask, out: &mut Out) {
         if let Ask::Result(result) = &ask {
-            let (leader, ballot) = (result.new_leader.clone(), result.ballot.clone());
+            let leader = result.new_leader.clone();
+            let ballot = result.ballot.clone();
             self.endorsed = Some(Leadership { leader, ballot });
         }
-        let (from, call) = (Peer::Caller(self.last), Call(self.last));
+        let from = Peer::Caller(self.last);
+        let call = Call(self.last);
         let message = Message::Request { call, caller, within: Duration::ZERO, ask };
         self.hand(now, Input::Message { from, message }, out);
     }

@@ -77,7 +77,8 @@ impl Clock {
         let next = self.pieces.iter().find(|next| next.since > piece.since);
         // ⌈ahead · 2³⁰ / rate⌉ in two divisions of a word: far cheaper than one of two words.
         let ahead = local - piece.shown;
-        let (whole, rest) = (ahead / piece.rate, ahead % piece.rate);
+        let whole = ahead / piece.rate;
+        let rest = ahead % piece.rate;
         let real = (u128::from(whole) << 30) + u128::from((rest << 30).div_ceil(piece.rate));
         let at = piece.since.saturating_add(u64::try_from(real).unwrap_or(u64::MAX));
         next.map_or(at, |next| at.min(next.since))

@@ -22,7 +22,8 @@ impl<G: System> World<G> {
     pub(super) fn happen(&mut self, happening: Happening<G>) -> Result<(), G::Wrong> {
         if let Some((node, until)) = self.stopped(&happening) {
             if let Happening::Wake { .. } = happening {
-                (self.nodes[node].wake, self.nodes[node].woken_for) = (Some(until), None);
+                self.nodes[node].wake = Some(until);
+                self.nodes[node].woken_for = None;
             }
             self.queue.push(until, happening);
             return Ok(());
@@ -59,7 +60,8 @@ impl<G: System> World<G> {
                     return Ok(());
                 }
                 if let Some(at) = self.system.rest(self.now, node).filter(|at| *at > self.now) {
-                    (this.wake, this.woken_for) = (Some(at), None);
+                    this.wake = Some(at);
+                    this.woken_for = None;
                     self.queue.push(at, Happening::Wake { node, life });
                     return Ok(());
                 }
@@ -137,7 +139,8 @@ impl<G: System> World<G> {
         let timer = matches!(input, Input::Timeout);
         core.handle(Now::sample(&context.reading(local)), input, &mut effects);
         this.inputs += 1;
-        let (life, count) = (this.life, this.inputs);
+        let life = this.life;
+        let count = this.inputs;
         self.system.see(&context, Seen::Handled { node, core, timer })?;
         if self.nodes[node].held.is_none() && self.hits(Kind::Pause, node, count) {
             // A pause right after the clock was read. Most are short.
@@ -186,7 +189,8 @@ impl<G: System> World<G> {
             self.reuse(effects);
             return Ok(());
         }
-        let (life, count) = (self.nodes[node].life, self.nodes[node].inputs);
+        let life = self.nodes[node].life;
+        let count = self.nodes[node].inputs;
         let crash = self.hits(Kind::Crash, node, count).then(|| {
             let draw = self.fate.draw(Kind::Crash, node, count) & LEFT;
             draw as usize % (effects.len() + 1)
@@ -289,7 +293,8 @@ impl<G: System> World<G> {
     fn write_fails(&mut self, node: usize) -> bool {
         let this = &mut self.nodes[node];
         this.writes += 1;
-        let (count, first) = (this.writes, !this.wrote);
+        let count = this.writes;
+        let first = !this.wrote;
         this.wrote = true;
         if self.now >= self.conditions.storm_ends {
             return false;
@@ -318,7 +323,8 @@ impl<G: System> World<G> {
         let mut last = recipients.next()?;
         for next in recipients {
             if let Some((at, to, arrow)) = self.send_to(node, life, last, message) {
-                let (from, message) = (self.system.sender(node, life), message.clone());
+                let from = self.system.sender(node, life);
+                let message = message.clone();
                 self.queue.push(
                     at,
                     Happening::Deliver { to, input: Input::Message { from, message }, arrow },
@@ -360,7 +366,8 @@ impl<G: System> World<G> {
             }
             if self.strikes(Kind::Repeat, link, count) {
                 let again = span(self.fate.draw(Kind::Repeat, link, count), 0, unit);
-                let (from, message) = (self.system.sender(node, life), message.clone());
+                let from = self.system.sender(node, life);
+                let message = message.clone();
                 let again = self.grid(self.now + delay + again);
                 self.queue.push(
                     again,
@@ -390,7 +397,8 @@ impl<G: System> World<G> {
         at: u64,
         arrow: usize,
     ) {
-        let (kind, to) = (Kind::Forged, link % 64);
+        let kind = Kind::Forged;
+        let to = link % 64;
         let draw = self.fate.draw(kind, link, count);
         if draw >> 48 >= u64::from(self.conditions.forges) {
             return;
@@ -415,7 +423,8 @@ impl<G: System> World<G> {
     fn next_command(&mut self, node: usize) -> Result<(), G::Wrong> {
         let this = &mut self.nodes[node];
         this.commands += 1;
-        let (count, stopped) = (this.commands, this.stopped_until > self.now);
+        let count = this.commands;
+        let stopped = this.stopped_until > self.now;
         let mut rng = Rng::new(self.fate.draw(Kind::Act, node, count), 1);
         let next = self.grid(self.now + self.conditions.pace.of(rng.next()));
         self.queue.push(next, Happening::Command { node });

@@ -31,7 +31,8 @@ impl<G: System> World<G> {
             }
         };
         this.life = life;
-        (this.wake, this.woken_for) = (None, None);
+        this.wake = None;
+        this.woken_for = None;
         this.stopped_until = self.now;
         this.core = Some(self.system.core(node, &this.clock));
         if let Some(recorder) = &mut self.recorder {

@@ -314,8 +314,10 @@ impl<G: System> World<G> {
             queue.push(*at, Happening::Incident { number });
         }
         let fate = Fate::new(conditions.seed, conditions.rates, only);
-        let (recorder, spare) = (None, Vec::new());
-        let (now, events) = (0, 0);
+        let recorder = None;
+        let spare = Vec::new();
+        let now = 0;
+        let events = 0;
         Self { conditions, system, fate, now, events, queue, nodes, recorder, spare }
     }
 

@@ -32,8 +32,11 @@ fn adverse(name: &'static str, horizon: u8, budget: Budget) -> Setting {
 /// Only these grantors start again.
 fn striking(struck: Range<usize>, name: &'static str, horizon: u8, budget: Budget) -> Setting {
     let own = Settings::new(struck, &budget);
-    let (candidates, alike) = (CANDIDATES, GRANTORS);
-    let (tick, rates, must_show) = (TICK, ADVERSE, &["elected"]);
+    let candidates = CANDIDATES;
+    let alike = GRANTORS;
+    let tick = TICK;
+    let rates = ADVERSE;
+    let must_show = &["elected"];
     Setting { name, tick, horizon, rates, candidates, alike, budget, must_show, own }
 }
 
@@ -59,7 +62,8 @@ pub fn delay(long: bool) -> Setting {
 
 /// One candidate without a rival, who may lead twice, while much comes late.
 pub fn alone(long: bool) -> Setting {
-    let (late, resigns) = (3, u8::from(long));
+    let late = 3;
+    let resigns = u8::from(long);
     let budget = Budget { campaigns: [2, 0, 0], late, resigns, ..NOTHING };
     Setting { alike: unlike(long), ..adverse("alone", 3, budget) }
 }

@@ -174,7 +174,8 @@ impl Cluster for Grantors {
 
     fn lose(lost: Lost, life: Life, at: u64, clock: &mut Clock, disk: &mut Option<Remembered>) {
         if lost != Lost::Nothing {
-            (clock.origin, clock.since) = (SECOND, at);
+            clock.origin = SECOND;
+            clock.since = at;
         }
         if let Some(disk) = disk {
             match lost {

@@ -29,7 +29,8 @@ pub(crate) fn the_same_seed_twice_gives_the_same_bytes<S: Source>(source: &S) {
     let mut kinds = BTreeSet::new();
     for seed in [17, 39, 40] {
         let again = || explain::account(source, seed, None);
-        let (one, two) = (again(), again());
+        let one = again();
+        let two = again();
         assert!(one.lines.len() > 1_000, "a trace worth comparing: {}", one.lines.len());
         assert!(one.lines == two.lines, "seed {seed} gave two different traces");
         let draw = tenure_sim::timeline::svg::draw;

@@ -93,7 +93,8 @@ pub fn a_late_timeout_does_all_that_was_due<S: Subject>() {
 /// A duplicate of a message changes no standing, at once or a little later: no more than that time
 /// does.
 pub fn a_duplicate_changes_no_standing<S: Subject>() {
-    let (mut repeated, mut leading) = (0, 0);
+    let mut repeated = 0;
+    let mut leading = 0;
     for seed in 0..SEEDS {
         let mut cluster = Cluster::<S>::new(seed, Clocks::Forward);
         for _ in 0..STEPS {
@@ -104,12 +105,13 @@ pub fn a_duplicate_changes_no_standing<S: Subject>() {
             let core = &cluster.cores[call.node];
             for later in [Duration::ZERO, Duration::from_micros(10)] {
                 let now = call.now.after(later);
-                let (mut due, mut twice) = (core.clone(), core.clone());
+                let mut due = core.clone();
+                let mut twice = core.clone();
                 handle(&mut due, now, Input::Timeout, &mut Vec::new());
                 handle(&mut twice, now, call.input.clone(), &mut Vec::new());
                 for election in S::elections() {
-                    let (once, after) =
-                        (core.standing(&election, now), twice.standing(&election, now));
+                    let once = core.standing(&election, now);
+                    let after = twice.standing(&election, now);
                     if after != due.standing(&election, now) {
                         assert_eq!(once, after, "seed {seed}: {}", call.input);
                     }

@@ -238,7 +238,8 @@ pub struct Words {
 
 impl Words {
     fn split(text: &str) -> Result<Self, String> {
-        let (mut plain, mut options) = (Vec::new(), BTreeMap::new());
+        let mut plain = Vec::new();
+        let mut options = BTreeMap::new();
         for word in text.split_whitespace() {
             match word.split_once('=') {
                 Some((key, value)) => {
@@ -372,12 +373,13 @@ mod tests {
         assert_eq!(deed("campaign d priority=2"), Deed::Campaign { node: "d".into(), priority: 2 });
         assert_eq!(deed("cut a>b"), Deed::Cut(Link::OneWay("a".into(), "b".into())));
         assert_eq!(deed("cut d"), Deed::Cut(Link::All("d".into())));
-        let (nodes, like) =
-            (vec!["a".into(), "b".into()], Character { name: None, rate: 1_100_000_000 });
+        let nodes = vec!["a".into(), "b".into()];
+        let like = Character { name: None, rate: 1_100_000_000 };
         assert_eq!(deed("start a b rate=1.1"), Deed::Start { nodes, like });
         let from = Restart::LostDisk;
         assert_eq!(deed("restart a lost-disk"), Deed::Restart { node: "a".into(), from });
-        let (mishap, kind) = (Mishap::Held, "release".to_owned());
+        let mishap = Mishap::Held;
+        let kind = "release".to_owned();
         let trap = Trap { mishap, kind, from: "d".into(), to: "a".into() };
         assert_eq!(deed("hold release d>a"), Deed::Trap(trap));
         let Deed::Cluster(mut words) = deed("cluster members=a,b lease=1s") else { panic!() };

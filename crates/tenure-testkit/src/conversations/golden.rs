@@ -124,7 +124,8 @@ fn blessing() -> bool {
 }
 
 fn difference(name: &str, text: &str, found: &str) -> String {
-    let (before, after) = (format!("{name}.txt"), "what the cores did".to_owned());
+    let before = format!("{name}.txt");
+    let after = "what the cores did".to_owned();
     let diff = TextDiff::from_lines(text, found);
     let diff = diff.unified_diff().context_radius(4).header(&before, &after).to_string();
     format!("\n{diff}\nReview this. If it is meant: cargo xtask bless\n")

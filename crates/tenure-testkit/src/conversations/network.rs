@@ -78,7 +78,8 @@ pub(super) struct Letter<C: Cast> {
 impl<C: Cast> Clone for Letter<C> {
     fn clone(&self) -> Self {
         let Self { sender, from, to, message } = self;
-        let (sender, message) = (sender.clone(), message.clone());
+        let sender = sender.clone();
+        let message = message.clone();
         Self { sender, from: from.clone(), to: to.clone(), message }
     }
 }
@@ -125,7 +126,8 @@ impl<C: Cast> Network<C> {
 
     /// Takes a letter, and says in a word what is unusual about its way.
     pub(super) fn send(&mut self, now: u64, letter: Letter<C>) -> Option<&'static str> {
-        let (from, to) = (letter.from.as_str(), letter.to.as_str());
+        let from = letter.from.as_str();
+        let to = letter.to.as_str();
         let of_delay = |(link, _): &&(Link, u64)| link.covers(from, to);
         let delay = self.delays.iter().rev().find(of_delay).map_or(self.delay, |(_, delay)| *delay);
         let arrival = now + delay;

@@ -33,10 +33,13 @@ impl Record {
     pub(super) fn end(&mut self) -> Vec<String> {
         self.close();
         if self.quietly && self.timed {
-            let (messages, writes) = (self.messages, self.writes);
+            let messages = self.messages;
+            let writes = self.writes;
             self.lines.push(format!("({messages} messages, {writes} writes)"));
         }
-        (self.timed, self.messages, self.writes) = (false, 0, 0);
+        self.timed = false;
+        self.messages = 0;
+        self.writes = 0;
         std::mem::take(&mut self.lines)
     }
 
@@ -92,7 +95,8 @@ impl Record {
     }
 
     fn at(&self, now: u64, node: &str, clock: Time, said: &str) -> String {
-        let (now, clock) = (millis(now), millis(clock.as_nanos()));
+        let now = millis(now);
+        let clock = millis(clock.as_nanos());
         format!("{now:>7}  {node:<2} {clock:>7}  {}", self.short.line(said))
     }
 

@@ -35,7 +35,8 @@ impl Script {
         for (number, line) in (1..).zip(text.lines()) {
             let after_directive = matches!(lines.last(), Some(Line::Directive { .. }));
             if let Some(text) = line.strip_prefix(PROMPT) {
-                let (text, recorded) = (text.to_owned(), Vec::new());
+                let text = text.to_owned();
+                let recorded = Vec::new();
                 lines.push(Line::Directive { number, text, recorded });
             } else if !line.starts_with(' ') {
                 if line.starts_with('>') {
@@ -56,7 +57,8 @@ impl Script {
         let Some(title) = title.filter(|title| !title.trim().is_empty()) else {
             return Err((1, "the first line is the title: `# ...`".into()));
         };
-        let (title, preface) = (title.to_owned(), preface[1..].join(" ").trim().to_owned());
+        let title = title.to_owned();
+        let preface = preface[1..].join(" ").trim().to_owned();
         Ok(Self { title, preface, lines })
     }
 

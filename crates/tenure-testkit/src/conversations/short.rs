@@ -17,7 +17,8 @@ impl Short {
     /// A printed line with every identity, instant and span in it shortened.
     pub(super) fn line(&self, text: &str) -> String {
         let part = |c: char| c.is_ascii_alphanumeric() || ".:~".contains(c);
-        let (mut line, mut token) = (String::new(), String::new());
+        let mut line = String::new();
+        let mut token = String::new();
         for c in text.chars() {
             if part(c) {
                 token.push(c);
@@ -40,7 +41,8 @@ impl Short {
 fn instant(token: &str) -> Option<String> {
     let (boot, rest) = token.split_once(':').unwrap_or(("", token));
     let mut parts = rest.split('.');
-    let (seconds, micros) = (parts.next()?, parts.next().filter(|micros| micros.len() == 6)?);
+    let seconds = parts.next()?;
+    let micros = parts.next().filter(|micros| micros.len() == 6)?;
     let counter = parts.next().unwrap_or("0");
     let all = [seconds, micros, counter];
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());

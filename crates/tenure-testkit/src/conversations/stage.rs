@@ -188,7 +188,8 @@ impl<C: Cast> Stage<C> {
 
     fn crash(&mut self, node: &str) -> Outcome {
         self.running(node)?;
-        let (now, at) = (self.now, self.node(node)?.clock);
+        let now = self.now;
+        let at = self.node(node)?.clock;
         self.node(node)?.core = None;
         self.record.input(now, node, at.shows(now), "ends");
         Ok(())
@@ -230,7 +231,8 @@ impl<C: Cast> Stage<C> {
         self.record.time_passes();
         for _ in 0..STEPS_MAX {
             let timer = self.next_timer();
-            let (letter, due) = (self.network.next(), timer.as_ref().map(|(at, _)| *at));
+            let letter = self.network.next();
+            let due = timer.as_ref().map(|(at, _)| *at);
             let next = [letter, due].into_iter().flatten().min().filter(|at| *at <= end);
             let Some(next) = next else {
                 self.now = end;
@@ -332,7 +334,8 @@ impl<C: Cast> Stage<C> {
     ) -> Result<Option<&'static str>, String> {
         let sender = self.sender(from)?;
         let up = self.nodes.get(to).is_some_and(|node| node.core.is_some());
-        let (from, to) = (from.to_owned(), to.to_owned());
+        let from = from.to_owned();
+        let to = to.to_owned();
         let fate = self.network.send(self.now, Letter { sender, from, to, message });
         Ok(fate.or((!up).then_some("down")))
     }

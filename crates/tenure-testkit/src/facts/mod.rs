@@ -86,7 +86,8 @@ pub fn run<S: Stage>(
     let mut trials = Vec::new();
     for fact in all() {
         for version in versions.clone() {
-            let (stage, report) = (stage(fact, version), Arc::clone(&report));
+            let stage = stage(fact, version);
+            let report = Arc::clone(&report);
             let name = format!("{} on {}", fact.name, numbers[version]);
             trials.push(Trial::test(name, move || report.take(fact, stage)));
         }

@@ -92,7 +92,9 @@ fn aligned(rows: &[[String; 4]]) -> String {
     let widths: Vec<_> = (0..3).map(width).collect();
     let mut text = String::new();
     for [fact, old, new, verdict] in rows {
-        let (a, b, c) = (widths[0], widths[1], widths[2]);
+        let a = widths[0];
+        let b = widths[1];
+        let c = widths[2];
         let line = format!("{fact:a$}  {old:b$}  {new:c$}  {verdict}");
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}", line.trim_end());

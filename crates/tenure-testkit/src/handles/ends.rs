@@ -125,7 +125,8 @@ pub async fn a_failure_ends_leaderships_before_their_leases<G: Group>(group: &mu
     sees_a_leader(&mut observer).await;
     let Some(margin) = group.fail().await else { return };
 
-    let (led, stood) = (soon(works.recv()).await.unwrap(), stands.longest());
+    let led = soon(works.recv()).await.unwrap();
+    let stood = stands.longest();
     assert!(led || stood >= margin / 4, "dropped too late, by a machine that stood for {stood:?}");
     // What was left of the lease was given up.
     assert!(matches!(soon(first.lost()).await, Loss::Resigned | Loss::Expired));

@@ -16,7 +16,8 @@ pub async fn leaders_follow_each_other<G: Group>(group: &mut G) {
     let mut waiting = two.campaign("2");
     stands_behind(&mut waiting, first.id()).await;
     let renewals = async {
-        let (mut until, lasts) = (first.until(), first.remaining());
+        let mut until = first.until();
+        let lasts = first.remaining();
         let enough = until.zip(lasts).map(|(until, lasts)| until.after(lasts / 2));
         while until < enough {
             until = soon(first.renewed(until)).await.unwrap();

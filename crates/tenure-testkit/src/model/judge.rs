@@ -53,7 +53,10 @@ fn called<C: Cluster>(Life { node, number }: Life) -> impl fmt::Display {
 
 impl<C: Cluster> Judge<C> {
     pub(crate) fn new() -> Self {
-        let (claims, last, highest, stamp) = (Vec::new(), None, None, None);
+        let claims = Vec::new();
+        let last = None;
+        let highest = None;
+        let stamp = None;
         Self { claims, elected: 0, changed: false, last, highest, stamp }
     }
 

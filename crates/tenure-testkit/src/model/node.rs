@@ -74,7 +74,8 @@ impl<C: Cluster> Node<C> {
     /// Started at the true time zero.
     pub(crate) fn new(setting: &Setting<C>, number: usize) -> Self {
         let clock = Clock { origin: ORIGIN, since: 0, rate: setting.rates[number] };
-        let (core, disk) = (C::core(setting, number), C::disk(setting, number));
+        let core = C::core(setting, number);
+        let disk = C::disk(setting, number);
         let note = C::Note::default();
         let mut node = Self { number, life: 0, clock, campaigning: false, note, core, disk };
         node.feed(setting, 0, node.start()).expect("starting violates nothing");
@@ -139,7 +140,8 @@ impl<C: Cluster> Node<C> {
         at: u64,
         input: Input<WordsOf<C>>,
     ) -> Result<Vec<Outward<C>>, String> {
-        let (mut inputs, mut outward) = (VecDeque::from([input]), Vec::new());
+        let mut inputs = VecDeque::from([input]);
+        let mut outward = Vec::new();
         let now = C::now(setting, self.number, self.clock.shows(at), at);
         while let Some(input) = inputs.pop_front() {
             let mut effects = Vec::new();
@@ -181,7 +183,8 @@ impl<C: Cluster> Node<C> {
         if C::leaves_out(self, message) {
             return Ok(());
         }
-        let (by, from) = (self.number, C::sender_of(self));
+        let by = self.number;
+        let from = C::sender_of(self);
         let letter = |to| Letter { to, by, from: from.clone(), message: message.clone() };
         outward.extend(C::recipients(by, to).into_iter().map(letter).map(Outward::Sent));
         Ok(())

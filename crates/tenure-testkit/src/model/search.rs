@@ -97,7 +97,8 @@ pub(crate) fn explore<M: Model>(model: &mut M, most: usize) -> (Explored, Option
 
 /// The way to the action `last.1` of the state `last.0`, walked again from the first state.
 fn retrace<M: Model>(model: &mut M, found: &[Found], last: (u32, u16)) -> Vec<String> {
-    let (mut number, mut way) = (last.0, vec![last.1]);
+    let mut number = last.0;
+    let mut way = vec![last.1];
     while number != 0 {
         let Found { from, action } = found[number as usize];
         way.push(action);

@@ -31,7 +31,8 @@ impl Symmetry {
         let mut permutations = vec![Vec::from_iter(0..nodes)];
         for place in alike.clone() {
             let swap = |given: &Vec<usize>| {
-                let (given, others) = (given.clone(), place + 1..alike.end);
+                let given = given.clone();
+                let others = place + 1..alike.end;
                 others.map(move |other| {
                     let mut swapped = given.clone();
                     swapped.swap(place, other);

@@ -92,10 +92,12 @@ impl<C: Cluster> World<C> {
 
     /// Lets a node react, and others notice.
     fn hit(&mut self, next: &mut State<C>, n: usize, stimulus: Stimulus<C>) -> Result<(), String> {
-        let (node, tick) = (&next.nodes[n], next.tick);
+        let node = &next.nodes[n];
+        let tick = next.tick;
         let reaction = self.reactions.of(&self.symmetry, node, tick, stimulus);
         let (after, noticed) = reaction.as_ref().as_ref().map_err(String::clone)?;
-        let (at, life) = (self.time(tick), after.life());
+        let at = self.time(tick);
+        let life = after.life();
         next.nodes[n] = after.clone();
         let disturbed = self.is_disturbed(&next.left);
         for notice in noticed {
@@ -105,7 +107,9 @@ impl<C: Cluster> World<C> {
                     queue(&mut next.prompt, letter.clone());
                 }
                 Noticed::Raised { note, fence, until } => {
-                    let (note, fence, until) = (note.clone(), *fence, *until);
+                    let note = note.clone();
+                    let fence = *fence;
+                    let until = *until;
                     next.judge.raise(Claim { life, note, fence, until }, at, disturbed)?;
                 }
                 Noticed::Lowered => next.judge.lower(life),
@@ -159,14 +163,17 @@ impl<C: Cluster> World<C> {
 
     /// What people and machines do to nodes.
     fn troubles(&self, state: &State<C>, actions: &mut Vec<Action<C::Lost>>) {
-        let (left, at, setting) = (&state.left, self.time(state.tick), self.setting());
+        let left = &state.left;
+        let at = self.time(state.tick);
+        let setting = self.setting();
         for (n, node) in state.nodes.iter().enumerate() {
             if state.paused[n] {
                 actions.push(Action::Continue(n));
                 continue;
             }
             if setting.candidates.contains(&n) {
-                let (campaigning, leads) = (node.campaigning, node.leads(at));
+                let campaigning = node.campaigning;
+                let leads = node.leads(at);
                 let may = [
                     (leads && left.resigns > 0, Action::Resign(n)),
                     (campaigning && !leads && left.withdrawals > 0, Action::Withdraw(n)),
@@ -202,7 +209,8 @@ impl<C: Cluster> Model for World<C> {
     }
 
     fn actions(&self, state: &State<C>) -> Vec<Action<C::Lost>> {
-        let (left, at) = (&state.left, self.time(state.tick));
+        let left = &state.left;
+        let at = self.time(state.tick);
         let mut actions = Vec::new();
         Self::deliveries(state, &mut actions);
         for (n, node) in state.nodes.iter().enumerate() {
@@ -309,7 +317,9 @@ impl<C: Cluster> Model for World<C> {
 
     fn marks(&mut self, state: &State<C>) -> Vec<&'static str> {
         let setting = Rc::clone(self.setting());
-        let (all, left, judge) = (setting.budget, state.left, &state.judge);
+        let all = setting.budget;
+        let left = state.left;
+        let judge = &state.judge;
         let common = [
             (judge.elected > 0, "elected"),
             (judge.claims.len() > 1, "two leaders"),
@@ -328,7 +338,8 @@ impl<C: Cluster> Model for World<C> {
         let what = match action {
             Action::Deliver { late, nth, repeat } => {
                 let letter = &if *late { &state.late } else { &state.prompt }[*nth];
-                let (to, from) = (C::NAMES[letter.to], C::NAMES[letter.by]);
+                let to = C::NAMES[letter.to];
+                let from = C::NAMES[letter.by];
                 let late = if *late { " late" } else { "" };
                 let repeat = if *repeat { ", to be repeated" } else { "" };
                 format!("{from} to {to}{late}: {}{repeat}", letter.message)

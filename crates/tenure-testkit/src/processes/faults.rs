@@ -316,7 +316,8 @@ impl<D: Deployment> Blow<'_, D> {
 
     fn nodes_moved(&mut self) -> Struck {
         let count = 1 + self.rng.index(NODES);
-        let (nodes, restarted) = (self.some_nodes(count), self.rng.chance(50));
+        let nodes = self.some_nodes(count);
+        let restarted = self.rng.chance(50);
         for node in &nodes {
             if restarted {
                 D::kill(self.fleet, *node);
@@ -374,7 +375,8 @@ impl<D: Deployment> Blow<'_, D> {
     /// third: if the node forgot without waiting, there would be two leaders.
     fn state_deleted(&mut self) -> Struck {
         let nodes = self.some_nodes(2);
-        let (lost, distant) = (nodes[0], nodes[1]);
+        let lost = nodes[0];
+        let distant = nodes[1];
         let narrow = self.rng.chance(50);
         if narrow {
             self.network().part(self.runner, distant);

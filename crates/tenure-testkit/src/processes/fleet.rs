@@ -46,7 +46,8 @@ impl<D: Deployment> Fleet<D> {
             Some(_) => Judge::of_leaders_that_may_overlap(),
         };
         let journal = Journal::judged_by(judge, folder.path().join("journal"));
-        let (folder, processes) = (Some(folder), BTreeMap::new());
+        let folder = Some(folder);
+        let processes = BTreeMap::new();
         let mut fleet = Self { deployment, tenure, folder, processes, journal };
         D::start(&mut fleet);
         D::await_ready(&fleet);

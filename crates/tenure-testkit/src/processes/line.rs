@@ -55,7 +55,9 @@ impl Line {
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = What::WORDS.iter().find(|(what, _)| *what == self.what).map_or("", |one| one.1);
-        let (at, until, fence) = (self.at.as_nanos(), self.until.as_nanos(), self.fence.number());
+        let at = self.at.as_nanos();
+        let until = self.until.as_nanos();
+        let fence = self.fence.number();
         write!(f, "{what} {at} {fence} {} {} {until}", self.id, self.pid)
     }
 }

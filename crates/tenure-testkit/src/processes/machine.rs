@@ -82,7 +82,8 @@ impl Machine {
     pub fn ask(&self, words: &[&str]) -> Answer {
         let output = output(&mut self.command(words));
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        let out = text(&output.stdout);
+        let err = text(&output.stderr);
         Answer { code: output.status.code(), out, err }
     }
 
@@ -177,7 +178,8 @@ mod tests {
     #[test]
     fn the_folder_outlives_running_commands() {
         let machine = Machine::new("sleep");
-        let (folder, running) = (machine.path(""), machine.start("sleep", &["1000"]));
+        let folder = machine.path("");
+        let running = machine.start("sleep", &["1000"]);
         drop(machine);
         assert!(folder.exists());
         drop(running);

@@ -35,9 +35,11 @@ pub struct Named {
 impl Named {
     /// Hosts, and a key of the cluster and one of an application, made by `tenure`.
     pub fn create(tenure: &str) -> Self {
-        let (namespaces, folder) = (Namespaces::create(), tempfile::tempdir().unwrap());
+        let namespaces = Namespaces::create();
+        let folder = tempfile::tempdir().unwrap();
         let numbers = Host::all().map(|host| 10 + u8::try_from(host.index()).unwrap());
-        let (zone, numbers) = (Zone::default(), Mutex::new(numbers.collect()));
+        let zone = Zone::default();
+        let numbers = Mutex::new(numbers.collect());
         let this = Self { namespaces, zone, numbers, folder };
         this.start_server();
         for host in Host::all() {

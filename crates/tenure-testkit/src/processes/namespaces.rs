@@ -44,7 +44,8 @@ impl Namespaces {
     }
 
     fn add(&self, host: Host, hub: &str) {
-        let (own, ip) = (self.name(host.name()), self.listen(host).ip());
+        let own = self.name(host.name());
+        let ip = self.listen(host).ip();
         run(&format!("ip netns add {own}"));
         run(&format!("ip -n {own} link add eth0 type veth peer name {host} netns {hub}"));
         run(&format!("ip -n {hub} link set dev {host} master bridge up"));

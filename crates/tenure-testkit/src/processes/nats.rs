@@ -68,7 +68,8 @@ impl Deployment for Nats {
     const MANNERS: &[Manner] = &[Manner::Polite];
 
     fn timing(&self) -> Timing {
-        let (grace, kill_margin) = (Duration::from_millis(300), Duration::from_millis(200));
+        let grace = Duration::from_millis(300);
+        let kill_margin = Duration::from_millis(200);
         Timing { lease: LEASE, grace, kill_margin }
     }
 

@@ -188,7 +188,8 @@ impl Post {
     fn new(net: [u8; 2], rules: Arc<Mutex<Rules>>) -> io::Result<Self> {
         let bind = |host| bind((address(net, 1, host), PORT).into());
         let fronts = Host::nodes().map(bind).collect::<io::Result<_>>()?;
-        let (paths, under_way) = (BTreeMap::new(), BTreeMap::new());
+        let paths = BTreeMap::new();
+        let under_way = BTreeMap::new();
         Ok(Self { net, fronts, paths, under_way, nth: 0, rules })
     }
 
@@ -229,7 +230,8 @@ impl Post {
 
     fn take_answers(&mut self, client: SocketAddr, node: usize, socket: &UdpSocket) {
         let mut buffer = [0; 2048];
-        let (to, front) = (self.host(client.ip()), Arc::clone(&self.fronts[node]));
+        let to = self.host(client.ip());
+        let front = Arc::clone(&self.fronts[node]);
         while let Some((length, from)) = receive(socket, &mut buffer) {
             if from == self.behind(node) {
                 self.send_off(Some(Host::node(node)), to, &front, client, &buffer[..length]);
@@ -253,7 +255,8 @@ impl Post {
         let fate = self.rules.lock().unwrap().fate(clock::now(), from, to);
         for at in fate.into_iter().take(UNDER_WAY - self.under_way.len()) {
             self.nth += 1;
-            let (socket, bytes) = (Arc::clone(socket), bytes.to_vec());
+            let socket = Arc::clone(socket);
+            let bytes = bytes.to_vec();
             self.under_way.insert((at, self.nth), Packet { socket, to: address, bytes });
         }
     }

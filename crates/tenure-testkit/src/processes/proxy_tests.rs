@@ -39,7 +39,10 @@ fn expect_silence(socket: &UdpSocket) {
 #[test]
 fn answers_come_from_the_address_that_was_asked() {
     let proxy = Proxy::start(1);
-    let (a, b, x, y) = (bind(&proxy, A), bind(&proxy, B), bind(&proxy, X), bind(&proxy, Y));
+    let a = bind(&proxy, A);
+    let b = bind(&proxy, B);
+    let x = bind(&proxy, X);
+    let y = bind(&proxy, Y);
     for (client, text) in [(&x, "from x"), (&y, "from y"), (&a, "a node asks a node")] {
         client.send_to(text.as_bytes(), proxy.member(B)).unwrap();
         let (heard, from) = hear(&b);
@@ -53,7 +56,10 @@ fn answers_come_from_the_address_that_was_asked() {
 #[test]
 fn a_client_looks_the_same_to_a_node_each_time() {
     let proxy = Proxy::start(2);
-    let (a, b, x, y) = (bind(&proxy, A), bind(&proxy, B), bind(&proxy, X), bind(&proxy, Y));
+    let a = bind(&proxy, A);
+    let b = bind(&proxy, B);
+    let x = bind(&proxy, X);
+    let y = bind(&proxy, Y);
     let ask = |client: &UdpSocket, node: &UdpSocket, host| {
         client.send_to(b"?", proxy.member(host)).unwrap();
         hear(node).1
@@ -67,7 +73,9 @@ fn a_client_looks_the_same_to_a_node_each_time() {
 #[test]
 fn a_cut_has_a_direction() {
     let proxy = Proxy::start(3);
-    let (a, x, y) = (bind(&proxy, A), bind(&proxy, X), bind(&proxy, Y));
+    let a = bind(&proxy, A);
+    let x = bind(&proxy, X);
+    let y = bind(&proxy, Y);
     x.send_to(b"0", proxy.member(A)).unwrap();
     let of_x = hear(&a).1;
 
@@ -96,7 +104,8 @@ fn a_cut_has_a_direction() {
 fn loss_repetition_and_disorder_are_as_set() {
     const SENT: u64 = 2_000;
     let proxy = Proxy::start(4);
-    let (a, x) = (bind(&proxy, A), bind(&proxy, X));
+    let a = bind(&proxy, A);
+    let x = bind(&proxy, X);
     let delay = Duration::ZERO..Duration::from_millis(30);
     proxy.set_weather(Weather { loss: 25, twice: 50, delay });
     let mut heard = Vec::new();
@@ -129,7 +138,8 @@ fn loss_repetition_and_disorder_are_as_set() {
 #[test]
 fn strangers_pass_and_cannot_answer_for_a_node() {
     let proxy = Proxy::start(5);
-    let (a, x) = (bind(&proxy, A), bind(&proxy, X));
+    let a = bind(&proxy, A);
+    let x = bind(&proxy, X);
     let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
     stranger.set_read_timeout(Some(PATIENCE)).unwrap();
     Host::all().for_each(|host| proxy.cut(host, A));

@@ -48,7 +48,8 @@ pub fn play<D: Deployment>(rounds: usize, command: &str, start: impl FnOnce(u64)
     let knows =
         |fault: &Fault| fleet.deployment.knows(*fault) && (moves || *fault != Fault::NodesMoved);
     let known = Fault::ALL.into_iter().filter(knows).collect();
-    let (record, seen) = (BTreeMap::new(), clock::now());
+    let record = BTreeMap::new();
+    let seen = clock::now();
     let mut chaos = Chaos { fleet, rng, known, left: VecDeque::new(), record, seen };
     chaos.heal();
     chaos.fleet.await_any();
@@ -110,7 +111,8 @@ impl<D: Deployment> Chaos<D> {
         let runner = Host::named(&leader.id).unwrap();
         let struck_at = clock::now();
         let mut rng = Rng::new(self.rng.number());
-        let (fleet, rng) = (&mut self.fleet, &mut rng);
+        let fleet = &mut self.fleet;
+        let rng = &mut rng;
         let struck = Blow { fleet, rng, leader: &leader, runner }.strike(fault);
         self.heal();
         D::await_ready(&self.fleet);
@@ -154,7 +156,8 @@ impl<D: Deployment> Chaos<D> {
     /// For how long two led once they could reach each other.
     fn record_overlap(&mut self, fault: Fault, struck_at: Time, reachable: Time) -> Duration {
         let judge = self.fleet.judged();
-        let (meanwhile, after) = (judge.overlap(struck_at), judge.overlap(reachable));
+        let meanwhile = judge.overlap(struck_at);
+        let after = judge.overlap(reachable);
         let record = self.record.entry(fault).or_default();
         let [cut, healed] = record.overlap;
         record.overlap = [meanwhile.max(cut), after.max(healed)];
@@ -166,7 +169,8 @@ impl<D: Deployment> Chaos<D> {
         D::await_ready(&self.fleet);
         let reachable = clock::now();
         loop {
-            let (seen, lines) = (clock::now(), self.fleet.judged().tallies.lines);
+            let seen = clock::now();
+            let lines = self.fleet.judged().tallies.lines;
             thread::sleep(ALONE);
             let judge = self.fleet.judged();
             // Where nobody writes the machine stands still.
@@ -218,13 +222,15 @@ impl<D: Deployment> Chaos<D> {
         let fence = self.fleet.judged().fence();
         println!("{:18} {:>6} {:>9} {:>9} {:>9}", "fault", "rounds", "changes", "p50 ms", "max ms");
         for (fault, record) in &mut self.record {
-            let (fault, rounds) = (format!("{fault:?}"), record.rounds);
+            let fault = format!("{fault:?}");
+            let rounds = record.rounds;
             let times = &mut record.taken_over;
             times.sort_unstable();
             let show = |time: Option<&Duration>| {
                 time.map_or("-".to_owned(), |time| time.as_millis().to_string())
             };
-            let (p50, max) = (show(times.get(times.len() / 2)), show(times.last()));
+            let p50 = show(times.get(times.len() / 2));
+            let max = show(times.last());
             println!("{fault:18} {rounds:>6} {:>9} {p50:>9} {max:>9}", times.len());
             if D::OVERLAP.is_some() {
                 let [meanwhile, after] = record.overlap;

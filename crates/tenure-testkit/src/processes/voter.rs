@@ -79,7 +79,8 @@ impl Network for Voters {
     }
 
     fn cut(&self, from: Host, to: Host) {
-        let (from, to) = (runner_at(from), runner_at(to));
+        let from = runner_at(from);
+        let to = runner_at(to);
         if from != to {
             self.namespaces().cut(from, to);
         }

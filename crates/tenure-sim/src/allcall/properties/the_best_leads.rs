@@ -11,7 +11,8 @@ impl Property<LeasedLeaders> for TheBestInTheEnd {
 
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Handled { node, .. } = fact else { return Ok(()) };
-        let (plan, now) = (check.plan, check.now);
+        let plan = check.plan;
+        let now = check.now;
         let steady = plan.own.kind == Kind::Parted || plan.calm;
         if !steady || now >= plan.retired {
             return Ok(());

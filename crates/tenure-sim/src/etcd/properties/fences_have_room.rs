@@ -17,7 +17,8 @@ impl Property<Elections> for FencesHaveRoom {
         if fence.number() < FENCE_END {
             return Ok(());
         }
-        let (name, election) = (check.name(node), check.election(election));
+        let name = check.name(node);
+        let election = check.election(election);
         Err(format!("{name} got fence {fence} of {election}: no room for a revision so high"))
     }
 }

@@ -12,7 +12,8 @@ impl Property<Elections> for FirstCandidatesLead {
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Moment = fact else { return Ok(()) };
-        let (plan, records) = (check.plan, check.records());
+        let plan = check.plan;
+        let records = check.records();
         if !plan.calm {
             return Ok(());
         }

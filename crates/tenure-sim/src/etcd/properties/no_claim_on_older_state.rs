@@ -50,7 +50,8 @@ impl Property<Elections> for NoClaimOnOlderState {
             }
             Fact::Own(Own::Heard { node, answer, .. }) => {
                 let known = &mut self.nodes[node];
-                (known.answers, known.back) = (true, None);
+                known.answers = true;
+                known.back = None;
                 known.before = known.seen;
                 let floor = known.floors.remove(&answer.call);
                 let (Some(header), Some(floor)) = (answer.header, floor) else { return Ok(()) };
@@ -62,7 +63,8 @@ impl Property<Elections> for NoClaimOnOlderState {
             }
             Fact::Own(Own::Unasked { node }) => {
                 let known = &mut self.nodes[node];
-                (known.seen, known.keeps) = (known.before, None);
+                known.seen = known.before;
+                known.keeps = None;
             }
             Fact::Handled { node, core, .. } => {
                 let known = &mut self.nodes[node];

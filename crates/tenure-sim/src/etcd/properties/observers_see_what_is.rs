@@ -111,7 +111,8 @@ impl Property<Elections> for ObserversSeeWhatIs {
                     ));
                 }
                 if let Some(told) = &mut self.told[node][election] {
-                    (told.view, told.at) = (Some((*view).clone()), check.now);
+                    told.view = Some((*view).clone());
+                    told.at = check.now;
                 }
             }
             Fact::Moment => self.in_the_end(check)?,

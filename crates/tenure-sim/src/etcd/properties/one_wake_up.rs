@@ -22,7 +22,8 @@ impl Property<Elections> for OneWakeUp {
 
     fn begin(&mut self, plan: &Plan) {
         let nodes = plan.nodes.len();
-        let (hearing, answers) = (vec![Vec::new(); nodes], vec![false; nodes]);
+        let hearing = vec![Vec::new(); nodes];
+        let answers = vec![false; nodes];
         *self = Self { hearing, answers, woken: VecDeque::new() };
     }
 

@@ -13,7 +13,8 @@ impl Property<Elections> for ValuesAreWhatWasSaid {
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Moment = fact else { return Ok(()) };
-        let (from, until) = (check.plan.settled, check.plan.retired);
+        let from = check.plan.settled;
+        let until = check.plan.retired;
         if check.now < from || check.now >= until {
             return Ok(());
         }

@@ -42,7 +42,8 @@ impl Property<Elections> for WhatIsReleasedIsGone {
         match fact {
             Fact::Own(Own::Closed { node, lease, .. }) => {
                 let this = &mut self.nodes[node];
-                (this.told, this.unseen) = (None, None);
+                this.told = None;
+                this.unseen = None;
                 this.over.insert(lease);
             }
             Fact::Handled { node, .. } => {
@@ -90,7 +91,8 @@ impl WhatIsReleasedIsGone {
         let this = &mut self.nodes[node];
         let mut unsure = this.unsure.iter();
         if unsure.any(|(may, lease)| may == key && !this.over.contains(lease)) {
-            let (name, of) = (check.name(node), check.election(election));
+            let name = check.name(node);
+            let of = check.election(election);
             let why = format!("{name} has left {of}, and {key} may come late: nobody looks");
             this.unseen = Some((key.clone(), why));
         }

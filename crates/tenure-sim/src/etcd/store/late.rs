@@ -29,7 +29,8 @@ impl Cluster {
         }
         let lot = self.span(LOT ^ lease.0.cast_unsigned(), self.now, 4);
         if lot > 0 {
-            let (start, until) = (this.start, self.now + (lot + 1) * REQUEST);
+            let start = this.start;
+            let until = self.now + (lot + 1) * REQUEST;
             self.plan(REQUEST, Task::Propose { member, start, lease, until });
         }
     }

@@ -245,7 +245,8 @@ impl Cluster {
         match input {
             Input::Start(_) => self.start(out),
             Input::Message { from, message: Packet::Ask { life, member, request } } => {
-                let (arrived, awaited) = (self.now, true);
+                let arrived = self.now;
+                let awaited = true;
                 let ask = Ask { node: from.0, life, member, arrived, awaited, request };
                 self.receive(ask, out);
             }
@@ -403,7 +404,8 @@ impl Cluster {
     /// What a member says of itself.
     fn header(&self, member: usize) -> Header {
         let this = &self.members[member];
-        let (revision, term) = (this.state.revision, this.named);
+        let revision = this.state.revision;
+        let term = this.named;
         Header { cluster: CLUSTER, member: member as u64 + 1, revision, term }
     }
 }

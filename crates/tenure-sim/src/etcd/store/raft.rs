@@ -92,8 +92,12 @@ impl Cluster {
         self.leader = Some(leader);
         tell(Note::Leader(Some(leader)), out);
         let this = &mut self.members[leader];
-        (this.term, this.leads, this.leader, this.lonely) = (self.term, true, Some(leader), None);
-        (this.named, this.snapshot) = (self.term, 0);
+        this.term = self.term;
+        this.leads = true;
+        this.leader = Some(leader);
+        this.lonely = None;
+        this.named = self.term;
+        this.snapshot = 0;
         self.catch_up(leader, out);
         self.promote(leader, out);
         self.follow();
@@ -107,7 +111,9 @@ impl Cluster {
             if !self.takes_part(member) {
                 continue;
             }
-            let (term, index, snapshots) = (self.term, self.index(), self.setting.snapshots);
+            let term = self.term;
+            let index = self.index();
+            let snapshots = self.setting.snapshots;
             let this = &mut self.members[member];
             if this.term != term {
                 // The first entry of the term is in the snapshot, too.
@@ -118,7 +124,9 @@ impl Cluster {
                 }
             }
             if this.leader != Some(leader) || this.term != term {
-                (this.term, this.leads, this.leader) = (term, false, Some(leader));
+                this.term = term;
+                this.leads = false;
+                this.leader = Some(leader);
                 this.expiry.clear();
             }
             this.lonely = None;
@@ -185,7 +193,8 @@ impl Cluster {
             Trouble::Stop { span } => {
                 let Some(member) = self.leader else { return };
                 let until = until(span);
-                (self.members[member].stuck, self.members[member].stopped) = (until, until);
+                self.members[member].stuck = until;
+                self.members[member].stopped = until;
                 self.plan(until - self.now, Task::Unstick { member });
                 self.settle(out);
             }
@@ -231,7 +240,8 @@ impl Cluster {
     fn kill(&mut self, member: usize, out: &mut Out) {
         self.end_streams(member, "connection reset", out);
         let this = &mut self.members[member];
-        (this.leads, this.leader) = (false, None);
+        this.leads = false;
+        this.leader = None;
         this.start += 1;
         this.expiry.clear();
         self.hung.retain(|ask| ask.member != member);

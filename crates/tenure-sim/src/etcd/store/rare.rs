@@ -26,7 +26,8 @@ impl Cluster {
     /// A request is about to be carried out: who asked, if that happens, and whether an answer
     /// comes.
     pub(super) fn happens(&mut self, mut ask: Ask, out: &mut Out) -> Option<Ask> {
-        let (bent, id) = (self.setting.bent, ask.life ^ ask.request.call.0 << 32);
+        let bent = self.setting.bent;
+        let id = ask.life ^ ask.request.call.0 << 32;
         let mended = self.now >= self.setting.mended && bent != Bent::Grants;
         if bent == Bent::Broad || mended {
             return Some(ask);
@@ -81,7 +82,8 @@ impl Cluster {
         }
         let delete = |kv: &KeyValue| Act::Delete { key: kv.key.clone() };
         let put = |kv: &KeyValue| {
-            let (key, value) = (kv.key.clone(), kv.value.clone());
+            let key = kv.key.clone();
+            let value = kv.value.clone();
             Some(Act::Put { key, value, lease: kv.lease? })
         };
         for then in [all.iter().map(delete).collect(), all.iter().filter_map(put).collect()] {

@@ -86,7 +86,8 @@ impl Cluster {
         let cause = Cause::Asked { node: ask.node };
         let Some(ask) = self.happens(ask, out) else { return };
         let reply = entry.map(|entry| self.write(&ask, entry, cause, out));
-        let (member, index) = (ask.member, self.index());
+        let member = ask.member;
+        let index = self.index();
         self.waiting.push(Waiting { ask, index, reply });
         self.answer_waiting(member, out);
     }

@@ -154,7 +154,8 @@ impl State {
                 Act::Put { key, value, lease } => {
                     let created = self.keys.get(key).map_or(revision, |kv| kv.created);
                     let lease = Some(*lease).filter(|lease| lease.0 != 0);
-                    let (key, value) = (key.clone(), value.clone());
+                    let key = key.clone();
+                    let value = value.clone();
                     let kv = KeyValue { key, value, created, modified: revision, lease };
                     self.keys.insert(kv.key.clone(), kv.clone());
                     changes.push(Change::Put(kv));
@@ -234,7 +235,8 @@ impl State {
 
     /// From now on revisions are above this one, and what was before is forgotten.
     pub fn bump(&mut self, revision: Revision) {
-        (self.revision, self.compacted) = (revision, revision);
+        self.revision = revision;
+        self.compacted = revision;
         self.history.clear();
     }
 
@@ -304,7 +306,8 @@ mod tests {
     use super::*;
 
     fn put(key: &str, lease: i64) -> Txn {
-        let (value, lease) = ("v".into(), LeaseId(lease));
+        let value = "v".into();
+        let lease = LeaseId(lease);
         let then = vec![Act::Put { key: key.into(), value, lease }];
         let read = Act::read(key.into());
         let when = vec![Compare::Created { key: key.into(), revision: 0 }];

@@ -30,8 +30,10 @@ impl Cluster {
     pub(super) fn open(&mut self, ask: &Ask, out: &mut Out) {
         let Op::Watch { keys, from, deletions } = &ask.request.op else { return };
         let id = (ask.node, ask.life, ask.request.call);
-        let (member, header) = (ask.member, self.header(ask.member));
-        let (keys, next) = (keys.clone(), *from);
+        let member = ask.member;
+        let header = self.header(ask.member);
+        let keys = keys.clone();
+        let next = *from;
         let mut stream = Stream { member, keys, deletions: *deletions, next, told: 0 };
         let state = &self.members[member].state;
         if next <= state.compacted {

@@ -47,7 +47,8 @@ fn just_ended(check: &Check<'_>, node: usize, config: &Config, election: usize) 
 
 fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
     let Claimed { node, election, .. } = *claim;
-    let (name, of) = (check.name(node), check.election(election));
+    let name = check.name(node);
+    let of = check.election(election);
     let Some((config, proof)) = proof(check, node, election) else { return Ok(()) };
     // It may have become void, or its partition another one's, by what is heard now: what was due
     // comes first.
@@ -107,7 +108,8 @@ fn lowered(check: &Check<'_>, node: usize) -> Result<(), String> {
         let leads =
             led.any(|led| led.node == node && Some(led.life) == life && led.holds(check.now));
         if leads && proof(check, node, election).is_some_and(|(_, proof)| proof.is_none()) {
-            let (name, election) = (check.name(node), check.election(election));
+            let name = check.name(node);
+            let election = check.election(election);
             return Err(format!("{name} leads {election} on, and its claim is void"));
         }
     }

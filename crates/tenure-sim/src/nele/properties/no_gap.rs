@@ -33,7 +33,8 @@ impl Property<Emergence> for NoGap {
             }
             _ => return Ok(()),
         };
-        let (plan, now) = (check.plan, check.now);
+        let plan = check.plan;
+        let now = check.now;
         if plan.own.mode != Mode::AtLeastOne || !plan.calm || now >= plan.retired {
             return Ok(());
         }

@@ -54,7 +54,8 @@ impl Property<Emergence> for ShownVacancies {
 
 /// A vacancy that was shown at a time, and is still. One with a longer T may never have been heard.
 fn judge(check: &Check<'_>, (node, election): (usize, usize), shown: u64) -> Result<(), String> {
-    let (plan, now) = (check.plan, check.now);
+    let plan = check.plan;
+    let now = check.now;
     let several = plan.own.mode == Mode::AtLeastOne;
     if several && !plan.calm {
         return Ok(());

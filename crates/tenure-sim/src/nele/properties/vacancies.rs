@@ -45,7 +45,8 @@ impl Property<Emergence> for Vacancies {
 
 impl Vacancies {
     fn judge(&self, check: &Check<'_>) -> Result<(), String> {
-        let (plan, now) = (check.plan, check.now);
+        let plan = check.plan;
+        let now = check.now;
         let Some(broker) = self.broker else { return Ok(()) };
         for (group, disturbed) in &self.disturbed {
             let disturbed = broker.max(*disturbed);

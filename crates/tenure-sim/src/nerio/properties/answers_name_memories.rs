@@ -42,7 +42,8 @@ impl AnswersNameMemories {
         disk: &Disk,
     ) -> Result<(), String> {
         let config = check.plan.config();
-        let (by, kept) = (check.name(node), disk.kept.durable());
+        let by = check.name(node);
+        let kept = disk.kept.durable();
         let before = self.said[node].take().filter(|(memory, _)| *memory == kept.instance);
         for (member, other) in config.members.iter().enumerate() {
             let place = config.place(member);

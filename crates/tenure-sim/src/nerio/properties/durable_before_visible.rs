@@ -30,7 +30,8 @@ impl Property<QuorumLeases> for DurableBeforeVisible {
         let Some(grant) = disk.kept.grant(&ok.election).filter(|g| g.stamp == ok.stamp) else {
             return Err(format!("{name} sends an ok of {} before it is written", ok.stamp));
         };
-        let (boot, durable) = (ok.stamp.boot, disk.kept.durable().boot);
+        let boot = ok.stamp.boot;
+        let durable = disk.kept.durable().boot;
         let reserve = disk.kept.durable().reserve.unwrap_or(Fence::NONE);
         if reserve.number() > ENOUGH {
             return Err(format!("{name} has reserved {reserve}, and one message made it"));

@@ -58,7 +58,8 @@ impl Property<QuorumLeases> for FoundingsAreByAll {
                     self.whole[member] = false;
                     self.born.iter_mut().for_each(|born| born.beside[member] = false);
                     if self.born[member].instance != Some(instance) {
-                        let (instance, beside) = (Some(instance), self.whole.clone());
+                        let instance = Some(instance);
+                        let beside = self.whole.clone();
                         self.born[member] = Born { instance, beside };
                     }
                 }
@@ -107,7 +108,8 @@ impl FoundingsAreByAll {
         members: &[(NodeName, Entry)],
         at: Option<Time>,
     ) -> Result<(), String> {
-        let (by, life) = (check.name(grantor), &self.lives[grantor]);
+        let by = check.name(grantor);
+        let life = &self.lives[grantor];
         if !life.reads {
             return Err(format!("{by} names new founders, and remembers"));
         }

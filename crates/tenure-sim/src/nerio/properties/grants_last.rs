@@ -62,21 +62,25 @@ impl Property<QuorumLeases> for GrantsLast {
         match fact {
             Fact::Crashed { node } => {
                 for seen in &mut self.seen[node] {
-                    (seen.grant, seen.restored) = (None, true);
+                    seen.grant = None;
+                    seen.restored = true;
                 }
                 self.before[node] = self.stamps[node].map(|stamp| stamp.boot);
                 Ok(())
             }
             Fact::Own(Own::Quarantined { grantor }) => {
                 self.seen[grantor].iter_mut().for_each(|seen| seen.asked.clear());
-                (self.before[grantor], self.stamps[grantor]) = (None, None);
+                self.before[grantor] = None;
+                self.stamps[grantor] = None;
                 Ok(())
             }
             Fact::Own(Own::Asks { grantor, election, from, request, local }) => {
                 let asked = &mut self.seen[grantor][election].asked;
                 let oldest = local.before(check.plan.nodes[grantor].config.parked_for());
                 asked.retain(|asked| asked.arrival >= oldest);
-                let (by, start, delta) = (from.who.inc, request.start, request.delta);
+                let by = from.who.inc;
+                let start = request.start;
+                let delta = request.delta;
                 asked.push(Asked { by, start, arrival: local, delta });
                 Ok(())
             }
@@ -115,8 +119,9 @@ impl Property<QuorumLeases> for GrantsLast {
                 });
                 done.map_err(|why| {
                     let name = &check.plan.nodes[grantor].name;
-                    let (of, holder, start) =
-                        (check.election(election), &record.holder, record.start);
+                    let of = check.election(election);
+                    let holder = &record.holder;
+                    let start = record.start;
                     format!("{name} grants {of} to {holder} with Start {start}, and {why}")
                 })
             }
@@ -134,7 +139,8 @@ impl GrantsLast {
     ) -> Result<(), String> {
         let node = &check.plan.nodes[grantor];
         let config = &node.config;
-        let (finish, at) = (record.finish, record.stamp);
+        let finish = record.finish;
+        let at = record.stamp;
         let seen = &self.seen[grantor][election];
         let before = seen.grant.as_ref();
         let own = before.filter(|before| before.holder == record.holder && !before.freed);

@@ -55,7 +55,8 @@ impl Property<QuorumLeases> for LostMemoriesAreRead {
             Fact::Own(Own::Opens { grantor, knows_fences, instance }) => {
                 let life = &mut self.lives[grantor];
                 life.begins = (!knows_fences).then_some(instance);
-                (life.answers, life.asked) = (BTreeMap::new(), Time::ZERO);
+                life.answers = BTreeMap::new();
+                life.asked = Time::ZERO;
             }
             Fact::Own(Own::Recalls { grantor, from, seen }) => {
                 if let (life @ Life { begins: Some(_), .. }, Some(member)) =
@@ -103,7 +104,8 @@ impl Life {
         }
         // What was said to an earlier question may have been lost since, with who said it.
         if answer.start > self.asked {
-            (self.answers, self.asked) = (BTreeMap::new(), answer.start);
+            self.answers = BTreeMap::new();
+            self.asked = answer.start;
         }
         if answer.start == self.asked {
             self.answers.insert(member, answer);
@@ -119,7 +121,8 @@ impl Life {
     ) -> Result<(), String> {
         let config = check.plan.config();
         let own = check.plan.place(grantor);
-        let (name, everyone) = (check.name(grantor), config.quorums.everyone());
+        let name = check.name(grantor);
+        let everyone = config.quorums.everyone();
         let place = |member: usize| config.place(member);
         let kept = |member: usize| -> Option<Instance> {
             let named = |(known, _): &&(NodeName, _)| *known == config.members[member].name;

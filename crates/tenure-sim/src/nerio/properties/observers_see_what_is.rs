@@ -81,7 +81,8 @@ fn judge_who(
     leader: &LeaderView,
     who: &Who,
 ) -> Result<(), String> {
-    let (name, observer) = (check.election(election), check.name(node));
+    let name = check.election(election);
+    let observer = check.name(node);
     let LeaderView { address: Some(address), value, fence: Some(_), .. } = leader else {
         return Err(format!("{observer} sees {leader}, without an address or a fence"));
     };

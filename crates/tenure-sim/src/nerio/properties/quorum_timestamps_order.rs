@@ -16,7 +16,8 @@ impl Property<QuorumLeases> for QuorumTimestampsOrder {
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Own(Own::Stamped { election, who, timestamp }) = fact else { return Ok(()) };
         for earlier in check.own.timestamps.iter().flatten() {
-            let (said, is) = (earlier.order(timestamp), order(earlier, timestamp));
+            let said = earlier.order(timestamp);
+            let is = order(earlier, timestamp);
             if said != is {
                 return Err(format!(
                     "{earlier} and {timestamp} of {who} are said to order as {said:?}, not {is:?}"

@@ -15,7 +15,8 @@ impl Property<QuorumLeases> for ReleaseKeepsPromises {
         let leaderships = check.past(election).leaderships.iter().rev();
         let ended = leaderships.filter(|l| l.own.who == *who && l.own.first <= start).take(4);
         for leadership in ended {
-            let (until, promised) = (leadership.until, leadership.own.promised);
+            let until = leadership.until;
+            let promised = leadership.own.promised;
             if until.max(promised) > check.now {
                 return Err(format!(
                     "{who} gives {} up, leading until {} and promised until {}",

@@ -56,13 +56,15 @@ impl Run<QuorumLeases> {
         match event {
             OwnEvent::Stamped { timestamp, .. } => {
                 let work = &mut self.own.work[node][election];
-                (work.timestamp, work.edicts) = (Some(timestamp.clone()), 0);
+                work.timestamp = Some(timestamp.clone());
+                work.edicts = 0;
                 let who = &self.own.who[node].clone();
                 self.tell_own(context, Own::Stamped { election, who, timestamp })
             }
             OwnEvent::Verified { leader, until, fence, .. } => {
                 self.counts.own.verified += 1;
-                let (until, fence) = (context.clock.reaches(*until), *fence);
+                let until = context.clock.reaches(*until);
+                let fence = *fence;
                 self.tell_own(context, Own::Verified { election, leader, until, fence })
             }
             OwnEvent::Ordered { fence, .. } => {
@@ -94,13 +96,15 @@ impl Run<QuorumLeases> {
             }
             Message::Grantor(ToGrantor::Release(release)) => {
                 let Some(election) = self.election(&release.election) else { return Ok(()) };
-                let (who, start) = (&self.own.who[node].clone(), release.start);
+                let who = &self.own.who[node].clone();
+                let start = release.start;
                 self.tell_own(context, Own::Released { election, who, start })?;
             }
             _ => {}
         }
         if self.plan.own.wire {
-            let (digest, who) = (self.plan.config().digest(), &self.own.who[node]);
+            let digest = self.plan.config().digest();
+            let who = &self.own.who[node];
             codec::carries(context.now, digest, who, message)?;
         }
         Ok(())
@@ -130,7 +134,8 @@ impl Run<QuorumLeases> {
             } => self.tell_own(context, Own::Handed { node, number: order.number }),
             Input::Failed(None) => self.tell_own(context, Own::Unwritten { grantor }),
             Input::Flushed(ticket) | Input::Failed(Some(ticket)) => {
-                let (ticket, written) = (*ticket, matches!(input, Input::Flushed(_)));
+                let ticket = *ticket;
+                let written = matches!(input, Input::Flushed(_));
                 self.tell_own(context, Own::Settled { grantor, ticket, written })
             }
             _ => Ok(()),

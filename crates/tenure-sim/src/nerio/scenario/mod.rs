@@ -77,7 +77,8 @@ impl Scenario for QuorumLeases {
     fn new(plan: &mut Plan) -> Self {
         let installed = Installed::new(plan);
         let who = plan.nodes.iter().map(|node| Who { name: node.name.clone(), inc: Inc(0) });
-        let (nodes, elections) = (plan.nodes.len(), plan.elections.len());
+        let nodes = plan.nodes.len();
+        let elections = plan.elections.len();
         Self {
             installed,
             who: who.collect(),
@@ -105,7 +106,8 @@ impl Scenario for QuorumLeases {
 
     fn disk(&self, plan: &Plan, node: usize) -> Disk {
         let copy = plan.nodes[node].copy_of.is_some();
-        let (seed, bent) = (plan.conditions.seed, plan.own.bent);
+        let seed = plan.conditions.seed;
+        let bent = plan.own.bent;
         let memory = instance(seed, node, u64::from(copy), bent.sets_back(seed));
         Disk::new(node, memory, !copy && !bent.founds())
     }
@@ -382,7 +384,8 @@ impl Scenario for QuorumLeases {
     }
 
     fn summary(counts: &crate::scenario::Counts<Counts>) -> Vec<String> {
-        let (common, own) = (&counts.common, &counts.own);
+        let common = &counts.common;
+        let own = &counts.own;
         vec![
             format!("messages      {}", common.messages),
             format!(
@@ -398,8 +401,11 @@ impl Scenario for QuorumLeases {
     }
 
     fn losses(counts: &crate::scenario::Counts<Counts>) -> String {
-        let (ends, own) = (counts.common.crashes, &counts.own);
-        let (lost, foreign, absent) = (own.lost_disks, own.foreign_disks, own.absent_disks);
+        let ends = counts.common.crashes;
+        let own = &counts.own;
+        let lost = own.lost_disks;
+        let foreign = own.foreign_disks;
+        let absent = own.absent_disks;
         format!(
             "{ends} ends of a process, {lost} directories lost, {foreign} mistaken, {absent} absent"
         )
@@ -410,7 +416,8 @@ impl Scenario for QuorumLeases {
 fn remember(plan: &Plan, disks: &[&mut Disk], node: usize) -> MemberSet {
     let remembers = |other: &usize| {
         let present = plan.copy_of(*other).unwrap_or(*other);
-        let (name, disk) = (&plan.config().members[*other].name, disks[present].present());
+        let name = &plan.config().members[*other].name;
+        let disk = disks[present].present();
         let is_founder = disks.iter().any(|by| by.present().names_founder(name, disk));
         (disk.knows_fences() || is_founder) && plan.nodes[*other].directory
     };
@@ -420,15 +427,18 @@ fn remember(plan: &Plan, disks: &[&mut Disk], node: usize) -> MemberSet {
 /// A state directory is not there for a while, if an empty one can take its place for good, or, as
 /// few others remember, none at all. Where nobody remembers, the cluster would be founded anew.
 fn miss(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bool {
-    let (plan, counts) = (&run.plan, &mut run.counts.own);
-    let (quorums, whole) = (&plan.config().quorums, remember(plan, disks, node));
+    let plan = &run.plan;
+    let counts = &mut run.counts.own;
+    let quorums = &plan.config().quorums;
+    let whole = remember(plan, disks, node);
     let safe = quorums.is_quorum(whole) || (quorums.is_possible(whole) && !whole.is_empty());
     if disks[node].is_aside() || !safe {
         return false;
     }
     counts.absent_disks += 1;
     run.own.lost_disk = true;
-    let (seed, number) = (plan.conditions.seed, ABSENT + counts.absent_disks);
+    let seed = plan.conditions.seed;
+    let number = ABSENT + counts.absent_disks;
     let memory = instance(seed, node, number, plan.own.bent.sets_back(seed));
     disks[node].mount(&Disk::new(node, memory, false));
     true
@@ -437,7 +447,8 @@ fn miss(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bo
 /// A state directory is lost, if the others remember enough, or if all are.
 fn lose(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bool {
     let plan = &mut run.plan;
-    let (seed, bent) = (plan.conditions.seed, plan.own.bent);
+    let seed = plan.conditions.seed;
+    let bent = plan.own.bent;
     // Somebody has to remember: a quorum of the others, all of them whole, or going to be.
     let enough = plan.config().quorums.is_quorum(remember(plan, disks, node));
     // While nobody has founded the cluster, one that is new can be lost.

@@ -41,7 +41,9 @@ impl<S: Scenario> Property<S> for BoundedMemory {
         self.left = self.limit.every;
         self.printed.clear();
         write!(self.printed, "{core:?}").map_err(|_| "a core that does not print".to_owned())?;
-        let (name, size, most) = (check.name(node), self.printed.len(), self.limit.bytes);
+        let name = check.name(node);
+        let size = self.printed.len();
+        let most = self.limit.bytes;
         match S::overfull(check, node, &self.printed) {
             Some(too_much) => Err(format!("{name} {too_much}")),
             None if size > most => Err(format!(

@@ -41,7 +41,9 @@ impl<S: Scenario> Property<S> for EventsCome {
             }
             Fact::Elected { node, election, .. } => {
                 let role = &mut self.roles[node][election];
-                (role.raised, role.elected, role.unsettled) = (false, true, Some(check.now));
+                role.raised = false;
+                role.elected = true;
+                role.unsettled = Some(check.now);
                 Ok(())
             }
             Fact::Settled { node, election } => {
@@ -71,7 +73,8 @@ impl EventsCome {
         match self.roles[node].iter().position(|role| role.raised) {
             None => Ok(()),
             Some(election) => {
-                let (name, election) = (check.name(node), check.election(election));
+                let name = check.name(node);
+                let election = check.election(election);
                 Err(format!(
                     "{name} has a claim to lead {election}, and did not say that it is elected"
                 ))
@@ -80,7 +83,8 @@ impl EventsCome {
     }
 
     fn judge_moment<S: Scenario>(&self, check: &Check<'_, S>) -> Result<(), String> {
-        let (plan, now) = (check.plan, check.now);
+        let plan = check.plan;
+        let now = check.now;
         let unit = plan.conditions.unit;
         let over = now + unit / 4 >= plan.conditions.end;
         if !over && (now < plan.settled || now >= plan.retired) {
@@ -88,7 +92,8 @@ impl EventsCome {
         }
         for (node, roles) in self.roles.iter().enumerate() {
             for (election, role) in roles.iter().enumerate() {
-                let (name, election) = (check.name(node), check.election(election));
+                let name = check.name(node);
+                let election = check.election(election);
                 if let Some(since) = role.unreleased.filter(|_| over) {
                     let since = seconds(since);
                     return Err(format!(

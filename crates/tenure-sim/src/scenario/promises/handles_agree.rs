@@ -25,7 +25,8 @@ impl<S: Scenario> Property<S> for HandlesAgree {
             Some(fence) => format!("it leads{}", super::super::history::under(fence)),
             None => "it does not lead".to_owned(),
         };
-        let (name, election) = (check.name(node), check.election(election));
+        let name = check.name(node);
+        let election = check.election(election);
         Err(format!(
             "the handle of {name} in {election} says {}, and the core {}",
             says(handle),

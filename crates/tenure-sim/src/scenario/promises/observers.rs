@@ -82,7 +82,8 @@ impl Observers {
         (node, election): (usize, usize),
         view: &View,
     ) -> Result<(), String> {
-        let (observer, name) = (check.name(node), check.election(election));
+        let observer = check.name(node);
+        let name = check.election(election);
         match view {
             View::Leader(leader) | View::Leaders { followed: leader, .. } => {
                 let Some((known, life)) = S::seen(check, leader) else { return Ok(()) };

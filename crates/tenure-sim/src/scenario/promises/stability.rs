@@ -20,7 +20,8 @@ impl<S: Scenario> Property<S> for Stability {
         if asked || !settled && !check.plan.calm || S::may_lose(check, (node, election), *loss) {
             return Ok(());
         }
-        let (name, election) = (check.name(node), check.election(election));
+        let name = check.name(node);
+        let election = check.election(election);
         Err(format!("{name} lost {election} though nothing goes wrong: {loss}"))
     }
 }

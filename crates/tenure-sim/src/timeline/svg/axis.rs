@@ -29,7 +29,8 @@ impl Axis {
         let longest = usual.saturating_mul(MOST_OF_USUAL);
         let drawn: f64 = waits.iter().map(|wait| (*wait).min(longest) as f64).sum();
         let width = (instants.len() as f64 * WIDTH_OF_INSTANT).max(LEAST_WIDTH);
-        let (mut before, mut passed) = (instants.first().copied().unwrap_or(0), 0.0);
+        let mut before = instants.first().copied().unwrap_or(0);
+        let mut passed = 0.0;
         let mut places = Vec::new();
         for at in instants {
             passed += (at - before).min(longest) as f64;

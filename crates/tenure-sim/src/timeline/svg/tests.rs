@@ -18,7 +18,9 @@ fn lane(name: &str) -> Lane {
 }
 
 fn span(lane: usize, kind: SpanKind, holder: &str, from: u64, until: u64) -> Span {
-    let (election, holder, label) = (Some("e1".into()), Some(holder.into()), "fence 7".into());
+    let election = Some("e1".into());
+    let holder = Some(holder.into());
+    let label = "fence 7".into();
     Span { lane, kind, election, holder, from, until, label }
 }
 
@@ -74,7 +76,8 @@ fn number(node: &Node<'_, '_>, name: &str) -> f64 {
 
 /// From where to where a rectangle reaches, across and down.
 fn extent(node: &Node<'_, '_>) -> (Range<f64>, Range<f64>) {
-    let (x, y) = (number(node, "x"), number(node, "y"));
+    let x = number(node, "x");
+    let y = number(node, "y");
     (x..x + number(node, "width"), y..y + number(node, "height"))
 }
 
@@ -99,7 +102,8 @@ fn a_claim_is_a_bar_in_its_lane_from_its_beginning_to_its_end() {
     assert_eq!((lanes.len(), claims.len(), grants.len()), (5, 2, 3));
     let lasting = [(claims[0], P), (claims[1], R), (grants[0], A), (grants[1], B), (grants[2], B)];
     for (bar, lane) in lasting {
-        let (lane, bar) = (extent(&lanes[lane]).1, extent(&bar).1);
+        let lane = extent(&lanes[lane]).1;
+        let bar = extent(&bar).1;
         assert!(lane.start < bar.start && bar.end < lane.end, "{bar:?} in {lane:?}");
     }
     let [p, r, a, b] = [claims[0], claims[1], grants[0], grants[1]].map(|bar| extent(&bar).0);
@@ -171,7 +175,8 @@ fn messages_go_from_lane_to_lane_and_lost_ones_end_on_their_way() {
 fn what_ends_is_marked_and_then_down() {
     let svg = draw(&story());
     let document = Document::parse(&svg).unwrap();
-    let (mark, down) = (shapes(&document, "text", "mark"), shapes(&document, "rect", "down"));
+    let mark = shapes(&document, "text", "mark");
+    let down = shapes(&document, "rect", "down");
     assert_eq!((mark.len(), down.len()), (1, 1));
     let (x, y) = extent(&down[0]);
     assert_eq!(y, extent(&shapes(&document, "rect", "lane")[C]).1);
@@ -189,7 +194,8 @@ fn what_is_too_much_is_left_out_and_labels_do_not_overlap() {
     assert_eq!(shapes(&document, "rect", "down").len(), 0, "it was over");
     let mut ends: BTreeMap<String, f64> = BTreeMap::new();
     for label in shapes(&document, "text", "label") {
-        let (x, line) = (number(&label, "x"), label.attribute("y").unwrap().to_owned());
+        let x = number(&label, "x");
+        let line = label.attribute("y").unwrap().to_owned();
         let before = ends.insert(line, x + width(label.text().unwrap().trim()));
         assert!(before.is_none_or(|before| before <= x), "{before:?} {x}");
     }

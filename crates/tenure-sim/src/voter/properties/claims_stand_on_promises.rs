@@ -20,7 +20,8 @@ impl Property<RegionalVoters> for ClaimsStandOnPromises {
         if claim.until <= check.now {
             return Ok(());
         }
-        let (own, counter) = (check.own, fence.number());
+        let own = check.own;
+        let counter = fence.number();
         let (Some(who), Some(memory)) = (&own.who[claim.node], own.memory(claim.node)) else {
             return Err(format!("{} leads without a memory", check.name(claim.node)));
         };
