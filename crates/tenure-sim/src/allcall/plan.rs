@@ -228,10 +228,8 @@ impl Plan {
                 // On several servers promise (a) is about processes that do at once what is due.
                 let stops = nodes == participants + 1;
                 let rates = Rates { loss: 0, late: 0, very_late: 0, ..conditions.rates };
-                conditions.rates = match stops {
-                    true => rates,
-                    false => Rates { pause: 0, tardy: 0, write: 0, ..rates },
-                };
+                conditions.rates =
+                    if stops { rates } else { Rates { pause: 0, tardy: 0, write: 0, ..rates } };
                 conditions.incidents.retain(|(_, incident)| match incident {
                     Incident::Crash { node, .. } => *node < participants,
                     Incident::Stop { node, .. } => *node < participants && stops,
@@ -276,9 +274,10 @@ impl Plan {
         // Beyond 3K + 2H and two delays, or just not so far.
         let beyond = 3 * skew + 3 * heartbeat;
         let off = |rng: &mut Rng| {
-            let off = match far {
-                true => beyond + rng.choose(&[0, lease / 2, 2 * lease, 20 * lease]),
-                false => skew + rng.within(1..beyond - skew),
+            let off = if far {
+                beyond + rng.choose(&[0, lease / 2, 2 * lease, 20 * lease])
+            } else {
+                skew + rng.within(1..beyond - skew)
             };
             if rng.once_in(2) { off.cast_signed() } else { -off.cast_signed() }
         };
@@ -329,9 +328,10 @@ fn nodes(
     let lossy = matches!(own.kind, Kind::Lossy | Kind::Divided);
     let tells = !lossy || rng.once_in(2);
     let keeps = lossy && rng.once_in(2);
-    let patience = match lossy {
-        true => rng.choose(&[own.heartbeat * 3, own.lease, 3 * own.lease]),
-        false => 4 * own.lease,
+    let patience = if lossy {
+        rng.choose(&[own.heartbeat * 3, own.lease, 3 * own.lease])
+    } else {
+        4 * own.lease
     };
     let place = |station: usize| Place(participants + station);
     let participant = |node: usize| {
@@ -354,10 +354,8 @@ fn nodes(
         config.kill_margin = config.usable() / 10;
         let config = config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
         // Where nothing is lost, a participant stays at one server.
-        let stations = match lossy {
-            true => (0..stations).map(place).collect(),
-            false => vec![place(node % stations)],
-        };
+        let stations =
+            if lossy { (0..stations).map(place).collect() } else { vec![place(node % stations)] };
         let manner = Manner { stations, patience: nanos(patience), tells, keeps };
         let campaigns = node == 0 || all_campaign || rng.once_in(2);
         let observes = !campaigns || rng.once_in(2);

@@ -42,10 +42,12 @@ impl Bent {
     /// That of a seed.
     pub(super) fn draw(seed: u64, calm: bool) -> Self {
         let drawn = mix(seed ^ BENT) as usize % 16;
-        match calm {
-            true if drawn < 4 => Self::Grants,
-            true => Self::Broad,
-            false => BENTS.get(drawn).copied().unwrap_or(Self::Broad),
+        if !calm {
+            BENTS.get(drawn).copied().unwrap_or(Self::Broad)
+        } else if drawn < 4 {
+            Self::Grants
+        } else {
+            Self::Broad
         }
     }
 }

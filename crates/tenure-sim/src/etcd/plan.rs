@@ -96,12 +96,11 @@ pub fn draw(seed: u64) -> Plan {
     let trip = Delay::Between(longest / 8, longest);
     let (sites, members) = sites(&mut rng, names, drift, storm_ends);
     let store = setting(&mut rng, (seed, calm), &nodes, (lease, storm_ends), members);
-    let (rates, incidents) = match calm {
-        true => (Rates::default(), Vec::new()),
-        false => {
-            let rates = rates_of_connections(&mut rng);
-            (rates, incidents(&mut rng, nodes.len() - 1, unit, storm_ends))
-        }
+    let (rates, incidents) = if calm {
+        (Rates::default(), Vec::new())
+    } else {
+        let rates = rates_of_connections(&mut rng);
+        (rates, incidents(&mut rng, nodes.len() - 1, unit, storm_ends))
     };
     let bounds = Bounds { unit, drift, late: store.late, trip: longest };
     let settled = storm_ends + bounds.settle();
@@ -317,10 +316,8 @@ fn sites(
     let (slow, fast) = Clock::rates(drift);
     let store = names.len() - 1;
     let adversary = rng.once_in(2);
-    let rate = |rng: &mut Rng, worst: u64| match adversary {
-        true => worst,
-        false => rng.within(slow..fast + 1),
-    };
+    let rate =
+        |rng: &mut Rng, worst: u64| if adversary { worst } else { rng.within(slow..fast + 1) };
     let site = |(node, name): (usize, String)| {
         if node == store {
             return Site { name, clock: Clock::new(0, 0, TRUE_RATE), wall: 0, starts: 0 };

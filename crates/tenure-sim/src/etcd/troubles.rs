@@ -54,9 +54,10 @@ pub(super) fn trouble(plan: &Plan, now: u64, rng: &mut Rng) -> Option<Trouble> {
     }
     if plan.own.refuses && rng.once_in(2) {
         let short = span / 4;
-        return Some(match rng.once_in(2) {
-            true => Trouble::Full { span: short },
-            false => Trouble::Deny { node: rng.below(ours), span: short },
+        return Some(if rng.once_in(2) {
+            Trouble::Full { span: short }
+        } else {
+            Trouble::Deny { node: rng.below(ours), span: short }
         });
     }
     if plan.own.argues && rng.once_in(6) {

@@ -273,9 +273,10 @@ impl Book {
         if stood > self.lease / 6 {
             return Cause::Pause;
         }
-        match self.serving.iter().filter(|serving| **serving).count() < self.quorum {
-            true => Cause::NoQuorum,
-            false => Cause::Needless,
+        if self.serving.iter().filter(|serving| **serving).count() < self.quorum {
+            Cause::NoQuorum
+        } else {
+            Cause::Needless
         }
     }
 

@@ -68,9 +68,10 @@ fn one(
     let claim = world.system.book.claim.filter(|claim| at < claim.until)?;
     let before = world.system.book.vacancies.len();
     let down = nanos(question.down).min(AWAY * lease);
-    let Ok(()) = match crash {
-        true => world.crash(claim.node, down, None, DiskFate::Kept),
-        false => resign(world, claim.node),
+    let Ok(()) = if crash {
+        world.crash(claim.node, down, None, DiskFate::Kept)
+    } else {
+        resign(world, claim.node)
     };
     let cause = if crash { Cause::Crash } else { Cause::Resigned };
     let found = (0..400).find_map(|_| {

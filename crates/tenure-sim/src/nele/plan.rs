@@ -231,9 +231,10 @@ impl Plan {
             Incident::Crash { node, .. } => *node < clients,
             _ => true,
         });
-        match self.calm {
-            true => self.calm_down(rng, clients),
-            false => self.stir(rng, clients),
+        if self.calm {
+            self.calm_down(rng, clients);
+        } else {
+            self.stir(rng, clients);
         }
     }
 

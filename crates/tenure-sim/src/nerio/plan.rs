@@ -301,23 +301,20 @@ fn sites(
     let (slow, fast) = Clock::rates(drift);
     let adversary = rng.once_in(2);
     let site = |node: &NodePlan| {
-        let rate = |rng: &mut Rng| match (adversary, node.member) {
-            (true, true) => fast,
-            (true, false) => slow,
-            (false, _) => rng.within(slow..fast + 1),
-        };
+        let worst = if node.member { fast } else { slow };
+        let rate = |rng: &mut Rng| if adversary { worst } else { rng.within(slow..fast + 1) };
         let origin = rng.within(0..1 << 40);
         let mut clock = Clock::new(0, origin, rate(rng));
         let mut at = 0;
         for _ in 0..rng.within(0..3) {
             at += rng.within(1..storm_ends / 2);
-            match bounded {
-                true => clock.change(at, rate(rng)),
-                // Up to twice as fast or half as fast, or a jump of a lease.
-                false if rng.once_in(2) => {
-                    clock.change(at, rng.within(TRUE_RATE / 2..TRUE_RATE * 2));
-                }
-                false => clock.jump(at, rng.within(1..storm_ends / 4)),
+            // Beyond the bound: up to twice as fast or half as fast, or a jump of a lease.
+            if bounded {
+                clock.change(at, rate(rng));
+            } else if rng.once_in(2) {
+                clock.change(at, rng.within(TRUE_RATE / 2..TRUE_RATE * 2));
+            } else {
+                clock.jump(at, rng.within(1..storm_ends / 4));
             }
         }
         let starts = match node.copy_of {

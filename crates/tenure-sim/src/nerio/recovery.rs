@@ -99,10 +99,12 @@ fn all_stopped(plan: &mut Plan, floor: u64, all: bool) {
     });
     let mut ends = |node: usize| {
         let down = rng.within(1..unit);
-        let disk = match plan.nodes[node].member && Some(node) != late {
-            true => DiskFate::Recovered { lost: lost.contains(node), floor },
-            false if Some(node) == late => DiskFate::Lost,
-            false => DiskFate::Kept,
+        let disk = if Some(node) == late {
+            DiskFate::Lost
+        } else if plan.nodes[node].member {
+            DiskFate::Recovered { lost: lost.contains(node), floor }
+        } else {
+            DiskFate::Kept
         };
         Incident::crash(node, down, disk)
     };

@@ -335,10 +335,7 @@ impl Plan {
         let extreme = rng.once_in(2);
         for (node, site) in self.nodes.iter().zip(&mut self.conditions.sites) {
             let (slow, fast) = Clock::rates(node.config.drift);
-            let rate = match extreme {
-                true => rng.choose(&[slow, fast]),
-                false => rng.within(slow..fast + 1),
-            };
+            let rate = if extreme { rng.choose(&[slow, fast]) } else { rng.within(slow..fast + 1) };
             let mut clock = Clock::new(0, rng.within(0..1 << 40), rate);
             if rng.once_in(4) {
                 let at = rng.within(0..self.conditions.storm_ends);
@@ -366,10 +363,7 @@ fn parts(rng: &mut Rng, nodes: usize, lease: u64, ends: u64) -> Vec<(u64, Incide
     let first = 3 * lease + rng.within(0..2 * lease);
     partings(rng, first, (lease, ends), |rng| {
         let apart = rng.below(3);
-        match rng.once_in(3) {
-            true => rng.next() % (1 << nodes),
-            false => of_region(apart, nodes),
-        }
+        if rng.once_in(3) { rng.next() % (1 << nodes) } else { of_region(apart, nodes) }
     })
 }
 

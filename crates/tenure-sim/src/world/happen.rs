@@ -38,10 +38,13 @@ impl<G: System> World<G> {
                 }
                 self.input(to, input)
             }
-            Happening::Resume { node, life } => match self.nodes[node].life == life {
-                true => self.resume(node),
-                false => Ok(()),
-            },
+            Happening::Resume { node, life } => {
+                if self.nodes[node].life == life {
+                    self.resume(node)
+                } else {
+                    Ok(())
+                }
+            }
             Happening::Flushed { node, life } => {
                 let this = &mut self.nodes[node];
                 if this.life != life {

@@ -193,9 +193,10 @@ pub fn effects_and_inputs_print_on_one_line<S: Subject>() {
         }
         let after = &cluster.cores[call.node];
         let same_hash = hash(&call.before) == hash(after);
-        match call.before == *after {
-            true => assert!(same_hash),
-            false => hidden += usize::from(same_hash),
+        if call.before == *after {
+            assert!(same_hash);
+        } else {
+            hidden += usize::from(same_hash);
         }
     }
     assert!(hidden <= STEPS / 100, "{hidden} changes of the state are not in its hash");

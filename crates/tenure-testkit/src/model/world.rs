@@ -144,9 +144,8 @@ impl<C: Cluster> World<C> {
         for (late, letters) in [(false, &state.prompt), (true, &state.late)] {
             for (nth, letter) in letters.iter().enumerate() {
                 let before = (nth > 0).then(|| &letters[nth - 1]);
-                let behind = before.is_some_and(|before| match late {
-                    true => before == letter,
-                    false => before.channel() == letter.channel(),
+                let behind = before.is_some_and(|before| {
+                    if late { before == letter } else { before.channel() == letter.channel() }
                 });
                 if behind || state.paused[letter.to] {
                     continue;

@@ -45,9 +45,10 @@ impl What {
 impl Line {
     /// How much of the lease was left; negative beyond its end.
     pub fn left(&self) -> Result<Duration, Duration> {
-        match self.until >= self.at {
-            true => Ok(self.until.since(self.at)),
-            false => Err(self.at.since(self.until)),
+        if self.until >= self.at {
+            Ok(self.until.since(self.at))
+        } else {
+            Err(self.at.since(self.until))
         }
     }
 }

@@ -45,10 +45,10 @@ impl Property<Elections> for AClaimEndsBeforeItsKey {
                                 |act: &Act| matches!(act, Act::Delete { key } if *key == l.own.key);
                             l.node == node && txn.then.iter().any(is)
                         };
-                        match txn.then.iter().any(|act| matches!(act, Act::Delete { .. })) {
-                            true => (holding(&deletes), what),
-                            false => return Ok(()),
+                        if !txn.then.iter().any(|act| matches!(act, Act::Delete { .. })) {
+                            return Ok(());
                         }
+                        (holding(&deletes), what)
                     }
                     _ => return Ok(()),
                 }

@@ -16,9 +16,10 @@ impl Property<Elections> for ClaimsStandOnTheirLease {
         };
         let key = &check.own.key;
         // A win stands on its look, a renewal on its confirmation.
-        let asked = match check.own(&claim).is_some() {
-            true => check.records().confirmed[node],
-            false => check.records().asked[node][election][0],
+        let asked = if check.own(&claim).is_some() {
+            check.records().confirmed[node]
+        } else {
+            check.records().asked[node][election][0]
         };
         if until <= check.now || check.is_robbed(key, asked) {
             return Ok(());

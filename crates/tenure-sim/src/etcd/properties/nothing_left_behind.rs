@@ -32,11 +32,11 @@ impl Property<Elections> for NothingLeftBehind {
             let Some(&(node, life)) = ours else { continue };
             let Some(election) = records.election_of(key) else { continue };
             let role = &check.apps[node][election];
-            let left = match check.runs(node, life) {
-                true if role.campaigning => continue,
-                true => role.left,
-                false => check.history.since[node],
-            };
+            let runs = check.runs(node, life);
+            if runs && role.campaigning {
+                continue;
+            }
+            let left = if runs { role.left } else { check.history.since[node] };
             let since = left.max(plan.conditions.storm_ends);
             if check.now > since + 2 * plan.own.bounds.lease() {
                 return Err(format!(

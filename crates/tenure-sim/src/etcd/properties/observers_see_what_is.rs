@@ -39,10 +39,8 @@ impl ObserversSeeWhatIs {
     fn in_the_end(&self, check: &Check<'_>) -> Result<(), String> {
         let plan = check.plan;
         let again = plan.own.bounds.look_again() + 3 * plan.conditions.unit;
-        let (from, within) = match plan.calm {
-            true => (0, plan.news()),
-            false => (plan.conditions.storm_ends, again),
-        };
+        let (from, within) =
+            if plan.calm { (0, plan.news()) } else { (plan.conditions.storm_ends, again) };
         for (node, told) in self.told.iter().enumerate() {
             for (election, told) in told.iter().enumerate() {
                 let Some(told) = told else { continue };
@@ -85,12 +83,10 @@ impl Property<Elections> for ObserversSeeWhatIs {
             Fact::Crashed { node } => self.told[node].fill(None),
             Fact::Observes { node, election, begins } => {
                 let told = &mut self.told[node][election];
-                match begins {
-                    true if told.is_none() => {
-                        *told = Some(Told { began: check.now, view: None, at: check.now });
-                    }
-                    true => {}
-                    false => *told = None,
+                if !begins {
+                    *told = None;
+                } else if told.is_none() {
+                    *told = Some(Told { began: check.now, view: None, at: check.now });
                 }
             }
             Fact::Viewed { node, election, view, .. } => {

@@ -89,9 +89,10 @@ impl WinsAreConfirmed {
                 won()
             ));
         }
-        match self.lives[node].shown.as_ref() == Some(own) {
-            true => Ok(()),
-            false => Err(format!("{}, and no one transaction found that and who is first", won())),
+        if self.lives[node].shown.as_ref() == Some(own) {
+            Ok(())
+        } else {
+            Err(format!("{}, and no one transaction found that and who is first", won()))
         }
     }
 }

@@ -58,10 +58,8 @@ impl Cluster {
     pub(super) fn unstick(&mut self, member: usize, out: &mut Out) {
         let this = &self.members[member];
         let was_stopped = this.stopped + WAIT > self.now;
-        let hasty = match was_stopped {
-            true => self.span(RESUMED, self.now, 2) == 0,
-            false => !self.setting.fixed,
-        };
+        let hasty =
+            if was_stopped { self.span(RESUMED, self.now, 2) == 0 } else { !self.setting.fixed };
         let deposed = this.leads && self.leader.is_some_and(|leader| leader != member);
         if deposed && hasty && this.cut.max(this.dead).max(this.stuck) <= self.now {
             let over = this.expiry.iter().filter(|(_, ends)| **ends <= self.now);

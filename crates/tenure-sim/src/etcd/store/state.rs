@@ -209,9 +209,10 @@ impl State {
     /// Without values there are no leases either, as in 3.7.
     fn read(&self, Read { keys, pick, keys_only }: &Read) -> Option<KeyValue> {
         let found = self.pick(keys, *pick)?;
-        Some(match keys_only {
-            true => KeyValue { value: Bytes::new(b""), lease: None, ..found },
-            false => found,
+        Some(if *keys_only {
+            KeyValue { value: Bytes::new(b""), lease: None, ..found }
+        } else {
+            found
         })
     }
 

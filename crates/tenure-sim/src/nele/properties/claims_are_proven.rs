@@ -4,6 +4,7 @@ use tenure_core::{Fence, Time};
 use super::{Check, Emergence, Fact, Own, Property};
 use crate::nele::proofs::{Proof, Proofs, by_any_clock};
 use crate::scenario::Claimed;
+use crate::scenario::history::under;
 
 /// Ruling 1: in `at_most_one` a claim is raised on a partition that is assigned, by a claim that
 /// was read back and that nothing has voided, after the grace period, and until T after an own
@@ -76,11 +77,11 @@ fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
         return Err(format!("{name} takes office in {of} by a claim of an earlier leader epoch"));
     }
     let fence = fence(&config, &proof);
-    match goes_on || claim.fence == fence {
-        true => Ok(()),
-        false => Err(format!("{name} claims {of}{}: by its claim it is {fence:?}", {
-            crate::scenario::history::under(claim.fence)
-        })),
+    if goes_on || claim.fence == fence {
+        Ok(())
+    } else {
+        let claimed = under(claim.fence);
+        Err(format!("{name} claims {of}{claimed}: by its claim it is {fence:?}"))
     }
 }
 
@@ -94,9 +95,10 @@ fn fence(config: &Config, proof: &Proof) -> Option<Fence> {
 fn voided(check: &Check<'_>, node: usize, partition: Partition) -> Result<(), String> {
     let Some(proofs) = check.own.proofs(node) else { return Ok(()) };
     let read = proofs.partitions.get(&partition);
-    match read.is_none_or(|read| read.ended == Some(proofs.at)) {
-        true => Ok(()),
-        false => Err(format!("{} takes its claim to {partition} for void", check.name(node))),
+    if read.is_none_or(|read| read.ended == Some(proofs.at)) {
+        Ok(())
+    } else {
+        Err(format!("{} takes its claim to {partition} for void", check.name(node)))
     }
 }
 

@@ -62,13 +62,14 @@ impl Property<Emergence> for NoGap {
         }
         let mut led = check.past(election).leaderships.iter();
         let next = led.any(|led| led.node != node && same(led.node) && led.holds(now));
-        match next || !steady || !wanted {
-            true => Ok(()),
-            false => Err(format!(
+        if next || !steady || !wanted {
+            Ok(())
+        } else {
+            Err(format!(
                 "{} has lost {}, and nobody else leads it",
                 check.name(node),
                 check.election(election)
-            )),
+            ))
         }
     }
 }

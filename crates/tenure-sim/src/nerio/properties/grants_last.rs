@@ -178,9 +178,10 @@ impl GrantsLast {
             let goes_on = kept == Some(finish) || seen.restored;
             asked.delta <= config.delta_max && (finish == ends || goes_on && finish > ends)
         };
-        match asked.any(fits) {
-            true => Ok(()),
-            false => Err(format!("until {finish}, which is not what was asked for")),
+        if asked.any(fits) {
+            Ok(())
+        } else {
+            Err(format!("until {finish}, which is not what was asked for"))
         }
     }
 }
