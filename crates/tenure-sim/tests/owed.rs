@@ -130,7 +130,7 @@ fn world(pause: u16) -> Debtor {
         flush: moment.clone(),
         rates: Rates { pause, ..Rates::default() },
         pace: Delay::Between(never, never + 1),
-        ..Conditions::new(1, vec![site], moment, unit, (never, 100 * unit))
+        ..Conditions::new(1, vec![site], moment, unit, never, 100 * unit)
     };
     let mut world = World::new(conditions, Debtor::default(), None);
     let Ok(()) = world.run();

@@ -291,7 +291,7 @@ impl Plan {
         let gap = lease * rng.choose(&[2, 4]);
         let first = rng.within(lease..2 * gap);
         let end = conditions.storm_ends;
-        conditions.incidents.extend(repeatedly(rng, (first, end), gap / 4..gap, |rng, _| {
+        conditions.incidents.extend(repeatedly(rng, first..end, gap / 4..gap, |rng, _| {
             let ahead = if rng.once_in(3) { 0 } else { off(rng) };
             Incident::Step { node, ahead }
         }));
@@ -381,7 +381,7 @@ fn parts(rng: &mut Rng, nodes: &[NodePlan], lease: u64, storm_ends: u64) -> Vec<
         NodePlan::Station(_) => number,
     };
     let nth = |node: usize| home(node) - (nodes.len() - stations);
-    partings(rng, first, (lease, storm_ends), |rng| {
+    partings(rng, first, lease, storm_ends, |rng| {
         let sides = 1 + rng.within(0..(1 << stations) - 2);
         bits((0..nodes.len()).filter(|node| sides >> nth(*node) & 1 == 1))
     })

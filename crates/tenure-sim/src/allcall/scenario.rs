@@ -82,7 +82,7 @@ impl LeasedLeaders {
 /// Whether one that goes before a leader campaigns, or did so when the last round began in which
 /// that could have renewed: a round takes H, the next call another one to be heard, and presence
 /// lasts 5 H/2.
-fn was_outranked(check: &Check<'_, LeasedLeaders>, (node, election): (usize, usize)) -> bool {
+fn was_outranked(check: &Check<'_, LeasedLeaders>, node: usize, election: usize) -> bool {
     let own = &check.plan.own;
     let recently = own.slow(own.heartbeat * 9 / 2) + own.delay;
     let ranks = &check.own.ranks;
@@ -227,7 +227,7 @@ impl Scenario for LeasedLeaders {
             Effect::Send { message: Frame::Publish(..), .. } => run.counts.common.messages += 1,
             Effect::Emit { election, event: Event::Own(event) } => {
                 let election = election.as_ref().and_then(|name| run.election(name));
-                run.own_event((node, election), event);
+                run.own_event(node, election, event);
             }
             _ => {}
         }
@@ -275,8 +275,8 @@ impl Scenario for LeasedLeaders {
 
     /// Of two that heard of each other one gives up; and a better one may be there that was not, or
     /// may have left so late that nothing can be renewed any more.
-    fn may_lose(check: &Check<'_, Self>, (node, election): (usize, usize), loss: Loss) -> bool {
-        let outranked = || was_outranked(check, (node, election));
+    fn may_lose(check: &Check<'_, Self>, node: usize, election: usize, loss: Loss) -> bool {
+        let outranked = || was_outranked(check, node, election);
         let doubted = loss == Loss::Expired && check.now < check.own.doubted[node];
         let unsettled = check.now < check.plan.settled;
         doubted || unsettled && (loss == Loss::Superseded || loss == Loss::Expired && outranked())
@@ -368,7 +368,7 @@ impl Parted for LeasedLeaders {
 }
 
 impl Run<LeasedLeaders> {
-    fn own_event(&mut self, (node, election): (usize, Option<usize>), event: &OwnEvent) {
+    fn own_event(&mut self, node: usize, election: Option<usize>, event: &OwnEvent) {
         let counts = &mut self.counts.own;
         match (event, election) {
             (OwnEvent::Started { rank, .. }, _) => self.own.ranks[node] = Some(*rank),

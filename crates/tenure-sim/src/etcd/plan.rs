@@ -95,7 +95,7 @@ pub fn draw(seed: u64) -> Plan {
     let longest = rng.choose(&[MS, 10 * MS, 50 * MS, 200 * MS]).min(unit / 40);
     let trip = Delay::Between(longest / 8, longest);
     let (sites, members) = sites(&mut rng, names, drift, storm_ends);
-    let store = setting(&mut rng, (seed, calm), &nodes, (lease, storm_ends), members);
+    let store = setting(&mut rng, seed, calm, &nodes, lease, storm_ends, members);
     let (rates, incidents) = if calm {
         (Rates::default(), Vec::new())
     } else {
@@ -106,11 +106,11 @@ pub fn draw(seed: u64) -> Plan {
     let settled = storm_ends + bounds.settle();
     let retired = settled + 4 * unit;
     let empty = retired + bounds.empty();
-    let ends = (storm_ends, empty + 3_000 * MS);
-    let conditions =
-        Conditions { rates, incidents, ..Conditions::new(seed, sites, trip, unit, ends) };
+    let end = empty + 3_000 * MS;
+    let conditions = Conditions::new(seed, sites, trip, unit, storm_ends, end);
+    let conditions = Conditions { rates, incidents, ..conditions };
     let reluctance = rng.choose(&[1, 1, 1, 4, 20]);
-    let own = settings(&mut rng, seed, calm, (store, empty, bounds));
+    let own = settings(&mut rng, seed, calm, store, empty, bounds);
     let mut plan = Plan {
         conditions,
         nodes,
@@ -139,7 +139,9 @@ fn settings(
     rng: &mut Rng,
     seed: u64,
     calm: bool,
-    (store, empty, bounds): (Setting, u64, Bounds),
+    store: Setting,
+    empty: u64,
+    bounds: Bounds,
 ) -> Settings {
     Settings {
         store,
@@ -338,9 +340,11 @@ fn sites(
 
 fn setting(
     rng: &mut Rng,
-    (seed, calm): (u64, bool),
+    seed: u64,
+    calm: bool,
     nodes: &[NodePlan],
-    (lease, mended): (u32, u64),
+    lease: u32,
+    mended: u64,
     rates: [u64; MEMBERS],
 ) -> Setting {
     let given = nodes.iter().filter_map(|node| match node {
@@ -371,7 +375,7 @@ fn incidents(rng: &mut Rng, store: usize, unit: u64, storm_ends: u64) -> Vec<(u6
     let gap = unit * rng.choose(&[1, 2, 6]);
     let crashes = rng.once_in(2);
     let reboots = rng.choose(&[0, 2, 2, 1]);
-    repeatedly(rng, (unit / 2, storm_ends), gap / 8..gap, |rng, at| {
+    repeatedly(rng, unit / 2..storm_ends, gap / 8..gap, |rng, at| {
         let node = rng.below(store);
         let until = at + rng.within(unit / 10..unit * LEFTOVER);
         match rng.within(if crashes { 0 } else { 3 }..8) {

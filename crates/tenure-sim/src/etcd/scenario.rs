@@ -428,11 +428,13 @@ impl Run<Elections> {
         }
         let lane = self.plan.store_node();
         for election in 0..self.plan.elections.len() {
-            let shape = (SpanKind::Grant, lane, election);
             let first = self.own.records.firsts[election].now();
             match first.map(|kv| kv.created.to_string()) {
-                Some(label) => self.draw(shape, (now, u64::MAX), || (label.clone(), label)),
-                None => self.cut(shape, now),
+                Some(label) => {
+                    let said = || (label.clone(), label);
+                    self.draw(SpanKind::Grant, lane, election, now..u64::MAX, said);
+                }
+                None => self.cut(SpanKind::Grant, lane, election, now),
             }
         }
     }

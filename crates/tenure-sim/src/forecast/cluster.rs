@@ -104,7 +104,7 @@ pub(super) fn world(question: &Question, trip: &Delay, seed: u64) -> Option<Worl
         flush: FLUSH,
         rates: Rates { loss: question.loss_rate(), ..Rates::default() },
         pace: Delay::Between(NEVER, NEVER + 1),
-        ..Conditions::new(seed, sites, trip.clone(), unit, (NEVER, NEVER))
+        ..Conditions::new(seed, sites, trip.clone(), unit, NEVER, NEVER)
     };
     // The names in it are constants.
     Some(World::new(conditions, Cluster::new(config, seed).ok()?, None))

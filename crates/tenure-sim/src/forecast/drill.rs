@@ -42,7 +42,8 @@ pub(super) fn run(
     question: &Question,
     trip: &Delay,
     seed: u64,
-    (count, crash): (u32, bool),
+    count: u32,
+    crash: bool,
 ) -> Result<(Vec<Drill>, u64), Unanswerable> {
     let mut world = elected(question, trip, seed)?;
     let mut rng = Rng::new(seed, 2);

@@ -74,7 +74,7 @@ pub(super) fn investigate(
         Ok(match piece {
             Piece::Stretch(length) => Found::Figures(stretch::run(question, trip, *seed, *length)?),
             Piece::Drills { count, crash } => {
-                let (drills, events) = drill::run(question, trip, *seed, (*count, *crash))?;
+                let (drills, events) = drill::run(question, trip, *seed, *count, *crash)?;
                 Found::Drills(drills, events)
             }
         })

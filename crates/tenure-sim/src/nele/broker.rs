@@ -208,8 +208,8 @@ impl Broker {
         let Self { groups, terms, .. } = self;
         let groups = groups.values_mut();
         match fault {
-            Fault::FailOver => groups.for_each(|group| group.fail_over(now, terms)),
-            Fault::Evict(which) => groups.for_each(|group| group.evict(which, now, terms)),
+            Fault::FailOver => groups.for_each(|group| group.fail_over(now)),
+            Fault::Evict(which) => groups.for_each(|group| group.evict(which, now)),
             Fault::Double(partition) => groups.for_each(|group| group.double(partition)),
             Fault::Slow(slow) => self.slow = slow,
             Fault::Replica(lost) => self.logs.iter_mut().for_each(|log| log.replace(lost)),
@@ -273,33 +273,29 @@ impl Broker {
         }
         let mut letters = Letters::new();
         for group in self.groups.values_mut() {
-            group.work(now, &self.terms, &mut letters);
+            group.work(now, &mut letters);
         }
         post(letters, out);
     }
 
-    fn group(&mut self, member: Member) -> (&mut Coordinator, Terms) {
-        (self.groups.entry(member.group).or_default(), self.terms)
+    fn group(&mut self, member: Member) -> &mut Coordinator {
+        self.groups.entry(member.group).or_insert_with(|| Coordinator::new(self.terms))
     }
 
     fn hear(&mut self, now: Time, from: Place, frame: Frame, out: &mut Out) {
         let mut letters = Letters::new();
         match frame {
             Frame::Join(member) => {
-                let (group, terms) = self.group(member);
-                group.join((from, member), now, &terms, &mut letters);
+                self.group(member).join(from, member, now, &mut letters);
             }
             Frame::Beat(member, has) => {
-                let (group, terms) = self.group(member);
-                group.beat((from, member), &has, now, &terms, &mut letters);
+                self.group(member).beat(from, member, &has, now, &mut letters);
             }
             Frame::Joins(member, deal, has) => {
-                let (group, terms) = self.group(member);
-                group.joins((from, member), (deal, &has), now, &terms, &mut letters);
+                self.group(member).joins(from, member, deal, &has, now, &mut letters);
             }
             Frame::Leave(member) => {
-                let (group, terms) = self.group(member);
-                group.leave(from, member, now, &terms);
+                self.group(member).leave(from, member, now);
             }
             Frame::Metadata => {
                 let (id, partitions) = self.topic.clone();
@@ -354,7 +350,7 @@ impl Service<Words> for Broker {
     fn deadline(&self) -> Option<Deadline> {
         let fault = self.faults.front().map(|(at, _)| *at);
         let waiting = self.waiting.first_key_value().map(|((at, _), _)| *at);
-        let sessions = self.groups.values().filter_map(|group| group.due(&self.terms)).min();
+        let sessions = self.groups.values().filter_map(Coordinator::due).min();
         let at = [fault, waiting, sessions].into_iter().flatten().min()?;
         Some(Deadline { at, why: "a session, a rebalance or a fault" })
     }

@@ -275,7 +275,8 @@ impl Client {
     fn on_end(
         &mut self,
         now: Time,
-        (partition, reading): (Partition, Reading),
+        partition: Partition,
+        reading: Reading,
         end: u64,
         topic: u128,
         out: &mut Out,
@@ -315,7 +316,7 @@ impl Client {
                 self.on_dealing(deal, out);
             }
             Frame::Ends(partition, reading, end, topic) => {
-                self.on_end(now, (partition, reading), end, topic, out);
+                self.on_end(now, partition, reading, end, topic, out);
             }
             Frame::Fetched(partition, reading, records) => {
                 let pause = now.after(self.config.fetch_wait);

@@ -13,8 +13,9 @@ use tenure_core::Time;
 use super::frame::{Frame, Member, Place};
 
 /// The coordinator of one group.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Coordinator {
+    terms: Terms,
     members: BTreeMap<Place, Seat>,
     /// Given to two members at once by mistake, until each has said that it has less.
     doubled: Option<u32>,
@@ -56,55 +57,54 @@ pub struct Terms {
 pub type Letters = Vec<(Place, Frame)>;
 
 impl Coordinator {
+    /// A coordinator without members.
+    pub fn new(terms: Terms) -> Self {
+        Self { terms, members: BTreeMap::new(), doubled: None, deal: 0, waits: None }
+    }
+
     /// A client is a member from now on; one of its place is none any more, as with a static id.
-    pub fn join(
-        &mut self,
-        (place, member): (Place, Member),
-        now: Time,
-        terms: &Terms,
-        out: &mut Letters,
-    ) {
-        let until = now.after(terms.session);
+    pub fn join(&mut self, place: Place, member: Member, now: Time, out: &mut Letters) {
+        let until = now.after(self.terms.session);
         let (target, has) = match self.members.remove(&place) {
             Some(before) => (before.target, BTreeSet::new()),
             None => Default::default(),
         };
         let seat = Seat { member, until, target, has, gives: None, joined: 0 };
         self.members.insert(place, seat);
-        self.changed(now, terms);
-        self.answer(place, now, terms, out);
+        self.changed(now);
+        self.answer(place, now, out);
     }
 
     /// A member is no more.
-    pub fn leave(&mut self, place: Place, member: Member, now: Time, terms: &Terms) {
+    pub fn leave(&mut self, place: Place, member: Member, now: Time) {
         if self.members.get(&place).is_some_and(|seat| seat.member == member) {
             self.members.remove(&place);
-            self.changed(now, terms);
+            self.changed(now);
         }
     }
 
     /// A member is there, and has these. Answers what it may have, or that it is unknown.
     pub fn beat(
         &mut self,
-        (place, member): (Place, Member),
+        place: Place,
+        member: Member,
         has: &[u32],
         now: Time,
-        terms: &Terms,
         out: &mut Letters,
     ) {
-        let until = now.after(terms.session);
+        let until = now.after(self.terms.session);
         match self.members.get_mut(&place).filter(|seat| seat.member == member) {
             Some(seat) => {
                 let has: BTreeSet<u32> = has.iter().copied().collect();
                 let given = |one: &u32| !has.contains(one) && !seat.target.contains(one);
-                let gave = terms.classic && seat.has.iter().any(given);
+                let gave = self.terms.classic && seat.has.iter().any(given);
                 seat.until = until;
                 seat.has = has;
                 // What it has given back, others get in the next deal.
                 if gave && self.waits.is_none() {
-                    self.changed(now, terms);
+                    self.changed(now);
                 }
-                self.answer(place, now, terms, out);
+                self.answer(place, now, out);
             }
             None => out.push((place, Frame::Unknown(member))),
         }
@@ -113,13 +113,14 @@ impl Coordinator {
     /// A member joins anew, and has these.
     pub fn joins(
         &mut self,
-        (place, member): (Place, Member),
-        (deal, has): (u64, &[u32]),
+        place: Place,
+        member: Member,
+        deal: u64,
+        has: &[u32],
         now: Time,
-        terms: &Terms,
         out: &mut Letters,
     ) {
-        let until = now.after(terms.session);
+        let until = now.after(self.terms.session);
         match self.members.get_mut(&place).filter(|seat| seat.member == member) {
             Some(seat) => {
                 seat.has = has.iter().copied().collect();
@@ -129,31 +130,31 @@ impl Coordinator {
             None => return out.push((place, Frame::Unknown(member))),
         }
         if self.members.values().all(|seat| seat.joined == self.deal) {
-            self.complete(now, terms, out);
+            self.complete(now, out);
         }
     }
 
     /// All that take part have joined.
-    fn complete(&mut self, now: Time, terms: &Terms, out: &mut Letters) {
+    fn complete(&mut self, now: Time, out: &mut Letters) {
         if self.waits.take().is_some() {
-            self.deal(terms);
+            self.deal();
             let places: Vec<Place> = self.members.keys().copied().collect();
-            places.into_iter().for_each(|place| self.answer(place, now, terms, out));
+            places.into_iter().for_each(|place| self.answer(place, now, out));
         }
     }
 
     /// Somebody has come or gone.
-    fn changed(&mut self, now: Time, terms: &Terms) {
-        if terms.classic {
+    fn changed(&mut self, now: Time) {
+        if self.terms.classic {
             self.deal += 1;
-            self.waits = Some(now.after(terms.rebalance));
+            self.waits = Some(now.after(self.terms.rebalance));
         } else {
-            self.deal(terms);
+            self.deal();
         }
     }
 
     /// What a member may have, or that it has to join anew.
-    fn answer(&mut self, place: Place, now: Time, terms: &Terms, out: &mut Letters) {
+    fn answer(&mut self, place: Place, now: Time, out: &mut Letters) {
         let deal = self.deal;
         let doubled = self.doubled;
         let others: BTreeSet<u32> = {
@@ -167,53 +168,53 @@ impl Coordinator {
         }
         let wanted =
             |partition: &u32| seat.target.contains(partition) || doubled == Some(*partition);
-        let may: BTreeSet<u32> = (0..terms.partitions)
+        let may: BTreeSet<u32> = (0..self.terms.partitions)
             .filter(|partition| wanted(partition) && !others.contains(partition))
             .collect();
         let beyond = seat.has.iter().any(|partition| !may.contains(partition));
-        seat.gives = beyond.then(|| seat.gives.unwrap_or(now.after(terms.rebalance)));
+        seat.gives = beyond.then(|| seat.gives.unwrap_or(now.after(self.terms.rebalance)));
         seat.has.extend(&may);
         let member = seat.member;
         out.push((place, Frame::Assignment(member, may.into_iter().collect())));
     }
 
     /// Sessions that are over, and members that gave nothing back, or did not join, in time.
-    pub fn work(&mut self, now: Time, terms: &Terms, out: &mut Letters) {
+    pub fn work(&mut self, now: Time, out: &mut Letters) {
         let before = self.members.len();
         let deal = self.deal;
         let late = self.waits.is_some_and(|waits| waits <= now);
         self.members.retain(|_, seat| {
-            let gives = terms.classic || seat.gives.is_none_or(|gives| gives > now);
+            let gives = self.terms.classic || seat.gives.is_none_or(|gives| gives > now);
             seat.until > now && gives && (!late || seat.joined == deal)
         });
         if late {
-            self.complete(now, terms, out);
+            self.complete(now, out);
         } else if self.members.len() != before {
-            self.changed(now, terms);
+            self.changed(now);
         }
     }
 
     /// When something is due.
     #[must_use]
-    pub fn due(&self, terms: &Terms) -> Option<Time> {
-        let gives = |seat: &Seat| seat.gives.filter(|_| !terms.classic);
+    pub fn due(&self) -> Option<Time> {
+        let gives = |seat: &Seat| seat.gives.filter(|_| !self.terms.classic);
         let dues = self.members.values().flat_map(|seat| [Some(seat.until), gives(seat)]);
         dues.chain([self.waits]).flatten().min()
     }
 
     /// Another coordinator takes over: sessions begin anew.
-    pub fn fail_over(&mut self, now: Time, terms: &Terms) {
+    pub fn fail_over(&mut self, now: Time) {
         for seat in self.members.values_mut() {
-            seat.until = now.after(terms.session);
+            seat.until = now.after(self.terms.session);
         }
     }
 
     /// One of the members is taken for dead, and hears of it with its next beat.
-    pub fn evict(&mut self, which: usize, now: Time, terms: &Terms) {
+    pub fn evict(&mut self, which: usize, now: Time) {
         let place = self.members.keys().nth(which % self.members.len().max(1)).copied();
         if let Some(place) = place {
             self.members.remove(&place);
-            self.changed(now, terms);
+            self.changed(now);
         }
     }
 
@@ -223,14 +224,14 @@ impl Coordinator {
     }
 
     /// Deals evenly, and moves as little as that needs.
-    fn deal(&mut self, terms: &Terms) {
+    fn deal(&mut self) {
         let count = self.members.len();
         if count == 0 {
             return;
         }
-        let all = usize::try_from(terms.partitions).unwrap_or(0);
+        let all = usize::try_from(self.terms.partitions).unwrap_or(0);
         let most = all.div_ceil(count);
-        let mut free: BTreeSet<u32> = (0..terms.partitions).collect();
+        let mut free: BTreeSet<u32> = (0..self.terms.partitions).collect();
         for seat in self.members.values_mut() {
             while seat.target.len() > most {
                 seat.target.pop_last();

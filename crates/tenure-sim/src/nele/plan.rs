@@ -262,7 +262,7 @@ impl Plan {
         if self.own.failover {
             let heals = self.own.vacant;
             let pause = heals + unit..heals + 8 * unit;
-            self.own.faults = repeatedly(rng, (first, ends), pause, |_, _| Fault::FailOver);
+            self.own.faults = repeatedly(rng, first..ends, pause, |_, _| Fault::FailOver);
         }
         for node in &mut self.nodes {
             if let NodePlan::Client(process) = node {
@@ -315,7 +315,7 @@ impl Plan {
         let ends = self.conditions.storm_ends;
         let gap = unit * rng.choose(&[1, 3, 8]);
         let first = rng.within(unit / 2..gap + unit);
-        let mut all = repeatedly(&mut rng, (first, ends), gap / 8..gap, |rng, _| {
+        let mut all = repeatedly(&mut rng, first..ends, gap / 8..gap, |rng, _| {
             let partition = rng.next() as u32 % self.own.terms.partitions;
             let slow = rng.choose(&[0, 0, 1, 4]) * self.own.takeover / 4;
             let stray = rng.choose(&STRAYS);

@@ -224,7 +224,7 @@ impl Proofs {
         }
         match &record.said {
             Said::Entry(entry) if entry.sender == *me => {
-                read.reads_own(record, entry, config, (sent, at));
+                read.reads_own(record, entry, config, sent, at);
             }
             Said::Entry(entry) => {
                 let ours = entry.election == config.election && entry.group == config.group;
@@ -248,7 +248,8 @@ impl Read {
         record: &Record,
         entry: &Entry,
         config: &Checked,
-        (sent, at): (Option<Time>, Time),
+        sent: Option<Time>,
+        at: Time,
     ) {
         let Record { offset, epoch, .. } = *record;
         if self.asked == Some(entry.number) {

@@ -277,7 +277,7 @@ impl Scenario for Emergence {
             }
             Effect::Emit { election, event: Told::Core(event) } => {
                 let election = election.as_ref().and_then(|name| run.election(name));
-                run.count((node, election), event);
+                run.count(node, election, event);
                 let (partition, at) = match event {
                     Event::Own(OwnEvent::ClaimVoid { partition, why: Void::Claimed { .. } }) => {
                         let partition = partition.0;
@@ -360,7 +360,7 @@ impl Scenario for Emergence {
 
     /// Partitions move while processes come and go; and one that has its partition again, which was
     /// somebody else's that does not stand for the role, may have read nothing of it for T.
-    fn may_lose(check: &Check<'_, Self>, (node, election): (usize, usize), loss: Loss) -> bool {
+    fn may_lose(check: &Check<'_, Self>, node: usize, election: usize, loss: Loss) -> bool {
         let config = check.plan.process(node).map(|one| &one.config);
         let role = config.and_then(|config| config.role(&check.plan.elections[election]));
         let partition = config.zip(role).map(|(config, role)| config.partition_of(role));
@@ -427,7 +427,7 @@ impl Scenario for Emergence {
 }
 
 impl Run<Emergence> {
-    fn count(&mut self, (node, election): (usize, Option<usize>), event: &Event) {
+    fn count(&mut self, node: usize, election: Option<usize>, event: &Event) {
         let counts = &mut self.counts.own;
         match (event, election) {
             (Event::Own(OwnEvent::Assigned { .. }), _) => counts.assigned += 1,

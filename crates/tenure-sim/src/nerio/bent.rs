@@ -250,7 +250,7 @@ impl Bent {
                 *from &= !(1 << near);
             }
         }
-        let span = (storm_ends / 8, storm_ends - unit);
+        let span = storm_ends / 8..storm_ends - unit;
         incidents.extend(repeatedly(&mut rng, span, unit..unit * 6, |rng, _| {
             let (node, disk) = match rng.within(0..4) {
                 0 => (old, DiskFate::Kept),
@@ -327,7 +327,7 @@ impl Bent {
         let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
         let reboots = rng.choose(&[0, 2, 4]);
         let pause = unit / 8..unit * LEFTOVER;
-        incidents.extend(repeatedly(rng, (unit, storm_ends), pause, |rng, _| {
+        incidents.extend(repeatedly(rng, unit..storm_ends, pause, |rng, _| {
             let node = rng.below(nodes.len());
             let disk = match rng.within(0..4) {
                 0 => DiskFate::Kept,

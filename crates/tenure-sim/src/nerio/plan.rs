@@ -78,7 +78,7 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
         rates,
         grain,
         forges: bent.forges(),
-        ..Conditions::new(seed, sites, trip, unit, (storm_ends, end))
+        ..Conditions::new(seed, sites, trip, unit, storm_ends, end)
     };
     if !calm {
         conditions.incidents = incidents(&mut rng, nodes.len(), unit, storm_ends);
@@ -330,7 +330,7 @@ fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u6
     let gap = unit * rng.choose(&[1, 2, 6]);
     let crashes = rng.once_in(2);
     let reboots = rng.choose(&[0, 2, 2, 1]);
-    repeatedly(rng, (unit / 2, storm_ends), gap / 8..gap, |rng, at| {
+    repeatedly(rng, unit / 2..storm_ends, gap / 8..gap, |rng, at| {
         let node = rng.below(nodes);
         let other = rng.below(nodes);
         let until = at + rng.within(unit / 10..unit * LEFTOVER);

@@ -164,7 +164,8 @@ pub(super) fn recover(
     run: &mut Run<QuorumLeases>,
     disks: &mut [&mut Disk],
     node: usize,
-    (lost, floor): (bool, u64),
+    lost: bool,
+    floor: u64,
 ) -> bool {
     let plan = &run.plan;
     let disk = &mut disks[node];

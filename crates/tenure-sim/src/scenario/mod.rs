@@ -341,7 +341,7 @@ pub trait Scenario: Sized + Debug + 'static {
     }
 
     /// Whether a leader that nobody asked to stop may do so when nothing goes wrong.
-    fn may_lose(_check: &Check<'_, Self>, (_node, _election): (usize, usize), _loss: Loss) -> bool {
+    fn may_lose(_check: &Check<'_, Self>, _node: usize, _election: usize, _loss: Loss) -> bool {
         false
     }
 
@@ -381,7 +381,8 @@ pub trait Scenario: Sized + Debug + 'static {
     fn backing(
         _check: &Check<'_, Self>,
         _election: usize,
-        _life: (usize, u128),
+        _node: usize,
+        _life: u128,
         _until: u64,
     ) -> String {
         String::new()

@@ -117,7 +117,7 @@ impl<Node, Own> Plan<Node, Own> {
         let retired = settled + 4 * unit;
         let trip = Delay::Between(trip / 8, trip);
         let end = retired + settles + 4 * unit;
-        let mut conditions = Conditions::new(seed, sites, trip, unit, (storm_ends, end));
+        let mut conditions = Conditions::new(seed, sites, trip, unit, storm_ends, end);
         if !calm {
             conditions.rates = rates_of_connections(&mut rng);
             conditions.incidents = incidents(&mut rng, count, unit, storm_ends);
@@ -142,16 +142,16 @@ impl<Node, Own> Plan<Node, Own> {
     }
 }
 
-/// Something goes wrong at `first`, and again after each drawn pause until the storm ends.
+/// Draws incidents: the first at the beginning of `during`, each of the others after a drawn `pause`.
 pub fn repeatedly<T>(
     rng: &mut Rng,
-    (first, storm_ends): (u64, u64),
+    during: Range<u64>,
     pause: Range<u64>,
     mut what: impl FnMut(&mut Rng, u64) -> T,
 ) -> Vec<(u64, T)> {
-    let mut at = first;
+    let mut at = during.start;
     let mut all = Vec::new();
-    while at < storm_ends {
+    while at < during.end {
         all.push((at, what(rng, at)));
         at += rng.within(pause.clone());
     }
@@ -161,7 +161,7 @@ pub fn repeatedly<T>(
 /// Ends of processes, nodes cut off, and stops, one after the other.
 fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
     let gap = unit * rng.choose(&[1, 2, 6]);
-    repeatedly(rng, (unit / 2, storm_ends), gap / 8..gap, |rng, at| {
+    repeatedly(rng, unit / 2..storm_ends, gap / 8..gap, |rng, at| {
         let node = rng.below(nodes);
         let other = rng.below(nodes);
         let until = at + rng.within(unit / 10..unit * LEFTOVER);
@@ -178,7 +178,7 @@ fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u6
 
 /// Links that work one way only, and processes that end.
 pub fn one_way(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
-    repeatedly(rng, (unit / 2, storm_ends), unit / 8..2 * unit, |rng, at| {
+    repeatedly(rng, unit / 2..storm_ends, unit / 8..2 * unit, |rng, at| {
         let from = rng.below(nodes);
         let to = rng.below(nodes);
         let until = at + rng.within(unit / 10..unit * LEFTOVER);
@@ -195,7 +195,8 @@ pub fn one_way(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(
 pub fn partings(
     rng: &mut Rng,
     mut at: u64,
-    (unit, storm_ends): (u64, u64),
+    unit: u64,
+    storm_ends: u64,
     mut side: impl FnMut(&mut Rng) -> u64,
 ) -> Vec<(u64, Incident)> {
     let mut all = Vec::new();

@@ -1,5 +1,7 @@
 //! A scenario in a world: from inputs and effects to facts, and what the checks say of them.
 
+use std::ops::Range;
+
 use tenure_core::{
     Command, Effect, ElectionName, End, Event, Fence, Input, Loss, Protocol, Time, contract,
 };
@@ -87,8 +89,10 @@ impl<S: Scenario> Run<S> {
     /// what it is called.
     pub fn draw(
         &mut self,
-        (kind, lane, election): (SpanKind, usize, usize),
-        span: (u64, u64),
+        kind: SpanKind,
+        lane: usize,
+        election: usize,
+        span: Range<u64>,
         said: impl FnOnce() -> (String, String),
     ) {
         let election = &self.plan.elections[election];
@@ -96,7 +100,7 @@ impl<S: Scenario> Run<S> {
     }
 
     /// The last of what was drawn so is over.
-    pub fn cut(&mut self, (kind, lane, election): (SpanKind, usize, usize), at: u64) {
+    pub fn cut(&mut self, kind: SpanKind, lane: usize, election: usize, at: u64) {
         let election = &self.plan.elections[election];
         self.spans.cut(Shape { kind, lane, election }, at);
     }
@@ -110,12 +114,12 @@ impl<S: Scenario> Run<S> {
     ) -> Result<Option<CommandOf<S>>, Box<Violation>> {
         match effect {
             Effect::Raise { election, until, fence } => {
-                return self.raise(context, node, election, (*until, *fence));
+                return self.raise(context, node, election, *until, *fence);
             }
             Effect::Lower { election } => {
                 let Some(election) = self.election(election) else { return Ok(None) };
                 self.apps[node][election].handle.lower();
-                self.cut((SpanKind::Claim, node, election), context.now);
+                self.cut(SpanKind::Claim, node, election, context.now);
                 self.tell(context, Fact::Lowered { node, election })?;
             }
             Effect::Emit { election: Some(election), event } => {
@@ -136,7 +140,8 @@ impl<S: Scenario> Run<S> {
         context: &Context<'_>,
         node: usize,
         name: &ElectionName,
-        (until, fence): (Time, Option<Fence>),
+        until: Time,
+        fence: Option<Fence>,
     ) -> Result<Option<CommandOf<S>>, Box<Violation>> {
         let Some(election) = self.election(name) else { return Ok(None) };
         let decided = context.sampled;
@@ -160,7 +165,7 @@ impl<S: Scenario> Run<S> {
         let Self { plan, spans, own, .. } = self;
         let election = &plan.elections[election];
         let shape = Shape { kind: SpanKind::Claim, lane: node, election };
-        spans.add(shape, (context.now, until), || own.drawn(plan, &claim));
+        spans.add(shape, context.now..until, || own.drawn(plan, &claim));
         self.tell(context, Fact::Claimed(claim))?;
         Ok(None)
     }

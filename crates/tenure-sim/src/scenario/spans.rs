@@ -1,5 +1,7 @@
 //! Claims and what they stand on as shapes, where somebody wants to see them.
 
+use std::ops::Range;
+
 use tenure_core::ElectionName;
 
 use crate::timeline::{Span, SpanKind};
@@ -44,10 +46,11 @@ impl Spans {
     pub fn add(
         &mut self,
         shape: Shape<'_>,
-        (from, until): (u64, u64),
+        span: Range<u64>,
         said: impl FnOnce() -> (String, String),
     ) {
         let Some(spans) = &mut self.0 else { return };
+        let Range { start: from, end: until } = span;
         let (holder, label) = said();
         let holder = Some(holder);
         match spans.iter_mut().rev().find(|span| shape.is(span)) {
@@ -65,7 +68,7 @@ impl Spans {
     }
 
     /// Something of a node without a holder.
-    pub fn add_bare(&mut self, lane: usize, kind: SpanKind, (from, until): (u64, u64)) {
+    pub fn add_bare(&mut self, lane: usize, kind: SpanKind, from: u64, until: u64) {
         let Some(spans) = &mut self.0 else { return };
         let election = None;
         let holder = None;

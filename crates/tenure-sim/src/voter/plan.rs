@@ -320,7 +320,7 @@ impl Plan {
                 // A second pod beside a directory that was lost could found another network.
                 let mistaken = kind == Kind::Mistaken && self.own.pod.is_none();
                 let loses = mistaken || self.own.mode == Mode::Available;
-                conditions.incidents = storm(rng, (count, loses), lease, ends);
+                conditions.incidents = storm(rng, count, loses, lease, ends);
             }
         }
         if let Some((pod, _)) = self.own.pod {
@@ -361,7 +361,7 @@ impl Settings {
 fn parts(rng: &mut Rng, nodes: usize, lease: u64, ends: u64) -> Vec<(u64, Incident)> {
     // They find each other first: of whom nobody has heard, no promise speaks.
     let first = 3 * lease + rng.within(0..2 * lease);
-    partings(rng, first, (lease, ends), |rng| {
+    partings(rng, first, lease, ends, |rng| {
         let apart = rng.below(3);
         if rng.once_in(3) { rng.next() % (1 << nodes) } else { of_region(apart, nodes) }
     })
@@ -369,14 +369,9 @@ fn parts(rng: &mut Rng, nodes: usize, lease: u64, ends: u64) -> Vec<(u64, Incide
 
 /// Processes and machines end, with their directories and without; regions and voters are cut off;
 /// processes stop.
-fn storm(
-    rng: &mut Rng,
-    (nodes, loses): (usize, bool),
-    lease: u64,
-    ends: u64,
-) -> Vec<(u64, Incident)> {
+fn storm(rng: &mut Rng, nodes: usize, loses: bool, lease: u64, ends: u64) -> Vec<(u64, Incident)> {
     let gap = lease * rng.choose(&[1, 2, 6]);
-    repeatedly(rng, (lease / 2, ends), gap / 8..gap, |rng, at| {
+    repeatedly(rng, lease / 2..ends, gap / 8..gap, |rng, at| {
         let node = rng.below(nodes);
         let other = rng.below(nodes);
         let until = at + rng.within(lease / 10..lease * LEFTOVER);

@@ -353,7 +353,7 @@ impl Scenario for RegionalVoters {
     }
 
     /// With `available` two that did not know of each other may both begin to lead.
-    fn may_lose(check: &Check<'_, Self>, _: (usize, usize), loss: Loss) -> bool {
+    fn may_lose(check: &Check<'_, Self>, _: usize, _: usize, loss: Loss) -> bool {
         let own = &check.plan.own;
         let one_of_two = own.mode == Mode::Available && loss == Loss::Superseded;
         own.kind == Kind::Mistaken || one_of_two && check.now < check.plan.settled

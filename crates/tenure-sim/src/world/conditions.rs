@@ -53,7 +53,8 @@ impl Conditions {
         sites: Vec<Site>,
         trip: Delay,
         unit: u64,
-        (storm_ends, end): (u64, u64),
+        storm_ends: u64,
+        end: u64,
     ) -> Self {
         Self {
             seed,

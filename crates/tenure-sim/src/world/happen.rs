@@ -132,8 +132,13 @@ impl<G: System> World<G> {
         effects.clear();
         let this = &mut self.nodes[node];
         let Some(core) = &mut this.core else { return Ok(()) };
-        let clocks = (&this.clock, this.wall, this.sampled);
-        let context = Context::of(&self.conditions, clocks, self.now);
+        let context = Context {
+            now: self.now,
+            conditions: &self.conditions,
+            clock: &this.clock,
+            wall: this.wall,
+            sampled: this.sampled,
+        };
         let local = context.sample();
         if let Some(recorder) = &mut self.recorder {
             recorder.line(self.now, node, format!("[{local}] {input}"));
@@ -249,7 +254,7 @@ impl<G: System> World<G> {
             return Ok(self.conditions.undone.drop_after_failure);
         }
         let this = &self.nodes[node];
-        let context = Context::of(&self.conditions, this.clocks(), self.now);
+        let context = this.context(&self.conditions, self.now);
         let seen = Seen::Effect { node, life, effect, disk: &this.disk };
         let owed = self.system.see(&context, seen)?;
         let way = match effect {
@@ -386,7 +391,7 @@ impl<G: System> World<G> {
         }
         if self.conditions.forges != 0 && node != to && self.now < self.conditions.storm_ends {
             let from = self.system.sender(node, life);
-            self.forge(link, count, (&from, message), at, arrow);
+            self.forge(link, count, &from, message, at, arrow);
         }
         Some((at, to, arrow))
     }
@@ -396,7 +401,8 @@ impl<G: System> World<G> {
         &mut self,
         link: usize,
         count: u32,
-        (from, message): (&Sender<G>, &Msg<G>),
+        from: &Sender<G>,
+        message: &Msg<G>,
         at: u64,
         arrow: usize,
     ) {
@@ -433,7 +439,7 @@ impl<G: System> World<G> {
         self.queue.push(next, Happening::Command { node });
         let this = &self.nodes[node];
         let Some(core) = this.core.as_ref().filter(|_| !stopped) else { return Ok(()) };
-        let context = Context::of(&self.conditions, this.clocks(), self.now);
+        let context = this.context(&self.conditions, self.now);
         let command = self.system.next_command(&context, node, core, &mut rng);
         let Some((election, command)) = command else { return Ok(()) };
         if self.fate.happens(Kind::Act, node, count, self.now) {

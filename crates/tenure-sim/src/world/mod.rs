@@ -255,8 +255,8 @@ struct Machine<G: System> {
 }
 
 impl<G: System> Machine<G> {
-    const fn clocks(&self) -> (&Clock, i64, u64) {
-        (&self.clock, self.wall, self.sampled)
+    const fn context<'a>(&'a self, conditions: &'a Conditions, now: u64) -> Context<'a> {
+        Context { now, conditions, clock: &self.clock, wall: self.wall, sampled: self.sampled }
     }
 }
 
@@ -409,7 +409,7 @@ impl<G: System> World<G> {
     // Inlined: what is shown is known at each call, and so is what the system makes of it.
     #[inline(always)]
     fn show(&mut self, node: usize, seen: Seen<'_, G>) -> Result<Option<Command<G>>, G::Wrong> {
-        let context = Context::of(&self.conditions, self.nodes[node].clocks(), self.now);
+        let context = self.nodes[node].context(&self.conditions, self.now);
         self.system.see(&context, seen)
     }
 }
@@ -435,15 +435,7 @@ impl Clocks for Reading {
     }
 }
 
-impl<'a> Context<'a> {
-    const fn of(
-        conditions: &'a Conditions,
-        (clock, wall, sampled): (&'a Clock, i64, u64),
-        now: u64,
-    ) -> Self {
-        Self { now, conditions, clock, wall, sampled }
-    }
-
+impl Context<'_> {
     fn reading(&self, local: Time) -> Reading {
         Reading { local, wall: self.wall() }
     }

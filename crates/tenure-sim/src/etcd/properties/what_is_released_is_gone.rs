@@ -78,7 +78,7 @@ impl Property<Elections> for WhatIsReleasedIsGone {
                 this.doubtful.extend(this.answered.take());
             }
             Fact::Own(Own::Released { node, election, key }) => {
-                self.released(check, (node, election), key)
+                self.released(check, node, election, key)
             }
             _ => {}
         }
@@ -87,7 +87,7 @@ impl Property<Elections> for WhatIsReleasedIsGone {
 }
 
 impl WhatIsReleasedIsGone {
-    fn released(&mut self, check: &Check<'_>, (node, election): (usize, usize), key: &Bytes) {
+    fn released(&mut self, check: &Check<'_>, node: usize, election: usize, key: &Bytes) {
         let this = &mut self.nodes[node];
         let mut unsure = this.unsure.iter();
         if unsure.any(|(may, lease)| may == key && !this.over.contains(lease)) {

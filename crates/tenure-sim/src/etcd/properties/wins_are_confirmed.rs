@@ -56,7 +56,7 @@ impl Property<Elections> for WinsAreConfirmed {
             Fact::Elected { node, election, id, .. } => {
                 let key = Elections::key_of(check.plan, election, id);
                 let created = self.raised[node][election];
-                self.judge(check, (node, election), &(key, created))?;
+                self.judge(check, node, election, &(key, created))?;
             }
             _ => {}
         }
@@ -68,7 +68,8 @@ impl WinsAreConfirmed {
     fn judge(
         &self,
         check: &Check<'_>,
-        (node, election): (usize, usize),
+        node: usize,
+        election: usize,
         own: &Key,
     ) -> Result<(), String> {
         let (key, created) = own;

@@ -40,7 +40,8 @@ impl Cluster {
         &mut self,
         member: usize,
         start: u64,
-        (lease, until): (LeaseId, u64),
+        lease: LeaseId,
+        until: u64,
         out: &mut Out,
     ) {
         if self.members[member].start != start || self.now > until {

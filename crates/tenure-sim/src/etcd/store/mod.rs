@@ -23,7 +23,7 @@ use tenure_core::{Effect, Input, Time};
 
 use self::note::{Cause, Note};
 use self::state::{Entry, State};
-use self::streams::Stream;
+use self::streams::{Stream, StreamId};
 use super::bent::Bent;
 use super::packet::{Order, Packet, Place, Report};
 use super::words::{Out, Words};
@@ -196,7 +196,7 @@ pub struct Cluster {
     /// How many grants of each node went unanswered in a row.
     unanswered: BTreeMap<usize, u32>,
     waiting: Vec<Waiting>,
-    streams: BTreeMap<(usize, u64, CallId), Stream>,
+    streams: BTreeMap<StreamId, Stream>,
     /// Leases that have ended, and whether their revocation is under way.
     doomed: BTreeMap<LeaseId, bool>,
     denied: BTreeMap<usize, u64>,
@@ -281,7 +281,7 @@ impl Cluster {
             }
             Task::Expire { member, lease } => self.expire(member, lease),
             Task::Propose { member, start, lease, until } => {
-                self.propose(member, start, (lease, until), out);
+                self.propose(member, start, lease, until, out);
             }
             Task::Revoke { lease, term } => self.revoke_expired(lease, term, out),
             Task::Apply { member } => self.catch_up(member, out),

@@ -304,7 +304,7 @@ impl Cluster {
         self.term = term.saturating_sub(1);
         self.leader = None;
         self.doomed.clear();
-        self.forget_streams();
+        self.streams.clear();
         for member in &mut self.members {
             member.state = self.truth.clone();
             member.applied = self.base;

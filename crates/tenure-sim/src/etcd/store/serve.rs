@@ -6,6 +6,7 @@ use tenure_core::etcd::{
 
 use super::note::Cause;
 use super::state::{Entry, is_linearizable, no_space, operations, writes};
+use super::streams::StreamId;
 use super::{Ask, Cluster, MS, Out, Task, Waiting, answer, unknown};
 
 /// Without a leader a write fails after this.
@@ -26,7 +27,7 @@ impl Cluster {
     /// A request arrives at a member.
     pub(super) fn receive(&mut self, ask: Ask, out: &mut Out) {
         if let Op::Unwatch { watch } = ask.request.op {
-            self.streams.remove(&(ask.node, ask.life, watch));
+            self.streams.remove(&StreamId { node: ask.node, life: ask.life, call: watch });
             return;
         }
         if self.members[ask.member].dead > self.now {

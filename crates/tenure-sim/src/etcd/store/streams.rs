@@ -23,13 +23,19 @@ pub(super) struct Stream {
     told: u32,
 }
 
-type Streams = BTreeMap<(usize, u64, CallId), Stream>;
+/// Key of a stream: a watch of one life of a node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct StreamId {
+    pub(super) node: usize,
+    pub(super) life: u64,
+    pub(super) call: CallId,
+}
 
 impl Cluster {
     /// A watch begins, if its beginning is still known.
     pub(super) fn open(&mut self, ask: &Ask, out: &mut Out) {
         let Op::Watch { keys, from, deletions } = &ask.request.op else { return };
-        let id = (ask.node, ask.life, ask.request.call);
+        let id = StreamId { node: ask.node, life: ask.life, call: ask.request.call };
         let member = ask.member;
         let header = self.header(ask.member);
         let keys = keys.clone();
@@ -42,7 +48,7 @@ impl Cluster {
         }
         send(id, &mut stream, header, Reply::Watching, out);
         // A process has one life at a time.
-        self.streams.retain(|(node, life, _), _| *node != id.0 || *life == id.1);
+        self.streams.retain(|other, _| other.node != id.node || other.life == id.life);
         self.streams.insert(id, stream);
         self.pour(member, next, out);
     }
@@ -90,7 +96,7 @@ impl Cluster {
             }
         }
         let mut open: BTreeMap<(usize, u64), Vec<(CallId, u32)>> = BTreeMap::new();
-        for ((node, life, call), stream) in &self.streams {
+        for (StreamId { node, life, call }, stream) in &self.streams {
             open.entry((*node, *life)).or_default().push((*call, stream.told));
         }
         for ((node, life), open) in open {
@@ -98,23 +104,12 @@ impl Cluster {
             out.push(Effect::Send { to: Place(node), message });
         }
     }
-
-    /// The open streams of a restored cluster: none.
-    pub(super) fn forget_streams(&mut self) {
-        self.streams = Streams::new();
-    }
 }
 
 /// One more answer of a stream.
-fn send(
-    (node, life, call): (usize, u64, CallId),
-    stream: &mut Stream,
-    header: Header,
-    reply: Reply,
-    out: &mut Out,
-) {
+fn send(id: StreamId, stream: &mut Stream, header: Header, reply: Reply, out: &mut Out) {
     stream.told += 1;
-    let answer = Answer { call, header: Some(header), reply };
-    let message = Packet::Tell { life, answer, nth: Some(stream.told) };
-    out.push(Effect::Send { to: Place(node), message });
+    let answer = Answer { call: id.call, header: Some(header), reply };
+    let message = Packet::Tell { life: id.life, answer, nth: Some(stream.told) };
+    out.push(Effect::Send { to: Place(id.node), message });
 }

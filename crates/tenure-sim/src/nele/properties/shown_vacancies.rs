@@ -34,7 +34,7 @@ impl Property<Emergence> for ShownVacancies {
                 self.vacant.insert((node, election));
                 // Else it says what was, before its process stopped.
                 if looked == check.now {
-                    return judge(check, (node, election), looked);
+                    return judge(check, node, election, looked);
                 }
             }
             Fact::Viewed { node, election, .. } => {
@@ -43,7 +43,7 @@ impl Property<Emergence> for ShownVacancies {
             Fact::Handled { node, timer: Some(_), .. } => {
                 let before = self.went_off.insert(node, check.now).unwrap_or_default();
                 for (_, election) in self.vacant.range((node, 0)..=(node, usize::MAX)) {
-                    judge(check, (node, *election), before)?;
+                    judge(check, node, *election, before)?;
                 }
             }
             _ => {}
@@ -53,7 +53,7 @@ impl Property<Emergence> for ShownVacancies {
 }
 
 /// A vacancy that was shown at a time, and is still. One with a longer T may never have been heard.
-fn judge(check: &Check<'_>, (node, election): (usize, usize), shown: u64) -> Result<(), String> {
+fn judge(check: &Check<'_>, node: usize, election: usize, shown: u64) -> Result<(), String> {
     let plan = check.plan;
     let now = check.now;
     let several = plan.own.mode == Mode::AtLeastOne;

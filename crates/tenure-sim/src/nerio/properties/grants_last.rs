@@ -104,7 +104,7 @@ impl Property<QuorumLeases> for GrantsLast {
                 if self.seen[grantor][election].grant.as_ref().is_some_and(again) {
                     return Ok(());
                 }
-                let done = self.judge(check, (grantor, election), record);
+                let done = self.judge(check, grantor, election, record);
                 let stamp = &mut self.stamps[grantor];
                 *stamp = (*stamp).max(Some(at));
                 let seen = &mut self.seen[grantor][election];
@@ -134,7 +134,8 @@ impl GrantsLast {
     fn judge(
         &self,
         check: &Check<'_>,
-        (grantor, election): (usize, usize),
+        grantor: usize,
+        election: usize,
         record: &GrantRecord,
     ) -> Result<(), String> {
         let node = &check.plan.nodes[grantor];

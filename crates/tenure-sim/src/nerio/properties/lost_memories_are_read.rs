@@ -81,7 +81,7 @@ impl Property<QuorumLeases> for LostMemoriesAreRead {
                 let life = &mut self.lives[grantor];
                 life.hear(check);
                 if let Some(memory) = life.begins.take() {
-                    return life.judge(check, grantor, (memory, high), disk);
+                    return life.judge(check, grantor, memory, high, disk);
                 }
             }
             _ => {}
@@ -116,7 +116,8 @@ impl Life {
         &self,
         check: &Check<'_>,
         grantor: usize,
-        (memory, high): (Instance, Fence),
+        memory: Instance,
+        high: Fence,
         disk: &Disk,
     ) -> Result<(), String> {
         let config = check.plan.config();

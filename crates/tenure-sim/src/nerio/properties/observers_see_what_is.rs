@@ -27,7 +27,7 @@ impl Property<QuorumLeases> for ObserversSeeWhatIs {
             Fact::Viewed { election, node, view: View::Leader(leader), until, looked, .. }
                 if until > check.now && looked == check.now =>
             {
-                self.judge(check, (election, node), leader, until)
+                self.judge(check, election, node, leader, until)
             }
             Fact::Own(
                 Own::Released { election, who, .. } | Own::Freed { election, by: who, .. },
@@ -44,7 +44,8 @@ impl ObserversSeeWhatIs {
     fn judge(
         &self,
         check: &Check<'_>,
-        (election, node): (usize, usize),
+        election: usize,
+        node: usize,
         leader: &LeaderView,
         until: u64,
     ) -> Result<(), String> {

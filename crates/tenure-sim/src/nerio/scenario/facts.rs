@@ -29,7 +29,7 @@ impl Run<QuorumLeases> {
                 let finish = context.clock.reaches(record.finish);
                 let holder = &record.holder;
                 let said = || (holder.to_string(), holder.name.to_string());
-                self.draw((SpanKind::Grant, node, election), (context.now, finish), said);
+                self.draw(SpanKind::Grant, node, election, context.now..finish, said);
                 let grantor = node;
                 self.tell_own(context, Own::Granted { grantor, election, record, finish })
             }
@@ -41,7 +41,7 @@ impl Run<QuorumLeases> {
                     None => Ok(()),
                 }
             }
-            Effect::Flush(ticket, record) => self.flushed(context, node, (*ticket, record), disk),
+            Effect::Flush(ticket, record) => self.flushed(context, node, *ticket, record, disk),
             _ => Ok(()),
         }
     }
@@ -71,7 +71,7 @@ impl Run<QuorumLeases> {
                 self.tell_own(context, Own::Ordered { node, election, fence: *fence })
             }
             OwnEvent::Freed { by } => {
-                self.cut((SpanKind::Grant, node, election), context.now);
+                self.cut(SpanKind::Grant, node, election, context.now);
                 self.tell_own(context, Own::Freed { grantor: node, election, by })
             }
             _ => Ok(()),

@@ -157,9 +157,7 @@ impl Scenario for QuorumLeases {
             }
             DiskFate::Lost => lose(run, disks, node),
             DiskFate::Absent => miss(run, disks, node),
-            DiskFate::Recovered { lost, floor } => {
-                recovery::recover(run, disks, node, (lost, floor))
-            }
+            DiskFate::Recovered { lost, floor } => recovery::recover(run, disks, node, lost, floor),
             DiskFate::Foreign(other) => {
                 if other == node || !run.plan.nodes[other].member {
                     return false;
@@ -346,7 +344,8 @@ impl Scenario for QuorumLeases {
     fn backing(
         check: &Check<'_, Self>,
         election: usize,
-        (node, life): (usize, u128),
+        node: usize,
+        life: u128,
         until: u64,
     ) -> String {
         let who = Who { name: check.plan.nodes[node].name.clone(), inc: Inc(life) };

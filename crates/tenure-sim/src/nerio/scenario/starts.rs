@@ -21,8 +21,8 @@ impl Run<QuorumLeases> {
         match event {
             OwnEvent::Quarantined { until } => {
                 self.tell_own(context, Own::Quarantined { grantor })?;
-                let span = (context.now, context.clock.reaches(*until));
-                self.spans.add_bare(grantor, SpanKind::Quarantine, span);
+                let until = context.clock.reaches(*until);
+                self.spans.add_bare(grantor, SpanKind::Quarantine, context.now, until);
                 Ok(())
             }
             OwnEvent::Serving => self.tell_own(context, Own::Serves { grantor }),
@@ -36,7 +36,8 @@ impl Run<QuorumLeases> {
         &mut self,
         context: &Context<'_>,
         grantor: usize,
-        (ticket, record): (Ticket, &Record),
+        ticket: Ticket,
+        record: &Record,
         disk: &Disk,
     ) -> Judged {
         match record {

@@ -22,7 +22,7 @@ impl<S: Scenario> Property<S> for AtMostOne {
         });
         let Some(other) = others.next() else { return Ok(()) };
         let life = |node, life| S::life(check.plan, node, life);
-        let on = |who, until| S::backing(check, claim.election, who, until);
+        let on = |node, life, until| S::backing(check, claim.election, node, life, until);
         let promised = match S::ends(other) {
             ends if ends == other.until => String::new(),
             ends => format!(", promised until {}", seconds(ends)),
@@ -33,12 +33,12 @@ impl<S: Scenario> Property<S> for AtMostOne {
             check.election(claim.election),
             under(claim.fence),
             seconds(claim.until),
-            on((claim.node, claim.life), claim.until),
+            on(claim.node, claim.life, claim.until),
             life(other.node, other.life),
             other.under(),
             seconds(other.from),
             seconds(other.until),
-            on((other.node, other.life), other.until),
+            on(other.node, other.life, other.until),
         ))
     }
 }

@@ -43,7 +43,7 @@ impl<S: Scenario> Property<S> for Observers {
                 if looked < check.now || is_over {
                     return Ok(());
                 }
-                self.judge(check, (node, election), view)
+                self.judge(check, node, election, view)
             }
             Fact::Claimed(Claimed { election, life, fence, .. }) => {
                 self.claimed.insert((election, life, fence));
@@ -79,7 +79,8 @@ impl Observers {
     fn judge<S: Scenario>(
         &self,
         check: &Check<'_, S>,
-        (node, election): (usize, usize),
+        node: usize,
+        election: usize,
         view: &View,
     ) -> Result<(), String> {
         let observer = check.name(node);

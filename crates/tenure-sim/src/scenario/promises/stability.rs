@@ -17,7 +17,7 @@ impl<S: Scenario> Property<S> for Stability {
         };
         let settled = check.now >= check.plan.settled && check.now < check.plan.retired;
         let asked = matches!(loss, Loss::Resigned | Loss::Transferred);
-        if asked || !settled && !check.plan.calm || S::may_lose(check, (node, election), *loss) {
+        if asked || !settled && !check.plan.calm || S::may_lose(check, node, election, *loss) {
             return Ok(());
         }
         let name = check.name(node);
