@@ -2,8 +2,8 @@
 //! that, in builds that share what is generic (those with debug assertions), instead of compiling
 //! them again. Unit tests play few, and an optimized program compiles its own anyway.
 
-use crate::shrink::{Shrunk, shrink};
-use crate::sweep::{CountsOf, Found, Sweep};
+use crate::shrink::{SmallFailure, shrink};
+use crate::sweep::{CountsOf, Outcome, Sweep};
 use crate::violation::Violation;
 
 macro_rules! compile {
@@ -11,9 +11,9 @@ macro_rules! compile {
         $(const _: () = {
             use crate::$module::Worlds;
             #[used]
-            static RUN: fn(&Sweep<Worlds>) -> Found<CountsOf<Worlds>> = Sweep::run;
+            static RUN: fn(&Sweep<Worlds>) -> Outcome<CountsOf<Worlds>> = Sweep::run;
             #[used]
-            static SHRINK: fn(&Worlds, u64, Violation, u64) -> Shrunk = shrink;
+            static SHRINK: fn(&Worlds, u64, Violation, u64) -> SmallFailure = shrink;
         };)+
     };
 }

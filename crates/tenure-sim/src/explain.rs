@@ -15,7 +15,7 @@ use crate::world::fault::{Fault, Kind};
 
 /// One world, run again with everything written down.
 #[derive(Clone, Debug)]
-pub struct Account {
+pub struct Replay {
     /// The plan of the world, in one line.
     pub plan: String,
     pub violation: Option<Violation>,
@@ -29,7 +29,7 @@ pub struct Account {
 
 /// Runs the world of `seed` again, with everything written down.
 #[must_use]
-pub fn account<S: Source>(source: &S, seed: u64, only: Option<BTreeSet<Fault>>) -> Account {
+pub fn replay<S: Source>(source: &S, seed: u64, only: Option<BTreeSet<Fault>>) -> Replay {
     let plan = source.plan(seed);
     let line = format!("{}; {}", S::Scenario::describe(&plan), plan.times());
     let lanes = lanes::<S::Scenario>(&plan);
@@ -56,7 +56,7 @@ pub fn account<S: Source>(source: &S, seed: u64, only: Option<BTreeSet<Fault>>) 
         span
     }));
     timeline.violation = violation.as_ref().map(|v| (v.at, v.to_string()));
-    Account { plan: line, violation, lines, timeline, struck, events }
+    Replay { plan: line, violation, lines, timeline, struck, events }
 }
 
 /// The nodes, for a picture.
@@ -87,7 +87,7 @@ pub fn command<S: Source>(
     command
 }
 
-impl Account {
+impl Replay {
     /// All of it as text, with at most so many lines of the trace: its end.
     #[must_use]
     pub fn text(&self, most: usize) -> String {

@@ -8,7 +8,7 @@ use crate::world::fault::{Fault, Kind};
 
 /// A failure, and what is needed for it.
 #[derive(Clone, Debug)]
-pub struct Shrunk {
+pub struct SmallFailure {
     /// What goes wrong in it, and what its applications want; nothing else does.
     pub only: BTreeSet<Fault>,
     pub violation: Violation,
@@ -18,7 +18,7 @@ pub struct Shrunk {
     pub tried: usize,
 }
 
-struct Shrinking<'a, S> {
+struct Shrinker<'a, S> {
     source: &'a S,
     seed: u64,
     /// In the order in which they struck.
@@ -32,21 +32,21 @@ struct Shrinking<'a, S> {
 /// Leaves out of the world of `seed` whatever is not needed for a violation of the same property,
 /// the earliest first; spends about so many events on it.
 #[must_use]
-pub fn shrink<S: Source>(source: &S, seed: u64, violation: Violation, events: u64) -> Shrunk {
+pub fn shrink<S: Source>(source: &S, seed: u64, violation: Violation, events: u64) -> SmallFailure {
     let mut first = world::<S::Scenario>(source.plan(seed), None);
     let _ = run(&mut first);
     let kept: Vec<Fault> = first.fate().struck().iter().map(|(_, fault)| *fault).collect();
     let before = kept.len();
-    let mut this = Shrinking { source, seed, kept, violation, tried: 0, events };
+    let mut this = Shrinker { source, seed, kept, violation, tried: 0, events };
     for kind in Kind::ALL {
         this.without(|fault| fault.kind == kind);
     }
     this.halve();
-    let Shrinking { kept, violation, tried, .. } = this;
-    Shrunk { only: kept.into_iter().collect(), violation, before, tried }
+    let Shrinker { kept, violation, tried, .. } = this;
+    SmallFailure { only: kept.into_iter().collect(), violation, before, tried }
 }
 
-impl<S: Source> Shrinking<'_, S> {
+impl<S: Source> Shrinker<'_, S> {
     /// Leaves everything out that `drop` names, if the violation stays.
     fn without(&mut self, drop: impl Fn(&Fault) -> bool) -> bool {
         let rest: Vec<Fault> = self.kept.iter().copied().filter(|fault| !drop(fault)).collect();

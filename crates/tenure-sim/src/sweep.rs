@@ -87,7 +87,7 @@ pub struct Sweep<S> {
 
 /// What a sweep found: the same on any number of threads.
 #[derive(Clone, Debug, Default)]
-pub struct Found<C> {
+pub struct Outcome<C> {
     /// Worlds that were run to their end.
     pub worlds: u64,
     /// The seed after the last of them.
@@ -103,7 +103,7 @@ pub struct Found<C> {
 }
 
 /// A world that has come to its end.
-struct Ran<C> {
+struct WorldOutcome<C> {
     events: u64,
     counts: C,
     faults: [u64; Kind::ALL.len()],
@@ -112,11 +112,11 @@ struct Ran<C> {
 
 /// How far the threads are.
 struct Progress<C> {
-    found: Found<C>,
+    found: Outcome<C>,
     /// The seed of the next world that begins.
     begins: u64,
     /// Worlds that have ended before one with a lower seed.
-    early: BTreeMap<u64, Ran<C>>,
+    early: BTreeMap<u64, WorldOutcome<C>>,
 }
 
 /// A world of a plan.
@@ -145,14 +145,14 @@ pub fn run<G: System<Wrong = Box<Violation>>>(world: &mut World<G>) -> Result<()
 impl<S: Source> Sweep<S> {
     /// Runs the worlds until they are done, or one of them shows a violation.
     #[must_use]
-    pub fn run(&self) -> Found<CountsOf<S>> {
+    pub fn run(&self) -> Outcome<CountsOf<S>> {
         self.run_telling(|_| {})
     }
 
     /// The same, and tells after each world what was found so far.
     #[must_use]
-    pub fn run_telling(&self, tell: impl Fn(&Found<CountsOf<S>>) + Sync) -> Found<CountsOf<S>> {
-        let found = Found { next: self.first, ..Found::default() };
+    pub fn run_telling(&self, tell: impl Fn(&Outcome<CountsOf<S>>) + Sync) -> Outcome<CountsOf<S>> {
+        let found = Outcome { next: self.first, ..Outcome::default() };
         let progress = Progress { found, begins: self.first, early: BTreeMap::new() };
         let progress = Mutex::new(progress);
         std::thread::scope(|scope| {
@@ -167,7 +167,7 @@ impl<S: Source> Sweep<S> {
     fn next(
         &self,
         progress: &Mutex<Progress<CountsOf<S>>>,
-        tell: &impl Fn(&Found<CountsOf<S>>),
+        tell: &impl Fn(&Outcome<CountsOf<S>>),
     ) -> bool {
         let seed = {
             let Ok(mut progress) = progress.lock() else { return false };
@@ -182,7 +182,7 @@ impl<S: Source> Sweep<S> {
         let violation = run(&mut world).err();
         let events = world.events();
         let faults = *world.fate().counts();
-        let ran = Ran { events, counts: world.system.counts, faults, violation };
+        let ran = WorldOutcome { events, counts: world.system.counts, faults, violation };
         let Ok(mut progress) = progress.lock() else { return false };
         let Progress { found, early, .. } = &mut *progress;
         early.insert(seed, ran);
@@ -204,7 +204,7 @@ impl<S: Source> Sweep<S> {
     }
 
     /// Whether the worlds that have ended are enough.
-    fn is_over(&self, found: &Found<CountsOf<S>>) -> bool {
+    fn is_over(&self, found: &Outcome<CountsOf<S>>) -> bool {
         found.events >= self.events || found.violation.is_some()
     }
 }

@@ -14,7 +14,7 @@ use tenure_sim::world::clock::{Clock, TRUE_RATE};
 use tenure_sim::world::conditions::{Conditions, Delay, DiskFate, Site};
 use tenure_sim::world::fault::Rates;
 use tenure_sim::world::nodes::Nodes;
-use tenure_sim::world::{Context, Seen, System, World};
+use tenure_sim::world::{Context, Occurrence, System, World};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Words;
@@ -105,9 +105,11 @@ impl System for Debtor {
     fn see(
         &mut self,
         context: &Context<'_>,
-        seen: Seen<'_, Self>,
+        occurrence: Occurrence<'_, Self>,
     ) -> Result<Option<(ElectionName, &'static str)>, Infallible> {
-        let Seen::Effect { effect: Effect::Emit { event, .. }, .. } = seen else { return Ok(None) };
+        let Occurrence::Effect { effect: Effect::Emit { event, .. }, .. } = occurrence else {
+            return Ok(None);
+        };
         self.carried.push(event.clone());
         self.late = self.late.max(context.now - context.sampled);
         let owed = match event.split(" at ").next().unwrap() {

@@ -48,8 +48,8 @@ fn wall_clocks_change_nothing_for_a_core_that_is_not_given_them() {
     let steps = |line: &String| line.contains("its wall clock is set ");
     let mut stepped = 0;
     for seed in [3, 11, 40] {
-        let one = explain::account(&Worlds::default(), seed, None).lines;
-        let mut two = explain::account(&Stepping, seed, None).lines;
+        let one = explain::replay(&Worlds::default(), seed, None).lines;
+        let mut two = explain::replay(&Stepping, seed, None).lines;
         stepped += two.iter().filter(|line| steps(line)).count();
         two.retain(|line| !steps(line));
         assert!(one == two, "seed {seed} gave two different traces");

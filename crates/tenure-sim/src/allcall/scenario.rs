@@ -12,9 +12,9 @@ use super::plan::{Kind, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
 use super::station::Station;
 use crate::rng::{Rng, mix};
-use crate::scenario::parts::Parted;
+use crate::scenario::parts::WithParts;
 use crate::scenario::{
-    Check, Claimed, Fact, History, Judged, Leadership, Memory, Run, Scenario, Sentences,
+    Check, Claim, Fact, History, Leadership, Memory, Run, Scenario, Sentences, Verdict,
 };
 use crate::world::Context;
 use crate::world::clock::Clock;
@@ -103,7 +103,7 @@ impl Scenario for LeasedLeaders {
     type Settings = Settings;
     type Extra = std::convert::Infallible;
     type OwnEvent = OwnEvent;
-    type Led = ();
+    type Details = ();
     type Fact<'a> = std::convert::Infallible;
     type Counts = Counts;
     type Checks = Properties;
@@ -209,7 +209,7 @@ impl Scenario for LeasedLeaders {
         }
     }
 
-    fn handled(run: &mut Run<Self>, context: &Context<'_>, _: usize, process: &Client) -> Judged {
+    fn handled(run: &mut Run<Self>, context: &Context<'_>, _: usize, process: &Client) -> Verdict {
         if process.linked() {
             run.own.stir(None, context.now + run.plan.own.listening());
         }
@@ -222,7 +222,7 @@ impl Scenario for LeasedLeaders {
         node: usize,
         effect: &Effect<Words>,
         (): &(),
-    ) -> Judged {
+    ) -> Verdict {
         match effect {
             Effect::Send { message: Frame::Publish(..), .. } => run.counts.common.messages += 1,
             Effect::Emit { election, event: Event::Own(event) } => {
@@ -255,10 +255,10 @@ impl Scenario for LeasedLeaders {
         }
     }
 
-    fn led(&self, _: &Plan, _: &Claimed) {}
+    fn led(&self, _: &Plan, _: &Claim) {}
 
     /// While not all are connected each part has a leader; and promise (a) is about right clocks.
-    fn may_overlap(check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<()>) -> bool {
+    fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let plan = check.plan;
         let own = &check.plan.own;
         match own.kind {
@@ -349,7 +349,7 @@ impl Scenario for LeasedLeaders {
     }
 }
 
-impl Parted for LeasedLeaders {
+impl WithParts for LeasedLeaders {
     const OVERLAP: &'static str = "promise (b)";
     const VACANCY: &'static str = "promise (c)";
 

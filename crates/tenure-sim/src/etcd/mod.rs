@@ -1,9 +1,9 @@
 //! Elections on etcd in a made-up world: a store with etcd's semantics, our processes, candidates
 //! that are not ours, and the checks.
 
-pub mod bent;
 mod elections;
 pub mod fact;
+pub mod focus;
 pub mod foreign;
 pub mod outside;
 pub mod packet;
@@ -17,7 +17,7 @@ mod troubles;
 pub mod words;
 
 pub use elections::Elections;
-pub use records::Led;
+pub use records::Details;
 pub use scenario::Counts;
 
 crate::worlds! {

@@ -6,7 +6,7 @@ use tenure_core::Drift;
 use tenure_core::Value;
 use tenure_core::etcd::{Checked, Config, LeaseId, Revision};
 
-use super::bent::Bent;
+use super::focus::Focus;
 use super::store::{MEMBERS, Setting};
 use crate::rng::{Rng, mix};
 use crate::scenario::plan::{
@@ -159,18 +159,18 @@ fn settings(
 impl Plan {
     /// What the world concentrates on happens often in it.
     fn bend(&mut self) {
-        match self.own.store.bent {
-            Bent::Broad | Bent::Grants => {}
-            Bent::Terms => self.own.troubles = 3,
-            Bent::Bumped => {
+        match self.own.store.focus {
+            Focus::Broad | Focus::Grants => {}
+            Focus::Terms => self.own.troubles = 3,
+            Focus::Bumped => {
                 self.own.restores = true;
                 self.everybody_campaigns();
             }
-            Bent::Twins => {
+            Focus::Twins => {
                 self.own.meddling = true;
                 self.everybody_campaigns();
             }
-            Bent::Compacted => self.reluctance = 1,
+            Focus::Compacted => self.reluctance = 1,
         }
     }
 
@@ -365,7 +365,7 @@ fn setting(
         operations: 128,
         revision: 1,
         snapshots: mix(seed ^ SNAPSHOTS).is_multiple_of(3),
-        bent: Bent::draw(seed, calm),
+        focus: Focus::draw(seed, calm),
         mended,
     }
 }
@@ -402,6 +402,6 @@ impl Plan {
     /// What it says as it asks to lead.
     pub(super) fn first_value(&self, node: usize, number: u64) -> Value {
         // A key that comes back has the value of the one that is being made.
-        self.value(node, if self.own.store.bent == Bent::Bumped { 0 } else { number })
+        self.value(node, if self.own.store.focus == Focus::Bumped { 0 } else { number })
     }
 }

@@ -8,8 +8,8 @@ use tenure_core::etcd::{
     Act, Bytes, CallId, Compare, KeyValue, Keys, LeaseId, Op, Request, Revision, Txn,
 };
 
-use super::bent::Bent;
 use super::fact::Own;
+use super::focus::Focus;
 use super::plan::{FENCE_END, Plan};
 use super::store::note::{Cause, MEDDLED, Note};
 use crate::scenario::{Fact, History, Leadership, Scenario};
@@ -51,7 +51,7 @@ impl Firsts {
 
 /// What is kept of a leadership.
 #[derive(Clone, Debug)]
-pub struct Led {
+pub struct Details {
     /// Its key.
     pub key: Bytes,
     /// Whether its key or lease was taken away by somebody who may do so, or the store went back:
@@ -105,7 +105,7 @@ impl Records {
             confirmed: vec![0; nodes],
             asking: vec![BTreeMap::new(); nodes],
             restored: None,
-            unnoticed: plan.own.store.bent == Bent::Bumped,
+            unnoticed: plan.own.store.focus == Focus::Bumped,
         }
     }
 
@@ -141,7 +141,7 @@ impl Records {
     }
 
     #[inline(always)]
-    pub(super) fn note<S>(&mut self, history: &mut History<Led>, now: u64, fact: Fact<'_, S>)
+    pub(super) fn note<S>(&mut self, history: &mut History<Details>, now: u64, fact: Fact<'_, S>)
     where
         S: for<'a> Scenario<Fact<'a> = Own<'a>>,
     {
@@ -218,7 +218,7 @@ impl Records {
         }
     }
 
-    fn stored(&mut self, history: &mut History<Led>, now: u64, note: &Note) {
+    fn stored(&mut self, history: &mut History<Details>, now: u64, note: &Note) {
         match note {
             Note::Put(kv) => {
                 // Or it was taken away and put back, with others, in one transaction each.
@@ -285,7 +285,7 @@ impl Records {
 }
 
 /// The leaderships that last and are these are no longer within the promise.
-fn rob(history: &mut History<Led>, now: u64, is: impl Fn(&Leadership<Led>) -> bool) {
+fn rob(history: &mut History<Details>, now: u64, is: impl Fn(&Leadership<Details>) -> bool) {
     for past in &mut history.elections {
         let held = past.leaderships.iter_mut().filter(|led| led.until > now && is(led));
         held.for_each(|led| led.own.robbed = true);

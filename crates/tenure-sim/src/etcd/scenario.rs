@@ -13,7 +13,7 @@ use super::packet::{Begin, Order, Packet, Place, Report};
 use super::plan::{NodePlan, Plan, Settings};
 use super::process::Process;
 use super::properties::{Properties, SENTENCES};
-use super::records::{Led, Records};
+use super::records::{Details, Records};
 use super::store::Cluster;
 use super::store::note::Note;
 use super::troubles;
@@ -21,7 +21,7 @@ use super::words::Words;
 use crate::rng::Rng;
 use crate::scenario::plan::MS;
 use crate::scenario::{
-    Check, Claimed, CommandOf, Fact, History, Judged, Leadership, Run, Scenario, Sentences,
+    Check, Claim, CommandOf, Fact, History, Leadership, Run, Scenario, Sentences, Verdict,
 };
 use crate::timeline::SpanKind;
 use crate::world::Context;
@@ -59,7 +59,7 @@ impl Scenario for Elections {
     type Settings = Settings;
     type Extra = Extra;
     type OwnEvent = OwnEvent;
-    type Led = Led;
+    type Details = Details;
     type Fact<'a> = Own<'a>;
     type Counts = Counts;
     type Checks = Properties;
@@ -205,7 +205,7 @@ impl Scenario for Elections {
         context: &Context<'_>,
         node: usize,
         input: &Input<Words>,
-    ) -> Judged {
+    ) -> Verdict {
         match input {
             Input::Message { message: Packet::Tell { life, answer, .. }, .. }
                 if run.history.lives[node].is_some_and(|runs| runs as u64 == *life)
@@ -231,12 +231,12 @@ impl Scenario for Elections {
         }
     }
 
-    fn handled(run: &mut Run<Self>, _: &Context<'_>, node: usize, process: &Process) -> Judged {
+    fn handled(run: &mut Run<Self>, _: &Context<'_>, node: usize, process: &Process) -> Verdict {
         run.own.names[node] = process.core().names_keys().or(run.own.names[node]);
         Ok(())
     }
 
-    fn raised(run: &mut Run<Self>, claim: &Claimed) {
+    fn raised(run: &mut Run<Self>, claim: &Claim) {
         if let Some(key) = run.own.key(&run.plan, claim.node, claim.election) {
             run.own.key = key;
         }
@@ -248,7 +248,7 @@ impl Scenario for Elections {
         node: usize,
         effect: &Effect<Words>,
         (): &(),
-    ) -> Judged {
+    ) -> Verdict {
         match effect {
             Effect::Send { message: Packet::Ask { life, request, .. }, .. } => {
                 if run.plan.ours(node).is_some() {
@@ -280,32 +280,32 @@ impl Scenario for Elections {
         }
     }
 
-    fn note(&mut self, _: &Plan, history: &mut History<Led>, now: u64, fact: Fact<'_, Self>) {
+    fn note(&mut self, _: &Plan, history: &mut History<Details>, now: u64, fact: Fact<'_, Self>) {
         self.records.note(history, now, fact);
     }
 
-    fn led(&self, _: &Plan, claim: &Claimed) -> Led {
+    fn led(&self, _: &Plan, claim: &Claim) -> Details {
         let key = self.key.clone();
-        Led { robbed: self.records.is_robbed(&key, claim.fence), key }
+        Details { robbed: self.records.is_robbed(&key, claim.fence), key }
     }
 
     /// After the store went back a fence may come again.
-    fn continues(&self, led: &Leadership<Led>, claim: &Claimed) -> bool {
+    fn continues(&self, led: &Leadership<Details>, claim: &Claim) -> bool {
         led.is(claim) && led.until > self.records.restored.unwrap_or(0)
     }
 
-    fn is_kept(&self, led: &Leadership<Led>, now: u64) -> bool {
+    fn is_kept(&self, led: &Leadership<Details>, now: u64) -> bool {
         !led.own.robbed || led.until >= now
     }
 
     /// A key or lease was taken away, or the store went back.
-    fn may_overlap(check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<Led>) -> bool {
+    fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<Details>) -> bool {
         // Its process may have stopped between the win and the claim.
         let taken = || check.own.records.is_taken(&check.own.key);
         other.own.robbed || check.own(claim).map_or_else(taken, |own| own.own.robbed)
     }
 
-    fn may_exceed(check: &Check<'_, Self>, _: &Claimed, other: &Leadership<Led>) -> bool {
+    fn may_exceed(check: &Check<'_, Self>, _: &Claim, other: &Leadership<Details>) -> bool {
         let restored = check.own.records.restored;
         // Its process may have stopped between the win and the claim, and the next one led.
         check.own.records.is_taken(&check.own.key)
@@ -314,7 +314,7 @@ impl Scenario for Elections {
             || other.own.robbed && restored.is_some()
     }
 
-    fn may_return(_: &Check<'_, Self>, _: &Claimed, older: &Leadership<Led>) -> bool {
+    fn may_return(_: &Check<'_, Self>, _: &Claim, older: &Leadership<Details>) -> bool {
         older.own.robbed
     }
 
@@ -328,7 +328,7 @@ impl Scenario for Elections {
         format!("; the first is {}", first.map_or("nobody".to_owned(), ToString::to_string))
     }
 
-    fn drawn(&self, _: &Plan, claim: &Claimed) -> (String, String) {
+    fn drawn(&self, _: &Plan, claim: &Claim) -> (String, String) {
         let fence = claim.fence.map_or_else(String::new, |fence| fence.to_string());
         (fence.clone(), fence)
     }
@@ -391,7 +391,7 @@ impl Run<Elections> {
         node: usize,
         election: Option<usize>,
         event: &Event,
-    ) -> Judged {
+    ) -> Verdict {
         let counts = &mut self.counts.own;
         match (event, election) {
             (&Event::Own(OwnEvent::Closed { lease, lost }), _) => {

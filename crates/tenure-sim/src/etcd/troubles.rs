@@ -4,7 +4,7 @@
 use tenure_core::ElectionName;
 use tenure_core::etcd::Command;
 
-use super::bent::Bent;
+use super::focus::Focus;
 use super::packet::Order;
 use super::plan::{NodePlan, Plan};
 use super::store::MEMBERS;
@@ -45,7 +45,7 @@ pub(super) fn trouble(plan: &Plan, now: u64, rng: &mut Rng) -> Option<Trouble> {
     let span = rng.within(plan.conditions.unit / 20..most);
     let nth = rng.next() as usize;
     let ours = (0..plan.nodes.len()).filter(|node| plan.ours(*node).is_some()).count();
-    if plan.own.store.bent == Bent::Terms && rng.once_in(2) {
+    if plan.own.store.focus == Focus::Terms && rng.once_in(2) {
         return Some(Trouble::MoveLeader);
     }
     if plan.own.restores && rng.once_in(4) {

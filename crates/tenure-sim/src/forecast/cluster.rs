@@ -16,7 +16,7 @@ use crate::world::clock::Clock;
 use crate::world::conditions::{Conditions, Delay, DiskFate, Site};
 use crate::world::fault::Rates;
 use crate::world::nodes::Nodes;
-use crate::world::{Context, Seen, System, World};
+use crate::world::{Context, Occurrence, System, World};
 
 /// The node that is reached there.
 fn find(to: &To) -> Option<usize> {
@@ -169,26 +169,26 @@ impl System for Cluster {
     fn see(
         &mut self,
         context: &Context<'_>,
-        seen: Seen<'_, Self>,
+        occurrence: Occurrence<'_, Self>,
     ) -> Result<Option<(ElectionName, Command)>, Infallible> {
-        match seen {
-            Seen::Crashed { node } => {
+        match occurrence {
+            Occurrence::Crashed { node } => {
                 self.leaving[node] = false;
                 self.book.crashed(context.now, node);
                 Ok(None)
             }
-            Seen::Effect { node, life, effect, .. } => {
+            Occurrence::Effect { node, life, effect, .. } => {
                 let until = |end| context.clock.reaches(end);
                 self.book.effect(context.now, node, effect, until, find);
                 let wants = self.answer(node, life, effect);
                 Ok(wants.then(|| (self.election.clone(), self.campaign())))
             }
-            Seen::Started { .. }
-            | Seen::Input { .. }
-            | Seen::Handled { .. }
-            | Seen::Dropped { .. }
-            | Seen::Incident { .. }
-            | Seen::Moment => Ok(None),
+            Occurrence::Started { .. }
+            | Occurrence::Input { .. }
+            | Occurrence::Handled { .. }
+            | Occurrence::Dropped { .. }
+            | Occurrence::Incident { .. }
+            | Occurrence::Moment => Ok(None),
         }
     }
 

@@ -51,7 +51,7 @@ enum Piece {
     Drills { count: u32, crash: bool },
 }
 
-enum Found {
+enum Outcome {
     Figures(Figures),
     Drills(Vec<Drill>, u64),
 }
@@ -72,10 +72,12 @@ pub(super) fn investigate(
         let question = &questions[*which];
         let trip = &trips[*which];
         Ok(match piece {
-            Piece::Stretch(length) => Found::Figures(stretch::run(question, trip, *seed, *length)?),
+            Piece::Stretch(length) => {
+                Outcome::Figures(stretch::run(question, trip, *seed, *length)?)
+            }
             Piece::Drills { count, crash } => {
                 let (drills, events) = drill::run(question, trip, *seed, *count, *crash)?;
-                Found::Drills(drills, events)
+                Outcome::Drills(drills, events)
             }
         })
     };
@@ -85,11 +87,11 @@ pub(super) fn investigate(
     for ((which, ..), found) in jobs.iter().zip(found) {
         let all = &mut all[*which];
         match found? {
-            Found::Figures(figures) => {
+            Outcome::Figures(figures) => {
                 all.events += figures.events;
                 all.figures.append(figures);
             }
-            Found::Drills(drills, events) => {
+            Outcome::Drills(drills, events) => {
                 all.events += events;
                 all.drills.extend(drills);
             }

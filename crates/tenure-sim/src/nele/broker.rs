@@ -7,7 +7,7 @@ use tenure_core::nele::{Entry, Kind, Partition, Record, Said, Target, TopicId};
 use tenure_core::{Deadline, Effect, Input, Time};
 
 use super::coordinator::{Coordinator, Letters, Terms};
-use super::frame::{Frame, Member, Out, Place, Told, Words};
+use super::frame::{Frame, Member, Notice, Out, Place, Words};
 use super::plan::topic;
 use crate::rng::mix;
 use crate::scenario::plan::known;
@@ -265,7 +265,7 @@ impl Broker {
             && let Some((_, fault)) = self.faults.pop_front()
         {
             self.go_wrong(now, fault);
-            out.push(Effect::Emit { election: None, event: Told::Broke(fault) });
+            out.push(Effect::Emit { election: None, event: Notice::Broke(fault) });
         }
         while let Some(first) = self.waiting.first_entry().filter(|first| first.key().0 <= now) {
             let (from, to, entry) = first.remove();

@@ -11,7 +11,7 @@ use tenure_core::nele::{
 };
 use tenure_core::{Deadline, Effect, ElectionName, Input, Protocol, Standing, Time};
 
-use super::frame::{Frame, Member, Out, Place, Told, Words};
+use super::frame::{Frame, Member, Notice, Out, Place, Words};
 
 /// How a client goes about its membership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -124,14 +124,14 @@ impl Client {
 
     fn give(&mut self, now: Time, input: Input<nele::Words>, out: &mut Out) {
         if let Input::Message { message: Message::Report(report), .. } = &input {
-            out.push(told(None, Told::Heard(Box::new(report.clone()))));
+            out.push(told(None, Notice::Heard(Box::new(report.clone()))));
         }
         let mut effects: Effects<nele::Words> = Vec::new();
         self.core.handle(now, input, &mut effects);
         for effect in effects {
             match effect {
                 Effect::Send { message: Message::Request(request), .. } => {
-                    out.push(told(None, Told::Asked(Box::new(request.clone()))));
+                    out.push(told(None, Notice::Asked(Box::new(request.clone()))));
                     self.carry_out(now, request, out);
                 }
                 Effect::Send { message: Message::Report(_), .. } => {}
@@ -139,7 +139,7 @@ impl Client {
                     out.push(Effect::Raise { election, until, fence });
                 }
                 Effect::Lower { election } => out.push(Effect::Lower { election }),
-                Effect::Emit { election, event } => out.push(told(election, Told::Core(event))),
+                Effect::Emit { election, event } => out.push(told(election, Notice::Core(event))),
                 Effect::Persist(record) | Effect::Flush(_, record) => match record {},
             }
         }
@@ -412,7 +412,7 @@ impl Client {
     }
 }
 
-fn told(election: Option<ElectionName>, event: Told) -> Effect<Words> {
+fn told(election: Option<ElectionName>, event: Notice) -> Effect<Words> {
     Effect::Emit { election, event }
 }
 

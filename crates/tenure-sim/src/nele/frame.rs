@@ -60,7 +60,7 @@ pub enum Frame {
 /// What a process tells: its core, and what that asked of the ledger and heard from it, each in
 /// its place.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Told {
+pub enum Notice {
     /// The core tells this.
     Core(Event),
     /// The core has asked for this.
@@ -82,7 +82,7 @@ impl contract::Words for Words {
     type Message = Frame;
     type Record = std::convert::Infallible;
     type Command = Command;
-    type Event = Told;
+    type Event = Notice;
 }
 
 /// Effects of a node.
@@ -129,7 +129,7 @@ impl fmt::Display for Frame {
     }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Core(event) => event.fmt(f),

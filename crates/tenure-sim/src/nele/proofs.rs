@@ -15,16 +15,16 @@ pub struct Proofs {
     /// When each of its records was sent.
     sent: BTreeMap<EntryNumber, Time>,
     /// What it knows of each partition.
-    pub partitions: BTreeMap<Partition, Read>,
+    pub partitions: BTreeMap<Partition, PartitionState>,
     /// When it has asked or heard something last, on its clock.
     pub at: Time,
     /// The lives with other terms that it has heard, by their incarnations.
-    unlike: BTreeMap<u128, Unlike>,
+    unlike: BTreeMap<u128, OtherTerms>,
 }
 
 /// One with another T, as far as it was heard.
 #[derive(Clone, Copy, Debug)]
-struct Unlike {
+struct OtherTerms {
     /// When it was heard first, without a break in which it could not have led.
     first: Time,
     /// Until when it may lead by what was heard.
@@ -44,7 +44,7 @@ pub fn by_any_clock(span: Duration, config: &Config) -> Duration {
 
 /// What it knows of one partition.
 #[derive(Debug, Default)]
-pub struct Read {
+pub struct PartitionState {
     /// Whether it belongs to the process.
     pub assigned: bool,
     /// Whether something was read of it since it was assigned last.
@@ -79,7 +79,7 @@ pub struct Proof {
     pub stale: Option<Time>,
 }
 
-impl Read {
+impl PartitionState {
     fn void(&mut self, at: Time) {
         if let Some(claim) = self.claim.take() {
             self.ended = Some(at);
@@ -98,7 +98,7 @@ impl Read {
 
 impl Proofs {
     /// Those with other terms that were heard before this input, and may lead.
-    fn heard_before(&self) -> impl Iterator<Item = (&u128, &Unlike)> {
+    fn heard_before(&self) -> impl Iterator<Item = (&u128, &OtherTerms)> {
         self.unlike.iter().filter(|(_, one)| one.first < self.at && self.at < one.until)
     }
 
@@ -207,7 +207,7 @@ impl Proofs {
             let span = by_any_clock(entry.terms.takeover, config);
             let known = self.unlike.get(&entry.sender.incarnation).filter(|one| at < one.until);
             let first = known.map_or(at, |one| one.first);
-            let unlike = Unlike { first, until: at.after(span), span };
+            let unlike = OtherTerms { first, until: at.after(span), span };
             self.unlike.insert(entry.sender.incarnation, unlike);
         }
         let read = self.of(partition);
@@ -237,12 +237,12 @@ impl Proofs {
         }
     }
 
-    fn of(&mut self, partition: Partition) -> &mut Read {
+    fn of(&mut self, partition: Partition) -> &mut PartitionState {
         self.partitions.entry(partition).or_default()
     }
 }
 
-impl Read {
+impl PartitionState {
     fn reads_own(
         &mut self,
         record: &Record,

@@ -11,13 +11,13 @@ use tenure_core::{Effect, Fence, Input, Loss, Time};
 
 use super::broker::{Broker, Fault, Topic};
 use super::client::Client;
-use super::frame::{Frame, Place, Told, Words};
+use super::frame::{Frame, Notice, Place, Words};
 use super::plan::{NodePlan, Plan, Settings, topic};
 use super::proofs::Proofs;
 use super::properties::{Properties, SENTENCES};
 use crate::rng::Rng;
 use crate::scenario::{
-    Check, Claimed, Fact, History, Judged, Leadership, Memory, Run, Scenario, Sentences,
+    Check, Claim, Fact, History, Leadership, Memory, Run, Scenario, Sentences, Verdict,
 };
 use crate::world::Context;
 use crate::world::clock::Clock;
@@ -106,7 +106,7 @@ impl Emergence {
     }
 
     /// Whether of two one that took office later had heard the other, if that has a longer T.
-    fn have_heard(&self, check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<()>) -> bool {
+    fn have_heard(&self, check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let of = claim.election;
         let later = |office: Office, other: Office| office.1 > other.1;
         let ours = (claim.life, claim.fence);
@@ -147,7 +147,7 @@ impl Scenario for Emergence {
     type Settings = Settings;
     type Extra = Extra;
     type OwnEvent = OwnEvent;
-    type Led = ();
+    type Details = ();
     type Fact<'a> = Own<'a>;
     type Counts = Counts;
     type Checks = Properties;
@@ -201,10 +201,10 @@ impl Scenario for Emergence {
         plan.process(node).is_none()
     }
 
-    fn event(event: &Told) -> Option<&Event> {
+    fn event(event: &Notice) -> Option<&Event> {
         match event {
-            Told::Core(event) => Some(event),
-            Told::Asked(_) | Told::Heard(_) | Told::Broke(_) => None,
+            Notice::Core(event) => Some(event),
+            Notice::Asked(_) | Notice::Heard(_) | Notice::Broke(_) => None,
         }
     }
 
@@ -249,22 +249,22 @@ impl Scenario for Emergence {
         node: usize,
         effect: &Effect<Words>,
         (): &(),
-    ) -> Judged {
+    ) -> Verdict {
         match effect {
             Effect::Send { message, .. } => {
                 run.counts.common.messages += 1;
                 run.counts.own.claims +=
                     u64::from(matches!(message, Frame::Produce(Target::One(_), _)));
             }
-            Effect::Emit { event: Told::Asked(request), .. } => {
+            Effect::Emit { event: Notice::Asked(request), .. } => {
                 let at = context.sample();
                 return run.tell_own(context, Own::Asked { node, request, at });
             }
-            Effect::Emit { event: Told::Heard(report), .. } => {
+            Effect::Emit { event: Notice::Heard(report), .. } => {
                 let at = context.sample();
                 return run.tell_own(context, Own::Heard { node, report, at });
             }
-            Effect::Emit { event: Told::Broke(fault), .. } => {
+            Effect::Emit { event: Notice::Broke(fault), .. } => {
                 let now = context.now;
                 match fault {
                     Fault::Replica(lost) if *lost > 0 => run.own.lost = Some(now),
@@ -275,7 +275,7 @@ impl Scenario for Emergence {
                     _ => {}
                 }
             }
-            Effect::Emit { election, event: Told::Core(event) } => {
+            Effect::Emit { election, event: Notice::Core(event) } => {
                 let election = election.as_ref().and_then(|name| run.election(name));
                 run.count(node, election, event);
                 let (partition, at) = match event {
@@ -301,7 +301,7 @@ impl Scenario for Emergence {
         context: &Context<'_>,
         node: usize,
         input: &Input<Words>,
-    ) -> Judged {
+    ) -> Verdict {
         if let Input::Command { command: Command::Extra(_), .. } = input {
             return run.tell_own(context, Own::Leaves { node });
         }
@@ -333,11 +333,11 @@ impl Scenario for Emergence {
         }
     }
 
-    fn led(&self, _: &Plan, _: &Claimed) {}
+    fn led(&self, _: &Plan, _: &Claim) {}
 
     /// In `at_least_one` always, and of two groups; for T after acknowledged records were lost;
     /// and beside one with a longer T that was not heard since.
-    fn may_overlap(check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<()>) -> bool {
+    fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let own = &check.plan.own;
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
         let loses = check.own.lost.is_some_and(|lost| {
@@ -350,7 +350,7 @@ impl Scenario for Emergence {
 
     /// Each group has fences of its own, and so has a topic that was created anew, for those that
     /// began on it. One with a longer T that was not heard may take office late.
-    fn may_exceed(check: &Check<'_, Self>, claim: &Claimed, other: &Leadership<()>) -> bool {
+    fn may_exceed(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
         let began = |life| check.own.began.get(&life);
         let anew = began(claim.life) > began(other.life);

@@ -11,7 +11,7 @@ use crate::rng::mix;
 /// Changes the settings with which nodes start next. Drawn apart from the plan, so that a world is
 /// otherwise what it would be without.
 #[derive(Debug)]
-pub(super) struct Installed {
+pub(super) struct Installations {
     seed: u64,
     draws: u64,
     first: Vec<Checked>,
@@ -21,7 +21,7 @@ pub(super) struct Installed {
     leases: (Duration, Duration),
 }
 
-impl Installed {
+impl Installations {
     /// Some give no longer leases than are asked for; where members raise what they give, all
     /// that do give the shortest ones only.
     pub(super) fn new(plan: &mut Plan) -> Self {

@@ -1,10 +1,10 @@
 //! Nerio in a made-up world: its disks, its own facts and checks.
 
-pub mod bent;
 mod codec;
 pub mod disk;
 pub mod driver;
 pub mod fact;
+pub mod focus;
 mod forge;
 mod installed;
 mod node;
@@ -15,7 +15,7 @@ mod recovery;
 mod scenario;
 mod worlds;
 
-pub use quorum_leases::{Grant, Led, QuorumLeases};
+pub use quorum_leases::{Details, Grant, QuorumLeases};
 pub use recovery::Mistake;
 pub use scenario::Counts;
 pub use worlds::Worlds;

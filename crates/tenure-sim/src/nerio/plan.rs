@@ -6,14 +6,14 @@ use std::time::Duration;
 use tenure_core::Drift;
 use tenure_core::nerio::{Checked, Config, Member, MemberSet, Quorums, To};
 
-use super::bent::Bent;
 use super::driver::DriverRule;
+use super::focus::Focus;
 pub use super::node::NodePlan;
 use crate::rng::Rng;
 pub(super) use crate::scenario::plan::known;
 use crate::scenario::plan::{LEFTOVER, MS, elections, nanos, rate, repeatedly};
 use crate::world::clock::{Clock, TRUE_RATE};
-use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site, Undone};
+use crate::world::conditions::{BrokenDuties, Conditions, Delay, DiskFate, Incident, Site};
 use crate::world::fault::Rates;
 
 /// ρ, in parts per billion, and how often each is drawn.
@@ -27,7 +27,7 @@ pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 pub struct Settings {
     /// Whether every message is packed into a datagram and read again.
     pub wire: bool,
-    pub bent: Bent,
+    pub focus: Focus,
     /// Whether members give short leases only, until they start again for the first time.
     pub raises: bool,
     /// Whether others take the second process of a member for a stranger, until it starts again.
@@ -51,23 +51,23 @@ pub enum Climate {
 pub fn draw(seed: u64, climate: Climate) -> Plan {
     let mut rng = Rng::new(seed, 0);
     let calm = climate == Climate::Any && rng.once_in(10);
-    let bent = if calm { Bent::Broad } else { Bent::draw(seed) };
+    let focus = if calm { Focus::Broad } else { Focus::draw(seed) };
     let members = rng.choose(&[3, 3, 3, 3, 3, 1, 2, 4, 5, 5, 6, 7]);
     let candidates = rng.within(0..4) as usize;
-    let (members, candidates) = bent.people(&mut rng, members, candidates);
-    let mut settings = Drawn::draw(&mut rng, members);
-    bent.settings(&mut rng, &mut settings.config);
-    settings.shortened = bent.shortens(&mut rng);
+    let (members, candidates) = focus.people(&mut rng, members, candidates);
+    let mut settings = Draft::draw(&mut rng, members);
+    focus.settings(&mut rng, &mut settings.config);
+    settings.shortened = focus.shortens(&mut rng);
     let config = &settings.config;
     let unit = nanos(config.lease);
     let storm_ends = unit * rng.within(8..36);
     let mut nodes = settings.nodes(&mut rng, members, candidates);
-    bent.copy(&mut rng, &mut nodes);
-    let raises = bent.leases(seed, &mut nodes);
+    focus.copy(&mut rng, &mut nodes);
+    let raises = focus.leases(seed, &mut nodes);
     let elections = elections(1 + rng.below(3));
-    let grain = bent.grain(&mut rng, nanos(config.round_trip)).max(1);
+    let grain = focus.grain(&mut rng, nanos(config.round_trip)).max(1);
     let trip = settings.trip(&mut rng).longer(grain);
-    let rates = bent.rates(&mut rng, seed, calm);
+    let rates = focus.rates(&mut rng, seed, calm);
     let bounded = climate == Climate::Any;
     let sites = sites(&mut rng, &nodes, config.drift, bounded, storm_ends);
     let settled = storm_ends + settle_bound(&nodes, unit, &trip);
@@ -77,23 +77,23 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
         loopback: Delay::Between(1_000, 50_000.min(trip.longest())),
         rates,
         grain,
-        forges: bent.forges(),
+        forges: focus.forges(),
         ..Conditions::new(seed, sites, trip, unit, storm_ends, end)
     };
     if !calm {
         conditions.incidents = incidents(&mut rng, nodes.len(), unit, storm_ends);
     }
-    bent.late(&nodes, &mut conditions);
-    bent.incidents(&mut rng, &nodes, &mut conditions);
-    bent.absences(&nodes, &mut conditions);
-    let strange_copy = bent.encounters(&nodes, &mut conditions);
+    focus.late(&nodes, &mut conditions);
+    focus.incidents(&mut rng, &nodes, &mut conditions);
+    focus.absences(&nodes, &mut conditions);
+    let strange_copy = focus.encounters(&nodes, &mut conditions);
     if raises {
-        bent.raises(&nodes, &mut conditions);
+        focus.raises(&nodes, &mut conditions);
     }
-    if !calm && bent.may_lose_nodes() && rng.once_in(3) {
+    if !calm && focus.may_lose_nodes() && rng.once_in(3) {
         some_never_return(&mut rng, &mut nodes, &mut conditions);
     }
-    let reluctance = bent.reluctance(&mut rng);
+    let reluctance = focus.reluctance(&mut rng);
     Plan {
         conditions,
         elections,
@@ -103,7 +103,7 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
         reluctance,
         calm,
         bounded,
-        own: Settings { wire: rng.once_in(32), bent, raises, strange_copy, broken: None },
+        own: Settings { wire: rng.once_in(32), focus, raises, strange_copy, broken: None },
     }
 }
 
@@ -112,7 +112,7 @@ impl Plan {
     #[must_use]
     pub fn breaking(mut self, rule: DriverRule) -> Self {
         self.own.broken = Some(rule);
-        self.conditions.undone = Undone {
+        self.conditions.undone = BrokenDuties {
             clock_counts_sleep: rule == DriverRule::ClockCountsSleep,
             drop_after_failure: rule == DriverRule::DropAfterFailure,
             lapsed_claim_stays: rule == DriverRule::LapsedClaimStays,
@@ -194,14 +194,14 @@ fn twice(config: &Checked, span: Duration) -> u64 {
     nanos(config.drift.real_at_most(config.drift.stretch(span)))
 }
 
-struct Drawn {
+struct Draft {
     config: Config,
     uneven: bool,
     /// Whether later lives allow only leases as long as those that are asked for.
     shortened: bool,
 }
 
-impl Drawn {
+impl Draft {
     fn draw(rng: &mut Rng, members: usize) -> Self {
         let list = (0..members).map(|n| Member::at(known(&name(n, true)), address(n)));
         let mut config = Config::new(known("world"), list.collect());

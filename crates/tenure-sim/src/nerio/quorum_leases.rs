@@ -7,7 +7,7 @@ use tenure_core::nerio::{Instance, Message, QuorumTimestamp, ToGrantor, Who};
 use tenure_core::{NodeName, Time};
 
 use super::fact::Own;
-use super::installed::Installed;
+use super::installed::Installations;
 use crate::scenario::{History, Leadership};
 
 /// A grant that was written down.
@@ -24,7 +24,7 @@ pub struct Grant {
 
 /// What is kept of a leadership.
 #[derive(Clone, Debug)]
-pub struct Led {
+pub struct Details {
     pub who: Who,
     /// The first Start of its attempt, on its own clock.
     pub first: Time,
@@ -48,7 +48,7 @@ pub(super) struct Work {
 /// Nerio in one world: what was granted to whom, in true time.
 #[derive(Debug)]
 pub struct QuorumLeases {
-    pub(super) installed: Installed,
+    pub(super) installed: Installations,
     /// Each node's last life.
     pub who: Vec<Who>,
     /// How many lives each node has begun.
@@ -73,13 +73,13 @@ pub struct QuorumLeases {
 
 impl QuorumLeases {
     #[inline(always)]
-    pub(super) fn note_own(&mut self, history: &mut History<Led>, now: u64, fact: Own<'_>) {
+    pub(super) fn note_own(&mut self, history: &mut History<Details>, now: u64, fact: Own<'_>) {
         match fact {
             Own::Unwritten { grantor } => self.unwritten[grantor] = Some(now),
             Own::Released { election, who, start } => {
                 let leaderships = &mut history.elections[election].leaderships;
                 let ended =
-                    |led: &&mut Leadership<Led>| led.own.who == *who && led.own.first <= start;
+                    |led: &&mut Leadership<Details>| led.own.who == *who && led.own.first <= start;
                 for leadership in leaderships.iter_mut().rev().filter(ended) {
                     if leadership.own.released.is_some() {
                         break;

@@ -4,8 +4,8 @@
 use tenure_core::Fence;
 use tenure_core::nerio::{Instance, MemberSet};
 
-use super::bent::Bent;
 use super::disk::{Disk, instance};
+use super::focus::Focus;
 use super::node::NodePlan;
 use super::plan::{self, Climate, Plan};
 use super::quorum_leases::QuorumLeases;
@@ -58,8 +58,8 @@ pub(super) fn happens(seed: u64, plan: &mut Plan) {
 
 /// Others are about what becomes of directories already, or nothing goes wrong in them.
 fn fits(plan: &Plan) -> bool {
-    let bents = [Bent::Broad, Bent::Crowd, Bent::Grid, Bent::Strangers];
-    bents.contains(&plan.own.bent) && !plan.calm
+    let bents = [Focus::Broad, Focus::Crowd, Focus::Grid, Focus::Strangers];
+    bents.contains(&plan.own.focus) && !plan.calm
 }
 
 /// Members that are a quorum among themselves.
@@ -123,7 +123,7 @@ fn leaders_live(plan: &mut Plan) {
     let unit = plan.conditions.unit;
     let storm_ends = plan.conditions.storm_ends;
     let lost = lost(&mut rng, plan, false);
-    plan.own.bent = Bent::Copies;
+    plan.own.focus = Focus::Copies;
     plan.conditions.rates.crash = 0;
     let cut = rng.within(2 * unit..3 * unit);
     let begins = cut + unit;

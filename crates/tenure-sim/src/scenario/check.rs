@@ -15,7 +15,7 @@ pub struct Check<'a, S: Scenario> {
     /// True time.
     pub now: u64,
     pub plan: &'a PlanOf<S>,
-    pub history: &'a History<S::Led>,
+    pub history: &'a History<S::Details>,
     pub apps: &'a [App],
     pub own: &'a S,
 }
@@ -23,7 +23,7 @@ pub struct Check<'a, S: Scenario> {
 impl<'a, S: Scenario> Check<'a, S> {
     /// Who led an election when.
     #[must_use]
-    pub fn past(&self, election: usize) -> &'a Past<S::Led> {
+    pub fn past(&self, election: usize) -> &'a Past<S::Details> {
         &self.history.elections[election]
     }
 
@@ -49,7 +49,7 @@ impl<'a, S: Scenario> Check<'a, S> {
 
     /// The last leadership that a claim continues.
     #[inline]
-    pub fn own(&self, claim: &super::Claimed) -> Option<&'a Leadership<S::Led>> {
+    pub fn own(&self, claim: &super::Claim) -> Option<&'a Leadership<S::Details>> {
         let leaderships = self.past(claim.election).leaderships.iter();
         leaderships.rev().find(|led| self.own.continues(led, claim))
     }
@@ -121,7 +121,7 @@ macro_rules! checks {
                 &mut self,
                 check: &$crate::scenario::Check<'_, $scenario>,
                 fact: $crate::scenario::Fact<'_, $scenario>,
-            ) -> $crate::scenario::Judged {
+            ) -> $crate::scenario::Verdict {
                 self.0.see(check, fact)
             }
 

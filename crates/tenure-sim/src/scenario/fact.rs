@@ -6,7 +6,7 @@ use super::Scenario;
 
 /// A claim that is raised, renewals included.
 #[derive(Clone, Copy, Debug)]
-pub struct Claimed {
+pub struct Claim {
     pub node: usize,
     pub life: u128,
     pub election: usize,
@@ -35,7 +35,7 @@ pub enum Fact<'a, S: Scenario> {
     /// An application begins to follow who leads, or stops it.
     Observes { node: usize, election: usize, begins: bool },
     /// A claim is raised.
-    Claimed(Claimed),
+    Claimed(Claim),
     /// A claim is lowered.
     Lowered { node: usize, election: usize },
     /// A leadership is announced.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tenure_core::Fence;
 
-use super::fact::{Claimed, Fact};
+use super::fact::{Claim, Fact};
 use super::parts::Parts;
 use super::{PlanOf, Scenario};
 
@@ -35,7 +35,7 @@ impl<Own> Leadership<Own> {
 
     /// Whether a claim has its node, its life and its fence, or its term where there is no fence.
     #[must_use]
-    pub fn is(&self, claim: &Claimed) -> bool {
+    pub fn is(&self, claim: &Claim) -> bool {
         (self.node, self.life, self.fence) == (claim.node, claim.life, claim.fence)
             && (self.fence.is_some() || self.term == claim.term)
     }
@@ -97,7 +97,7 @@ impl<Own> History<Own> {
     #[inline(always)]
     pub(super) fn note<S>(&mut self, own: &S, plan: &PlanOf<S>, now: u64, fact: Fact<'_, S>)
     where
-        S: Scenario<Led = Own>,
+        S: Scenario<Details = Own>,
     {
         match fact {
             Fact::Started { node, life } => {
@@ -115,7 +115,7 @@ impl<Own> History<Own> {
                     last.until = last.until.max(claim.until);
                     last.backed = last.until;
                 } else if claim.until > now {
-                    let Claimed { node, life, fence, term, until, .. } = claim;
+                    let Claim { node, life, fence, term, until, .. } = claim;
                     let from = now;
                     let backed = until;
                     let own = own.led(plan, &claim);

@@ -36,7 +36,7 @@ use tenure_core::{Command, Effect, Event, Input, LeaderView, Loss, Protocol, con
 pub use self::app::{App, Role};
 pub use self::check::{Check, Checks, Property, seconds};
 pub use self::counts::{Common, Counts, Tally};
-pub use self::fact::{Claimed, Fact};
+pub use self::fact::{Claim, Fact};
 pub use self::handle::Handle;
 pub use self::history::{History, Leadership, Past};
 pub use self::plan::Plan;
@@ -54,7 +54,7 @@ use crate::world::nodes::{Nodes, Place};
 /// The plan of a world of a scenario.
 pub type PlanOf<S> = Plan<<S as Scenario>::NodePlan, <S as Scenario>::Settings>;
 /// Nothing, or what must not be.
-pub type Judged = Result<(), Box<Violation>>;
+pub type Verdict = Result<(), Box<Violation>>;
 /// A message, and who sent it.
 pub type Letter<S> = (
     <<S as Scenario>::Words as contract::Words>::Sender,
@@ -90,7 +90,7 @@ pub trait Scenario: Sized + Debug + 'static {
     /// The events that only this protocol has.
     type OwnEvent;
     /// What is kept of a leadership beside what every protocol has.
-    type Led: Clone + Debug;
+    type Details: Clone + Debug;
     /// What happens only in this protocol.
     type Fact<'a>: Copy + Debug;
     /// What is counted only for this protocol.
@@ -243,7 +243,7 @@ pub trait Scenario: Sized + Debug + 'static {
         _context: &Context<'_>,
         _node: usize,
         _input: &Input<Self::Words>,
-    ) -> Judged {
+    ) -> Verdict {
         Ok(())
     }
 
@@ -253,7 +253,7 @@ pub trait Scenario: Sized + Debug + 'static {
         _context: &Context<'_>,
         _node: usize,
         _process: &Self::Process,
-    ) -> Judged {
+    ) -> Verdict {
         Ok(())
     }
 
@@ -261,7 +261,7 @@ pub trait Scenario: Sized + Debug + 'static {
     fn incident(_run: &mut Run<Self>, _context: &Context<'_>, _number: usize) {}
 
     /// A claim was raised: before that is a fact.
-    fn raised(_run: &mut Run<Self>, _claim: &Claimed) {}
+    fn raised(_run: &mut Run<Self>, _claim: &Claim) {}
 
     /// An effect is about to be carried out: after what every protocol makes of it.
     fn effect(
@@ -270,7 +270,7 @@ pub trait Scenario: Sized + Debug + 'static {
         _node: usize,
         _effect: &Effect<Self::Words>,
         _disk: &Self::Disk,
-    ) -> Judged {
+    ) -> Verdict {
         Ok(())
     }
 
@@ -280,7 +280,7 @@ pub trait Scenario: Sized + Debug + 'static {
         _context: &Context<'_>,
         _node: usize,
         _effect: &Effect<Self::Words>,
-    ) -> Judged {
+    ) -> Verdict {
         Ok(())
     }
 
@@ -291,7 +291,7 @@ pub trait Scenario: Sized + Debug + 'static {
         _node: usize,
         _election: usize,
         _handle: tenure_core::Standing,
-    ) -> Judged {
+    ) -> Verdict {
         Ok(())
     }
 
@@ -299,44 +299,44 @@ pub trait Scenario: Sized + Debug + 'static {
     fn note(
         &mut self,
         _plan: &PlanOf<Self>,
-        _history: &mut History<Self::Led>,
+        _history: &mut History<Self::Details>,
         _now: u64,
         _fact: Fact<'_, Self>,
     ) {
     }
 
     /// What is kept of a leadership that begins.
-    fn led(&self, plan: &PlanOf<Self>, claim: &Claimed) -> Self::Led;
+    fn led(&self, plan: &PlanOf<Self>, claim: &Claim) -> Self::Details;
 
     /// Whether a claim continues a leadership.
-    fn continues(&self, led: &Leadership<Self::Led>, claim: &Claimed) -> bool {
+    fn continues(&self, led: &Leadership<Self::Details>, claim: &Claim) -> bool {
         led.is(claim)
     }
 
     /// Whether a leadership that a claim continues may still be the same.
-    fn is_kept(&self, _led: &Leadership<Self::Led>, _now: u64) -> bool {
+    fn is_kept(&self, _led: &Leadership<Self::Details>, _now: u64) -> bool {
         true
     }
 
     /// From when on somebody else may lead: later than the end of the claim, where something was
     /// promised.
-    fn ends(led: &Leadership<Self::Led>) -> u64 {
+    fn ends(led: &Leadership<Self::Details>) -> u64 {
         led.until
     }
 
     /// Whether a claim and another leadership may overlap: always, where leaders may; or because
     /// something was taken away that the promise stands on.
-    fn may_overlap(_check: &Check<'_, Self>, _: &Claimed, _: &Leadership<Self::Led>) -> bool {
+    fn may_overlap(_check: &Check<'_, Self>, _: &Claim, _: &Leadership<Self::Details>) -> bool {
         false
     }
 
     /// The leaderships before which the fence of a claim need not be higher.
-    fn may_exceed(_check: &Check<'_, Self>, _: &Claimed, _: &Leadership<Self::Led>) -> bool {
+    fn may_exceed(_check: &Check<'_, Self>, _: &Claim, _: &Leadership<Self::Details>) -> bool {
         false
     }
 
     /// Whether a leadership that has lapsed may return with a claim.
-    fn may_return(_check: &Check<'_, Self>, _: &Claimed, _: &Leadership<Self::Led>) -> bool {
+    fn may_return(_check: &Check<'_, Self>, _: &Claim, _: &Leadership<Self::Details>) -> bool {
         false
     }
 
@@ -394,7 +394,7 @@ pub trait Scenario: Sized + Debug + 'static {
     }
 
     /// Who holds a claim and what it is called, in a picture.
-    fn drawn(&self, plan: &PlanOf<Self>, claim: &Claimed) -> (String, String) {
+    fn drawn(&self, plan: &PlanOf<Self>, claim: &Claim) -> (String, String) {
         let label = claim.fence.map_or_else(String::new, |fence| format!("fence {fence}"));
         (Self::life(plan, claim.node, claim.life).to_string(), label)
     }

@@ -47,7 +47,7 @@ impl Parts {
 }
 
 /// A scenario with such worlds.
-pub trait Parted: Scenario {
+pub trait WithParts: Scenario {
     /// Where it is written how long two leaders outlive a heal.
     const OVERLAP: &'static str;
     /// Where it is written how long a part is without a leader.
@@ -66,7 +66,7 @@ pub trait Parted: Scenario {
     fn vacant_most(check: &Check<'_, Self>, node: usize, election: usize) -> Option<(u64, u64)>;
 }
 
-impl<S: Parted> Check<'_, S> {
+impl<S: WithParts> Check<'_, S> {
     /// Whether two nodes reach each other.
     #[must_use]
     pub fn reach(&self, one: usize, other: usize) -> bool {
@@ -93,7 +93,7 @@ impl<S: Parted> Check<'_, S> {
 #[derive(Debug, Default)]
 pub struct OneAfterAHeal;
 
-impl<S: Parted> Property<S> for OneAfterAHeal {
+impl<S: WithParts> Property<S> for OneAfterAHeal {
     const NAME: &'static str = "Two leaders do not outlive a heal";
     const SOURCE: &'static str = S::OVERLAP;
 
@@ -132,7 +132,7 @@ impl<S: Parted> Property<S> for OneAfterAHeal {
 #[derive(Debug, Default)]
 pub struct InTime;
 
-impl<S: Parted> Property<S> for InTime {
+impl<S: WithParts> Property<S> for InTime {
     const NAME: &'static str = "Each part has a leader in time";
     const SOURCE: &'static str = S::VACANCY;
 

@@ -8,10 +8,10 @@ use tenure_core::{
 
 use super::app::{self, App};
 use super::check::{Check, Checks};
-use super::fact::{Claimed, Fact};
+use super::fact::{Claim, Fact};
 use super::history::History;
 use super::spans::{Shape, Spans};
-use super::{CommandOf, Counts, Judged, Letter, PlanOf, Scenario};
+use super::{CommandOf, Counts, Letter, PlanOf, Scenario, Verdict};
 use crate::rng::Rng;
 use crate::timeline::SpanKind;
 use crate::violation::Violation;
@@ -19,14 +19,14 @@ use crate::world::clock::Clock;
 use crate::world::conditions::{DiskFate, Incident};
 use crate::world::node::Node;
 use crate::world::nodes::Nodes;
-use crate::world::{Context, Seen, System};
+use crate::world::{Context, Occurrence, System};
 
 /// All of a scenario in one world.
 #[derive(Debug)]
 pub struct Run<S: Scenario> {
     pub plan: PlanOf<S>,
     pub apps: Vec<App>,
-    pub history: History<S::Led>,
+    pub history: History<S::Details>,
     pub counts: Counts<S::Counts>,
     /// Claims and what they stand on, where somebody wants to see them.
     pub spans: Spans,
@@ -64,7 +64,7 @@ impl<S: Scenario> Run<S> {
 
     /// Shows a fact to the checks, and writes it down.
     #[inline(always)]
-    pub fn tell(&mut self, context: &Context<'_>, fact: Fact<'_, S>) -> Judged {
+    pub fn tell(&mut self, context: &Context<'_>, fact: Fact<'_, S>) -> Verdict {
         let Self { plan, history, checks, apps, own, .. } = self;
         let now = context.now;
         checks.see(&Check { now, plan, history, apps, own }, fact)?;
@@ -75,7 +75,7 @@ impl<S: Scenario> Run<S> {
 
     /// The same, of what only this protocol has.
     #[inline(always)]
-    pub fn tell_own(&mut self, context: &Context<'_>, fact: S::Fact<'_>) -> Judged {
+    pub fn tell_own(&mut self, context: &Context<'_>, fact: S::Fact<'_>) -> Verdict {
         self.tell(context, Fact::Own(fact))
     }
 
@@ -159,7 +159,7 @@ impl<S: Scenario> Run<S> {
         let until = context.clock.reaches(ends);
         let term = role.term;
         let life = self.history.lives[node].unwrap_or_default();
-        let claim = Claimed { node, life, election, fence, term, until, ends, decided };
+        let claim = Claim { node, life, election, fence, term, until, ends, decided };
         self.counts.common.claims += 1;
         S::raised(self, &claim);
         let Self { plan, spans, own, .. } = self;
@@ -176,7 +176,7 @@ impl<S: Scenario> Run<S> {
         node: usize,
         election: usize,
         event: &Event<S::OwnEvent>,
-    ) -> Judged {
+    ) -> Verdict {
         let decided = context.sampled;
         match event {
             Event::Elected { id, .. } => {
@@ -217,7 +217,7 @@ impl<S: Scenario> Run<S> {
         }
     }
 
-    fn input(&mut self, context: &Context<'_>, node: usize, input: &Input<S::Words>) -> Judged {
+    fn input(&mut self, context: &Context<'_>, node: usize, input: &Input<S::Words>) -> Verdict {
         if let Input::Command { election, command } = input
             && let Some(command) = S::command(command)
             && let Some(election) = self.election(election)
@@ -240,7 +240,7 @@ impl<S: Scenario> Run<S> {
     }
 
     /// The application looks at its handles.
-    fn work(&mut self, context: &Context<'_>, node: usize, process: &S::Process) -> Judged {
+    fn work(&mut self, context: &Context<'_>, node: usize, process: &S::Process) -> Verdict {
         let local = context.local();
         let sticky = context.conditions.undone.clock_at_the_question;
         for election in 0..self.plan.elections.len() {
@@ -329,39 +329,39 @@ impl<S: Scenario> System for Run<S> {
     fn see(
         &mut self,
         context: &Context<'_>,
-        seen: Seen<'_, Self>,
+        occurrence: Occurrence<'_, Self>,
     ) -> Result<Option<CommandOf<S>>, Box<Violation>> {
-        match seen {
-            Seen::Started { node, life } => {
+        match occurrence {
+            Occurrence::Started { node, life } => {
                 S::started(self, node, life);
                 self.apps[node] = app::start(self.plan.elections.len(), context.now);
                 self.tell(context, Fact::Started { node, life })?;
             }
-            Seen::Crashed { node } => {
+            Occurrence::Crashed { node } => {
                 self.counts.common.crashes += 1;
                 self.apps[node] = app::start(self.plan.elections.len(), context.now);
                 self.tell(context, Fact::Crashed { node })?;
             }
-            Seen::Input { node, input } => self.input(context, node, input)?,
-            Seen::Handled { node, core: Node::Process(process), timer } => {
+            Occurrence::Input { node, input } => self.input(context, node, input)?,
+            Occurrence::Handled { node, core: Node::Process(process), timer } => {
                 S::handled(self, context, node, process)?;
                 let core = S::core(process);
                 let timer = timer.then(|| context.sample());
                 self.tell(context, Fact::Handled { node, core, timer })?;
             }
-            Seen::Handled { .. } => {}
-            Seen::Effect { node, effect, disk, .. } => {
+            Occurrence::Handled { .. } => {}
+            Occurrence::Effect { node, effect, disk, .. } => {
                 return self.effect(context, node, effect, disk);
             }
-            Seen::Incident { number } => {
+            Occurrence::Incident { number } => {
                 if let Incident::Split { side, until } = self.plan.conditions.incidents[number].1 {
                     self.counts.common.cuts += 1;
                     self.history.parts.split(side, until, context.now);
                 }
                 S::incident(self, context, number);
             }
-            Seen::Dropped { node, effect } => S::dropped(self, context, node, effect)?,
-            Seen::Moment => {
+            Occurrence::Dropped { node, effect } => S::dropped(self, context, node, effect)?,
+            Occurrence::Moment => {
                 if let Some(wrong) = self.wrong.take() {
                     return Err(wrong);
                 }

@@ -25,21 +25,21 @@ pub struct Account {
 
 /// A promise as it is sent: to whom, and for how long.
 #[must_use]
-pub fn promised<'a>(asks: Option<&'a Ask>, answer: Option<&'a Answer>) -> Option<Given> {
+pub fn promised<'a>(asks: Option<&'a Ask>, answer: Option<&'a Answer>) -> Option<Pledge> {
     if let Some(Ask::Result(result)) = asks {
         let leader = result.new_leader.clone();
         let ballot = result.ballot.clone();
         let span = result.promise?.span;
-        return Some(Given { to: Leadership { leader, ballot }, span });
+        return Some(Pledge { to: Leadership { leader, ballot }, span });
     }
     let Some(Answer::Heartbeat(beaten)) = answer else { return None };
     let AckDto { leadership, promise, .. } = beaten.promise.as_ref()?;
-    Some(Given { to: leadership.clone(), span: promise.span })
+    Some(Pledge { to: leadership.clone(), span: promise.span })
 }
 
 /// What somebody says that it promises.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct Pledge {
     pub to: Leadership,
     /// For how long, by its own clock.
     pub span: std::time::Duration,

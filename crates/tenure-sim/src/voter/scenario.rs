@@ -17,10 +17,10 @@ use super::plan::{Kind, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
 use super::server::Server;
 use crate::rng::{Rng, mix};
-use crate::scenario::parts::Parted;
+use crate::scenario::parts::WithParts;
 use crate::scenario::{
-    Check, Claimed, Fact, History, Judged, Leadership as Led, Memory as Room, Run, Scenario,
-    Sentences,
+    Check, Claim, Fact, History, Leadership as PastLeadership, Memory as Room, Run, Scenario,
+    Sentences, Verdict,
 };
 use crate::world::Context;
 use crate::world::clock::Clock;
@@ -124,7 +124,7 @@ impl Scenario for RegionalVoters {
     type Settings = Settings;
     type Extra = Ask;
     type OwnEvent = OwnEvent;
-    type Led = Option<Fingerprint>;
+    type Details = Option<Fingerprint>;
     type Fact<'a> = Own<'a>;
     type Counts = Counts;
     type Checks = Properties;
@@ -262,7 +262,7 @@ impl Scenario for RegionalVoters {
         }
     }
 
-    fn handled(run: &mut Run<Self>, _: &Context<'_>, node: usize, process: &Server) -> Judged {
+    fn handled(run: &mut Run<Self>, _: &Context<'_>, node: usize, process: &Server) -> Verdict {
         let who = process.core().who();
         if run.own.who[node].as_ref().is_none_or(|known| known != who) {
             run.own.who[node] = Some(who.clone());
@@ -278,7 +278,7 @@ impl Scenario for RegionalVoters {
         node: usize,
         effect: &Effect<Words>,
         _: &Memory,
-    ) -> Judged {
+    ) -> Verdict {
         match effect {
             Effect::Send { message, .. } => run.sent(context, node, message)?,
             Effect::Persist(memory) => {
@@ -330,7 +330,7 @@ impl Scenario for RegionalVoters {
         }
     }
 
-    fn led(&self, _: &Plan, claim: &Claimed) -> Option<Fingerprint> {
+    fn led(&self, _: &Plan, claim: &Claim) -> Option<Fingerprint> {
         self.founding(claim.node)
     }
 
@@ -338,16 +338,16 @@ impl Scenario for RegionalVoters {
     /// has a leader.
     fn may_overlap(
         check: &Check<'_, Self>,
-        claim: &Claimed,
-        other: &Led<Option<Fingerprint>>,
+        claim: &Claim,
+        other: &PastLeadership<Option<Fingerprint>>,
     ) -> bool {
         check.plan.own.mode == Mode::Available || check.own.founding(claim.node) != other.own
     }
 
     fn may_exceed(
         check: &Check<'_, Self>,
-        claim: &Claimed,
-        other: &Led<Option<Fingerprint>>,
+        claim: &Claim,
+        other: &PastLeadership<Option<Fingerprint>>,
     ) -> bool {
         check.own.founding(claim.node) != other.own
     }
@@ -432,7 +432,7 @@ impl Scenario for RegionalVoters {
     }
 }
 
-impl Parted for RegionalVoters {
+impl WithParts for RegionalVoters {
     const OVERLAP: &'static str = "guarantee (d)";
     const VACANCY: &'static str = "guarantees (c), (d)";
 
@@ -497,7 +497,7 @@ fn operate(plan: &Plan, rng: &mut Rng) -> Ask {
 }
 
 impl Run<RegionalVoters> {
-    fn sent(&mut self, context: &Context<'_>, node: usize, half: &Half) -> Judged {
+    fn sent(&mut self, context: &Context<'_>, node: usize, half: &Half) -> Verdict {
         let (ask, answer) = match half {
             Half::Request(_, _, ask) => (Some(ask), None),
             Half::Answer(_, _, answer) => (None, Some(answer)),

@@ -38,7 +38,7 @@ pub struct Conditions {
     /// in 65,536.
     pub forges: u16,
     /// Duties that the machines of this world leave undone on purpose.
-    pub undone: Undone,
+    pub undone: BrokenDuties,
     /// From then on nothing goes wrong.
     pub storm_ends: u64,
     /// The world ends.
@@ -69,7 +69,7 @@ impl Conditions {
             grain: 1,
             ordered: false,
             forges: 0,
-            undone: Undone::default(),
+            undone: BrokenDuties::default(),
             storm_ends,
             end,
         }
@@ -97,7 +97,7 @@ impl Conditions {
 
 /// Duties of machines and drivers that can be left undone, to see who notices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Undone {
+pub struct BrokenDuties {
     /// A clock goes on while its machine sleeps; undone, it stands still.
     pub clock_counts_sleep: bool,
     /// What follows a write that failed is dropped; undone, it is carried out.

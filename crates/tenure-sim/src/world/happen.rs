@@ -5,7 +5,7 @@ use std::vec::Drain;
 use tenure_core::{Effect, Input, Now, Protocol, contract};
 
 use super::fault::Kind;
-use super::{Context, Happening, Msg, Seen, System, Words, World};
+use super::{Context, Happening, Msg, Occurrence, System, Words, World};
 use crate::rng::Rng;
 
 type Sender<G> = <Words<G> as contract::Words>::Sender;
@@ -143,13 +143,13 @@ impl<G: System> World<G> {
         if let Some(recorder) = &mut self.recorder {
             recorder.line(self.now, node, format!("[{local}] {input}"));
         }
-        self.system.see(&context, Seen::Input { node, input: &input })?;
+        self.system.see(&context, Occurrence::Input { node, input: &input })?;
         let timer = matches!(input, Input::Timeout);
         core.handle(Now::sample(&context.reading(local)), input, &mut effects);
         this.inputs += 1;
         let life = this.life;
         let count = this.inputs;
-        self.system.see(&context, Seen::Handled { node, core, timer })?;
+        self.system.see(&context, Occurrence::Handled { node, core, timer })?;
         if self.nodes[node].held.is_none() && self.hits(Kind::Pause, node, count) {
             // A pause right after the clock was read. Most are short.
             let draw = self.fate.draw(Kind::Pause, node, count);
@@ -217,7 +217,7 @@ impl<G: System> World<G> {
             }
         }
         for effect in left {
-            self.show(node, Seen::Dropped { node, effect: &effect })?;
+            self.show(node, Occurrence::Dropped { node, effect: &effect })?;
         }
         if crash == Some(all) && !dropped {
             self.note(node, || "ends after its effects".to_owned());
@@ -248,15 +248,15 @@ impl<G: System> World<G> {
         self.note(node, || format!("    {effect}"));
         if matches!(effect, Effect::Persist(_)) && self.write_fails(node) {
             // What was not written has not happened to anybody else.
-            self.show(node, Seen::Dropped { node, effect })?;
+            self.show(node, Occurrence::Dropped { node, effect })?;
             left.next();
             self.handle(node, Input::Failed(None))?;
             return Ok(self.conditions.undone.drop_after_failure);
         }
         let this = &self.nodes[node];
         let context = this.context(&self.conditions, self.now);
-        let seen = Seen::Effect { node, life, effect, disk: &this.disk };
-        let owed = self.system.see(&context, seen)?;
+        let occurrence = Occurrence::Effect { node, life, effect, disk: &this.disk };
+        let owed = self.system.see(&context, occurrence)?;
         let way = match effect {
             Effect::Send { to, message } => self.send(node, life, to, message),
             _ => None,

@@ -3,7 +3,7 @@
 use super::clock::Clock;
 use super::conditions::{DiskFate, Incident};
 use super::fault::Kind;
-use super::{Happening, Seen, System, World};
+use super::{Happening, Occurrence, System, World};
 use crate::rng::mix;
 
 use tenure_core::Input;
@@ -38,7 +38,7 @@ impl<G: System> World<G> {
         if let Some(recorder) = &mut self.recorder {
             recorder.back(node, self.now);
         }
-        self.show(node, Seen::Started { node, life })?;
+        self.show(node, Occurrence::Started { node, life })?;
         self.input(node, input)
     }
 
@@ -56,7 +56,7 @@ impl<G: System> World<G> {
         if let Some(recorder) = &mut self.recorder {
             recorder.out(node, self.now);
         }
-        self.show(node, Seen::Crashed { node })?;
+        self.show(node, Occurrence::Crashed { node })?;
         Ok(())
     }
 
@@ -80,7 +80,7 @@ impl<G: System> World<G> {
         if !self.fate.happens(Kind::Incident, 0, number as u32, self.now) {
             return Ok(());
         }
-        self.show(0, Seen::Incident { number })?;
+        self.show(0, Occurrence::Incident { number })?;
         self.befall(incident)
     }
 

@@ -101,7 +101,7 @@ pub trait System: Sized {
     fn see(
         &mut self,
         context: &Context<'_>,
-        seen: Seen<'_, Self>,
+        occurrence: Occurrence<'_, Self>,
     ) -> Result<Option<Command<Self>>, Self::Wrong>;
 
     /// What follows a message of `from`, and in whose name, by a draw.
@@ -145,7 +145,7 @@ pub struct Context<'a> {
 
 /// What a system is shown.
 #[derive(Debug)]
-pub enum Seen<'a, G: System> {
+pub enum Occurrence<'a, G: System> {
     /// A life begins.
     Started { node: usize, life: u128 },
     /// A life has ended.
@@ -369,7 +369,7 @@ impl<G: System> World<G> {
         self.now = at;
         self.events += 1;
         self.happen(happening)?;
-        self.show(0, Seen::Moment)?;
+        self.show(0, Occurrence::Moment)?;
         Ok(true)
     }
 
@@ -408,9 +408,13 @@ impl<G: System> World<G> {
     /// Shows the system something that borrows nothing of the world.
     // Inlined: what is shown is known at each call, and so is what the system makes of it.
     #[inline(always)]
-    fn show(&mut self, node: usize, seen: Seen<'_, G>) -> Result<Option<Command<G>>, G::Wrong> {
+    fn show(
+        &mut self,
+        node: usize,
+        occurrence: Occurrence<'_, G>,
+    ) -> Result<Option<Command<G>>, G::Wrong> {
         let context = self.nodes[node].context(&self.conditions, self.now);
-        self.system.see(&context, seen)
+        self.system.see(&context, occurrence)
     }
 }
 

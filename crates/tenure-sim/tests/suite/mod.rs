@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use tenure_sim::explain;
-use tenure_sim::shrink::{Shrunk, shrink};
-use tenure_sim::sweep::{CountsOf, Found, Source, Sweep};
+use tenure_sim::shrink::{SmallFailure, shrink};
+use tenure_sim::sweep::{CountsOf, Outcome, Source, Sweep};
 use tenure_sim::world::fault::Kind;
 
 /// Worlds from the first seed on, on two threads.
@@ -12,7 +12,7 @@ pub(crate) fn worlds<S: Source>(source: S, first: u64, worlds: u64) -> Sweep<S> 
     Sweep { first, worlds, events: u64::MAX, source, threads: 2 }
 }
 
-pub(crate) fn assert_none<S: Source>(sweep: &Sweep<S>) -> Found<CountsOf<S>> {
+pub(crate) fn assert_none<S: Source>(sweep: &Sweep<S>) -> Outcome<CountsOf<S>> {
     let found = sweep.run();
     if let Some((seed, violation)) = &found.violation {
         panic!("{}\n{violation}", again(&sweep.source, *seed));
@@ -28,7 +28,7 @@ fn again<S: Source>(source: &S, seed: u64) -> String {
 pub(crate) fn the_same_seed_twice_gives_the_same_bytes<S: Source>(source: &S) {
     let mut kinds = BTreeSet::new();
     for seed in [17, 39, 40] {
-        let again = || explain::account(source, seed, None);
+        let again = || explain::replay(source, seed, None);
         let one = again();
         let two = again();
         assert!(one.lines.len() > 1_000, "a trace worth comparing: {}", one.lines.len());
@@ -43,14 +43,17 @@ pub(crate) fn the_same_seed_twice_gives_the_same_bytes<S: Source>(source: &S) {
 
 /// What worlds that are wrong on purpose show is noticed, is made small, and its command shows it
 /// again.
-pub(crate) fn a_failure_is_made_small<S: Source>(sweep: &Sweep<S>, noticing: &[&str]) -> Shrunk {
+pub(crate) fn a_failure_is_made_small<S: Source>(
+    sweep: &Sweep<S>,
+    noticing: &[&str],
+) -> SmallFailure {
     let (seed, violation) = sweep.run().violation.unwrap();
     assert!(noticing.contains(&violation.property), "{violation}");
     let small = shrink(&sweep.source, seed, violation, 3_000_000);
     let command = explain::command(&sweep.source, seed, &small.only, None);
     let only = command.split(" --only ").nth(1).unwrap();
     let only = only.split(',').map(|fault| fault.parse().unwrap()).collect();
-    let account = explain::account(&sweep.source, seed, Some(only));
+    let account = explain::replay(&sweep.source, seed, Some(only));
     assert_eq!(account.violation.as_ref(), Some(&small.violation));
     let text = account.text(100);
     let violated = format!("violated: {}", small.violation.property);

@@ -38,7 +38,7 @@ impl Job for Replay {
         println!("seed {}, tenure {}", self.seed, env!("CARGO_PKG_VERSION"));
         std::panic::set_hook(Box::new(|_| {}));
         let only = self.only.as_ref().map(|only| only.iter().copied().collect());
-        let account = explain::account(&source, self.seed, only);
+        let account = explain::replay(&source, self.seed, only);
         println!("{}", account.text(self.lines));
         if let Some(file) = &self.trace {
             write(file, &account.lines.join("\n"))?;

@@ -7,7 +7,7 @@ use clap::Args;
 use tenure_sim::explain;
 use tenure_sim::scenario::Scenario;
 use tenure_sim::shrink::shrink;
-use tenure_sim::sweep::{CountsOf, Found, Source, Sweep};
+use tenure_sim::sweep::{CountsOf, Outcome, Source, Sweep};
 use tenure_sim::world::fault::Kind;
 
 use super::replay::write;
@@ -88,7 +88,7 @@ impl Job for Sweeping {
             small.before,
             small.tried
         );
-        let account = explain::account(&source, seed, Some(small.only.clone()));
+        let account = explain::replay(&source, seed, Some(small.only.clone()));
         println!("{}", account.text(LINES));
         if let Some(file) = &self.svg {
             write(file, &tenure_sim::timeline::svg::draw(&account.timeline))?;
@@ -98,8 +98,8 @@ impl Job for Sweeping {
     }
 }
 
-fn print<S: Source>(found: &Found<CountsOf<S>>, sweep: &Sweep<S>, took: f64) {
-    let Found { worlds, events, counts, faults, next, .. } = found;
+fn print<S: Source>(found: &Outcome<CountsOf<S>>, sweep: &Sweep<S>, took: f64) {
+    let Outcome { worlds, events, counts, faults, next, .. } = found;
     println!("worlds        {worlds}, seeds {} to {}", sweep.first, next - 1);
     println!("events        {events}");
     for line in S::Scenario::summary(counts) {

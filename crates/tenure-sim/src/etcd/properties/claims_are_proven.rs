@@ -7,7 +7,7 @@ use tenure_core::etcd::{
 };
 
 use super::lives::Lives;
-use super::{Check, Claimed, Elections, Fact, Own, Property};
+use super::{Check, Claim, Elections, Fact, Own, Property};
 
 /// E by a second, simpler hand, of what each process has asked and was answered: a grant counts
 /// from its send, while no earlier one of its id can have ended; a keep-alive counts from its
@@ -30,7 +30,7 @@ struct Life {
     /// The terms that are established: a linearizable answer of a member that had answered in it
     /// before that was asked.
     terms: Vec<u64>,
-    asked: BTreeMap<CallId, Asked>,
+    asked: BTreeMap<CallId, Call>,
     leases: BTreeMap<LeaseId, Lease>,
     /// The keep-alives that were answered last, in each term.
     alive: BTreeMap<(LeaseId, u64), Time>,
@@ -41,14 +41,14 @@ struct Life {
 }
 
 #[derive(Debug)]
-struct Asked {
+struct Call {
     sent: Time,
     step: u64,
-    what: What,
+    what: Purpose,
 }
 
 #[derive(Debug)]
-enum What {
+enum Purpose {
     Grant(LeaseId),
     KeepAlive(LeaseId),
     /// With the keep-alives that were answered before.
@@ -86,7 +86,7 @@ impl Property<Elections> for ClaimsAreProven {
             Fact::Own(Own::Sent { node, request, local, .. }) => {
                 let counts = |ttl| counts(check, node, ttl);
                 let what = self.lives[node].ask(request, local, &counts);
-                if let What::Move(to, keys) = &what {
+                if let Purpose::Move(to, keys) = &what {
                     self.lives[node].may_move(check, *to, keys).map_err(|why| {
                         format!("{} moves a key to lease {to}, {why}", check.name(node))
                     })?;
@@ -103,7 +103,7 @@ impl Property<Elections> for ClaimsAreProven {
                 self.lives[node].claims.remove(&election);
                 Ok(())
             }
-            Fact::Claimed(Claimed { node, election, fence: Some(fence), ends, .. }) => {
+            Fact::Claimed(Claim { node, election, fence: Some(fence), ends, .. }) => {
                 let key = &check.own.key;
                 let life = &mut self.lives[node];
                 life.claims.insert(election, ends);
@@ -125,7 +125,7 @@ impl Property<Elections> for ClaimsAreProven {
 }
 
 impl Life {
-    fn ask(&mut self, request: &Request, local: Time, counts: &dyn Fn(u32) -> Duration) -> What {
+    fn ask(&mut self, request: &Request, local: Time, counts: &dyn Fn(u32) -> Duration) -> Purpose {
         match &request.op {
             Op::Grant { lease, ttl } => {
                 let first_end = local.after(counts(*ttl));
@@ -139,22 +139,24 @@ impl Life {
                     proven: None,
                 });
                 this.asked += 1;
-                What::Grant(*lease)
+                Purpose::Grant(*lease)
             }
-            Op::KeepAlive { lease } => What::KeepAlive(*lease),
-            Op::Txn(txn) if txn.deletes_nothing() => What::Confirm(self.alive.clone()),
+            Op::KeepAlive { lease } => Purpose::KeepAlive(*lease),
+            Op::Txn(txn) if txn.deletes_nothing() => Purpose::Confirm(self.alive.clone()),
             Op::Txn(txn) => match txn.then.first() {
-                Some(Act::Put { key, lease, .. }) => What::Create(key.clone(), *lease),
-                Some(Act::Move { lease, .. }) => What::Move(*lease, moved(txn).cloned().collect()),
-                _ => What::Other,
+                Some(Act::Put { key, lease, .. }) => Purpose::Create(key.clone(), *lease),
+                Some(Act::Move { lease, .. }) => {
+                    Purpose::Move(*lease, moved(txn).cloned().collect())
+                }
+                _ => Purpose::Other,
             },
-            Op::Revoke { .. } | Op::Watch { .. } | Op::Unwatch { .. } => What::Other,
+            Op::Revoke { .. } | Op::Watch { .. } | Op::Unwatch { .. } => Purpose::Other,
         }
     }
 
-    fn note(&mut self, request: &Request, sent: Time, what: What) {
+    fn note(&mut self, request: &Request, sent: Time, what: Purpose) {
         if !matches!(request.op, Op::Watch { .. } | Op::Unwatch { .. }) {
-            self.asked.insert(request.call, Asked { sent, step: self.steps, what });
+            self.asked.insert(request.call, Call { sent, step: self.steps, what });
         }
     }
 
@@ -190,9 +192,9 @@ impl Life {
                 self.terms.push(header.term);
             }
         }
-        let Some(Asked { sent, what, .. }) = asked else { return };
+        let Some(Call { sent, what, .. }) = asked else { return };
         match (what, &answer.reply) {
-            (What::Grant(lease), Reply::Granted { ttl }) => {
+            (Purpose::Grant(lease), Reply::Granted { ttl }) => {
                 if let Some(lease) = self.leases.get_mut(&lease) {
                     let ends = sent.after(counts(*ttl));
                     if lease.asked == 1 {
@@ -202,14 +204,14 @@ impl Life {
                 }
             }
             // It made no lease: only from the next one on can there be one.
-            (What::Grant(lease), Reply::Refused(_)) => self.made_no(lease),
+            (Purpose::Grant(lease), Reply::Refused(_)) => self.made_no(lease),
             // Since it was first asked for it lasts.
-            (What::Grant(lease), Reply::LeaseExists) => {
+            (Purpose::Grant(lease), Reply::LeaseExists) => {
                 if let Some(lease) = self.leases.get_mut(&lease) {
                     lease.joined = true;
                 }
             }
-            (What::KeepAlive(lease), Reply::Alive { ttl: Some(ttl) }) => {
+            (Purpose::KeepAlive(lease), Reply::Alive { ttl: Some(ttl) }) => {
                 let ends = sent.after(counts(*ttl));
                 if let Some(this) = self.leases.get_mut(&lease) {
                     this.extend(ends, local, false);
@@ -219,14 +221,14 @@ impl Life {
                     *known = ends.max(*known);
                 }
             }
-            (What::Confirm(alive), Reply::Txn { found, .. }) => {
+            (Purpose::Confirm(alive), Reply::Txn { found, .. }) => {
                 let Some(Header { term, .. }) = &answer.header else { return };
                 self.confirm(found, &alive, *term, local);
             }
-            (What::Create(key, lease), Reply::Txn { succeeded: true, .. }) => {
+            (Purpose::Create(key, lease), Reply::Txn { succeeded: true, .. }) => {
                 self.live_on(&key, lease);
             }
-            (What::Move(to, keys), Reply::Txn { succeeded: true, .. }) => {
+            (Purpose::Move(to, keys), Reply::Txn { succeeded: true, .. }) => {
                 keys.iter().for_each(|key| self.live_on(key, to));
             }
             _ => {}

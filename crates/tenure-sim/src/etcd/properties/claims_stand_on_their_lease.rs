@@ -1,4 +1,4 @@
-use super::{Check, Claimed, Elections, Fact, Property, Records, seconds};
+use super::{Check, Claim, Elections, Fact, Property, Records, seconds};
 
 /// E is never beyond the end of the lease by the clock of etcd's leader, and the key is there.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ impl Property<Elections> for ClaimsStandOnTheirLease {
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Claimed(claim) = fact else { return Ok(()) };
-        let Claimed { node, election, fence: Some(fence), until, .. } = claim else {
+        let Claim { node, election, fence: Some(fence), until, .. } = claim else {
             return Ok(());
         };
         let key = &check.own.key;

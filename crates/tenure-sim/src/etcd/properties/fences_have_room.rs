@@ -1,4 +1,4 @@
-use super::{Check, Claimed, Elections, Fact, Property};
+use super::{Check, Claim, Elections, Fact, Property};
 use crate::etcd::plan::FENCE_END;
 
 /// Each fence has room for the revision that it is made of.
@@ -11,7 +11,7 @@ impl Property<Elections> for FencesHaveRoom {
 
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
-        let Fact::Claimed(Claimed { node, election, fence: Some(fence), .. }) = fact else {
+        let Fact::Claimed(Claim { node, election, fence: Some(fence), .. }) = fact else {
             return Ok(());
         };
         if fence.number() < FENCE_END {

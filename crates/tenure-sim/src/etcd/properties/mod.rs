@@ -24,17 +24,17 @@ use tenure_core::etcd::Bytes;
 use super::elections::Elections;
 use super::fact::Own;
 use super::plan::Plan;
-use super::records::{Led, Records};
+use super::records::{Details, Records};
 use super::store::note::Cause;
 use crate::scenario::promises::{
     AtMostOne, BoundedMemory, DeadlinesPass, EventsCome, FencesGrow, HandlesAgree, LeaderInTheEnd,
     NoReturn, Observers, Sentence, Stability,
 };
-use crate::scenario::{Claimed, Property, Sentences, seconds};
+use crate::scenario::{Claim, Property, Sentences, seconds};
 
 type Check<'a> = crate::scenario::Check<'a, Elections>;
 type Fact<'a> = crate::scenario::Fact<'a, Elections>;
-type Leadership = crate::scenario::Leadership<Led>;
+type Leadership = crate::scenario::Leadership<Details>;
 
 /// Shared by what is judged for every protocol and what only etcd has of it.
 const FENCES: Sentence = ("Fences strictly grow and are unique", "the promise; ruling 8 (E7)");

@@ -3,18 +3,18 @@ use std::collections::BTreeMap;
 use tenure_core::etcd::{CallId, LeaseId, Op, Reply, Revision};
 
 use super::lives::Lives;
-use super::{Check, Claimed, Elections, Fact, Own, Property};
+use super::{Check, Claim, Elections, Fact, Own, Property};
 
 /// A linearizable answer below the highest revision that was known when it was asked comes from a
 /// store that went back: no claim is raised on it, and no lease of before is counted on.
 #[derive(Debug, Default)]
 pub(super) struct NoClaimOnOlderState {
-    nodes: Lives<Known>,
+    nodes: Lives<Life>,
 }
 
 /// What one life knows.
 #[derive(Debug, Default)]
-struct Known {
+struct Life {
     /// The highest revision of an answer that it waited for, and what that was before the answer
     /// that it handles now. What watches tell does not count: they may have been given up.
     seen: Revision,
@@ -84,7 +84,7 @@ impl Property<Elections> for NoClaimOnOlderState {
                     ));
                 }
             }
-            Fact::Claimed(Claimed { node, election, fence: Some(fence), .. }) => {
+            Fact::Claimed(Claim { node, election, fence: Some(fence), .. }) => {
                 let Some((revision, floor)) = self.nodes[node].back else { return Ok(()) };
                 return Err(format!(
                     "{} leads {} with fence {fence} because of an answer at revision {revision}; \

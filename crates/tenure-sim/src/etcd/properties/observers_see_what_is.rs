@@ -9,11 +9,11 @@ use super::{Check, Elections, Fact, Plan, Property, Records, seconds};
 #[derive(Debug, Default)]
 pub(super) struct ObserversSeeWhatIs {
     /// What each node says of each election, and since when it observes.
-    told: Vec<Vec<Option<Told>>>,
+    told: Vec<Vec<Option<Report>>>,
 }
 
 #[derive(Clone, Debug)]
-struct Told {
+struct Report {
     began: u64,
     view: Option<View>,
     /// When that was told.
@@ -86,7 +86,7 @@ impl Property<Elections> for ObserversSeeWhatIs {
                 if !begins {
                     *told = None;
                 } else if told.is_none() {
-                    *told = Some(Told { began: check.now, view: None, at: check.now });
+                    *told = Some(Report { began: check.now, view: None, at: check.now });
                 }
             }
             Fact::Viewed { node, election, view, .. } => {

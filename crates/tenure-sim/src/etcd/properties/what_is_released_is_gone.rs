@@ -9,12 +9,12 @@ use super::{Check, Elections, Fact, Own, Property};
 /// asked for and got no answer about may come later, and it looks for that.
 #[derive(Debug, Default)]
 pub(super) struct WhatIsReleasedIsGone {
-    nodes: Lives<Released>,
+    nodes: Lives<Releases>,
 }
 
 /// What one life has asked for, and told.
 #[derive(Debug, Default)]
-struct Released {
+struct Releases {
     /// The keys that it asked for, by call, without an answer until now.
     asked: BTreeMap<CallId, Bytes>,
     /// What was answered last.

@@ -4,7 +4,7 @@ use tenure_core::etcd::{
     Act, Bytes, CallId, Compare, KeyValue, Keys, Op, Reply, Request, Revision,
 };
 
-use super::{Check, Claimed, Elections, Fact, Own, Plan, Property, Records};
+use super::{Check, Claim, Elections, Fact, Own, Plan, Property, Records};
 
 /// Whoever is elected had the first key at some instant after it last asked, and knows it from one
 /// transaction, which found its key and looked who is first.
@@ -50,7 +50,7 @@ impl Property<Elections> for WinsAreConfirmed {
                 let shows = matches!(answer.reply, Reply::Txn { succeeded: true, .. });
                 looks.shown = looks.asked.remove(&answer.call).filter(|_| shows);
             }
-            Fact::Claimed(Claimed { node, election, fence: Some(fence), .. }) => {
+            Fact::Claimed(Claim { node, election, fence: Some(fence), .. }) => {
                 self.raised[node][election] = Records::created(fence);
             }
             Fact::Elected { node, election, id, .. } => {

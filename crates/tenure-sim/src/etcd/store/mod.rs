@@ -24,7 +24,7 @@ use tenure_core::{Effect, Input, Time};
 use self::note::{Cause, Note};
 use self::state::{Entry, State};
 use self::streams::{Stream, StreamId};
-use super::bent::Bent;
+use super::focus::Focus;
 use super::packet::{Order, Packet, Place, Report};
 use super::words::{Out, Words};
 use crate::rng::mix;
@@ -65,7 +65,7 @@ pub struct Setting {
     pub revision: Revision,
     /// Whether a member that missed an election and more is brought up to date with a snapshot.
     pub snapshots: bool,
-    pub bent: Bent,
+    pub focus: Focus,
     /// What goes wrong is over by then.
     pub mended: u64,
 }
@@ -116,7 +116,7 @@ struct Ask {
 
 /// A request that is served once its member has applied the log up to `index`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Waiting {
+struct PendingReply {
     ask: Ask,
     index: u64,
     /// The answer to a write; a read is answered from the state of the member.
@@ -195,7 +195,7 @@ pub struct Cluster {
     hung: Vec<Ask>,
     /// How many grants of each node went unanswered in a row.
     unanswered: BTreeMap<usize, u32>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingReply>,
     streams: BTreeMap<StreamId, Stream>,
     /// Leases that have ended, and whether their revocation is under way.
     doomed: BTreeMap<LeaseId, bool>,

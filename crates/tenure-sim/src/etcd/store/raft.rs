@@ -4,7 +4,7 @@ use tenure_core::etcd::{Act, LeaseId, Revision, Txn};
 
 use super::note::{Cause, MEDDLED, Note, Trouble};
 use super::state::Entry;
-use super::{Bent, Cluster, MEMBERS, MS, Out, Task, tell};
+use super::{Cluster, Focus, MEMBERS, MS, Out, Task, tell};
 
 /// What a draw is for.
 const ELECTION: u64 = 31;
@@ -295,7 +295,7 @@ impl Cluster {
         }
         let reached = self.truth.revision;
         self.truth = state;
-        if self.setting.bent == Bent::Bumped {
+        if self.setting.focus == Focus::Bumped {
             self.truth.bump(reached + BUMP);
         }
         self.truth.full = false;

@@ -5,7 +5,7 @@ use tenure_core::etcd::{Act, Bytes, Compare, KeyValue, Op, Txn};
 
 use super::note::Cause;
 use super::state::Entry;
-use super::{Ask, Bent, Cluster, MS, Out, Task, answer, unknown};
+use super::{Ask, Cluster, Focus, MS, Out, Task, answer, unknown};
 
 /// What a draw is for.
 const UNANSWERED: u64 = 51;
@@ -26,15 +26,15 @@ impl Cluster {
     /// A request is about to be carried out: who asked, if that happens, and whether an answer
     /// comes.
     pub(super) fn happens(&mut self, mut ask: Ask, out: &mut Out) -> Option<Ask> {
-        let bent = self.setting.bent;
+        let focus = self.setting.focus;
         let id = ask.life ^ ask.request.call.0 << 32;
-        let mended = self.now >= self.setting.mended && bent != Bent::Grants;
-        if bent == Bent::Broad || mended {
+        let mended = self.now >= self.setting.mended && focus != Focus::Grants;
+        if focus == Focus::Broad || mended {
             return Some(ask);
         }
         let rarely = |purpose, once_in| self.draw(purpose, id).is_multiple_of(once_in);
-        match (bent, &ask.request.op) {
-            (Bent::Grants | Bent::Terms, Op::Grant { .. }) => {
+        match (focus, &ask.request.op) {
+            (Focus::Grants | Focus::Terms, Op::Grant { .. }) => {
                 let unanswered = self.unanswered.get(&ask.node).copied().unwrap_or(0);
                 let answers = unanswered >= IN_A_ROW || !rarely(UNANSWERED, 2);
                 let next = match unanswered {
@@ -45,16 +45,16 @@ impl Cluster {
                 self.unanswered.insert(ask.node, next);
                 ask.awaited &= answers;
             }
-            (Bent::Twins, Op::Txn(txn)) if rarely(PUT_BACK, 3) => {
+            (Focus::Twins, Op::Txn(txn)) if rarely(PUT_BACK, 3) => {
                 if let Some(prefix) = made(txn).map(election_of) {
                     ask.awaited = false;
                     self.plan(self.span(SOON, id, SOON), Task::PutBack(prefix));
                 }
             }
-            (Bent::Bumped, Op::Txn(txn)) if deletes(txn) && rarely(BACKUP, 2) => {
+            (Focus::Bumped, Op::Txn(txn)) if deletes(txn) && rarely(BACKUP, 2) => {
                 self.backup = Some((self.truth.clone(), self.term));
             }
-            (Bent::Bumped, Op::Txn(txn))
+            (Focus::Bumped, Op::Txn(txn))
                 if made(txn).is_some() && self.backup.is_some() && rarely(RESTORE, 8) =>
             {
                 answer(&ask, None, unknown("connection reset"), out);
@@ -95,7 +95,7 @@ impl Cluster {
     /// Something has been written.
     pub(super) fn forget_history(&mut self, writes: bool, out: &mut Out) {
         let storm = self.now < self.setting.mended;
-        if writes && storm && self.setting.bent == Bent::Compacted {
+        if writes && storm && self.setting.focus == Focus::Compacted {
             self.commit(&Entry::Compact(self.truth.revision), Cause::Meddled, out);
         }
     }

@@ -7,7 +7,7 @@ use tenure_core::etcd::{
 use super::note::Cause;
 use super::state::{Entry, is_linearizable, no_space, operations, writes};
 use super::streams::StreamId;
-use super::{Ask, Cluster, MS, Out, Task, Waiting, answer, unknown};
+use super::{Ask, Cluster, MS, Out, PendingReply, Task, answer, unknown};
 
 /// Without a leader a write fails after this.
 const WRITE_FAILS: u64 = 7_000 * MS;
@@ -89,7 +89,7 @@ impl Cluster {
         let reply = entry.map(|entry| self.write(&ask, entry, cause, out));
         let member = ask.member;
         let index = self.index();
-        self.waiting.push(Waiting { ask, index, reply });
+        self.waiting.push(PendingReply { ask, index, reply });
         self.answer_waiting(member, out);
     }
 
@@ -130,9 +130,9 @@ impl Cluster {
     /// Answers what a member has applied.
     pub(super) fn answer_waiting(&mut self, member: usize, out: &mut Out) {
         let applied = self.members[member].applied;
-        let is_done = |w: &mut Waiting| w.ask.member == member && w.index <= applied;
-        let done: Vec<Waiting> = self.waiting.extract_if(.., is_done).collect();
-        for Waiting { ask, reply, .. } in done {
+        let is_done = |w: &mut PendingReply| w.ask.member == member && w.index <= applied;
+        let done: Vec<PendingReply> = self.waiting.extract_if(.., is_done).collect();
+        for PendingReply { ask, reply, .. } in done {
             let header = self.header(member);
             match reply {
                 Some((reply, revision)) => {

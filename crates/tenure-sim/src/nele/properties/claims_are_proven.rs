@@ -3,7 +3,7 @@ use tenure_core::{Fence, Time};
 
 use super::{Check, Emergence, Fact, Own, Property};
 use crate::nele::proofs::{Proof, Proofs, by_any_clock};
-use crate::scenario::Claimed;
+use crate::scenario::Claim;
 use crate::scenario::history::under;
 
 /// Ruling 1: in `at_most_one` a claim is raised on a partition that is assigned, by a claim that
@@ -46,8 +46,8 @@ fn just_ended(check: &Check<'_>, node: usize, config: &Config, election: usize) 
     read.was.filter(|_| read.ended == Some(proofs.at))
 }
 
-fn judge(check: &Check<'_>, claim: &Claimed) -> Result<(), String> {
-    let Claimed { node, election, .. } = *claim;
+fn judge(check: &Check<'_>, claim: &Claim) -> Result<(), String> {
+    let Claim { node, election, .. } = *claim;
     let name = check.name(node);
     let of = check.election(election);
     let Some((config, proof)) = proof(check, node, election) else { return Ok(()) };

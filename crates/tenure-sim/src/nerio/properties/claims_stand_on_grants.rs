@@ -1,6 +1,6 @@
 use tenure_core::nerio::MemberSet;
 
-use super::{Check, Claimed, Fact, Own, Property, QuorumLeases, seconds};
+use super::{Check, Claim, Fact, Own, Property, QuorumLeases, seconds};
 
 /// Equation 14: whoever leads until then has grants of a quorum that last until then; and what is
 /// over is not claimed.
@@ -14,7 +14,7 @@ impl Property<QuorumLeases> for ClaimsStandOnGrants {
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Claimed(Claimed { node, election, until, .. }) if until > check.now => {
+            Fact::Claimed(Claim { node, election, until, .. }) if until > check.now => {
                 let who = &check.own.who[node];
                 let grants = check.own.grants[election].iter();
                 let held = grants.filter(|(_, grant)| grant.to == *who && grant.finish >= until);
@@ -30,7 +30,7 @@ impl Property<QuorumLeases> for ClaimsStandOnGrants {
                     check.clock(node),
                 ))
             }
-            Fact::Claimed(Claimed { node, election, until, decided, .. }) if decided >= until => {
+            Fact::Claimed(Claim { node, election, until, decided, .. }) if decided >= until => {
                 let who = &check.own.who[node];
                 Err(format!(
                     "{who} claims {} until {}, which was over when it decided so; {}",

@@ -11,7 +11,7 @@ use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 #[derive(Debug, Default)]
 pub(super) struct GrantsLast {
     /// By grantor and election.
-    seen: Vec<Vec<Seen>>,
+    seen: Vec<Vec<Dealings>>,
     /// The highest stamp of each grantor.
     stamps: Vec<Option<Stamp>>,
     /// Grants of this boot or an earlier one of each grantor are told again, and not given anew.
@@ -20,15 +20,15 @@ pub(super) struct GrantsLast {
 
 /// What one grantor was asked and what it granted in one election.
 #[derive(Clone, Debug, Default)]
-struct Seen {
-    asked: Vec<Asked>,
+struct Dealings {
+    asked: Vec<Ask>,
     grant: Option<Grant>,
     /// Whether a grant of an earlier life may go on, longer than it is known here.
     restored: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Asked {
+struct Ask {
     by: Inc,
     start: Time,
     arrival: Time,
@@ -52,7 +52,7 @@ impl Property<QuorumLeases> for GrantsLast {
 
     fn begin(&mut self, plan: &Plan) {
         let nodes = plan.nodes.len();
-        self.seen = vec![vec![Seen::default(); plan.elections.len()]; nodes];
+        self.seen = vec![vec![Dealings::default(); plan.elections.len()]; nodes];
         self.stamps = vec![None; nodes];
         self.before = vec![None; nodes];
     }
@@ -81,7 +81,7 @@ impl Property<QuorumLeases> for GrantsLast {
                 let by = from.who.inc;
                 let start = request.start;
                 let delta = request.delta;
-                asked.push(Asked { by, start, arrival: local, delta });
+                asked.push(Ask { by, start, arrival: local, delta });
                 Ok(())
             }
             Fact::Own(Own::Freed { grantor, election, .. }) => {
@@ -168,13 +168,13 @@ impl GrantsLast {
         if finish <= at.clock {
             return Err(format!("was over at {finish}, before {at}"));
         }
-        let its = |asked: &&Asked| asked.by == record.holder.inc && asked.start == record.start;
+        let its = |asked: &&Ask| asked.by == record.holder.inc && asked.start == record.start;
         let mut asked = seen.asked.iter().filter(its).peekable();
         if asked.peek().is_none() {
             return Ok(());
         }
         let kept = before.filter(|before| !before.freed).map(|before| before.finish);
-        let fits = |asked: &Asked| {
+        let fits = |asked: &Ask| {
             let ends = asked.arrival.after(longest(config.drift, asked.delta));
             let goes_on = kept == Some(finish) || seen.restored;
             asked.delta <= config.delta_max && (finish == ends || goes_on && finish > ends)

@@ -27,12 +27,12 @@ use tenure_core::nerio::Who;
 use super::disk::Disk;
 use super::fact::Own;
 use super::plan::Plan;
-use super::quorum_leases::{Led, QuorumLeases};
+use super::quorum_leases::{Details, QuorumLeases};
 use crate::scenario::promises::{
     AtMostOne, BoundedMemory, DeadlinesPass, EventsCome, FencesGrow, HandlesAgree, LeaderInTheEnd,
     NoReturn, Observers, Sentence, Stability,
 };
-use crate::scenario::{Claimed, Leadership, Property, Sentences, seconds};
+use crate::scenario::{Claim, Leadership, Property, Sentences, seconds};
 
 type Check<'a> = crate::scenario::Check<'a, QuorumLeases>;
 type Fact<'a> = crate::scenario::Fact<'a, QuorumLeases>;

@@ -4,7 +4,7 @@ use std::time::Duration;
 use tenure_core::nerio::{Message, ToAsker};
 use tenure_core::{End, Loss};
 
-use super::{Check, Claimed, Fact, Own, Plan, Property, QuorumLeases, seconds};
+use super::{Check, Claim, Fact, Own, Plan, Property, QuorumLeases, seconds};
 
 /// Who is next: where nothing goes wrong, whoever waits leads soon after the leader gave up.
 #[derive(Debug, Default)]
@@ -67,7 +67,7 @@ impl Property<QuorumLeases> for PromptSuccession {
                 }
                 Ok(())
             }
-            Fact::Claimed(Claimed { election, .. }) => {
+            Fact::Claimed(Claim { election, .. }) => {
                 self.due.remove(&election);
                 Ok(())
             }

@@ -1,6 +1,6 @@
 use tenure_core::nerio::Who;
 
-use super::{Check, Fact, Leadership, Led, Own, Property, QuorumLeases, seconds};
+use super::{Check, Details, Fact, Leadership, Own, Property, QuorumLeases, seconds};
 
 /// Section 10.5: nobody believes in a leader longer than it leads.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ fn leaderships<'a>(
     check: &Check<'a>,
     election: usize,
     who: &'a Who,
-) -> impl Iterator<Item = &'a Leadership<Led>> {
+) -> impl Iterator<Item = &'a Leadership<Details>> {
     let all = check.past(election).leaderships.iter().rev();
     all.filter(move |leadership| leadership.own.who == *who)
 }

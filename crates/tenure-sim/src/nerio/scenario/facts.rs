@@ -9,7 +9,7 @@ use super::super::codec;
 use super::super::disk::Disk;
 use super::super::fact::Own;
 use super::QuorumLeases;
-use crate::scenario::{Judged, Run};
+use crate::scenario::{Run, Verdict};
 use crate::timeline::SpanKind;
 use crate::world::Context;
 
@@ -21,7 +21,7 @@ impl Run<QuorumLeases> {
         node: usize,
         effect: &Effect<Words>,
         disk: &Disk,
-    ) -> Judged {
+    ) -> Verdict {
         match effect {
             Effect::Send { message, .. } => self.sent(context, node, message, disk),
             Effect::Persist(Record::Grant(record)) => {
@@ -52,7 +52,7 @@ impl Run<QuorumLeases> {
         node: usize,
         election: usize,
         event: &OwnEvent,
-    ) -> Judged {
+    ) -> Verdict {
         match event {
             OwnEvent::Stamped { timestamp, .. } => {
                 let work = &mut self.own.work[node][election];
@@ -84,7 +84,7 @@ impl Run<QuorumLeases> {
         node: usize,
         message: &Message,
         disk: &Disk,
-    ) -> Judged {
+    ) -> Verdict {
         self.counts.common.messages += 1;
         self.tell_own(context, Own::Sent { node, message, disk })?;
         match message {
@@ -115,7 +115,7 @@ impl Run<QuorumLeases> {
         context: &Context<'_>,
         node: usize,
         input: &Input<Words>,
-    ) -> Judged {
+    ) -> Verdict {
         let grantor = node;
         match input {
             Input::Message { from, message: Message::Grantor(ToGrantor::Request(request)) } => {
@@ -148,7 +148,7 @@ impl Run<QuorumLeases> {
         context: &Context<'_>,
         grantor: usize,
         effect: &Effect<Words>,
-    ) -> Judged {
+    ) -> Verdict {
         let Effect::Persist(Record::Grant(record)) = effect else { return Ok(()) };
         let Some(election) = self.election(&record.election) else { return Ok(()) };
         self.tell_own(context, Own::Decided { grantor, election, record })

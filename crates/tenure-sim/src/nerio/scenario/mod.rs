@@ -18,14 +18,14 @@ use super::disk::{Disk, instance};
 use super::driver::DriverRule;
 use super::fact::{Own, named};
 use super::forge;
-use super::installed::{Installed, is_given};
+use super::installed::{Installations, is_given};
 use super::plan::{self, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
-use super::quorum_leases::{Led, QuorumLeases, Work};
+use super::quorum_leases::{Details, QuorumLeases, Work};
 use super::recovery;
 use crate::rng::Rng;
 use crate::scenario::{
-    Check, Claimed, Fact, History, Judged, Leadership, Memory, Run, Scenario, Sentences,
+    Check, Claim, Fact, History, Leadership, Memory, Run, Scenario, Sentences, Verdict,
 };
 use crate::world::Context;
 use crate::world::clock::Clock;
@@ -66,7 +66,7 @@ impl Scenario for QuorumLeases {
     type Settings = Settings;
     type Extra = Extra;
     type OwnEvent = OwnEvent;
-    type Led = Led;
+    type Details = Details;
     type Fact<'a> = Own<'a>;
     type Counts = Counts;
     type Checks = Properties;
@@ -75,7 +75,7 @@ impl Scenario for QuorumLeases {
     const TIMEOUTS: u32 = 3;
 
     fn new(plan: &mut Plan) -> Self {
-        let installed = Installed::new(plan);
+        let installed = Installations::new(plan);
         let who = plan.nodes.iter().map(|node| Who { name: node.name.clone(), inc: Inc(0) });
         let nodes = plan.nodes.len();
         let elections = plan.elections.len();
@@ -87,7 +87,7 @@ impl Scenario for QuorumLeases {
             grants: vec![BTreeMap::new(); elections],
             timestamps: vec![Vec::new(); elections],
             unwritten: vec![None; nodes],
-            lost_disk: plan.own.bent.copies(),
+            lost_disk: plan.own.focus.copies(),
             written: BTreeSet::new(),
             founders: BTreeSet::new(),
         }
@@ -107,9 +107,9 @@ impl Scenario for QuorumLeases {
     fn disk(&self, plan: &Plan, node: usize) -> Disk {
         let copy = plan.nodes[node].copy_of.is_some();
         let seed = plan.conditions.seed;
-        let bent = plan.own.bent;
-        let memory = instance(seed, node, u64::from(copy), bent.sets_back(seed));
-        Disk::new(node, memory, !copy && !bent.founds())
+        let focus = plan.own.focus;
+        let memory = instance(seed, node, u64::from(copy), focus.sets_back(seed));
+        Disk::new(node, memory, !copy && !focus.founds())
     }
 
     fn start(&self, plan: &Plan, node: usize, life: u128, disk: &Disk) -> Result<Start, String> {
@@ -181,7 +181,7 @@ impl Scenario for QuorumLeases {
     #[inline]
     fn recipients(&self, plan: &Plan, _from: usize, to: &To) -> Nodes {
         let Some(node) = plan.find(to) else { return Nodes::NONE };
-        match plan.own.bent.copies().then(|| plan.copy_of(node)).flatten() {
+        match plan.own.focus.copies().then(|| plan.copy_of(node)).flatten() {
             Some(copy) => [node, copy].into_iter().collect(),
             None => Nodes::one(node),
         }
@@ -244,7 +244,7 @@ impl Scenario for QuorumLeases {
         context: &Context<'_>,
         node: usize,
         input: &Input<Words>,
-    ) -> Judged {
+    ) -> Verdict {
         run.heard(context, node, input)
     }
 
@@ -255,7 +255,7 @@ impl Scenario for QuorumLeases {
         node: usize,
         effect: &Effect<Words>,
         disk: &Disk,
-    ) -> Judged {
+    ) -> Verdict {
         run.own_effect(context, node, effect, disk)
     }
 
@@ -264,7 +264,7 @@ impl Scenario for QuorumLeases {
         context: &Context<'_>,
         node: usize,
         effect: &Effect<Words>,
-    ) -> Judged {
+    ) -> Verdict {
         run.decided(context, node, effect)
     }
 
@@ -275,7 +275,7 @@ impl Scenario for QuorumLeases {
         node: usize,
         election: usize,
         handle: Standing,
-    ) -> Judged {
+    ) -> Verdict {
         let Standing::Leading { fence: Some(fence), .. } = handle else { return Ok(()) };
         let work = &mut run.own.work[node][election];
         let counter = work.edicts;
@@ -287,7 +287,7 @@ impl Scenario for QuorumLeases {
     }
 
     #[inline(always)]
-    fn note(&mut self, _: &Plan, history: &mut History<Led>, now: u64, fact: Fact<'_, Self>) {
+    fn note(&mut self, _: &Plan, history: &mut History<Details>, now: u64, fact: Fact<'_, Self>) {
         match fact {
             Fact::Ended { node, election, .. } => self.work[node][election].timestamp = None,
             Fact::Own(own) => self.note_own(history, now, own),
@@ -295,12 +295,12 @@ impl Scenario for QuorumLeases {
         }
     }
 
-    fn led(&self, _: &Plan, claim: &Claimed) -> Led {
+    fn led(&self, _: &Plan, claim: &Claim) -> Details {
         let first = self.work[claim.node][claim.election].first;
-        Led { who: self.who[claim.node].clone(), first, released: None, promised: 0 }
+        Details { who: self.who[claim.node].clone(), first, released: None, promised: 0 }
     }
 
-    fn ends(led: &Leadership<Led>) -> u64 {
+    fn ends(led: &Leadership<Details>) -> u64 {
         led.until.max(led.own.promised)
     }
 
@@ -438,7 +438,7 @@ fn miss(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bo
     run.own.lost_disk = true;
     let seed = plan.conditions.seed;
     let number = ABSENT + counts.absent_disks;
-    let memory = instance(seed, node, number, plan.own.bent.sets_back(seed));
+    let memory = instance(seed, node, number, plan.own.focus.sets_back(seed));
     disks[node].mount(&Disk::new(node, memory, false));
     true
 }
@@ -447,20 +447,20 @@ fn miss(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bo
 fn lose(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bool {
     let plan = &mut run.plan;
     let seed = plan.conditions.seed;
-    let bent = plan.own.bent;
+    let focus = plan.own.focus;
     // Somebody has to remember: a quorum of the others, all of them whole, or going to be.
     let enough = plan.config().quorums.is_quorum(remember(plan, disks, node));
     // While nobody has founded the cluster, one that is new can be lost.
     let few = run.counts.own.lost_disks < (plan.members() as u64 - 1) / 2;
     let new = (0..plan.members()).all(|other| !disks[other].is_whole());
-    let is_new = bent.founds() && few && new;
-    if !(enough || is_new || bent.loses_all(seed)) {
+    let is_new = focus.founds() && few && new;
+    if !(enough || is_new || focus.loses_all(seed)) {
         return false;
     }
     run.own.installed.install(plan, node);
     run.counts.own.lost_disks += 1;
     run.own.lost_disk = true;
     let number = run.counts.own.lost_disks;
-    *disks[node] = Disk::new(node, instance(seed, node, number, bent.sets_back(seed)), false);
+    *disks[node] = Disk::new(node, instance(seed, node, number, focus.sets_back(seed)), false);
     true
 }

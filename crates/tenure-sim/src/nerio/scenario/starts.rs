@@ -6,7 +6,7 @@ use tenure_core::nerio::{OwnEvent, Record};
 use super::super::disk::Disk;
 use super::super::fact::Own;
 use super::QuorumLeases;
-use crate::scenario::{Judged, Run};
+use crate::scenario::{Run, Verdict};
 use crate::timeline::SpanKind;
 use crate::world::Context;
 
@@ -17,7 +17,7 @@ impl Run<QuorumLeases> {
         context: &Context<'_>,
         grantor: usize,
         event: &OwnEvent,
-    ) -> Judged {
+    ) -> Verdict {
         match event {
             OwnEvent::Quarantined { until } => {
                 self.tell_own(context, Own::Quarantined { grantor })?;
@@ -39,7 +39,7 @@ impl Run<QuorumLeases> {
         ticket: Ticket,
         record: &Record,
         disk: &Disk,
-    ) -> Judged {
+    ) -> Verdict {
         match record {
             Record::Identity { instance, .. } => {
                 let knows_fences = disk.knows_fences();

@@ -25,7 +25,7 @@ pub use no_return::NoReturn;
 pub use observers::Observers;
 pub use stability::Stability;
 
-use super::{Check, Claimed, Fact, PlanOf, Property, Scenario, seconds};
+use super::{Check, Claim, Fact, PlanOf, Property, Scenario, seconds};
 use crate::all;
 
 /// A sentence, and where it is written.

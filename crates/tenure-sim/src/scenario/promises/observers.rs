@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::{Fence, View};
 
-use super::{Check, Claimed, Fact, Property, Scenario, seconds};
+use super::{Check, Claim, Fact, Property, Scenario, seconds};
 
 /// A leader that an observer sees has led, with the fence that is named; a vacancy that it sees is
 /// one; and when everybody has resigned, it sees that in the end.
@@ -45,7 +45,7 @@ impl<S: Scenario> Property<S> for Observers {
                 }
                 self.judge(check, node, election, view)
             }
-            Fact::Claimed(Claimed { election, life, fence, .. }) => {
+            Fact::Claimed(Claim { election, life, fence, .. }) => {
                 self.claimed.insert((election, life, fence));
                 Ok(())
             }

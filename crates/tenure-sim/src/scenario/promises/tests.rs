@@ -6,7 +6,7 @@ use tenure_core::nerio::Nerio;
 use tenure_core::{End, Loss, Time};
 
 use super::{
-    BoundedMemory, Check, Claimed, EventsCome, Fact, LeaderInTheEnd, Observers, Property, Scenario,
+    BoundedMemory, Check, Claim, EventsCome, Fact, LeaderInTheEnd, Observers, Property, Scenario,
     Stability,
 };
 use crate::nerio::{QuorumLeases, Worlds};
@@ -15,7 +15,7 @@ use crate::sweep::Source;
 use crate::world::node::Node;
 
 /// A fact and its time.
-type Told<'a> = (u64, Fact<'a, QuorumLeases>);
+type TimedFact<'a> = (u64, Fact<'a, QuorumLeases>);
 
 /// A world in which nothing has happened.
 fn quiet() -> Run<QuorumLeases> {
@@ -29,7 +29,7 @@ fn begun<P: Property<QuorumLeases>>(run: &Run<QuorumLeases>) -> P {
 }
 
 #[track_caller]
-fn says<P>(mut promise: P, run: &Run<QuorumLeases>, facts: &[Told<'_>], what: &str)
+fn says<P>(mut promise: P, run: &Run<QuorumLeases>, facts: &[TimedFact<'_>], what: &str)
 where
     P: Property<QuorumLeases>,
 {
@@ -79,16 +79,8 @@ fn events_that_do_not_come() {
     let run = quiet();
     let core = &core(&run);
     let ends = Time::from_nanos(10);
-    let claim = Claimed {
-        node: 0,
-        life: 1,
-        election: 0,
-        fence: None,
-        term: 0,
-        until: 10,
-        ends,
-        decided: 0,
-    };
+    let claim =
+        Claim { node: 0, life: 1, election: 0, fence: None, term: 0, until: 10, ends, decided: 0 };
     let handled = Fact::Handled { node: 0, core, timer: None };
     let raised = [(1, Fact::Claimed(claim)), (2, handled)];
     says::<EventsCome>(begun(&run), &run, &raised, "did not say that it is elected");

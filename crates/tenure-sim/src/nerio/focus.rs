@@ -13,7 +13,7 @@ use crate::world::nodes::bits;
 
 /// What a world concentrates on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Bent {
+pub enum Focus {
     /// Nothing: a little of everything.
     Broad,
     /// What grantors remember, and learn from each other: every candidate reaches a quorum of its
@@ -49,21 +49,21 @@ const LATE: u64 = 5;
 const ALL_LOST: u64 = 0x616c_6c6c;
 
 /// Which worlds there are, each as often.
-const BENTS: [Bent; 8] = [
-    Bent::Broad,
-    Bent::Memory,
-    Bent::Crowd,
-    Bent::Grid,
-    Bent::Strangers,
-    Bent::Broad,
-    Bent::Memory,
-    Bent::Crowd,
+const FOCUSES: [Focus; 8] = [
+    Focus::Broad,
+    Focus::Memory,
+    Focus::Crowd,
+    Focus::Grid,
+    Focus::Strangers,
+    Focus::Broad,
+    Focus::Memory,
+    Focus::Crowd,
 ];
 
-impl Bent {
+impl Focus {
     /// That of a seed.
     pub(super) fn draw(seed: u64) -> Self {
-        match Rng::new(seed, 1).choose(&BENTS) {
+        match Rng::new(seed, 1).choose(&FOCUSES) {
             Self::Broad if mix(seed ^ FOUNDING).is_multiple_of(4) => Self::Founding,
             Self::Broad if mix(seed ^ COPIES).is_multiple_of(4) => Self::Copies,
             drawn => drawn,

@@ -5,11 +5,11 @@
 use crate::rng::mix;
 
 /// What the draw is for.
-const BENT: u64 = 0x6265_6e74;
+const FOCUS: u64 = 0x6265_6e74;
 
 /// What a world concentrates on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Bent {
+pub enum Focus {
     /// Nothing: a little of everything.
     Broad,
     /// How leases begin: many grants are carried out and not answered. All else is calm.
@@ -28,22 +28,22 @@ pub enum Bent {
 }
 
 /// How often each is there beside broad worlds, in sixteen.
-const BENTS: [Bent; 7] = [
-    Bent::Terms,
-    Bent::Terms,
-    Bent::Terms,
-    Bent::Bumped,
-    Bent::Bumped,
-    Bent::Twins,
-    Bent::Compacted,
+const FOCUSES: [Focus; 7] = [
+    Focus::Terms,
+    Focus::Terms,
+    Focus::Terms,
+    Focus::Bumped,
+    Focus::Bumped,
+    Focus::Twins,
+    Focus::Compacted,
 ];
 
-impl Bent {
+impl Focus {
     /// That of a seed.
     pub(super) fn draw(seed: u64, calm: bool) -> Self {
-        let drawn = mix(seed ^ BENT) as usize % 16;
+        let drawn = mix(seed ^ FOCUS) as usize % 16;
         if !calm {
-            BENTS.get(drawn).copied().unwrap_or(Self::Broad)
+            FOCUSES.get(drawn).copied().unwrap_or(Self::Broad)
         } else if drawn < 4 {
             Self::Grants
         } else {
