@@ -13,7 +13,7 @@ use crate::world::World;
 use crate::world::clock::TRUE_RATE;
 use crate::world::fault::{Fault, Kind};
 
-/// One world, run again with everything written down.
+/// A world that ran again with everything written down.
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// The plan of the world, in one line.
@@ -22,7 +22,7 @@ pub struct Replay {
     /// A line for each event.
     pub lines: Vec<String>,
     pub timeline: Timeline,
-    /// What went wrong and what applications asked for, in order.
+    /// Faults and commands in order, with their true time.
     pub struck: Vec<(u64, Fault)>,
     pub events: u64,
 }

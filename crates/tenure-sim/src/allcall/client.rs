@@ -55,7 +55,6 @@ pub struct Client {
 }
 
 impl Client {
-    /// One that has not started.
     #[must_use]
     pub fn new(config: Checked, manner: Manner) -> Self {
         Self {

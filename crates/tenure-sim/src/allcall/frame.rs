@@ -1,5 +1,5 @@
-//! What travels in these worlds: packets of participants, and what clients and servers say of
-//! their connections.
+//! Messages of these worlds: packets of participants, and what clients and servers say of their
+//! connections.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use tenure_core::contract;
 
 pub use crate::world::nodes::Place;
 
-/// What travels between clients and servers.
+/// Message between a client and a server, or between two servers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Frame {
-    /// A client connects. It numbers its connections.
+    /// A client opens its connection with this number.
     Hello(u64),
     /// Its server has the subscriptions of this connection.
     Welcome(u64),
@@ -28,7 +28,7 @@ pub enum Frame {
     Route(Arc<Packet>),
 }
 
-/// What nodes say and hear.
+/// Types of the messages, commands and events of a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
 

@@ -1,4 +1,4 @@
-//! What one seed makes: a bus, participants and their settings, clocks, and what goes wrong.
+//! Plan of one seed: a bus, participants and their settings, clocks, and faults.
 
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -18,12 +18,12 @@ use crate::world::nodes::bits;
 /// the unit of its conditions is the lease.
 pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
-/// What the draws of these worlds are for.
+/// Salts of the draws of these worlds.
 const OWN: u64 = 0x616c_6c63;
 const SERVERS: u64 = 0x7365_7276;
 const SECOND: u64 = 1_000 * MS;
 
-/// What a world concentrates on.
+/// Trouble on which a world concentrates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Nothing is lost, and a message takes less than H/2, on one server or on several:
@@ -33,13 +33,14 @@ pub enum Kind {
     Parted,
     /// Loss, servers that end, nodes cut off, processes that stop.
     Lossy,
-    /// One-way links, and messages late by more than a beat, repeated and out of order.
+    /// Links work one way only; messages arrive late by more than a beat, repeated and out of
+    /// order.
     Divided,
     /// Wall clocks beyond K, and some that step, on a bus as in [`Connected`](Self::Connected).
     Beyond,
 }
 
-/// What only worlds of ALLCALL have.
+/// Settings that only worlds of ALLCALL have.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub kind: Kind,
@@ -53,7 +54,7 @@ pub struct Settings {
     pub delay: u64,
     /// ρ.
     pub drift: Drift,
-    /// What leaders do that hear of a greater one.
+    /// Reaction of a leader that hears of a greater claim.
     pub on_conflict: OnConflict,
     /// Whether nobody stops, ends or leaves: what takes how long is judged closely.
     pub steady: bool,
@@ -66,7 +67,6 @@ pub struct Settings {
     pub asker: bool,
 }
 
-/// One node.
 #[derive(Clone, Debug)]
 pub enum NodePlan {
     /// A participant.
@@ -124,9 +124,10 @@ impl Settings {
         }
     }
 
-    /// Promise (b): until the best rank leads alone. One that serves out cannot lead next before
-    /// that is over, L − K + d after the heal, and the other one may renew until it is announced
-    /// again. That lease is served out, too, and then it is its turn.
+    /// Promise (b): span until the candidate of the best rank leads alone. With `serve-out` this
+    /// candidate leads only after the leases of others end, L − K + d after the heal. The other
+    /// leader may renew until the candidate announces its rank again; that lease is served out,
+    /// too.
     #[must_use]
     pub fn best_most(&self) -> u64 {
         let span = match self.on_conflict {
@@ -207,7 +208,7 @@ pub fn draw(seed: u64) -> Plan {
 }
 
 impl Plan {
-    /// What goes wrong in worlds of its kind, in place of what every protocol has.
+    /// Replaces the common faults by those of the world's kind.
     fn bend(&mut self, rng: &mut Rng, participants: usize) {
         let kind = self.own.kind;
         let lease = self.own.lease;

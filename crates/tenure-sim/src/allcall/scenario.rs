@@ -23,7 +23,7 @@ use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 
 crate::tally! {
-    /// What is counted only for ALLCALL.
+    /// Counts that only ALLCALL has.
     Counts {
         /// Rounds that were void, the first in a row.
         void,
@@ -64,8 +64,8 @@ impl LeasedLeaders {
         !plan.own.is_right(node) && (ahead.unsigned_abs() > plan.own.skew || then < heard)
     }
 
-    /// When it was as it is now in an election: what began it anew last. Who gave way and has not
-    /// come back is gone, as if it had ended by itself.
+    /// Time since which nobody began, ended, came or left in an election. A leader that gave way
+    /// and did not come back counts as one that ended.
     pub fn settled(&self, election: usize) -> u64 {
         let gone = self.beaten.iter().filter(|((_, of), _)| *of == election);
         gone.map(|(_, at)| *at).fold(self.stirred[election], u64::max)
@@ -203,7 +203,7 @@ impl Scenario for LeasedLeaders {
         }
         own.ahead[node] = (context.now, ahead);
         if before.abs_diff(ahead) > plan.own.skew {
-            // It waits for a lease, and may lose one.
+            // The participant now waits for a lease, and may lose its own.
             own.stir(None, context.now + plan.own.listening());
             own.doubted[node] = context.now + plan.own.slow(plan.own.lease);
         }
@@ -273,8 +273,8 @@ impl Scenario for LeasedLeaders {
         }
     }
 
-    /// Of two that heard of each other one gives up; and a better one may be there that was not, or
-    /// may have left so late that nothing can be renewed any more.
+    /// Leaders end when they hear of a greater claim, when a better candidate has come, and when a
+    /// better candidate left too late for the next renewal.
     fn may_lose(check: &Check<'_, Self>, node: usize, election: usize, loss: Loss) -> bool {
         let outranked = || was_outranked(check, node, election);
         let doubted = loss == Loss::Expired && check.now < check.own.doubted[node];
@@ -294,8 +294,7 @@ impl Scenario for LeasedLeaders {
         all.then(|| own.slow(own.heartbeat * 7 / 2) + own.delay)
     }
 
-    /// Of each election there is what each participant has said last: less than a kilobyte together
-    /// beside what is there anyway.
+    /// A core keeps the last call of each participant for each election: less than a kilobyte.
     fn memory(plan: &Plan) -> Memory {
         Memory { every: 1_024, bytes: 8_192 + plan.elections.len() * 4_096 }
     }

@@ -10,7 +10,7 @@ use tenure_core::{Deadline, Effect, Input, Time};
 use super::frame::{Frame, Out, Place, Words};
 use crate::world::node::Service;
 
-/// A server, and the connections of its clients. One that starts anew knows none.
+/// A server of the bus, and the connections of its clients. A restarted server knows none.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Station {
     clients: BTreeMap<Place, u64>,
@@ -26,8 +26,8 @@ impl Station {
         Self { clients: BTreeMap::new(), others, asker }
     }
 
-    /// What it asks: in the name of the caller, of later rounds than any call's, and by other
-    /// times; and in more names than a reply answers.
+    /// Questions of the asker before a call: in the name of the caller, of later rounds than any
+    /// call's and by other times, and in more names than a reply answers.
     fn asks(&self, packet: &Packet) -> Vec<Arc<Packet>> {
         let Body::Call(call) = &packet.body else { return Vec::new() };
         if !self.asker || call.part.number > 0 {

@@ -1,4 +1,4 @@
-//! What the checks of elections on etcd look things up in.
+//! State of a world of etcd, in which its checks look things up.
 
 use tenure_core::etcd::{Bytes, LeaseId, Lost};
 
@@ -8,11 +8,11 @@ use super::records::Records;
 /// Elections on etcd in one world.
 #[derive(Debug)]
 pub struct Elections {
-    /// What is in the store, and who asked for what.
+    /// Contents of the store, and the requests of each life.
     pub records: Records,
     /// The lease that names the keys of each life.
     pub(super) names: Vec<Option<LeaseId>>,
-    /// What each process has lost, until it says what has ended by that.
+    /// Loss of each process, until the process reports which leaderships ended by that loss.
     pub lost: Vec<Option<Lost>>,
     /// The key of the claim that is raised now.
     pub key: Bytes,

@@ -1,4 +1,4 @@
-//! What happens in worlds of etcd only.
+//! Facts that only worlds of etcd have.
 
 use tenure_core::Time;
 use tenure_core::etcd::{Answer, Bytes, LeaseId, Lost, Request};
@@ -17,14 +17,14 @@ pub enum Own<'a> {
         node: usize,
         life: u64,
         request: &'a Request,
-        /// What its clock shows.
+        /// Instant on the clock of the node.
         local: Time,
     },
     /// An answer arrives.
     Heard {
         node: usize,
         answer: &'a Answer,
-        /// What its clock shows.
+        /// Instant on the clock of the node.
         local: Time,
     },
     /// A core did not wait for the answer that it was given last.

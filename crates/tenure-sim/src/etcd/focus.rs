@@ -1,13 +1,13 @@
-//! What a world of etcd concentrates on: what takes several rare things in a row is seen only where
-//! they are likely together. Drawn apart from everything else, so that a world is otherwise what it
-//! would be without.
+//! Trouble on which a world of etcd concentrates: several rare things in a row happen only where
+//! each is likely. The focus is drawn apart from everything else, so that other draws do not depend
+//! on it.
 
 use crate::rng::mix;
 
-/// What the draw is for.
+/// Salt of this draw.
 const FOCUS: u64 = 0x6265_6e74;
 
-/// What a world concentrates on.
+/// Trouble on which a world concentrates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Focus {
     /// Nothing: a little of everything.
@@ -20,8 +20,8 @@ pub enum Focus {
     /// `etcdutl snapshot restore --bump-revision` does: nobody can notice. They are made when a key
     /// is about to go, and restored when one is about to come.
     Bumped,
-    /// Somebody takes the keys of an election away and puts all of them back in one transaction,
-    /// while creates of ours are not answered.
+    /// A stranger deletes the keys of an election and puts all of them back in one transaction,
+    /// while creates of ours get no answer.
     Twins,
     /// The history is forgotten with every revision.
     Compacted,
@@ -39,7 +39,7 @@ const FOCUSES: [Focus; 7] = [
 ];
 
 impl Focus {
-    /// That of a seed.
+    /// Draws the focus of the world of `seed`.
     pub(super) fn draw(seed: u64, calm: bool) -> Self {
         let drawn = mix(seed ^ FOCUS) as usize % 16;
         if !calm {

@@ -1,7 +1,7 @@
-//! A candidate that is not ours: what `etcdctl elect` and Go's client leave in the store.
+//! A foreign candidate, as `etcdctl elect` and Go's client leave in the store.
 //!
-//! It makes its key as they do, keeps it for a while, and leaves in one of the ways in which a
-//! program can end. Whether it believes to lead is no business of ours: its key does.
+//! The candidate makes its key as they do, keeps it for a while, and leaves in one of the ways in
+//! which a program can end. Only its key counts, not what it believes.
 
 use std::time::Duration;
 
@@ -22,11 +22,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Phase {
     Idle,
-    /// It asked for a lease, or for its key.
+    /// The candidate has asked for a lease, or for its key.
     Asking {
         due: Time,
     },
-    /// It has its key.
+    /// The candidate has its key.
     Holding {
         created: Revision,
         until: Time,
@@ -34,7 +34,7 @@ enum Phase {
     },
 }
 
-/// One process with one candidate.
+/// A foreign process with one candidate.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Foreign {
     store: Place,
@@ -112,7 +112,7 @@ impl Foreign {
                 let until = now.after(Duration::from_nanos(stays));
                 self.phase = Phase::Holding { created, until, beat: now.after(self.third()) };
             }
-            // Somebody will start it again; its lease ends by itself.
+            // The application starts the candidate again; the lease ends by itself.
             _ => self.phase = Phase::Idle,
         }
     }
@@ -124,7 +124,7 @@ impl Foreign {
                 self.phase = Phase::Idle;
                 let key = self.key();
                 match self.draw() % 3 {
-                    // It resigns, and revokes its lease.
+                    // The candidate resigns, and revokes its lease.
                     0 => {
                         let key_is = Compare::Created { key: key.clone(), revision: created };
                         let when = vec![key_is];
@@ -133,9 +133,9 @@ impl Foreign {
                         self.ask(Op::Txn(Txn { when, then, otherwise }), out);
                         self.ask(Op::Revoke { lease: self.lease }, out);
                     }
-                    // It only ends its session.
+                    // The candidate only ends its session.
                     1 => self.ask(Op::Revoke { lease: self.lease }, out),
-                    // It dies.
+                    // The candidate dies.
                     _ => {}
                 }
             }

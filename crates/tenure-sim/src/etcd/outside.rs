@@ -1,4 +1,4 @@
-//! What runs on nodes that are no processes of ours: foreign candidates, and etcd.
+//! Services of these worlds: foreign candidates, and etcd.
 
 use tenure_core::{Deadline, Input, Time};
 
@@ -7,7 +7,7 @@ use super::store::Cluster;
 use super::words::{Out, Words};
 use crate::world::node::Service;
 
-/// What is no process of ours.
+/// A service of these worlds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Outside {
     /// A process of somebody else's.

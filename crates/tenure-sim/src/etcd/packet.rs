@@ -1,5 +1,5 @@
-//! What travels in these worlds: a request with the member that it is for, an answer with its
-//! place in its stream, and a sign of life.
+//! Messages of these worlds: a request with its member, an answer with its place in its stream, and
+//! a sign of life.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use tenure_core::etcd::{Answer, CallId, Command, Event, LeaseId, Request};
 use super::store::note::{Note, Trouble};
 pub use crate::world::nodes::Place;
 
-/// What travels between a process and etcd.
+/// Message between a process and etcd.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Packet {
     /// A process asks the member it is connected to.
@@ -17,7 +17,7 @@ pub enum Packet {
     Tell {
         life: u64,
         answer: Answer,
-        /// Of a watch: the how-manieth answer of its stream.
+        /// Place of the answer in its stream, from one; only of watches.
         nth: Option<u32>,
     },
     /// The streams of a process that are open, with the number of their last answer: a connection
@@ -34,7 +34,7 @@ pub struct Begin {
     pub lease: Option<LeaseId>,
 }
 
-/// What somebody wants to happen.
+/// Command to a node of these worlds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Order {
     /// An application of ours.
@@ -45,7 +45,7 @@ pub enum Order {
     Trouble(Trouble),
 }
 
-/// What is told.
+/// Event of a node of these worlds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Report {
     /// By a core of ours.

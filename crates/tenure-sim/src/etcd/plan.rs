@@ -1,4 +1,4 @@
-//! What one seed makes: etcd, processes and their settings, applications, faults.
+//! Plan of one seed: etcd, processes and their settings, applications, faults.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::world::fault::Rates;
 
 /// ρ, in parts per billion, and how often each is drawn.
 const DRIFTS: [u32; 6] = [100_000_000, 100_000_000, 100_000_000, 20_000_000, 1_000_000, 0];
-/// What the draw of how many operations a transaction may have is for.
+/// Salt of the draw of how many operations a transaction may have.
 const OPERATIONS: u64 = 0x6f70_6572;
 /// And that of whether members are brought up to date with snapshots.
 const SNAPSHOTS: u64 = 0x736e_6170;
@@ -35,14 +35,14 @@ pub(super) const FENCE_END: Revision = 1 << 48;
 /// conditions is the length of a lease as granted, in true time.
 pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
-/// What only worlds of elections on etcd have.
+/// Settings that only worlds of elections on etcd have.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub store: Setting,
     /// From then on nothing is left in the store.
     pub empty: u64,
     pub bounds: Bounds,
-    /// What goes wrong in etcd: one command in so many, or never.
+    /// Faults strike etcd at one command in this many; never, if zero.
     pub troubles: u64,
     /// Whether backups are restored in it: there the promise does not hold.
     pub restores: bool,
@@ -56,10 +56,9 @@ pub struct Settings {
     pub argues: bool,
 }
 
-/// What a node is.
+/// Node of a world of etcd.
 #[derive(Clone, Debug)]
 pub enum NodePlan {
-    /// One of our processes.
     Ours(Ours),
     /// A candidate that is not ours, with the seconds of its leases.
     Foreign(u32),
@@ -134,7 +133,7 @@ pub fn draw(seed: u64) -> Plan {
     plan
 }
 
-/// What goes wrong in etcd.
+/// Draws the faults of etcd.
 fn settings(
     rng: &mut Rng,
     seed: u64,
@@ -157,7 +156,7 @@ fn settings(
 }
 
 impl Plan {
-    /// What the world concentrates on happens often in it.
+    /// Makes the trouble frequent on which the world concentrates.
     fn bend(&mut self) {
         match self.own.store.focus {
             Focus::Broad | Focus::Grants => {}
@@ -185,7 +184,7 @@ impl Plan {
         }
     }
 
-    /// One of our processes, if that is what it is.
+    /// The plan of one of our processes.
     #[must_use]
     pub fn ours(&self, node: usize) -> Option<&Ours> {
         match &self.nodes[node] {
@@ -208,7 +207,7 @@ impl Plan {
     }
 }
 
-/// What takes how long when nothing goes wrong, at most, in true time.
+/// Upper bounds on spans, in true time, while nothing goes wrong.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     unit: u64,
@@ -357,7 +356,7 @@ fn setting(
         rates,
         late: rng.choose(&[0, 0, 500 * MS, 2_000 * MS]),
         crowded: rng.once_in(3),
-        // Of a lease that is handed in nobody knows how old it is.
+        // Nobody knows the age of a lease that was handed in.
         racing: rng.once_in(3) && given.is_empty(),
         fixed: !rng.once_in(6),
         given,
@@ -370,7 +369,7 @@ fn setting(
     }
 }
 
-/// Of our processes and of others; what goes wrong in the `store` is its own business.
+/// Incidents of our processes and of foreign ones; the store has faults of its own.
 fn incidents(rng: &mut Rng, store: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
     let gap = unit * rng.choose(&[1, 2, 6]);
     let crashes = rng.once_in(2);
@@ -394,12 +393,12 @@ fn incidents(rng: &mut Rng, store: usize, unit: u64, storm_ends: u64) -> Vec<(u6
 }
 
 impl Plan {
-    /// What an application of a node says, by its number.
+    /// Value number `number` of the application of a node.
     pub(super) fn value(&self, node: usize, number: u64) -> Value {
         known(&format!("{}{number}", self.conditions.sites[node].name))
     }
 
-    /// What it says as it asks to lead.
+    /// Value with which an application campaigns.
     pub(super) fn first_value(&self, node: usize, number: u64) -> Value {
         // A key that comes back has the value of the one that is being made.
         self.value(node, if self.own.store.focus == Focus::Bumped { 0 } else { number })

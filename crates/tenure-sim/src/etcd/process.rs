@@ -1,5 +1,6 @@
-//! One of our processes: the core, and what its driver owes it. One connection to one member,
-//! streams in order and without gaps, and an end for everything that is silent for too long.
+//! One of our processes: the core, and the duties of its driver. The driver keeps one connection to
+//! one member, delivers each stream in order and without gaps, and ends everything that is silent
+//! for too long.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -166,7 +167,7 @@ impl Process {
             match self.streams.get_mut(call) {
                 None => self.unwatch(*call, out),
                 Some(stream) if stream.told >= *told => stream.heard = now,
-                // What is on its way may still come; if it does not, the stream falls silent.
+                // The missing answers may still arrive; otherwise the stream falls silent.
                 Some(_) => {}
             }
         }

@@ -1,5 +1,5 @@
-//! What is in the store, and who asked for what, in true time: what the checks look things up in.
-//! Written after they have seen a fact, so that they see it against what was before.
+//! Contents of the store and requests of each life, in true time. The records are written after the
+//! checks have seen a fact, so that checks see the state before it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -17,7 +17,7 @@ use crate::scenario::{Fact, History, Leadership, Scenario};
 /// How much of the past is kept of each election.
 const PAST: usize = 256;
 
-/// Who was first, from a time on.
+/// First key of an election since an instant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct First {
     /// Since when.
@@ -26,12 +26,12 @@ pub struct First {
     pub key: Option<KeyValue>,
 }
 
-/// Who was first in one election when.
+/// History of the first keys of one election.
 #[derive(Clone, Debug)]
 pub struct Firsts {
-    /// What its keys begin with.
+    /// Common prefix of its keys.
     pub prefix: Bytes,
-    /// Who was first, the latest last.
+    /// First keys in order of time.
     pub firsts: VecDeque<First>,
 }
 
@@ -42,14 +42,14 @@ impl Firsts {
         self.firsts.back().and_then(|first| first.key.as_ref())
     }
 
-    /// Who was first at any instant from `from` on.
+    /// The first keys from the true time `from` on.
     pub fn since(&self, from: u64) -> impl Iterator<Item = &First> {
         let over = self.firsts.iter().skip(1).take_while(|next| next.since < from).count();
         self.firsts.iter().skip(over)
     }
 }
 
-/// What is kept of a leadership.
+/// Details of a leadership on etcd.
 #[derive(Clone, Debug)]
 pub struct Details {
     /// Its key.
@@ -59,12 +59,12 @@ pub struct Details {
     pub robbed: bool,
 }
 
-/// What is in the store, and who asked for what.
+/// Contents of the store, and the requests of each life.
 #[derive(Clone, Debug)]
 pub struct Records {
-    /// Who was first when, by the number of the election.
+    /// First keys, by the number of the election.
     pub firsts: Vec<Firsts>,
-    /// What is in the store.
+    /// Keys in the store.
     pub keys: BTreeMap<Bytes, KeyValue>,
     /// When each lease that exists is due to end.
     pub leases: BTreeMap<LeaseId, u64>,
@@ -173,7 +173,7 @@ impl Records {
                 self.owners.insert(*lease, (node, life));
             }
             Op::KeepAlive { lease } => {
-                // One that it was handed.
+                // The lease was handed in.
                 let owner = self.owners.entry(*lease).or_insert((node, life));
                 if owner.0 == node {
                     owner.1 = life;
@@ -271,7 +271,7 @@ impl Records {
         }
     }
 
-    /// Who asked for the lease of a key: the node, and its life.
+    /// The node and the life that asked for the lease of a key.
     #[must_use]
     pub fn owner_of(&self, kv: &KeyValue) -> Option<&(usize, u64)> {
         self.owners.get(&kv.lease?)

@@ -30,7 +30,7 @@ use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 
 crate::tally! {
-    /// What is counted only for elections on etcd.
+    /// Counts that only elections on etcd have.
     Counts {
         /// Candidates that contend again after a loss.
         again,
@@ -310,7 +310,7 @@ impl Scenario for Elections {
         // Its process may have stopped between the win and the claim, and the next one led.
         check.own.records.is_taken(&check.own.key)
             || restored.is_some_and(|back| other.from < back)
-            // Of what was restored an answer may still be on its way.
+            // An answer from before the restore may still be on its way.
             || other.own.robbed && restored.is_some()
     }
 

@@ -1,5 +1,4 @@
-//! What applications of etcd's worlds ask for beside what every application does, and what goes
-//! wrong in etcd.
+//! Commands that only applications of etcd's worlds give, and the faults of etcd.
 
 use tenure_core::ElectionName;
 use tenure_core::etcd::Command;
@@ -11,7 +10,7 @@ use super::store::MEMBERS;
 use super::store::note::Trouble;
 use crate::rng::{Rng, mix};
 
-/// What the draw of whether an election below another one is wanted is for.
+/// Salt of the draw of an election below another one.
 const NESTS: u64 = 0x6e65_7374;
 
 /// An application that leads may want an election whose keys would be keys of that one, too.
@@ -32,7 +31,7 @@ pub(super) fn nested(
     Some((name, Order::Ours(Command::Campaign { value, priority: 0 })))
 }
 
-/// What goes wrong in etcd now.
+/// Draws a fault of etcd.
 pub(super) fn trouble(plan: &Plan, now: u64, rng: &mut Rng) -> Option<Trouble> {
     if now >= plan.conditions.storm_ends
         || plan.own.troubles == 0

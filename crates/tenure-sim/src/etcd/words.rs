@@ -1,11 +1,11 @@
-//! What the nodes of these worlds say and hear.
+//! Types of the messages, commands and events of these worlds.
 
 use tenure_core::contract;
 use tenure_core::etcd::NoRecord;
 
 use super::packet::{Begin, Order, Packet, Place, Report};
 
-/// What nodes say and hear.
+/// Types of the messages, commands and events of a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
 

@@ -1,4 +1,4 @@
-//! What else could be set, and what is wrong with what is.
+//! Advice: other settings to choose, and warnings about the present ones.
 
 use std::time::Duration;
 

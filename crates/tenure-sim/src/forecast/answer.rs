@@ -1,4 +1,4 @@
-//! What is answered.
+//! Answer to a question.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::question::Question;
 /// Thirty days, over which rates are told.
 pub(super) const MONTH: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// What the settings of a question will give.
+/// Forecast for the settings of a question.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub question: Question,
@@ -25,14 +25,14 @@ pub struct Answer {
     pub needless: Needless,
     /// How much of the time there is a leader.
     pub availability: Availability,
-    /// What happened in the calendar time that was run.
+    /// Figures of the calendar time that was run.
     pub figures: Figures,
     pub drills: Vec<Drill>,
     pub advice: Advice,
     pub effort: Effort,
 }
 
-/// What an answer took.
+/// Work that an answer took.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
     /// Inputs to cores, and incidents.
@@ -96,7 +96,7 @@ fn by_chance(question: &Question, figures: &Figures) -> f64 {
     let config = &question.config;
     let places = figures.attempts.iter().zip(1_u64..);
     let attempts: u64 = places.map(|(count, place)| count * place).sum();
-    // One more than was seen: nothing is certain.
+    // Add one to the failures seen: nothing is certain.
     let failed = (attempts - figures.renewals) as f64 + 1.0;
     let fails = failed / (attempts as f64 + 2.0);
     let window = config.usable().saturating_sub(config.grace);
@@ -156,7 +156,7 @@ mod tests {
     }
 }
 
-/// What came out of one question.
+/// Findings for one question.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Findings {
     pub(super) figures: Figures,
@@ -164,7 +164,7 @@ pub(super) struct Findings {
     pub(super) events: u64,
 }
 
-/// What else could be set.
+/// Advice about other settings.
 #[derive(Clone, Debug, Default)]
 pub struct Advice {
     /// Everything that was tried, the settings of the question among them: by nodes and lease.
@@ -172,7 +172,7 @@ pub struct Advice {
     /// Which of them is the best: with as many nodes as asked for, or three if those are too
     /// few, the shortest lease that keeps needless changes at the target. `None` if none does.
     pub best: Option<usize>,
-    /// What is wrong or missing.
+    /// Warnings about the settings of the question.
     pub notes: Vec<Note>,
 }
 
@@ -203,7 +203,7 @@ impl Trial {
 }
 
 impl Advice {
-    /// What should be set instead, if it is not what was asked for.
+    /// The better settings, unless the question has the best.
     #[must_use]
     pub fn better(&self) -> Option<&Trial> {
         self.trials.get(self.best?).filter(|trial| !trial.asked)
@@ -222,14 +222,14 @@ pub enum Note {
     },
     /// The lease is hardly long enough for its margins.
     Tight {
-        /// What is left of it when its first renewal is due.
+        /// Rest of the lease when its first renewal is due.
         usable: Duration,
         /// Grace, kill margin and four round trips.
         needed: Duration,
     },
     /// A single failure stops the election.
     NoSpare { nodes: usize },
-    /// One node less survives as much.
+    /// A cluster with one node less survives as much.
     Even { nodes: usize },
     /// Too few grantors were there for a while.
     QuorumLost {

@@ -1,4 +1,4 @@
-//! Who led when, in true time, and why nobody did.
+//! Book of leaderships in true time, and of the causes of vacancies.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use crate::scenario::plan::nanos;
 pub enum Cause {
     /// Its process or its machine ended.
     Crash,
-    /// It resigned, because it was restarted on purpose.
+    /// The leader resigned, because it was restarted on purpose.
     Resigned,
-    /// It stood still for so long that its lease ran out.
+    /// The leader stood still for so long that its lease ran out.
     Pause,
     /// Its lease ran out because too few grantors were there to renew it.
     NoQuorum,
@@ -41,8 +41,8 @@ pub struct Vacancy {
     pub cause: Cause,
 }
 
-/// Datagrams between nodes, counted where everybody was awake. What a node sends to itself does
-/// not count. Of one election there is one message in a datagram; the datagrams of many share.
+/// Datagrams between nodes, counted where everybody was awake, without those of a node to itself. A
+/// datagram of one election has one message; datagrams of many elections share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
     /// How long was counted.
@@ -70,7 +70,7 @@ pub(super) struct Claim {
     close: bool,
 }
 
-/// What is written down while a world runs.
+/// Record of a world while it runs.
 #[derive(Clone, Debug)]
 pub(super) struct Book {
     lease: u64,
@@ -84,7 +84,7 @@ pub(super) struct Book {
     grants: Vec<(usize, u64)>,
     /// The last time each node stood still.
     pub(super) stopped: Vec<(u64, u64)>,
-    /// What counts lies between these.
+    /// True times between which events count.
     window: (u64, u64),
     pub(super) vacancies: Vec<Vacancy>,
     /// How long nobody led within the window.
@@ -129,7 +129,7 @@ impl Book {
         self.window = (now, u64::MAX);
     }
 
-    /// What begins from now on does not count any more.
+    /// Ends the window: later events do not count.
     pub(super) fn close(&mut self, now: u64) {
         self.notice_lapse(now);
         self.window.1 = now;
@@ -148,7 +148,7 @@ impl Book {
         }
     }
 
-    /// Who leads.
+    /// The node that leads.
     pub(super) fn leader(&self, now: u64) -> Option<usize> {
         self.claim.filter(|claim| now < claim.until).map(|claim| claim.node)
     }
@@ -280,8 +280,8 @@ impl Book {
         }
     }
 
-    /// What an effect says about who leads and what is sent. `until` turns an instant of the
-    /// node's clock into true time.
+    /// Books an effect: claims, messages, grants. `until` turns an instant of the node's clock into
+    /// true time.
     pub(super) fn effect(
         &mut self,
         now: u64,

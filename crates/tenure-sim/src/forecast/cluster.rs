@@ -71,7 +71,7 @@ impl Cluster {
         Command::Campaign { value: self.value.clone(), priority: 100 }
     }
 
-    /// What the application of a node does about an effect.
+    /// Whether the application of a node campaigns after an effect.
     fn answer(&mut self, node: usize, life: u128, effect: &Effect) -> bool {
         if self.leaving[node] {
             return false;
@@ -139,7 +139,7 @@ impl System for Cluster {
         reboot: bool,
     ) -> bool {
         if reboot {
-            // What was not flushed is gone.
+            // A reboot loses what was not flushed.
             disks[node].tear();
         }
         true

@@ -15,7 +15,7 @@ use crate::world::conditions::{Delay, DiskFate};
 /// How long a crashed process is away at most, in leases: with everybody awake it is slow.
 const AWAY: u64 = 20;
 
-/// One failure of a leader and what came of it. Times are spans of true time.
+/// A failure of a leader and the gap after it, in true time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Drill {
     pub leader: usize,
@@ -36,8 +36,8 @@ pub(super) fn spread(drills: &[Drill], crash: bool) -> Spread {
     Spread::new(of.map(|drill| drill.gap).collect())
 }
 
-/// Runs `count` drills in one cluster, one after the other. Those in which nobody was elected in
-/// a hundred leases are left out.
+/// Runs `count` drills in one cluster, one after the other. Drills without a new leader within a
+/// hundred leases are left out.
 pub(super) fn run(
     question: &Question,
     trip: &Delay,
@@ -98,7 +98,7 @@ fn one(
     })
 }
 
-/// Who resigned in a drill goes on as a candidate.
+/// The node that resigned in a drill goes on as a candidate.
 fn contend_again(world: &mut World<Cluster>, node: usize) {
     world.system.leaving[node] = false;
     let election = world.system.election.clone();

@@ -1,11 +1,11 @@
-//! What was counted, and how it is added up.
+//! Counts of a run, and their sums.
 
 use std::time::Duration;
 
 use super::book::{Book, Cause, Traffic, Vacancy};
 use crate::scenario::plan::nanos;
 
-/// What happened in calendar time.
+/// Counts in calendar time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
     /// How much calendar time was run.
@@ -27,7 +27,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// What is in the book of a stretch that was open from `from` to `to`.
+    /// Takes the figures from the book of a stretch that was open from `from` to `to`.
     pub(super) fn of(book: &mut Book, from: u64, to: u64, events: u64) -> Self {
         let mut vacancies = std::mem::take(&mut book.vacancies);
         vacancies.iter_mut().for_each(|vacancy| vacancy.since -= from);

@@ -1,4 +1,4 @@
-//! What is asked.
+//! Question about the future of a cluster.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -67,7 +67,7 @@ pub enum Unanswerable {
         "{what} every {every:?} was asked for; it must be at least {least:?}, or nobody ever leads"
     )]
     TooOften { what: &'static str, every: Duration, least: Duration },
-    /// Nobody can be elected with these settings in this network.
+    /// No candidate can win with these settings in this network.
     #[error(
         "nobody was elected within {waited:?}: round trips of up to {longest:?} and a loss of \
          {loss} are too much for a lease of {lease:?}"

@@ -29,7 +29,7 @@ enum Act {
     Pause(u64),
 }
 
-/// What is going to happen: when, in which order, to whom.
+/// Planned acts: by time and order, the node and the act.
 type Plan = BTreeMap<(u64, usize), (usize, Act)>;
 
 /// Runs one stretch of `length` from its own seed.

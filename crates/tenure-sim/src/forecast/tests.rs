@@ -90,7 +90,7 @@ fn availability_is_what_crashes_leave() {
     let often = Question { down: MS * 1_000, ..often };
     let figures = found(&often).figures;
     let crashes = figures.spread(Cause::Crash);
-    // One leader at a time, 180 of them expected, and a standard deviation of 13.
+    // Expect 180 crashes of the leader, with a standard deviation of 13.
     assert!((140..220).contains(&crashes.count()), "{}", crashes.count());
     assert_eq!(crashes.count(), figures.vacancies.len());
     let gone = figures.vacant.as_secs_f64() / figures.time.as_secs_f64();
@@ -120,7 +120,7 @@ fn needless_changes_rise_with_loss_and_fall_with_the_lease() {
     assert!(longer * 3 < many, "{longer} {many}");
 }
 
-/// What is left out while nothing can come of it changes nothing that is counted.
+/// Sleeping candidates change no figure.
 #[test]
 fn those_who_sleep_miss_nothing() {
     let bad = Question {

@@ -108,7 +108,7 @@ impl RoundTrips {
         Duration::from_nanos(self.quantiles[at.min(FINE - 1)])
     }
 
-    /// One-way delays of which two, drawn independently, make such round trips.
+    /// The delays of single messages of which two, drawn independently, make such round trips.
     pub(super) fn one_way(&self) -> Delay {
         let target = &self.quantiles;
         let first = target[0] as f64 / 2.0;

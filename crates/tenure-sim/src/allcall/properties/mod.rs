@@ -1,6 +1,4 @@
-//! What must hold, one file each, named after the sentence that it checks.
-//!
-//! What every protocol promises is judged by [`promises`]; here is what only ALLCALL has.
+//! Properties that only ALLCALL has, one file each; [`promises`] judges the common ones.
 
 mod far_clocks;
 mod the_best_leads;
@@ -11,7 +9,7 @@ use crate::scenario::{Property, Sentences, parts, promises, seconds};
 type Check<'a> = crate::scenario::Check<'a, LeasedLeaders>;
 type Fact<'a> = crate::scenario::Fact<'a, LeasedLeaders>;
 
-/// What the common promises are called.
+/// Names of the common promises in ALLCALL.
 pub(super) const SENTENCES: Sentences = Sentences {
     at_most_one: ("Connected nodes have at most one leader", "promise (a)"),
     no_return: ("A claim that has lapsed does not return", "ruling 2"),

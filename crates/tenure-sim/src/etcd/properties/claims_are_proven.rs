@@ -9,19 +9,19 @@ use tenure_core::etcd::{
 use super::lives::Lives;
 use super::{Check, Claim, Elections, Fact, Own, Property};
 
-/// E by a second, simpler hand, of what each process has asked and was answered: a grant counts
-/// from its send, while no earlier one of its id can have ended; a keep-alive counts from its
-/// send, once an entry of the log in the same term found a key of ours on the lease, if that term
-/// was established before the lease was first asked for; and a claim lasts no longer than that of
-/// a lease on which its key was found. Keys are moved only to a lease that lasts as long.
+/// Proof of E, computed a second and simpler time from the requests and answers of each process. A
+/// grant counts from its send, while no earlier lease of its id can have ended. A keep-alive counts
+/// from its send, once a log entry of the same term found a key of ours on the lease, if that term
+/// was established before the first request for the lease. A claim ends no later than the lease on
+/// which its key was found. Keys move only to a lease that lasts as long.
 ///
-/// What the core has forgotten since counts here, too: this allows more than it may.
+/// This judge remembers what the core has forgotten, so it allows more than the core may use.
 #[derive(Debug, Default)]
 pub(super) struct ClaimsAreProven {
     lives: Lives<Life>,
 }
 
-/// What one life knows.
+/// Requests and answers of one life.
 #[derive(Debug, Default)]
 struct Life {
     /// When each member was first heard of in each term, as a number of steps.
@@ -203,7 +203,7 @@ impl Life {
                     lease.extend(ends, local, true);
                 }
             }
-            // It made no lease: only from the next one on can there be one.
+            // The refused grant made no lease: only the next one can make it.
             (Purpose::Grant(lease), Reply::Refused(_)) => self.made_no(lease),
             // Since it was first asked for it lasts.
             (Purpose::Grant(lease), Reply::LeaseExists) => {
@@ -279,7 +279,8 @@ impl Lease {
         self.proven.max(self.joined.then_some(self.first_end))
     }
 
-    /// It lasts until `ends`, as an answer says that comes `now`: if it has not ended before.
+    /// Extends the lease until `ends`, as an answer at `now` says, unless the lease has ended
+    /// before.
     fn extend(&mut self, ends: Time, now: Time, proves: bool) {
         if self.lasts.is_none_or(|until| until <= now) {
             self.lasts = None;

@@ -2,7 +2,8 @@ use std::ops::{Index, IndexMut};
 
 use super::Fact;
 
-/// What a property keeps of each node, by its number: it begins anew with each life of the node.
+/// State that a property keeps of each node, by its number; each life of a node begins with a new
+/// one.
 #[derive(Debug, Default)]
 pub(super) struct Lives<L>(Vec<L>);
 

@@ -2,8 +2,8 @@ use tenure_core::etcd::Lost;
 
 use super::{Check, Elections, Fact, Property, Records, seconds};
 
-/// One lease carries all elections of a process, and losing one of them leaves the others alone:
-/// no leadership is given up for a reason that is not there.
+/// A process has one lease for all its elections. The loss of one election leaves the others alone:
+/// no leadership ends for a reason that is not there.
 #[derive(Debug, Default)]
 pub(super) struct LossesStayApart;
 
@@ -17,7 +17,7 @@ impl Property<Elections> for LossesStayApart {
         let Some(lost) = check.own.lost[node] else { return Ok(()) };
         let leaderships = check.past(election).leaderships.iter().rev();
         let Some(own) = leaderships.take(8).find(|l| l.node == node) else { return Ok(()) };
-        // It was lowered just now, or it was not a leadership that ended.
+        // The claim was lowered in this step; otherwise no leadership ended.
         let lowered = own.until >= decided && check.history.lives[node] == Some(own.life);
         if !lowered || own.own.robbed {
             return Ok(());

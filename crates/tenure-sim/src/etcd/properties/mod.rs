@@ -1,7 +1,5 @@
-//! What must hold, one file each, named after the sentence that it checks.
-//!
-//! What every protocol promises is judged by [`promises`](crate::scenario::promises); here is what
-//! only elections on etcd have, judged by what is in the store, which no process knows.
+//! Properties that only elections on etcd have, one file each, judged by the contents of the store,
+//! which no process knows. [`promises`](crate::scenario::promises) judge the common ones.
 
 mod a_claim_ends_before_its_key;
 mod claims_are_proven;
@@ -42,7 +40,7 @@ const OBSERVERS: Sentence = ("Observers see what is", "ruling 9 (E8)");
 const NO_LEASE_IS_LOST: Sentence =
     ("No lease is lost in calm worlds", "ruling 3 (E2): renewed at a third of its length");
 
-/// What the common promises are called.
+/// Names of the common promises in elections on etcd.
 pub(super) const SENTENCES: Sentences = Sentences {
     no_return: ("A claim that has lapsed does not return", "ruling 3 (E2)"),
     fences_grow: FENCES,
@@ -86,7 +84,6 @@ crate::checks! {
 }
 
 impl Check<'_> {
-    /// What is in the store, and who asked for what.
     fn records(&self) -> &Records {
         &self.own.records
     }

@@ -12,14 +12,14 @@ pub(super) struct NoClaimOnOlderState {
     nodes: Lives<Life>,
 }
 
-/// What one life knows.
+/// Answers and requests of one life.
 #[derive(Debug, Default)]
 struct Life {
-    /// The highest revision of an answer that it waited for, and what that was before the answer
-    /// that it handles now. What watches tell does not count: they may have been given up.
+    /// Highest revision of an answer that the core waited for, now and before the answer at hand.
+    /// Watches do not count: the core may have given them up.
     seen: Revision,
     before: Revision,
-    /// What that was when it sent each request that is not answered yet.
+    /// Highest known revision at the send of each request that has no answer yet.
     floors: BTreeMap<CallId, Revision>,
     /// The answer that it handles now, if that is below its floor: both revisions.
     back: Option<(Revision, Revision)>,
@@ -27,7 +27,7 @@ struct Life {
     answers: bool,
     /// The lease that carries its keys.
     lease: Option<LeaseId>,
-    /// What to say of it, unless it did not wait for the answer.
+    /// Complaint about the answer at hand, dropped if the core did not wait for this answer.
     keeps: Option<String>,
 }
 

@@ -3,12 +3,12 @@ use tenure_core::{LeaderView, View};
 
 use super::{Check, Elections, Fact, Plan, Property, Records, seconds};
 
-/// What an observer says was so at some instant since it last asked, never from memory; and when
-/// nothing goes wrong it says what is. In calm worlds it does so soon, and elsewhere once it has
-/// looked again.
+/// A view was true at some instant since the observer last asked, and never comes from memory.
+/// While nothing goes wrong the view is true now: soon in calm worlds, elsewhere after the next
+/// look.
 #[derive(Debug, Default)]
 pub(super) struct ObserversSeeWhatIs {
-    /// What each node says of each election, and since when it observes.
+    /// Last view of each node and election, and since when the node observes.
     told: Vec<Vec<Option<Report>>>,
 }
 

@@ -5,14 +5,14 @@ use tenure_core::etcd::{Act, Bytes, Change, Compare, Op, Reply, Revision};
 use super::{Check, Elections, Fact, Own, Plan, Property};
 use crate::etcd::store::note::Note;
 
-/// One departure wakes at most one other candidate that has a key, and that one looks again.
+/// One departure wakes at most one other candidate that has a key; this candidate looks again.
 #[derive(Debug, Default)]
 pub(super) struct OneWakeUp {
     /// The deletions that each node is hearing of.
     hearing: Vec<Vec<(Bytes, Revision)>>,
     /// Whether what each node handles now is an answer.
     answers: Vec<bool>,
-    /// Who looked because of which departure, lately.
+    /// Recent looks: the deleted key, its revision, the node that looked, and its own key.
     woken: VecDeque<(Bytes, Revision, usize, Bytes)>,
 }
 
@@ -46,7 +46,7 @@ impl Property<Elections> for OneWakeUp {
                 let (
                     [Compare::Created { key: own, revision: created }]
                     | [Compare::Created { key: own, revision: created }, Compare::Lease { .. }],
-                    // Who deletes its key leaves, and looks at nothing.
+                    // A candidate that deletes its key leaves, and looks at nothing.
                     None | Some(Act::Read(_) | Act::Put { .. } | Act::Proclaim { .. }),
                 ) = (&txn.when[..], txn.then.first())
                 else {

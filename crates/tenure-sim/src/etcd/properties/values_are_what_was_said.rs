@@ -2,7 +2,7 @@ use tenure_core::Value;
 
 use super::{Check, Elections, Fact, Property, seconds};
 
-/// What others read of a leader is what its application said last.
+/// Observers read the last value that the application of a leader proclaimed.
 #[derive(Debug, Default)]
 pub(super) struct ValuesAreWhatWasSaid;
 
@@ -20,7 +20,7 @@ impl Property<Elections> for ValuesAreWhatWasSaid {
         }
         for election in 0..check.plan.elections.len() {
             let Some(leader) = check.past(election).leader(check.now) else { continue };
-            // It may have said it just now.
+            // The application may have proclaimed the value just now.
             if check.now < leader.from.max(from) + check.plan.conditions.unit {
                 continue;
             }

@@ -12,16 +12,16 @@ pub(super) struct WhatIsReleasedIsGone {
     nodes: Lives<Releases>,
 }
 
-/// What one life has asked for, and told.
+/// Requests and reports of one life.
 #[derive(Debug, Default)]
 struct Releases {
     /// The keys that it asked for, by call, without an answer until now.
     asked: BTreeMap<CallId, Bytes>,
-    /// What was answered last.
+    /// Key of the create that was answered last.
     answered: Option<Bytes>,
     /// Keys that may come later.
     doubtful: BTreeSet<Bytes>,
-    /// What it has told of a key that is there, until its lease is over or something else happens.
+    /// Complaint about a key that was reported as gone and is there; dropped when its lease ends.
     told: Option<String>,
     /// The leases that are over.
     over: BTreeSet<LeaseId>,
@@ -72,7 +72,7 @@ impl Property<Elections> for WhatIsReleasedIsGone {
                     this.doubtful.extend(this.answered.take());
                 }
             }
-            // That answer was given up before it came.
+            // The core gave this call up before the answer came.
             Fact::Own(Own::Unasked { node }) => {
                 let this = &mut self.nodes[node];
                 this.doubtful.extend(this.answered.take());

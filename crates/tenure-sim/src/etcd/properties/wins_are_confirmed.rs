@@ -18,11 +18,11 @@ pub(super) struct WinsAreConfirmed {
 /// A key, and when it was created.
 type Key = (Bytes, Revision);
 
-/// What one life has asked and was told.
+/// Looks of one life.
 #[derive(Clone, Debug, Default)]
 struct Looks {
     asked: BTreeMap<CallId, Key>,
-    /// What the last answer showed to be there while it showed who is first.
+    /// Key that the last answer found, in the transaction that also read the first key.
     shown: Option<Key>,
 }
 

@@ -1,10 +1,10 @@
 //! Revocations that come late, although another leader renewed the lease meanwhile.
 //!
-//! A leader that is cut off times leases until it looks for its quorum, for up to two election
-//! timeouts. What ends meanwhile it revokes in lots of 16, as etcd's `revokeExpiredLeases` does:
-//! the first 16 proposals go into its own log, and are lost with it; they keep their places until
-//! their request times out. The rest is proposed then. By that time the member follows the next
-//! leader, and forwards them.
+//! A leader that is cut off times leases until it checks its quorum, for up to two election
+//! timeouts. The leader revokes the leases that end meanwhile in lots of 16, as etcd's
+//! `revokeExpiredLeases` does. The first 16 proposals go into its own log, are lost with it, and
+//! keep their places until their request times out. The leader proposes the others afterwards: by
+//! then the member follows the next leader, and forwards them.
 
 use tenure_core::etcd::LeaseId;
 
@@ -12,7 +12,7 @@ use super::note::Cause;
 use super::state::Entry;
 use super::{Cluster, MS, Out, Task};
 
-/// What a draw is for.
+/// Salts of draws.
 const LOT: u64 = 41;
 const RESUMED: u64 = 42;
 /// `ReqTimeout`: 5 s and two election timeouts.

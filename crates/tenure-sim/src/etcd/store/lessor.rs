@@ -7,7 +7,7 @@ use super::state::Entry;
 use super::{Ask, Cluster, MS, Out, Task, answer, tell};
 use crate::world::clock::TRUE_RATE;
 
-/// What a draw is for.
+/// Salts of draws.
 const LATE: u64 = 21;
 const EXTEND: u64 = 22;
 const REVOKE: u64 = 23;
@@ -82,8 +82,8 @@ impl Cluster {
         if self.leader == Some(leader)
             && let Some(revoked) = self.doomed.get(&lease)
         {
-            // One that has ended waits for its revocation; while that is under way, some versions
-            // answer as if the renewal counted.
+            // A renewal of an ended lease waits for the revocation; some versions answer as if the
+            // renewal counted while the revocation is under way.
             if *revoked && self.setting.racing {
                 return answer(ask, Some(header), Reply::Alive { ttl: Some(ttl) }, out);
             }

@@ -1,11 +1,11 @@
-//! etcd as a model: three members with one log, of which each has applied a prefix; leases that
-//! the leader times on its own clock; watches; and what goes wrong with all of it.
+//! etcd as a model: three members with one log, of which each has applied a prefix; leases that the
+//! leader times on its own clock; watches; and the faults of all that.
 //!
-//! One node of the world houses all members, and its clock shows true time. Consensus is not
-//! acted out: an entry is in the log at the instant at which a leader with a quorum takes it.
-//! What clients can see of its absence is there: members that lag, leaders that do not know that
-//! they are deposed, requests that hang, and answers that never come although the request was
-//! carried out.
+//! One node of the world houses all members, and its clock shows true time. The model does not act
+//! consensus out: an entry is in the log at the instant at which a leader with a quorum takes it.
+//! Clients see the effects of real consensus: members that lag, leaders that do not know that they
+//! are deposed, requests that hang, and answers that never come although the request was carried
+//! out.
 
 mod late;
 mod lessor;
@@ -38,7 +38,7 @@ const MS: u64 = 1_000_000;
 /// How often open streams say that they are.
 pub(super) const BEAT: u64 = 500 * MS;
 
-/// What the store of a world is like.
+/// Settings of the store of a world.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Setting {
     /// For its draws.
@@ -66,11 +66,10 @@ pub struct Setting {
     /// Whether a member that missed an election and more is brought up to date with a snapshot.
     pub snapshots: bool,
     pub focus: Focus,
-    /// What goes wrong is over by then.
+    /// End of all faults, in true time.
     pub mended: u64,
 }
 
-/// One member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Member {
     state: State,
@@ -123,7 +122,7 @@ struct PendingReply {
     reply: Option<(Reply, Revision)>,
 }
 
-/// What is going to happen in the store.
+/// Task on the agenda of the store.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Task {
     Serve(Ask),
@@ -169,9 +168,9 @@ enum Task {
     },
     Settle,
     NotFull,
-    /// Somebody writes its own value into keys.
+    /// The stranger writes its own value into keys.
     Argue,
-    /// Somebody makes all keys that begin with this anew.
+    /// The stranger makes all keys with this prefix anew.
     PutBack(Bytes),
     Beat,
 }
@@ -187,7 +186,7 @@ pub struct Cluster {
     base: u64,
     members: [Member; MEMBERS],
     term: u64,
-    /// Who leads with a quorum.
+    /// Leader with a quorum.
     leader: Option<usize>,
     electing: bool,
     agenda: BTreeMap<(u64, u64), Task>,
@@ -401,7 +400,7 @@ impl Cluster {
         self.answer_waiting(member, out);
     }
 
-    /// What a member says of itself.
+    /// Header of the answers of a member.
     fn header(&self, member: usize) -> Header {
         let this = &self.members[member];
         let revision = this.state.revision;

@@ -1,4 +1,4 @@
-//! What etcd does, for the judges; and what goes wrong in it.
+//! Reports of the store to the judges, and faults of the store.
 
 use std::fmt;
 
@@ -70,7 +70,7 @@ pub enum Trouble {
     Full { span: u64 },
     /// A node may do nothing.
     Deny { node: usize, span: u64 },
-    /// Somebody writes its own value into the leaders' keys, whenever there is another one.
+    /// A stranger writes its own value into the leaders' keys, whenever there is another value.
     Argue { span: u64 },
     /// A backup is made.
     Backup,

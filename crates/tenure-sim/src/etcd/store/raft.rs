@@ -1,4 +1,4 @@
-//! Who leads etcd, who believes to, and what goes wrong between the members.
+//! Leaders of etcd, beliefs of its members about them, and faults between the members.
 
 use tenure_core::etcd::{Act, LeaseId, Revision, Txn};
 
@@ -6,7 +6,7 @@ use super::note::{Cause, MEDDLED, Note, Trouble};
 use super::state::Entry;
 use super::{Cluster, Focus, MEMBERS, MS, Out, Task, tell};
 
-/// What a draw is for.
+/// Salts of draws.
 const ELECTION: u64 = 31;
 const WHO: u64 = 32;
 const BELIEF: u64 = 33;
@@ -84,7 +84,7 @@ impl Cluster {
         }
     }
 
-    /// Those who take part elect one of them, who has the whole log.
+    /// Members that take part elect one of them; each has the whole log.
     pub(super) fn elect(&mut self, out: &mut Out) {
         let able: Vec<usize> = (0..MEMBERS).filter(|member| self.takes_part(*member)).collect();
         let leader = able[self.draw(WHO, self.term) as usize % able.len()];
@@ -248,7 +248,7 @@ impl Cluster {
         self.waiting.retain(|waiting| waiting.ask.member != member);
     }
 
-    /// Somebody with the rights to do so changes the store.
+    /// An operator changes the store.
     fn meddle(&mut self, trouble: Trouble, out: &mut Out) {
         if self.leader.is_none() {
             return;

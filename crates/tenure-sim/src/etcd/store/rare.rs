@@ -1,5 +1,4 @@
-//! What happens in etcd, or to it, at the moment at which it matters: where a world concentrates on
-//! that.
+//! Rare faults of etcd at the moment at which they matter, in worlds that concentrate on them.
 
 use tenure_core::etcd::{Act, Bytes, Compare, KeyValue, Op, Txn};
 
@@ -7,7 +6,7 @@ use super::note::Cause;
 use super::state::Entry;
 use super::{Ask, Cluster, Focus, MS, Out, Task, answer, unknown};
 
-/// What a draw is for.
+/// Salts of draws.
 const UNANSWERED: u64 = 51;
 const BACKUP: u64 = 52;
 const RESTORE: u64 = 53;
@@ -109,7 +108,7 @@ fn made(txn: &Txn) -> Option<&Bytes> {
     }
 }
 
-/// What all keys of the same election begin with.
+/// The common prefix of all keys of the same election.
 fn election_of(key: &Bytes) -> Bytes {
     let key = key.as_slice();
     let end = key.iter().position(|byte| *byte == b'/').map_or(0, |slash| slash + 1);

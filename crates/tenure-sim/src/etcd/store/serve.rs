@@ -13,7 +13,7 @@ use super::{Ask, Cluster, MS, Out, PendingReply, Task, answer, unknown};
 const WRITE_FAILS: u64 = 7_000 * MS;
 /// And a read after this.
 const READ_FAILS: u64 = 10_000 * MS;
-/// What a draw is for.
+/// Salts of draws.
 const LATENCY: u64 = 11;
 const ORPHAN: u64 = 12;
 const ANYWAY: u64 = 13;
@@ -107,8 +107,8 @@ impl Cluster {
         }
     }
 
-    /// Somebody else writes its own value into the first key of each election, as long as it is
-    /// there to do so, and looks twenty times a second what is there.
+    /// The stranger writes its own value into the first key of each election, twenty times a
+    /// second, as long as the fault lasts.
     pub(super) fn argue(&mut self, out: &mut Out) {
         if self.now >= self.argued {
             return;
@@ -152,7 +152,7 @@ impl Cluster {
         }
     }
 
-    /// Nobody can serve it now.
+    /// The request hangs: no leader can serve it now.
     fn hang(&mut self, ask: Ask) {
         let is_read = matches!(&ask.request.op, Op::Txn(txn) if !writes(txn));
         let fails = ask.arrived + if is_read { READ_FAILS } else { WRITE_FAILS };
@@ -162,7 +162,7 @@ impl Cluster {
         self.hung.push(ask);
     }
 
-    /// What hung is tried again.
+    /// Tries again the requests that hung.
     pub(super) fn go_on(&mut self) {
         for ask in std::mem::take(&mut self.hung) {
             let latency = self.latency(&ask);
@@ -170,7 +170,7 @@ impl Cluster {
         }
     }
 
-    /// Nobody waits any longer; but it may still be carried out.
+    /// The client no longer waits; the request may still be carried out.
     pub(super) fn give_up(&mut self, node: usize, life: u64, call: CallId, out: &mut Out) {
         let is_it =
             |ask: &Ask| (ask.node, ask.life, ask.request.call) == (node, life, call) && ask.awaited;

@@ -1,4 +1,5 @@
-//! What the members of etcd agree on: keys, leases, revisions; and what applying a log does to it.
+//! State on which the members of etcd agree: keys, leases, revisions; and the effect of a log on
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use tenure_core::etcd::{
     Act, Bytes, Change, Compare, KeyValue, Keys, LeaseId, Pick, Read, Refusal, Reply, Revision, Txn,
 };
 
-/// What a log consists of.
+/// Entry of the log.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Entry {
     /// A transaction.
@@ -15,7 +16,7 @@ pub enum Entry {
     Grant(LeaseId, u32),
     /// The end of a lease, and of its keys.
     Revoke(LeaseId),
-    /// What is older than this revision is forgotten.
+    /// Forgets the history before this revision.
     Compact(Revision),
     /// The quota is used up, or is not any more.
     Full(bool),
@@ -35,7 +36,7 @@ impl Entry {
         }
     }
 
-    /// What is done.
+    /// The entry itself, without the wrapper.
     #[must_use]
     pub fn deed(&self) -> &Self {
         if let Self::Anyway(entry) = self { entry } else { self }
@@ -47,7 +48,7 @@ impl Entry {
 pub struct State {
     /// Grows by one with every entry that writes.
     pub revision: Revision,
-    /// What happened up to this revision is forgotten.
+    /// Last revision whose changes are forgotten.
     pub compacted: Revision,
     pub keys: BTreeMap<Bytes, KeyValue>,
     /// The leases, with the seconds that were granted.
@@ -223,7 +224,8 @@ impl State {
             Keys::Prefix(_) => match pick {
                 Pick::First => all.min_by_key(|kv| kv.created).cloned(),
                 Pick::LastUpTo(most) => {
-                    // Of two that were created in one transaction, the first in the order of keys.
+                    // Keys that one transaction created have the same revision: take the first in
+                    // the order of keys.
                     let newer = |best: &KeyValue, kv: &KeyValue| kv.created > best.created;
                     let first = all.find(|kv| kv.created <= most)?;
                     let rest = all.filter(|kv| kv.created <= most);
@@ -241,7 +243,7 @@ impl State {
         self.history.clear();
     }
 
-    /// What changed from a revision on, as far as it is still known, revision by revision.
+    /// Changes from a revision on, as far as they are still known, revision by revision.
     pub fn since(&self, from: Revision) -> impl Iterator<Item = (Revision, &Vec<Change>)> {
         self.history.range(from..).map(|(revision, changes)| (*revision, changes))
     }
@@ -408,7 +410,7 @@ mod tests {
         let anyway = |entry| Entry::Anyway(Box::new(entry));
         assert_eq!(state.apply(&anyway(Entry::Grant(LeaseId(2), 5))), Reply::Granted { ttl: 5 });
         assert!(matches!(state.apply(&anyway(Entry::Txn(put("b/1", 2)))), Reply::Txn { .. }));
-        // That its branch would only read does not count.
+        // The refusal does not depend on the branch, which would only read.
         assert!(matches!(state.apply(&Entry::Txn(put("a/1", 1))), Reply::Refused(_)));
         assert_eq!(state.apply(&Entry::Revoke(LeaseId(1))), Reply::Revoked);
         assert_eq!((state.revision, state.keys.len()), (4, 1));

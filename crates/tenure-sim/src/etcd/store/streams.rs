@@ -106,7 +106,7 @@ impl Cluster {
     }
 }
 
-/// One more answer of a stream.
+/// Sends the next answer of a stream.
 fn send(id: StreamId, stream: &mut Stream, header: Header, reply: Reply, out: &mut Out) {
     stream.told += 1;
     let answer = Answer { call: id.call, header: Some(header), reply };
