@@ -1,8 +1,8 @@
-//! What happened in a run, kept for people: a line for each event, and shapes for a picture.
+//! Record of a run for people: a line for each event, and shapes for a picture.
 
 use crate::timeline::{Arrow, Lane, Mark, Span, SpanKind, Timeline};
 
-/// What the lines of a trace mean.
+/// Legend of the lines of a trace.
 pub const LEGEND: &str = "\
 legend: seconds of true time, node, then
   [local clock in seconds] input    what a core is given: a message with its sender, a timeout,
@@ -31,7 +31,7 @@ impl Recorder {
         Self { names, out, ..Self::default() }
     }
 
-    /// One line about one node.
+    /// Adds a line about a node.
     pub fn line(&mut self, at: u64, node: usize, line: String) {
         let name = &self.names[node];
         self.lines.push(format!("{:>12.6} {name:<3} {line}", at as f64 / 1e9));

@@ -11,7 +11,7 @@ pub const fn mix(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// One stream of draws (SplitMix64): small, fast, the same on every machine.
+/// A stream of draws (SplitMix64): small, fast, the same on every machine.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
@@ -39,7 +39,7 @@ impl Rng {
         usize::try_from(self.within(0..bound as u64)).unwrap_or(0)
     }
 
-    /// One of `choices`, which must not be empty.
+    /// A drawn element of `choices`, which must not be empty.
     pub fn choose<T: Clone>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())].clone()
     }

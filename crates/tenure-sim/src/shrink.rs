@@ -9,7 +9,7 @@ use crate::world::fault::{Fault, Kind};
 /// A failure, and what is needed for it.
 #[derive(Clone, Debug)]
 pub struct SmallFailure {
-    /// What goes wrong in it, and what its applications want; nothing else does.
+    /// Faults and commands of the smaller failure; nothing else happens in it.
     pub only: BTreeSet<Fault>,
     pub violation: Violation,
     /// How many faults and commands there were before.
@@ -64,7 +64,7 @@ impl<S: Source> Shrinker<'_, S> {
         self.events = self.events.saturating_sub(world.events());
         match done {
             Err(violation) if violation.resembles(&self.violation) => {
-                // What has not struck until then is not needed either.
+                // Faults that have not struck until then are not needed either.
                 let struck: BTreeSet<Fault> =
                     world.fate().struck().iter().map(|(_, fault)| *fault).collect();
                 self.kept = faults.into_iter().filter(|fault| struck.contains(fault)).collect();

@@ -9,18 +9,17 @@ use crate::violation::Violation;
 use crate::world::fault::{Fault, Kind};
 use crate::world::{System, World};
 
-/// What worlds of one protocol are drawn from.
+/// Source of the worlds of one protocol.
 pub trait Source: Copy + Sync {
-    /// What runs in them.
     type Scenario: Scenario;
 
-    /// What it is called on the command line.
+    /// Name on the command line.
     const NAME: &'static str;
 
     /// The plan of a seed.
     fn plan(&self, seed: u64) -> PlanOf<Self::Scenario>;
 
-    /// What else the command that shows a world again needs to be told.
+    /// Other flags of the command that shows a world again.
     fn flags(&self) -> String {
         format!(" --protocol {}", Self::NAME)
     }
@@ -71,7 +70,7 @@ pub struct Duty<S> {
 /// How much has happened in worlds of a source.
 pub type CountsOf<S> = Counts<<<S as Source>::Scenario as Scenario>::Counts>;
 
-/// What worlds are wanted.
+/// A sweep: which worlds to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep<S> {
     /// The seed of the first world; the others follow.
@@ -85,7 +84,7 @@ pub struct Sweep<S> {
     pub threads: usize,
 }
 
-/// What a sweep found: the same on any number of threads.
+/// Outcome of a sweep, the same on any number of threads.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome<C> {
     /// Worlds that were run to their end.
@@ -94,7 +93,6 @@ pub struct Outcome<C> {
     pub next: u64,
     /// Everything that happened in them.
     pub events: u64,
-    /// What happened, in the words of the protocol.
     pub counts: C,
     /// How many of each kind of fault.
     pub faults: [u64; Kind::ALL.len()],
@@ -186,7 +184,7 @@ impl<S: Source> Sweep<S> {
         let Ok(mut progress) = progress.lock() else { return false };
         let Progress { found, early, .. } = &mut *progress;
         early.insert(seed, ran);
-        // One by one in the order of their seeds, so that no thread's speed decides which count.
+        // Count worlds in the order of their seeds, so that no thread's speed decides which count.
         while !self.is_over(found)
             && let Some(ran) = early.remove(&found.next)
         {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::scenario::plan::ELECTIONS;
 
-/// What was violated, and what the property saw.
+/// A violated property, and the evidence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
     pub property: &'static str,

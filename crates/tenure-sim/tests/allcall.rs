@@ -88,7 +88,7 @@ impl Source for Routed {
     }
 }
 
-/// Of 2,000 such worlds the first one in which two led that had listened together.
+/// The first of 2,000 such worlds in which two participants that had listened together both led.
 #[test]
 fn several_servers_that_are_never_apart_have_one_leader() {
     suite::assert_none(&suite::worlds(Routed, 1_921, 1));

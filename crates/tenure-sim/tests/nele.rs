@@ -44,8 +44,8 @@ impl Source for Overlapping {
     }
 }
 
-/// Who leads by news alone has no claim; that is noticed where claims are asked for. It takes no
-/// more than that somebody stands: all else is left out, and what is left shows it again.
+/// A leader by news alone has no claim, which the judge of claims notices. The failure needs only a
+/// candidacy: shrinking leaves all else out, and the rest shows the failure again.
 #[test]
 fn leaders_without_a_claim_are_noticed_and_a_failure_is_made_small() {
     let sweep = suite::worlds(Overlapping, 1, 100);

@@ -1,6 +1,6 @@
-//! What a driver owes its core, such as to resign a claim that it could not raise any more, comes
-//! where the loop of every driver gives it: after all effects of that input, with the same sample
-//! of the clock.
+//! Commands that a driver owes its core, such as the resignation of a lapsed claim, come where the
+//! loop of every driver gives them: after all effects of that input, with the same sample of the
+//! clock.
 
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
 

@@ -52,7 +52,7 @@ impl Source for Overlapping {
         let mut plan = Worlds.plan(seed);
         if plan.own.mode == Mode::Available && plan.own.kind == Kind::Parted {
             plan.own.mode = Mode::Majority;
-            // Who leads a part says nothing of the others: there it is no vacancy.
+            // Observers of one part would take the leader of another for a vacancy.
             plan.nodes.iter_mut().for_each(|node| node.observes = false);
         }
         plan

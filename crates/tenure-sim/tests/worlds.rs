@@ -94,7 +94,7 @@ fn a_cluster_that_is_rightly_recovered_violates_nothing() {
     assert!((20..100).contains(&drawn), "{drawn} in a thousand");
 }
 
-/// What an operator says and nothing can check: where it is wrong, worlds show what that costs.
+/// Worlds show the cost of a mistake of an operator, which nothing can check.
 #[test]
 fn what_is_wrong_with_a_recovery_is_noticed() {
     let two = ["Leader Uniqueness", "A claim stands on grants of a quorum"];

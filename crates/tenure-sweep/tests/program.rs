@@ -11,7 +11,7 @@ macro_rules! names {
 }
 tenure_sim::protocols!(names);
 
-/// What never ends fails before the limit of a test, which says nothing.
+/// Runs the sweep; a sweep that never ends would fail at the silent limit of a test.
 fn sweep(arguments: &str) -> Output {
     let mut command = Command::new("timeout");
     command.args(["400", env!("CARGO_BIN_EXE_tenure-sweep")]);
@@ -22,7 +22,7 @@ fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// What it prints, but for how long that took.
+/// Output of the sweep, without how long it took.
 fn findings(arguments: &str) -> String {
     let output = sweep(arguments);
     assert_eq!(output.status.code(), Some(0), "{output:?}");

@@ -66,7 +66,7 @@ pub enum NodePlan {
     Store,
 }
 
-/// One of our processes.
+/// Plan of a process of ours.
 #[derive(Clone, Debug)]
 pub struct Ours {
     pub config: Checked,
@@ -356,7 +356,7 @@ fn setting(
         rates,
         late: rng.choose(&[0, 0, 500 * MS, 2_000 * MS]),
         crowded: rng.once_in(3),
-        // Nobody knows the age of a lease that was handed in.
+        // The age of a lease that was handed in is unknown.
         racing: rng.once_in(3) && given.is_empty(),
         fixed: !rng.once_in(6),
         given,

@@ -1,6 +1,6 @@
-//! One of our processes: the core, and the duties of its driver. The driver keeps one connection to
-//! one member, delivers each stream in order and without gaps, and ends everything that is silent
-//! for too long.
+//! Process of ours: the core, and the duties of its driver. The driver keeps one connection to one
+//! member, delivers each stream in order and without gaps, and ends everything that is silent for
+//! too long.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

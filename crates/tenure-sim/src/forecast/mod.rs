@@ -1,4 +1,4 @@
-//! What given settings will give: the real core, run for many hours in a made-up network.
+//! Forecasts of what given settings will give: the real core, run for many hours in a made-up network.
 //!
 //! ```text
 //! Question ──► stretches of calendar time ──┐          run       what happens by itself
@@ -6,7 +6,7 @@
 //!          ──► the same with other leases ──┘          advice    what to set instead
 //! ```
 //!
-//! # What is run, and what is not
+//! # The limits of a forecast
 //!
 //! - Everything a node does is the real [`Nerio`](tenure_core::nerio::Nerio) core: all nodes are
 //!   grantors and campaign in one election. Every renewal of the leader is run, message by

@@ -23,11 +23,11 @@ const FETCHED: usize = 40;
 pub enum Fault {
     /// Another coordinator takes over: sessions begin anew.
     FailOver,
-    /// One member is taken for dead, by a draw.
+    /// The coordinator takes a drawn member for dead.
     Evict(usize),
     /// A partition is given to two members, or to one again.
     Double(Option<u32>),
-    /// What is to be appended waits so long, from now on.
+    /// Appends wait this long, from now on.
     Slow(Duration),
     /// Another replica leads all partitions; of each so many records are lost, where that may be.
     Replica(u64),
@@ -35,19 +35,19 @@ pub enum Fault {
     Stone(u32),
     /// Records have no leader epoch from now on, or one that is far too high, or their own again.
     Epochs(Epochs),
-    /// Somebody writes to a partition.
+    /// A stranger writes to a partition.
     Stray(Stray, u32),
     /// The topic is created anew, or has more partitions.
     Topic(Topic),
 }
 
-/// What leader epochs are like that clients are told.
+/// Leader epochs as clients hear them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Epochs {
     /// As they are.
     #[default]
     True,
-    /// None is told.
+    /// Clients hear no epoch.
     Untold,
     /// They are too high for a fence.
     TooHigh,
@@ -56,9 +56,9 @@ pub enum Epochs {
 /// A record of somebody who is no process of the world.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Stray {
-    /// Of another program.
+    /// Record of another program.
     Foreign,
-    /// Of a later version: it cannot be read.
+    /// Record of a later version, which this one cannot read.
     Unreadable,
     /// A claim of another election, which counts other partitions, and whose group has the same
     /// name.
@@ -69,14 +69,14 @@ pub enum Stray {
     OtherCount,
 }
 
-/// What becomes of the topic.
+/// Change of the topic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Topic {
-    /// It is created anew: everything in it is gone, and epochs begin again.
+    /// A new topic: all records are gone, and epochs begin again.
     Anew,
-    /// It has one partition more, for those that ask.
+    /// The topic has one partition more, for those that ask.
     Grown,
-    /// It has as many as at first.
+    /// The topic has as many partitions as at first.
     Right,
 }
 
@@ -90,7 +90,7 @@ struct Log {
     records: VecDeque<Record>,
     /// The offset that is given next.
     end: u64,
-    /// What readers do not come beyond.
+    /// Offset beyond which readers do not come.
     stone: Option<u64>,
 }
 
@@ -100,10 +100,10 @@ pub struct Broker {
     terms: Terms,
     logs: Vec<Log>,
     groups: BTreeMap<usize, Coordinator>,
-    /// What goes wrong, in the order of time.
+    /// Faults in order of time.
     faults: VecDeque<(Time, Fault)>,
     slow: Duration,
-    /// What waits to be appended, in the order of time.
+    /// Appends that wait, in order of time.
     waiting: BTreeMap<(Time, u64), (Place, Target, Box<Entry>)>,
     draws: u64,
     topic: (TopicId, u32),
@@ -123,8 +123,8 @@ impl Log {
         offset
     }
 
-    /// What comes from there on, if that is known. Whoever has read up to there in an epoch that
-    /// ended before is told that the log was truncated, as brokers do.
+    /// Records from an offset on, if they are known. A reader that comes from an ended epoch hears
+    /// that the log was truncated, as from real brokers.
     fn fetch(&self, from: u64, read: Option<u32>) -> Option<Vec<Record>> {
         let first = self.end - self.records.len() as u64;
         let skip = usize::try_from(from.checked_sub(first)?).ok()?;
@@ -165,7 +165,7 @@ impl Epochs {
 }
 
 impl Stray {
-    /// What it says, like one of the processes.
+    /// Record of this stray, in the style of a process.
     fn says(self, like: &Entry) -> Said {
         let mut entry = Entry { kind: Kind::Claim, ..like.clone() };
         entry.sender.incarnation = 1;
@@ -187,7 +187,7 @@ impl Stray {
 }
 
 impl Broker {
-    /// One that has just started.
+    /// A broker that has just started.
     #[must_use]
     pub fn new(terms: Terms, faults: Vec<(Time, Fault)>) -> Self {
         let partitions = usize::try_from(terms.partitions).unwrap_or(0);

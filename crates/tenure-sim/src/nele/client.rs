@@ -50,7 +50,7 @@ pub struct Client {
     core: Nele,
     config: Checked,
     manner: Manner,
-    /// What the topic was at the start.
+    /// The topic at the start.
     topic: TopicId,
     /// The membership of the core, and its number at the coordinator.
     member: Option<(Membership, u64)>,
@@ -75,7 +75,6 @@ pub struct Client {
 }
 
 impl Client {
-    /// One that has not started.
     #[must_use]
     pub fn new(config: Checked, manner: Manner) -> Self {
         Self {
@@ -164,14 +163,14 @@ impl Client {
                 self.beats = Time::MAX;
                 let own = std::mem::take(&mut self.own);
                 self.readers.retain(|reader| reader.reading.rebalance == RebalanceId::NONE);
-                // What it has is taken from it before it has left.
+                // The client takes its partitions from the core before the core has left.
                 if !own.is_empty() {
                     let rebalance = self.change(membership, Change::Revoked, own);
                     self.reports.push_back(Report::Rebalance(rebalance));
                 }
                 self.leaves = Some((membership, now.after(self.config.fetch_wait)));
             }
-            // It gave back as it heard of it.
+            // The core gave the partitions back when it heard of the rebalance.
             Request::GiveBack(_) => {}
             Request::Read { partition, reading } => {
                 let group = reading.rebalance != RebalanceId::NONE;
@@ -271,7 +270,7 @@ impl Client {
         }
     }
 
-    /// Where a partition ends. What the topic is comes before what is read of it.
+    /// Reports the end of a partition, and before it a change of the topic.
     fn on_end(
         &mut self,
         now: Time,
@@ -364,7 +363,7 @@ impl Client {
         self.readers.iter_mut().find(|reader| reader.reading == reading)
     }
 
-    /// What the client has to do by itself.
+    /// Runs the timers of the client.
     fn work(&mut self, now: Time, out: &mut Out) {
         if self.lost() <= now {
             self.lose(now, out);

@@ -1,9 +1,9 @@
-//! The coordinator of one group: sessions, and who may have which partition.
+//! The coordinator of a group: sessions, and the assignment of partitions.
 //!
-//! It deals as Kafka's groups do, in either way. In the newer one each member has a target, gives
-//! back what is beyond it, and gets what nobody else has any more. In the classic one everybody is
-//! asked to join anew whenever somebody comes, goes or has given back, and all wait until each has,
-//! or R is over. Who keeps a partition is not disturbed by either.
+//! The coordinator deals as Kafka's groups do, in either way. In the newer way each member has a
+//! target, gives back the rest, and gets the partitions that nobody else has any more. In the
+//! classic way all members join anew whenever a member comes, goes or has given back, and all wait
+//! until each has joined, or R is over. Neither way disturbs a member that keeps a partition.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -24,15 +24,15 @@ pub struct Coordinator {
     waits: Option<Time>,
 }
 
-/// One member.
+/// A member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Seat {
     member: Member,
     /// When its session ends.
     until: Time,
-    /// What it should have.
+    /// Partitions of its share.
     target: BTreeSet<u32>,
-    /// What it was told that it may have, or said that it has.
+    /// Partitions that the coordinator gave it, or that the member reported.
     has: BTreeSet<u32>,
     /// When it must have given back what it has beyond its target.
     gives: Option<Time>,
@@ -40,7 +40,7 @@ struct Seat {
     joined: u64,
 }
 
-/// What a coordinator goes by.
+/// Settings of a coordinator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Terms {
     /// S.
@@ -100,7 +100,7 @@ impl Coordinator {
                 let gave = self.terms.classic && seat.has.iter().any(given);
                 seat.until = until;
                 seat.has = has;
-                // What it has given back, others get in the next deal.
+                // The next deal gives to others what the member has given back.
                 if gave && self.waits.is_none() {
                     self.changed(now);
                 }
@@ -143,7 +143,7 @@ impl Coordinator {
         }
     }
 
-    /// Somebody has come or gone.
+    /// Begins a new deal, as a member has come or gone.
     fn changed(&mut self, now: Time) {
         if self.terms.classic {
             self.deal += 1;
@@ -153,7 +153,7 @@ impl Coordinator {
         }
     }
 
-    /// What a member may have, or that it has to join anew.
+    /// Answers with the assignment of a member, or asks the member to join anew.
     fn answer(&mut self, place: Place, now: Time, out: &mut Letters) {
         let deal = self.deal;
         let doubled = self.doubled;
@@ -209,7 +209,7 @@ impl Coordinator {
         }
     }
 
-    /// One of the members is taken for dead, and hears of it with its next beat.
+    /// Takes a member for dead; the member hears of it with its next beat.
     pub fn evict(&mut self, which: usize, now: Time) {
         let place = self.members.keys().nth(which % self.members.len().max(1)).copied();
         if let Some(place) = place {

@@ -1,4 +1,4 @@
-//! What travels in these worlds: requests of clients to their broker, and its answers.
+//! Messages of these worlds: requests of clients to their broker, and its answers.
 
 use std::fmt;
 
@@ -11,15 +11,14 @@ use tenure_core::nele::{
 use super::broker::Fault;
 pub use crate::world::nodes::Place;
 
-/// One membership of a client, as the coordinator knows it: in which group, and a number that is
-/// given once.
+/// Membership of a client, as the coordinator knows it. No two have the same number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Member {
     pub group: usize,
     pub number: u64,
 }
 
-/// What travels between clients and the broker.
+/// Message between a client and the broker.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Frame {
     /// A client joins.
@@ -33,7 +32,7 @@ pub enum Frame {
     Dealing(Member, u64),
     /// A member takes part in that, and has these.
     Joins(Member, u64, Vec<u32>),
-    /// What a member may have now. It gives back what it has beyond that.
+    /// Partitions that a member may have now; the member gives the rest back.
     Assignment(Member, Vec<u32>),
     /// There is no such member.
     Unknown(Member),
@@ -41,24 +40,24 @@ pub enum Frame {
     End(Partition, Reading),
     /// There, in the topic of this number.
     Ends(Partition, Reading, u64, u128),
-    /// What comes from this offset on? With the leader epoch of what was read before it.
+    /// Which records come from this offset on? With the leader epoch of the last record read.
     Fetch(Partition, Reading, u64, Option<u32>),
-    /// That.
+    /// These records.
     Fetched(Partition, Reading, Vec<Record>),
     /// Nothing can be read there.
     OutOfRange(Partition, Reading),
     /// Append this.
     Produce(Target, Box<Entry>),
-    /// It is there.
+    /// The entry is at this offset.
     Produced(EntryNumber, Partition, u64),
-    /// What is the topic?
+    /// Which topic is it?
     Metadata,
     /// This, with so many partitions.
     Topic(TopicId, u32),
 }
 
-/// What a process tells: its core, and what that asked of the ledger and heard from it, each in
-/// its place.
+/// Event of a process: an event of its core, a request of the core to the ledger, or a report of
+/// the ledger to the core, each in its place.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Notice {
     /// The core tells this.
@@ -71,7 +70,7 @@ pub enum Notice {
     Broke(Fault),
 }
 
-/// What nodes say and hear.
+/// Types of the messages, commands and events of a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
 

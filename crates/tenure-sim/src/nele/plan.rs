@@ -1,4 +1,4 @@
-//! What one seed makes: a broker, clients and their settings, clocks, and what goes wrong.
+//! Plan of one seed: a broker, clients and their settings, clocks, and faults.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::world::fault::Rates;
 /// conditions is T.
 pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
-/// What the draws of these worlds are for.
+/// Salts of the draws of these worlds.
 const OWN: u64 = 0x6e65_6c65;
 const FAULTS: u64 = 0x6661_756c;
 const STONES: u64 = 0x7374_6f6e;
@@ -28,7 +28,7 @@ const UNLIKE: u64 = 0x756e_6c69;
 const STRAYS: [Stray; 4] =
     [Stray::Foreign, Stray::Unreadable, Stray::OtherElection, Stray::OtherGroup];
 
-/// What only worlds of NELE have.
+/// Settings that only worlds of NELE have.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub mode: Mode,
@@ -36,7 +36,7 @@ pub struct Settings {
     pub takeover: u64,
     /// The process that has a longer T than the others, if one has.
     pub unlike: Option<usize>,
-    /// Who was heard to lead, or might, leads no more after this, in true time.
+    /// A process that was heard as leader, or might lead, has ended after this span of true time.
     pub heard: u64,
     /// How long a partition takes to change hands, and its next owner to lead, where nothing is
     /// lost.
@@ -50,11 +50,10 @@ pub struct Settings {
     pub terms: Terms,
     /// Whether records that were acknowledged may be lost.
     pub unreplicated: bool,
-    /// What goes wrong in the broker, in true time.
+    /// Faults of the broker, in true time.
     pub faults: Vec<(u64, Fault)>,
 }
 
-/// One node.
 #[derive(Clone, Debug)]
 pub enum NodePlan {
     /// A process.
@@ -93,7 +92,7 @@ impl Settings {
         // Two claims in a row, each after a pause, and the grace period.
         let claims = nanos(config.grace_period()) + 6 * interval + nanos(config.delivery_timeout);
         let claims = if config.mode == Mode::AtMostOne { claims } else { 0 };
-        // One that has lost all that it led leaves only after a while.
+        // A member that has lost all that it led lingers before it leaves.
         let lingers = nanos(config.grace) + interval;
         let deaf = 2 * nanos(config.silence());
         self.heard = self.at_most(nanos(config.heard_leads()) + deaf + 2 * interval);
@@ -133,7 +132,7 @@ fn config(rng: &mut Rng) -> Config {
     config
 }
 
-/// Of few worlds the process that goes by a longer T than the others, and that T.
+/// The process with a longer T than the others, and this T; in few worlds.
 fn unlike(seed: u64, config: &Config, clients: usize) -> Option<(usize, Duration)> {
     let mut rng = Rng::new(seed, UNLIKE);
     let differs = config.mode == Mode::AtMostOne && clients > 1 && rng.once_in(6);
@@ -179,7 +178,7 @@ pub fn draw(seed: u64) -> Plan {
         (0..clients).map(|node| (format!("n{node}"), process(node, &mut rng))).collect();
     nodes.push(("broker".into(), NodePlan::Broker));
     let takeover = unlike.map_or(config.takeover, |(_, takeover)| takeover);
-    // What follows is true of the slowest.
+    // The spans below hold for the slowest process.
     let config = Config { takeover, ..config };
     let takeover = nanos(config.takeover);
     let handover = nanos(config.handover());
@@ -214,7 +213,7 @@ pub fn draw(seed: u64) -> Plan {
 }
 
 impl Plan {
-    /// What goes wrong in these worlds, in place of what every protocol has.
+    /// Replaces the common faults by those of NELE.
     fn bend(&mut self, rng: &mut Rng, clients: usize) {
         let roles = rng.choose(&[1, 1, 2, 3]);
         self.elections = (0..roles).map(|role| known(&format!("x/{role}"))).collect();
@@ -245,7 +244,7 @@ impl Plan {
         let ends = self.conditions.storm_ends;
         let mut at = rng.within(unit / 2..4 * unit);
         let crashes = !rng.once_in(4);
-        // Of two groups only one may be restarted, as in an upgrade.
+        // Restart only one of two groups, as an upgrade does.
         let only = rng.once_in(2).then_some(0);
         while crashes && at < ends {
             let node = rng.below(clients);

@@ -1,4 +1,4 @@
-//! What the claims of a process stand on: what it has asked of its ledger, and read of the log.
+//! Proofs of the claims of a process: its requests to the ledger, and the log that it read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,12 +9,12 @@ use tenure_core::nele::{
     RebalanceId, Record, Report, Request, Said, Target,
 };
 
-/// One life of one process.
+/// Proofs of one life of a process.
 #[derive(Debug, Default)]
 pub struct Proofs {
     /// When each of its records was sent.
     sent: BTreeMap<EntryNumber, Time>,
-    /// What it knows of each partition.
+    /// State of each partition.
     pub partitions: BTreeMap<Partition, PartitionState>,
     /// When it has asked or heard something last, on its clock.
     pub at: Time,
@@ -22,7 +22,7 @@ pub struct Proofs {
     unlike: BTreeMap<u128, OtherTerms>,
 }
 
-/// One with another T, as far as it was heard.
+/// Life with another T, as far as the process heard it.
 #[derive(Clone, Copy, Debug)]
 struct OtherTerms {
     /// When it was heard first, without a break in which it could not have led.
@@ -42,7 +42,7 @@ pub fn by_any_clock(span: Duration, config: &Config) -> Duration {
     Duration::from_nanos(u64::try_from(span).unwrap_or(u64::MAX))
 }
 
-/// What it knows of one partition.
+/// State of one partition, as the process knows it.
 #[derive(Debug, Default)]
 pub struct PartitionState {
     /// Whether it belongs to the process.
@@ -69,9 +69,9 @@ pub struct Proof {
     pub since: Time,
     /// When the first of those of the present leader epoch was.
     pub renewed: Time,
-    /// Of the last one.
+    /// Offset of the last of these claims.
     pub offset: u64,
-    /// Of its batch.
+    /// Leader epoch of its batch.
     pub epoch: Option<u32>,
     /// When the last own record was sent that was read back after it.
     pub evidence: Option<Time>,
@@ -97,7 +97,7 @@ impl PartitionState {
 }
 
 impl Proofs {
-    /// Those with other terms that were heard before this input, and may lead.
+    /// Lives with other terms that the process heard before this input, and that may lead.
     fn heard_before(&self) -> impl Iterator<Item = (&u128, &OtherTerms)> {
         self.unlike.iter().filter(|(_, one)| one.first < self.at && self.at < one.until)
     }
@@ -114,7 +114,7 @@ impl Proofs {
         self.heard_before().map(|(life, _)| *life).collect()
     }
 
-    /// It asks for something.
+    /// Notes a request of the process to its ledger.
     pub fn asks(&mut self, request: &Request, at: Time) {
         self.at = at;
         match request {
@@ -138,7 +138,7 @@ impl Proofs {
         }
     }
 
-    /// It hears something.
+    /// Notes a report of the ledger to the process.
     pub fn hears(&mut self, report: &Report, at: Time, me: &Process, config: &Checked) {
         self.at = at;
         match report {
@@ -197,7 +197,7 @@ impl Proofs {
         };
         let read = self.of(partition);
         let next = read.next.replace(read.next.unwrap_or(0).max(record.offset + 1));
-        // What was written before its end was found says nothing of who is there.
+        // Records from before the end that was found do not show who is there.
         if let Said::Entry(entry) = &record.said
             && next.is_some_and(|next| record.offset >= next)
             && entry.election == config.election

@@ -25,7 +25,7 @@ use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 
 crate::tally! {
-    /// What is counted only for NELE.
+    /// Counts that only NELE has.
     Counts {
         /// Partitions that were assigned.
         assigned,
@@ -38,7 +38,7 @@ crate::tally! {
     }
 }
 
-/// What happens only in NELE.
+/// Facts that only worlds of NELE have.
 #[derive(Clone, Copy, Debug)]
 pub enum Own<'a> {
     /// A partition is assigned to a process, or is not any more.
@@ -80,14 +80,14 @@ pub struct Emergence {
     lost: Option<u64>,
     /// When the topic was created anew.
     topics: Vec<u64>,
-    /// Those with other terms that each had heard when it took office.
+    /// Lives with other terms that each leader had heard when it took office.
     offices: BTreeMap<(usize, Office), BTreeSet<u128>>,
     /// How others know the present life of each process, and what its claims stand on.
     proofs: BTreeMap<usize, (Process, Proofs)>,
 }
 
 impl Emergence {
-    /// What the claims of a process stand on, in its present life.
+    /// Proofs of the claims of a process, in its present life.
     #[must_use]
     pub fn proofs(&self, node: usize) -> Option<&Proofs> {
         self.proofs.get(&node).map(|(_, proofs)| proofs)
@@ -112,7 +112,7 @@ impl Emergence {
         let ours = (claim.life, claim.fence);
         let theirs = (other.life, other.fence);
         match check.plan.own.unlike {
-            // It waits for its own T, which is enough for the other.
+            // The later leader waits for its own T, which is enough for the other.
             Some(longer) if longer == other.node && later(theirs, ours) => true,
             Some(longer) if longer == claim.node && later(ours, theirs) => true,
             Some(longer) if longer == other.node => {
@@ -227,7 +227,7 @@ impl Scenario for Emergence {
             0 => Command::Resign,
             1..=4 => observe?,
             5 if observe.is_some() => Command::Unobserve,
-            // One that stands for some roles only leaves the others without a leader.
+            // A process that stands for some roles only leaves the others without a leader.
             6 if rng.once_in(4) && Self::campaigns(plan, node) => {
                 Command::Campaign { value: Default::default(), priority: 0 }
             }
@@ -348,8 +348,8 @@ impl Scenario for Emergence {
         own.mode == Mode::AtLeastOne || loses || groups || !heard
     }
 
-    /// Each group has fences of its own, and so has a topic that was created anew, for those that
-    /// began on it. One with a longer T that was not heard may take office late.
+    /// Fences count within one group, and within one topic for those that began on it. A process
+    /// with a longer T that was not heard may take office late.
     fn may_exceed(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
         let began = |life| check.own.began.get(&life);
@@ -372,9 +372,9 @@ impl Scenario for Emergence {
         check.now < check.plan.settled && moved
     }
 
-    /// Of two groups each shows its own leaders only; one with a longer T may lead for longer than
-    /// those who never heard it know; and in `at_least_one` a leader leads for T from what it
-    /// reads, however late that is. NELE's own judge of shown vacancies knows all three.
+    /// An observer shows leaders of its own group only; a process with a longer T may lead for
+    /// longer than others know; and with `at_least_one` a leader leads for T after each read,
+    /// however late. [`ShownVacancies`](super::properties) judges all three.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let alone = plan.own.mode == Mode::AtMostOne && !plan.has_groups();
         (alone && plan.own.unlike.is_none()).then_some(plan.own.heard)

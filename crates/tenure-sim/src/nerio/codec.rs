@@ -1,4 +1,4 @@
-//! What arrives is what the codec makes of it.
+//! A message survives its way through the codec.
 
 use tenure_core::nerio::wire::{Envelope, Packer, open};
 use tenure_core::nerio::{Message, Who};

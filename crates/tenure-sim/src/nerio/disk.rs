@@ -13,7 +13,6 @@ use crate::rng::mix;
 pub struct Disk {
     /// The node that it was made for.
     pub owner: usize,
-    /// What it holds.
     pub kept: Remembered,
     /// The node's own directory, while another's is mounted in its place.
     aside: Option<Box<Self>>,
@@ -27,7 +26,7 @@ impl Disk {
         Self { owner, kept: Remembered::new(Instance(instance), first), aside: None }
     }
 
-    /// Somebody mounts a copy of `other` here.
+    /// Mounts a copy of `other` in the place of this directory.
     pub fn mount(&mut self, other: &Self) {
         let own = self.aside.take().unwrap_or_else(|| Box::new(self.clone()));
         *self = Self { aside: Some(own), ..other.clone() };
@@ -56,7 +55,7 @@ impl Disk {
         self.aside.is_some()
     }
 
-    /// Somebody puts the own directory back.
+    /// Puts the node's own directory back.
     pub fn put_back(&mut self) {
         if let Some(own) = self.aside.take() {
             *self = *own;
@@ -76,7 +75,7 @@ impl Disk {
         match broken {
             // All of the table was flushed, and is taken for this boot's.
             Some(DriverRule::FinishOfThisBoot) => {}
-            // What was flushed of it, nothing, is taken for all there was.
+            // The flushed table, which is empty, passes for all there was.
             Some(DriverRule::TableOfThisBoot) => {
                 self.tear();
                 self.kept.begin_grants();
@@ -90,7 +89,7 @@ impl Disk {
         self.kept.forget_grants();
     }
 
-    /// What a grantor that starts on it remembers.
+    /// Memory of a grantor that starts on this directory.
     #[must_use]
     pub fn memory(&self) -> Memory {
         self.kept.memory()

@@ -14,7 +14,7 @@ pub enum DriverRule {
     LapsedClaimStays,
     /// The clock is asked at every question (one clock sample: a sticky leader flag).
     ClockAtTheQuestion,
-    /// What follows a write that failed is dropped (the contract, duty 5).
+    /// A driver drops the effects that follow a failed write (the contract, duty 5).
     DropAfterFailure,
     /// A state directory of another node is refused (restart 4).
     OwnDirectory,

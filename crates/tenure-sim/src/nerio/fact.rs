@@ -1,4 +1,4 @@
-//! What happens in worlds of Nerio only.
+//! Facts that only worlds of Nerio have.
 
 use tenure_core::nerio::{
     Entry, FenceSeen, GrantRecord, Inc, Instance, Message, QuorumTimestamp, Release, Request,
@@ -14,7 +14,7 @@ use super::disk::Disk;
 pub enum Own<'a> {
     /// A leadership has begun with this quorum timestamp.
     Stamped { election: usize, who: &'a Who, timestamp: &'a QuorumTimestamp },
-    /// What a grantor decided last could not be written, and its answers were dropped.
+    /// A write of a grantor failed, and the answers that depend on it were dropped.
     Unwritten { grantor: usize },
     /// A grantor has decided on a grant that is not written down, and that nobody is told of.
     Decided { grantor: usize, election: usize, record: &'a GrantRecord },
@@ -43,7 +43,7 @@ pub enum Own<'a> {
         /// Which memory that is.
         instance: Instance,
     },
-    /// What somebody remembers of fences is told to a grantor that has lost its memory.
+    /// A member reports the fences that it remembers to a grantor that has lost its memory.
     Recalls { grantor: usize, from: &'a Sender, seen: &'a FenceSeen },
     /// A grantor did not wait for what it was told last.
     Unread { grantor: usize },
@@ -62,10 +62,10 @@ pub enum Own<'a> {
         members: &'a [(NodeName, Entry)],
         /// As what it is written.
         ticket: Ticket,
-        /// What its clock shows.
+        /// Instant on the clock of the grantor.
         local: Time,
     },
-    /// What a grantor began to write has been written, or could not be.
+    /// A flush of a grantor has ended.
     Settled {
         grantor: usize,
         /// As what it was written.
@@ -94,7 +94,7 @@ pub enum Own<'a> {
         election: usize,
         from: &'a Sender,
         request: &'a Request,
-        /// What the clock of the grantor shows.
+        /// Instant on the clock of the grantor.
         local: Time,
     },
     /// A release arrives at a grantor.
@@ -114,7 +114,7 @@ pub enum Own<'a> {
         /// On whose word.
         by: &'a Who,
     },
-    /// Somebody believes that a leader leads until then.
+    /// A verification says that a leader leads until then.
     Verified { election: usize, leader: &'a Who, until: u64, fence: Option<Fence> },
 }
 

@@ -1,5 +1,5 @@
-//! What a world concentrates on. Drawn evenly, everything happens in every world and little of it
-//! together: what takes four unlikely things in a row is seen only where those four are likely.
+//! Trouble on which a world concentrates: where everything is drawn evenly, four unlikely things
+//! never happen in a row.
 
 use tenure_core::nerio::{Config, MemberSet};
 
@@ -11,19 +11,20 @@ use crate::world::conditions::{Conditions, DiskFate, Incident};
 use crate::world::fault::Rates;
 use crate::world::nodes::bits;
 
-/// What a world concentrates on.
+/// Trouble on which a world concentrates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Focus {
     /// Nothing: a little of everything.
     Broad,
-    /// What grantors remember, and learn from each other: every candidate reaches a quorum of its
-    /// own for a long time, applications come and go, and directories are lost.
+    /// Memory of grantors: every candidate reaches a quorum of its own for a long time,
+    /// applications come and go, and directories are lost.
     Memory,
-    /// Who is next: many candidates with priorities, hand-overs, and room for few who wait.
+    /// Succession: many candidates with priorities, hand-overs, and room for few waiting requests.
     Crowd,
-    /// What falls together: messages arrive, and applications want something, at the same instants.
+    /// Coincidence: messages arrive and applications give commands at the same instants.
     Grid,
-    /// Who is who: messages in somebody's name from elsewhere, and from another life.
+    /// Identity: strangers send messages in the name of a node, from another address or another
+    /// life.
     Strangers,
     /// The founding of a cluster: all directories are empty when it begins, some are lost while it
     /// is founded, and in half of the worlds all of them at once later.
@@ -33,11 +34,11 @@ pub enum Focus {
     Copies,
 }
 
-/// What the draw of which broad worlds are about the founding is for.
+/// Salt of the draw of broad worlds about the founding.
 const FOUNDING: u64 = 0x6669_7273;
-/// What the draw of which broad worlds have two memories of one member is for.
+/// Salt of the draw of broad worlds with two memories of one member.
 const COPIES: u64 = 0x636f_7079;
-/// What the draw of those in which clocks are set back is for.
+/// Salt of the draw of worlds in which clocks are set back.
 const SET_BACK: u64 = 0x6261_636b;
 /// The draws of what else befalls two memories of one member.
 const ENCOUNTERS: u64 = 4;
@@ -45,7 +46,7 @@ const ENCOUNTERS: u64 = 4;
 const ABSENCES: u64 = 6;
 /// The draws of who is late where a cluster is founded.
 const LATE: u64 = 5;
-/// What the draw of those in which all directories are lost is for.
+/// Salt of the draw of worlds in which all directories are lost.
 const ALL_LOST: u64 = 0x616c_6c6c;
 
 /// Which worlds there are, each as often.
@@ -61,7 +62,7 @@ const FOCUSES: [Focus; 8] = [
 ];
 
 impl Focus {
-    /// That of a seed.
+    /// Draws the focus of the world of `seed`.
     pub(super) fn draw(seed: u64) -> Self {
         match Rng::new(seed, 1).choose(&FOCUSES) {
             Self::Broad if mix(seed ^ FOUNDING).is_multiple_of(4) => Self::Founding,
@@ -129,8 +130,9 @@ impl Focus {
             let down = rng.within(1..unit / 8);
             incidents.push((at, Incident::crash(node, down, DiskFate::Kept)));
         }
-        // One grantor raises early; a candidate that reaches nobody else asks it, it forgets that,
-        // and another grantor raises while the grant lasts.
+        // A first grantor raises its leases early. A candidate that reaches no other grantor gets a
+        // long grant from it, the grantor forgets the grant, and another grantor raises while the
+        // grant lasts.
         let members: Vec<_> = (0..nodes.len()).filter(|node| nodes[*node].member).collect();
         let longest = nodes.iter().map(|node| node.config.lease).max();
         let asks =
@@ -306,7 +308,7 @@ impl Focus {
         rates
     }
 
-    /// What goes wrong by plan, beside what goes wrong in all worlds.
+    /// Draws the incidents that only this focus has.
     pub(super) fn incidents(self, rng: &mut Rng, nodes: &[NodePlan], conditions: &mut Conditions) {
         if self == Self::Copies {
             return copies(rng, nodes, conditions);
@@ -375,7 +377,7 @@ fn foundings(rng: &mut Rng, nodes: &[NodePlan], all_lost: bool, conditions: &mut
         incidents.retain(|(_, incident)| !matches!(incident, Incident::Crash { .. }));
         let at = rng.within(3 * unit..storm_ends);
         for node in 0..members {
-            // Nobody is down for as long as until it is tried again.
+            // Each process is up again before the loss is tried a second time.
             let first = at + rng.within(1..unit / 8);
             let down = rng.within(1..unit / 16);
             incidents.push((first, Incident::crash(node, down, DiskFate::Lost)));

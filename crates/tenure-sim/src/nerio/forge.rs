@@ -1,5 +1,5 @@
-//! What those send who have no right to: another life of a name, another address of a life, and
-//! strangers. Nobody who is a member lies; anybody can send a datagram.
+//! Forged messages: from another life of a name, from another address of a life, and from
+//! strangers. Members never lie, but anybody can send a datagram.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ use tenure_core::{Fence, Time};
 /// Far from every fence that is there.
 const FAR: u64 = 1 << 62;
 
-/// What follows `message` of `from`, and in whose name, by a draw.
+/// A forged message that follows `message` of `from`, with its pretended sender.
 pub(super) fn forge(
     config: &Checked,
     from: &Sender,
@@ -31,7 +31,7 @@ pub(super) fn forge(
             start,
             ..
         })) if (draw >> 8).is_multiple_of(4) => {
-            // Somebody orders the leader to resign, and again.
+            // A stranger orders the leader to resign, and again.
             let number = fence.number() * 2 + draw % 2;
             let election = election.clone();
             let start = *start;
@@ -41,11 +41,12 @@ pub(super) fn forge(
             Some((elsewhere, Message::from(order)))
         }
         Message::Grantor(ToGrantor::Request(request)) => {
-            // Who says that it leads is believed: these say something else.
+            // Grantors believe a request that says that its sender leads; these requests do not say
+            // so.
             let silent = || Request { announced: None, ..request.clone() };
             let request = request.clone();
             if draw % 8 == 7 {
-                // Somebody who saw it go by gives up in its name.
+                // A stranger that saw the request releases in the name of its sender.
                 let Request { election, start, .. } = request;
                 let release = Release { election, start, next: None };
                 return Some((elsewhere, Message::from(release)));
@@ -69,7 +70,7 @@ pub(super) fn forge(
             let own = draw.is_multiple_of(2);
             let granted = Granted {
                 election: refused.election.clone(),
-                // Of a life that nobody has, not even a namesake.
+                // No node has this life, not even a namesake.
                 asker: if own { refused.asker } else { Inc(refused.asker.0 ^ 4) },
                 start: refused.start,
                 instance: Instance(draw.into()),

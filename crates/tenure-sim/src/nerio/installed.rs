@@ -1,5 +1,5 @@
-//! What each node is installed with: the longest lease that it gives differs from node to node,
-//! and changes when a node is installed anew.
+//! Installations of nodes: the longest lease that a node gives differs from node to node, and
+//! changes with each installation.
 
 use std::time::Duration;
 

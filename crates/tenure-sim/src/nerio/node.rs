@@ -1,4 +1,4 @@
-//! What a seed draws for each node.
+//! Plan of a node of Nerio.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use tenure_core::NodeName;
 use tenure_core::nerio::Checked;
 
-/// One node of the cluster.
+/// A node of the cluster.
 #[derive(Clone, Debug)]
 pub struct NodePlan {
     pub name: NodeName,
     pub address: SocketAddr,
     /// Its settings: the length of its leases may differ from those of the others.
     pub config: Checked,
-    /// Those of its later lives, if they differ: another `delta_max`, mostly a shorter one.
+    /// Settings of its later lives, if they differ: another `delta_max`, mostly a shorter one.
     pub later: Option<Checked>,
     /// Whether it gives leases: then it is a member, at this place in the list.
     pub member: bool,

@@ -1,4 +1,4 @@
-//! What one seed makes: the cluster, its settings, its applications, its faults.
+//! Plan of one seed: the cluster, its settings, its applications, its faults.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const DRIFTS: [u32; 8] =
 /// A world of Nerio that is about to begin.
 pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
-/// What only worlds of Nerio have.
+/// Settings that only worlds of Nerio have.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Whether every message is packed into a datagram and read again.
@@ -32,11 +32,11 @@ pub struct Settings {
     pub raises: bool,
     /// Whether others take the second process of a member for a stranger, until it starts again.
     pub strange_copy: bool,
-    /// What the driver of this world does wrong on purpose.
+    /// Duty that the driver of this world leaves undone on purpose.
     pub broken: Option<DriverRule>,
 }
 
-/// What a seed is drawn for.
+/// Bounds of the draws of a world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Climate {
     /// Anything within the model.
@@ -121,7 +121,7 @@ impl Plan {
         self
     }
 
-    /// What the members have in common.
+    /// Settings that all members share.
     #[must_use]
     pub fn config(&self) -> &Checked {
         &self.nodes[0].config

@@ -1,4 +1,4 @@
-//! What the checks of Nerio look things up in.
+//! State of a world of Nerio, in which its checks look things up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ pub struct Grant {
     pub finish: u64,
 }
 
-/// What is kept of a leadership.
+/// Details of a leadership of Nerio.
 #[derive(Clone, Debug)]
 pub struct Details {
     pub who: Who,
@@ -34,7 +34,7 @@ pub struct Details {
     pub promised: u64,
 }
 
-/// What an application has of its leadership in one election.
+/// Leadership of an application in one election.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
     /// The quorum timestamp of its leadership.

@@ -15,7 +15,7 @@ use crate::sweep::Source;
 use crate::world::conditions::{DiskFate, Incident};
 use crate::world::nodes::bits;
 
-/// What an operator who recovers a cluster does wrong.
+/// Mistake of an operator who recovers a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mistake {
     /// Old processes of the lost members are only cut off, and candidates reach them.
@@ -24,9 +24,9 @@ pub enum Mistake {
     SetsLowFloor,
 }
 
-/// What the draw of which worlds have a recovery is for.
+/// Salt of the draw of worlds with a recovery.
 const RECOVERY: u64 = 0x7265_636f;
-/// What the draws of such a world are for.
+/// Salt of the draws of such a world.
 const DRAWS: u64 = 9;
 
 /// Above what is handed out in any world, and as near as one proposal may be.

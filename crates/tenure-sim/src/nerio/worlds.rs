@@ -1,4 +1,4 @@
-//! What worlds of Nerio are drawn from.
+//! Source of the worlds of Nerio.
 
 use super::QuorumLeases;
 use super::driver::DriverRule;
@@ -10,7 +10,7 @@ use crate::sweep::{Duty, Source};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Worlds {
     pub climate: Climate,
-    /// What their drivers do wrong.
+    /// Duty that their drivers leave undone.
     pub broken: Option<DriverRule>,
 }
 
@@ -30,7 +30,7 @@ impl Source for Worlds {
         }
     }
 
-    /// It is the protocol of worlds unless another one is named.
+    /// Nerio is the protocol of worlds unless another one is named.
     fn flags(&self) -> String {
         match self.climate {
             Climate::Any => String::new(),

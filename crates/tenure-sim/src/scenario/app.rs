@@ -6,7 +6,7 @@ use super::handle::Handle;
 use super::{PlanOf, Scenario};
 use crate::rng::Rng;
 
-/// What one application is in one election.
+/// Role of an application in one election.
 #[derive(Clone, Debug, Default)]
 pub struct Role {
     /// Whether it has asked to lead and was not told that it is over.
@@ -19,7 +19,7 @@ pub struct Role {
     /// How many campaigns and leaderships have ended: names those that have no fence.
     pub term: u64,
     pub observing: bool,
-    /// What it told others last.
+    /// Value that the application proclaimed last.
     pub value: Option<Value>,
     /// With which value it asked to lead while it took itself for a candidate: its core refuses
     /// that, unless what it was candidate for is over by the time that it is asked.
@@ -27,7 +27,7 @@ pub struct Role {
 }
 
 impl Role {
-    /// It asks to lead.
+    /// The application campaigns.
     pub(super) fn campaign(&mut self, value: &Value, now: u64) {
         if self.campaigning {
             self.anew = Some(value.clone());
@@ -38,12 +38,12 @@ impl Role {
         }
     }
 
-    /// It tells others something.
+    /// The application proclaims a value.
     pub fn say(&mut self, value: &Value) {
         self.value = Some(value.clone());
     }
 
-    /// What it was candidate or leader for is over.
+    /// The campaign or leadership is over.
     pub(super) fn end(&mut self, now: u64) {
         self.handle.end();
         self.term += 1;
@@ -55,16 +55,16 @@ impl Role {
     }
 }
 
-/// One application: its role in each election.
+/// Roles of an application, by election.
 pub type App = Vec<Role>;
 
-/// One that has just started.
+/// Roles of an application that has just started.
 pub(super) fn start(elections: usize, now: u64) -> App {
     vec![Role { left: now, ..Role::default() }; elections]
 }
 
-/// What an application asks for at `now`: anything during the storm, to lead and to observe after
-/// it, and to resign in the end.
+/// Next command of an application: anything during the storm, campaigns and observation after it,
+/// and resignation in the end.
 pub(super) fn next_command<S: Scenario>(
     plan: &PlanOf<S>,
     node: usize,

@@ -1,4 +1,4 @@
-//! What a sentence that must hold looks at, and how many of them are one.
+//! Properties: what they may look at, and how a list of them becomes one type.
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ use super::{PlanOf, Scenario};
 use crate::violation::Violation;
 use crate::world::clock::TRUE_RATE;
 
-/// What a property may look at. It judges in true time, which no node knows.
+/// State that a property may look at, in true time, which no node knows.
 #[derive(Debug)]
 pub struct Check<'a, S: Scenario> {
     /// True time.
@@ -21,7 +21,7 @@ pub struct Check<'a, S: Scenario> {
 }
 
 impl<'a, S: Scenario> Check<'a, S> {
-    /// Who led an election when.
+    /// The past of an election.
     #[must_use]
     pub fn past(&self, election: usize) -> &'a Past<S::Details> {
         &self.history.elections[election]
@@ -61,7 +61,7 @@ pub fn seconds(at: u64) -> String {
     format!("{:.6} s", at as f64 / 1e9)
 }
 
-/// One sentence that must hold.
+/// A sentence that must hold.
 pub trait Property<S: Scenario>: Debug + Default {
     /// The sentence.
     const NAME: &'static str;
@@ -146,7 +146,7 @@ impl<S: Scenario> Checks<S> for () {
     }
 }
 
-/// What must not be, and is. Cold, and so is all that leads here: out of the way of what is right.
+/// Makes a violation. Cold, as is everything on the way here, so that the usual way stays short.
 #[cold]
 #[inline(never)]
 fn wrong<S: Scenario, P: Property<S>>(at: u64, said: String) -> Box<Violation> {

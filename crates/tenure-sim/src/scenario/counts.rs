@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-/// What a protocol counts beside what every protocol does.
+/// Counts that only one protocol has.
 pub trait Tally: Clone + Copy + PartialEq + Eq + Debug + Default + Send {
     /// Adds what happened elsewhere.
     fn add(&mut self, other: &Self);
@@ -36,7 +36,7 @@ pub struct Counts<Own> {
 }
 
 tally! {
-    /// What every protocol counts.
+    /// Counts of every protocol.
     Common {
         /// Messages sent by processes.
         messages,
@@ -44,7 +44,7 @@ tally! {
         claims,
         /// Leaderships.
         elected,
-        /// Those that began beside another one, where that may be.
+        /// Leaderships that began beside another one, where that may be.
         beside,
         /// Leaderships and campaigns that were lost.
         lost,

@@ -1,4 +1,4 @@
-//! What happened, in words that every protocol has.
+//! Facts that every protocol has.
 
 use tenure_core::{End, Fence, Standing, Time, View};
 
@@ -22,8 +22,8 @@ pub struct Claim {
     pub decided: u64,
 }
 
-/// Something that a check may judge. Elections and nodes go by their numbers; times that are `u64`
-/// are true time. What only one protocol has is `Own`.
+/// A fact that a check may judge. Elections and nodes go by their numbers; times that are `u64` are
+/// true time. `Own` has the facts of one protocol.
 #[derive(Debug)]
 pub enum Fact<'a, S: Scenario> {
     /// A life began.
@@ -42,7 +42,7 @@ pub enum Fact<'a, S: Scenario> {
     Elected {
         node: usize,
         election: usize,
-        /// What names the leader to others.
+        /// Name of the leader for others.
         id: &'a str,
         /// When that was decided: its process may have stopped before it said so.
         decided: u64,
@@ -63,9 +63,9 @@ pub enum Fact<'a, S: Scenario> {
     Asked {
         node: usize,
         election: usize,
-        /// What the handle says.
+        /// Answer of the handle.
         handle: Standing,
-        /// What the core says.
+        /// Answer of the core.
         standing: Standing,
     },
     /// An observer sees something else than before.
@@ -82,12 +82,12 @@ pub enum Fact<'a, S: Scenario> {
     Handled {
         node: usize,
         core: &'a S::Core,
-        /// What its clock showed, if it was a timer.
+        /// Instant on the clock of the node, if the input was a timer.
         timer: Option<Time>,
     },
     /// A moment has passed in which nothing may go wrong any more.
     Moment,
-    /// What only this protocol has.
+    /// A fact that only this protocol has.
     Own(S::Fact<'a>),
 }
 

@@ -1,4 +1,4 @@
-//! What an application holds of a leadership: the claim, run as it ships.
+//! Handle of an application: the claim, run as it ships.
 
 use tenure_core::{Claim, Fence, Standing, Time};
 
@@ -30,7 +30,7 @@ impl Handle {
         *self = Self::default();
     }
 
-    /// What it says at `now`.
+    /// Answer of the handle at `now`.
     #[must_use]
     pub fn standing(&self, now: Time) -> Standing {
         match self.0.filter(|(_, claim)| claim.holds(now)) {

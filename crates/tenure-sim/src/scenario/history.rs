@@ -1,5 +1,5 @@
-//! Who led when, in true time: what checks look things up in. Written after they have seen a fact,
-//! so that they see it against what was before.
+//! History of leaderships in true time, in which checks look things up. The history is written
+//! after the checks have seen a fact, so that checks see the state before it.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::fact::{Claim, Fact};
 use super::parts::Parts;
 use super::{PlanOf, Scenario};
 
-/// One leadership: it holds from `from` to `until`.
+/// A leadership, which holds from `from` to `until`.
 #[derive(Clone, Debug)]
 pub struct Leadership<Own> {
     pub node: usize,
@@ -76,7 +76,7 @@ pub struct History<Own> {
     pub lives: Vec<Option<u128>>,
     /// When each node's life began or ended last.
     pub since: Vec<u64>,
-    /// Of which node each life is or was.
+    /// Node of each life.
     pub nodes: BTreeMap<u128, usize>,
     /// The parts into which the last cut has split the network.
     pub parts: Parts,

@@ -1,9 +1,9 @@
-//! What every protocol has in a made-up world: applications with their claims, the history of who
-//! led, what must hold for all, and the pictures.
+//! The part of a made-up world that every protocol has: applications with their claims, the history
+//! of leaderships, promises, and pictures.
 //!
 //! A protocol brings a [`Scenario`]: its nodes and what a seed draws for them, its own facts, and
-//! the checks that only it needs. [`Run`] does the rest: it turns what every core is told and tells
-//! ([`Command`], [`Event`], claims) into [`Fact`]s, and shows them to the checks.
+//! the checks that only it needs. [`Run`] does the rest: it turns [`Command`]s, [`Event`]s and claims
+//! into [`Fact`]s, and shows them to the checks.
 //!
 //! | module | |
 //! |---|---|
@@ -70,35 +70,35 @@ pub type CommandOf<S> =
 /// of what it can say has an answer that suits a protocol without state directories, transfers and
 /// services of its own.
 pub trait Scenario: Sized + Debug + 'static {
-    /// What nodes say and hear.
+    /// Types of the messages, commands and events of a node.
     type Words: contract::Words<Command: From<Command<Self::Extra>>>;
     /// A process: the core, with what its driver does around it.
     type Process: Protocol<Words = Self::Words>;
     /// The core in it.
     type Core: Protocol;
-    /// What runs on nodes that are no processes; [`Infallible`](std::convert::Infallible) if
-    /// nothing does.
+    /// A service, on nodes that are no processes; [`Infallible`](std::convert::Infallible) without
+    /// services.
     type Service: Service<Self::Words>;
-    /// What survives a process.
+    /// State that survives a process.
     type Disk: Clone;
-    /// What a seed draws for each node.
+    /// Plan of a node.
     type NodePlan: Clone + Debug;
-    /// What a seed draws for the whole.
+    /// Settings of a world.
     type Settings: Clone + Debug;
     /// The commands that only this protocol has.
     type Extra;
     /// The events that only this protocol has.
     type OwnEvent;
-    /// What is kept of a leadership beside what every protocol has.
+    /// Details of a leadership that only this protocol has.
     type Details: Clone + Debug;
-    /// What happens only in this protocol.
+    /// Facts that only this protocol has.
     type Fact<'a>: Copy + Debug;
-    /// What is counted only for this protocol.
+    /// Counts that only this protocol has.
     type Counts: Tally;
-    /// What must hold: [`promises::All`], and more.
+    /// Properties: [`promises::All`], and more.
     type Checks: Checks<Self>;
 
-    /// What the common promises are called here, and where they are written.
+    /// Names of the common promises here, and where each is written.
     const SENTENCES: Sentences = Sentences::NAMED;
     /// How many timeouts in a row may leave something that is due: the work of one may be bounded.
     const TIMEOUTS: u32 = 0;
@@ -106,7 +106,7 @@ pub trait Scenario: Sized + Debug + 'static {
     /// Before the world begins.
     fn new(plan: &mut PlanOf<Self>) -> Self;
 
-    /// What runs on a node, before it starts; its machine has this clock since it was switched on.
+    /// The node before it starts. Its machine has this clock since it was switched on.
     fn node(
         &self,
         plan: &PlanOf<Self>,
@@ -144,7 +144,7 @@ pub trait Scenario: Sized + Debug + 'static {
         fate == DiskFate::Kept
     }
 
-    /// Who sends, as a receiver sees it.
+    /// The sender as a receiver sees it.
     fn sender(
         &self,
         plan: &PlanOf<Self>,
@@ -160,7 +160,7 @@ pub trait Scenario: Sized + Debug + 'static {
         to: &<Self::Words as contract::Words>::Address,
     ) -> Nodes;
 
-    /// What follows a message of `from`, and in whose name, by a draw.
+    /// A forged message that follows `message` of `from`, with its pretended sender.
     fn forge(
         &self,
         _plan: &PlanOf<Self>,
@@ -176,10 +176,10 @@ pub trait Scenario: Sized + Debug + 'static {
         false
     }
 
-    /// What a process tells its application, if it is that.
+    /// The event for the application, if a process emits one.
     fn event(event: &<Self::Words as contract::Words>::Event) -> Option<&Event<Self::OwnEvent>>;
 
-    /// What an application asks a process for, if it is that.
+    /// The command of the application, if a process gets one.
     fn command(
         command: &<Self::Words as contract::Words>::Command,
     ) -> Option<&Command<Self::Extra>>;
@@ -205,7 +205,7 @@ pub trait Scenario: Sized + Debug + 'static {
         Command::Campaign { value: plan::known(&value), priority: 0 }
     }
 
-    /// What else it may ask for while anything may happen, to `observe` among it.
+    /// Another command of an application during the storm, `observe` among them.
     fn whim(
         plan: &PlanOf<Self>,
         node: usize,
@@ -213,7 +213,7 @@ pub trait Scenario: Sized + Debug + 'static {
         rng: &mut Rng,
     ) -> Option<Command<Self::Extra>>;
 
-    /// What comes before all that.
+    /// A command that comes before all these.
     fn first_command(
         _run: &Run<Self>,
         _context: &Context<'_>,
@@ -223,7 +223,7 @@ pub trait Scenario: Sized + Debug + 'static {
         None
     }
 
-    /// What goes wrong in a service now, or what it is told to do.
+    /// A command to a service, such as a fault.
     fn service_command(
         _plan: &PlanOf<Self>,
         _node: usize,
@@ -305,7 +305,7 @@ pub trait Scenario: Sized + Debug + 'static {
     ) {
     }
 
-    /// What is kept of a leadership that begins.
+    /// Details of a leadership that begins.
     fn led(&self, plan: &PlanOf<Self>, claim: &Claim) -> Self::Details;
 
     /// Whether a claim continues a leadership.
@@ -367,7 +367,7 @@ pub trait Scenario: Sized + Debug + 'static {
         Memory { every: 1_024, bytes: 8_192 + plan.elections.len() * 3_072 }
     }
 
-    /// What a core keeps too much of, by what it prints of itself.
+    /// A complaint about the debug output of a core, if the core keeps too much.
     fn overfull(_check: &Check<'_, Self>, _node: usize, _printed: &str) -> Option<String> {
         None
     }
@@ -388,23 +388,23 @@ pub trait Scenario: Sized + Debug + 'static {
         String::new()
     }
 
-    /// Who is in the way of a leader, for people: after a semicolon.
+    /// Reason why no leader is there, for people: after a semicolon.
     fn vacancy(_check: &Check<'_, Self>, _election: usize) -> String {
         String::new()
     }
 
-    /// Who holds a claim and what it is called, in a picture.
+    /// Holder and label of a claim, in a picture.
     fn drawn(&self, plan: &PlanOf<Self>, claim: &Claim) -> (String, String) {
         let label = claim.fence.map_or_else(String::new, |fence| format!("fence {fence}"));
         (Self::life(plan, claim.node, claim.life).to_string(), label)
     }
 
-    /// What a node is, in a picture.
+    /// Role of a node, in a picture.
     fn role(_plan: &PlanOf<Self>, _node: usize) -> &'static str {
         "candidate"
     }
 
-    /// What the address of a node is called in messages, to be replaced by its name.
+    /// Address of a node in messages, which its name replaces.
     fn address(_plan: &PlanOf<Self>, node: usize) -> String {
         Place(node).to_string()
     }
@@ -412,12 +412,12 @@ pub trait Scenario: Sized + Debug + 'static {
     /// The plan in a line, but for [when its parts end](Plan::times).
     fn describe(plan: &PlanOf<Self>) -> String;
 
-    /// What has happened, a line each.
+    /// Summary of the counts, a line each.
     fn summary(_counts: &Counts<Self::Counts>) -> Vec<String> {
         Vec::new()
     }
 
-    /// What ended of processes, in a few words.
+    /// Summary of ended processes and lost directories.
     fn losses(counts: &Counts<Self::Counts>) -> String {
         format!("{} ends of a process", counts.common.crashes)
     }

@@ -1,4 +1,4 @@
-//! What one seed makes of a world, as far as every protocol has it.
+//! Plan of a world, as far as every protocol has it.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::world::clock::Clock;
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site};
 use crate::world::fault::Rates;
 
-/// What worlds elect somebody for.
+/// Names of elections.
 pub const ELECTIONS: [&str; 3] = ["db", "cron", "feed"];
 /// A millisecond, in nanoseconds.
 pub const MS: u64 = 1_000_000;
@@ -66,8 +66,8 @@ pub fn rate(rng: &mut Rng, often: u64) -> u16 {
     if rng.once_in(2) { u16::try_from(often).unwrap_or(u16::MAX) } else { 0 }
 }
 
-/// What goes wrong at random where connections deliver in order and once, and processes have no
-/// state directory.
+/// Rates of faults where connections deliver in order and once, and processes have no state
+/// directory.
 pub fn rates_of_connections(rng: &mut Rng) -> Rates {
     Rates {
         loss: rate(rng, 1_500),
@@ -82,7 +82,7 @@ pub fn rates_of_connections(rng: &mut Rng) -> Rates {
     }
 }
 
-/// What a protocol wants its worlds to be like, where all else is left to chance.
+/// Outline of the worlds of a protocol; all else is left to chance.
 #[derive(Clone, Copy, Debug)]
 pub struct Outline {
     /// The measure of what is long: the length of a lease.
@@ -128,7 +128,7 @@ impl<Node, Own> Plan<Node, Own> {
         Self { conditions, nodes, elections, settled, retired, reluctance, calm, bounded, own }
     }
 
-    /// What is planned in it, and when its parts end, for people.
+    /// Number of incidents and end of each part of the world, for people.
     #[must_use]
     pub fn times(&self) -> String {
         let seconds = |at: u64| at as f64 / 1e9;

@@ -32,7 +32,7 @@ pub struct Run<S: Scenario> {
     pub spans: Spans,
     pub own: S,
     checks: S::Checks,
-    /// What an application has found, until the moment has passed.
+    /// Violation that an application found, until the moment has passed.
     wrong: Option<Box<Violation>>,
 }
 

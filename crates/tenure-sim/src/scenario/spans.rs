@@ -40,9 +40,8 @@ impl Spans {
         self.0.is_some()
     }
 
-    /// It lasts from the one to the other, and says who holds it and what it is called. One that
-    /// goes on is drawn once; of what a grantor or a store gives, the last takes the place of those
-    /// before.
+    /// Draws a span with its holder and its label. A span that goes on is drawn once; a later grant
+    /// cuts the earlier one short.
     pub fn add(
         &mut self,
         shape: Shape<'_>,

@@ -1,28 +1,27 @@
-//! What happened in a run, as shapes on one axis of true time: who held what until when, which
-//! messages travelled, what went wrong. [`svg`] draws it.
+//! A run as shapes on one axis of true time: claims and grants, messages, faults. [`svg`] draws it.
 
 pub mod svg;
 
 /// A run, or the end of one, ready to be drawn. All times are true time in nanoseconds.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Timeline {
-    /// What is shown, in one line.
+    /// Title in one line.
     pub title: String,
     /// The nodes, from the top down.
     pub lanes: Vec<Lane>,
     pub spans: Vec<Span>,
     pub arrows: Vec<Arrow>,
-    /// What happened at one instant.
+    /// Events at one instant.
     pub marks: Vec<Mark>,
     /// The moment that must not have been, and what is wrong with it.
     pub violation: Option<(u64, String)>,
 }
 
-/// One node.
+/// A node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lane {
     pub name: String,
-    /// What it is, for example `grantor` or `candidate`.
+    /// Role, for example `grantor` or `candidate`.
     pub role: String,
     /// How its clock runs, for example `1.1000 of true time`.
     pub clock: String,
@@ -35,18 +34,17 @@ pub struct Span {
     pub kind: SpanKind,
     /// The election, where it is about one.
     pub election: Option<String>,
-    /// Who claims or holds, and in which of its lives: a claim and the grants that back it say
-    /// the same, and are drawn in one colour.
+    /// Holder with its life: a claim and the grants that back it have the same, and so the same
+    /// colour.
     pub holder: Option<String>,
     pub from: u64,
     /// When it ended, or would have; [`u64::MAX`] if never. A lease that was extended is one span,
     /// not several that overlap.
     pub until: u64,
-    /// What to say about it, briefly.
     pub label: String,
 }
 
-/// What a [`Span`] is.
+/// Kind of a [`Span`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum SpanKind {
     /// A candidate claims to lead.
@@ -69,7 +67,6 @@ pub struct Arrow {
     pub to: usize,
     /// When it arrived; `None` if it was lost.
     pub arrived: Option<u64>,
-    /// What it said, in a few words.
     pub label: String,
 }
 
@@ -78,6 +75,5 @@ pub struct Arrow {
 pub struct Mark {
     pub lane: usize,
     pub at: u64,
-    /// What happened, in a few words.
     pub label: String,
 }

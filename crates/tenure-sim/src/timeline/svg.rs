@@ -1,9 +1,9 @@
 //! Draws a [`Timeline`] as SVG.
 //!
-//! True time runs to the right, one lane for each node. In a lane, from the top: the claims and
-//! the grants of each election, in the colour of their holder, then what ended. Across all of it
-//! lies what the process suffers. Messages are arrows from lane to lane. Red is only the violated
-//! moment. What has no room to be said is said when the pointer rests on a shape.
+//! True time runs to the right, one lane for each node. In a lane, from the top: the claims and the
+//! grants of each election, in the colour of their holder, then the ends of processes. Pauses and
+//! outages lie across all of it. Messages are arrows from lane to lane. Only the violated moment is
+//! red. The pointer shows the text that has no room.
 
 mod axis;
 #[cfg(test)]
@@ -179,7 +179,7 @@ impl<'a> Picture<'a> {
         all
     }
 
-    /// What processes suffer.
+    /// Pauses, outages and quarantines.
     fn bands(&self) -> Group {
         let bands = self.shown.spans.iter().filter(|span| row(span).is_none());
         bands.fold(Group::new(), |all, span| all.add(self.shape(span)))
@@ -292,7 +292,7 @@ impl<'a> Picture<'a> {
         format!("{from} to {to}: {}\n{} to {arrived}", arrow.label, seconds(arrow.sent))
     }
 
-    /// What happened at one instant.
+    /// Events at one instant.
     fn marks(&self) -> Group {
         self.shown.marks.iter().fold(Group::new(), |all, mark| {
             let x = self.axis.x(mark.at);
@@ -318,7 +318,7 @@ fn row(span: &Span) -> Option<Row<'_>> {
     is_bar.then_some((span.kind, span.election.as_deref()))
 }
 
-/// What a span is, for people and for the style sheet.
+/// Kind of a span, for people and for the style sheet.
 fn word(kind: SpanKind) -> &'static str {
     match kind {
         SpanKind::Claim => "leads",
@@ -329,7 +329,7 @@ fn word(kind: SpanKind) -> &'static str {
     }
 }
 
-/// What a bar says.
+/// Text on a bar.
 fn said(span: &Span) -> String {
     match &span.holder {
         Some(holder) if span.kind == SpanKind::Claim && *holder != span.label => {

@@ -1,4 +1,4 @@
-//! What voters have promised and written, in true time.
+//! Promises and records of voters, in true time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,14 @@ pub struct Promise {
     pub until: u64,
 }
 
-/// What voters have said and written.
+/// Promises and records of voters.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     /// The promises that may still run, by whose memory gave them.
     pub promises: BTreeMap<Identity, Vec<Promise>>,
     /// Leaderships that are over or will never be, by their leader's own word.
     pub released: BTreeSet<Leadership>,
-    /// What each node has written last.
+    /// Last record of each node.
     pub written: Vec<Option<Memory>>,
 }
 
@@ -37,7 +37,7 @@ pub fn promised<'a>(asks: Option<&'a Ask>, answer: Option<&'a Answer>) -> Option
     Some(Pledge { to: leadership.clone(), span: promise.span })
 }
 
-/// What somebody says that it promises.
+/// Promise in a message.
 #[derive(Clone, Debug)]
 pub struct Pledge {
     pub to: Leadership,
@@ -52,13 +52,12 @@ pub fn same(one: &Leadership, other: &Leadership) -> bool {
 }
 
 impl Account {
-    /// Of so many nodes.
     #[must_use]
     pub fn new(nodes: usize) -> Self {
         Self { written: vec![None; nodes], ..Self::default() }
     }
 
-    /// What a leadership of this counter was promised by a voter, until when.
+    /// Until when a voter has promised to a leadership of this counter.
     #[must_use]
     pub fn promised_to(&self, by: Identity, leader: &Participant, counter: u64) -> Option<u64> {
         let all = self.promises.get(&by)?.iter();

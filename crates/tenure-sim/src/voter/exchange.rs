@@ -1,5 +1,4 @@
-//! What travels in these worlds: requests to a URL, and answers on the connection that they came
-//! by.
+//! Messages of these worlds: requests to a URL, and answers on the connection of the request.
 
 use std::fmt;
 
@@ -34,10 +33,10 @@ pub enum Half {
     Answer(Line, Header, Answer),
 }
 
-/// What an application or an operator asks for: the second is a request on the spot.
+/// Command of an application, or request of an operator, which the node serves on the spot.
 pub type Command = tenure_core::Command<Ask>;
 
-/// What nodes say and hear.
+/// Types of the messages, commands and events of a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
 

@@ -1,15 +1,15 @@
-//! What happens only with regional voters.
+//! Facts that only worlds of regional voters have.
 
 use tenure_core::voter::{Answer, Ask, Leadership};
 
-/// What happens only with regional voters. Times are true time.
+/// A fact that only worlds of regional voters have. Times are true time.
 #[derive(Clone, Copy, Debug)]
 pub enum Own<'a> {
     /// A request is sent.
     Asks { node: usize, ask: &'a Ask },
     /// An answer is sent.
     Answers { node: usize, answer: &'a Answer },
-    /// What is sent promises something.
+    /// A message with a promise is sent.
     Promises {
         node: usize,
         to: &'a Leadership,

@@ -1,4 +1,4 @@
-//! What one seed makes: regions and their voters, settings, clocks, and what goes wrong.
+//! Plan of one seed: regions and their voters, settings, clocks, and faults.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +19,13 @@ use crate::world::nodes::bits;
 /// A world of regional voters that is about to begin; the unit of its conditions is the lease.
 pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
-/// What the draws of these worlds are for.
+/// Salts of the draws of these worlds.
 const OWN: u64 = 0x766f_7465;
 /// And of who has another heartbeat interval.
 const INTERVALS: u64 = 0x6861_7374;
 const SECOND: u64 = 1_000 * MS;
 
-/// What a world concentrates on.
+/// Trouble on which a world concentrates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Nothing goes wrong.
@@ -43,7 +43,7 @@ pub enum Kind {
     Mistaken,
 }
 
-/// What only worlds of regional voters have.
+/// Settings that only worlds of regional voters have.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub kind: Kind,
@@ -57,13 +57,12 @@ pub struct Settings {
     pub two: bool,
     /// The second pod of a voter's name: its node, and that of the voter.
     pub pod: Option<(usize, usize)>,
-    /// One request in so many that goes by a route reaches somebody else.
+    /// A route leads astray for one request in this many; never, if zero.
     pub strays: u64,
     /// Whether runs are given the same seed, as copies of one machine are.
     pub alike: bool,
 }
 
-/// One voter.
 #[derive(Clone, Debug)]
 pub struct NodePlan {
     pub config: Checked,
@@ -242,13 +241,13 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
         config.founding = match own.mode {
             Mode::Available if by_list => Founding::List(founders.clone().map(listed).collect()),
             Mode::Available => Founding::Anybody,
-            // One that comes later waits to be given a vote.
+            // A voter that comes later waits to be given a vote.
             Mode::Majority if !founders.contains(&number(node)) => Founding::Expected(64),
             Mode::Majority if by_list => Founding::List(founders.clone().map(listed).collect()),
             Mode::Majority => Founding::Expected(u16::try_from(own.founders).unwrap_or(u16::MAX)),
         };
         if odd == Some(node) {
-            // It promises less than it is asked for, by another clock.
+            // This voter promises less than others ask for, by another clock.
             let least = config.heartbeat + config.request_timeout * 4;
             let drift = config.drift.parts_per_billion() / 10;
             let other = Config {
@@ -271,7 +270,7 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
         let resolves = config.heartbeat * u32::from(rng.choose(&[0_u8, 0, 1, 3]));
         let manner = Manner { urls: urls.clone(), late, breaks, seeds, resolves };
         let campaigns = node == 0 || all_campaign || rng.once_in(2);
-        // One without an electorate cannot tell a vacancy.
+        // A voter without an electorate cannot tell a vacancy.
         let observes = !changing && (!campaigns || rng.once_in(2));
         let config = config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
         let letter = if number(node) == node { 'n' } else { 'm' };
@@ -294,7 +293,7 @@ fn hasty(seed: u64, voters: usize) -> Option<usize> {
 }
 
 impl Plan {
-    /// What goes wrong in worlds of its kind, in place of what every protocol has.
+    /// Replaces the common faults by those of the world's kind.
     fn bend(&mut self, rng: &mut Rng) {
         let kind = self.own.kind;
         let lease = self.conditions.unit;
@@ -324,7 +323,7 @@ impl Plan {
             }
         }
         if let Some((pod, _)) = self.own.pod {
-            // It comes when the network is there, and is gone before the storm ends.
+            // The second pod starts when the network is there, and ends before the storm does.
             conditions.sites[pod].starts = ends / 3;
             conditions.incidents.push((ends - 1, Incident::Gone { node: pod }));
         }

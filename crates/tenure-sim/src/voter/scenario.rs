@@ -29,7 +29,7 @@ use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 
 crate::tally! {
-    /// What is counted only for regional voters.
+    /// Counts that only regional voters have.
     Counts {
         /// Ballots that voters joined.
         ballots,
@@ -43,7 +43,7 @@ crate::tally! {
         dropped,
         /// Answers that came after their time.
         late,
-        /// What should never be, and was reported.
+        /// Breaches that voters reported.
         breaches,
         /// Directories that were lost.
         lost,
@@ -55,7 +55,7 @@ crate::tally! {
 /// Regional voters in one world.
 #[derive(Debug)]
 pub struct RegionalVoters {
-    /// What voters have promised and written.
+    /// Promises and records of voters.
     pub account: Account,
     /// How others know each node, while it runs.
     pub who: Vec<Option<Participant>>,
@@ -75,7 +75,7 @@ pub struct RegionalVoters {
 }
 
 impl RegionalVoters {
-    /// What a node has written last.
+    /// Last record of a node.
     #[must_use]
     pub fn memory(&self, node: usize) -> Option<&Memory> {
         self.account.written[node].as_ref()
@@ -440,7 +440,7 @@ impl WithParts for RegionalVoters {
         let plan = check.plan;
         let own = &check.plan.own;
         let timed = matches!(own.kind, Kind::Parted | Kind::Connected) || check.now >= plan.settled;
-        // Those that have just started do not know of each other.
+        // Voters that have just started do not know of each other.
         let timed = timed && check.now >= 2 * plan.conditions.unit;
         let draws = u32::try_from(check.own.draws.len()).unwrap_or(u32::MAX);
         (timed && own.mode == Mode::Available).then(|| own.change_most(draws.max(1)))
@@ -452,7 +452,7 @@ impl WithParts for RegionalVoters {
         either.filter(|(_, until)| check.now < *until).map(|(since, _)| *since).min()
     }
 
-    /// Of a part with a quorum, or with `available` of any.
+    /// Bounds a part with a quorum, or with `available` any part.
     fn vacant_most(check: &Check<'_, Self>, node: usize, _: usize) -> Option<(u64, u64)> {
         let own = &check.plan.own;
         if !matches!(own.kind, Kind::Parted | Kind::Connected) {
@@ -470,7 +470,7 @@ impl WithParts for RegionalVoters {
     }
 }
 
-/// What an operator may ask of a voter.
+/// Draws a request of an operator.
 fn operate(plan: &Plan, rng: &mut Rng) -> Ask {
     let node = rng.below(plan.own.voters);
     let id = plan.nodes[node].config.id.clone();

@@ -25,9 +25,9 @@ pub struct Manner {
     pub urls: Arc<[VoterUrl]>,
     /// Whether answers are handed on that come after their time.
     pub late: bool,
-    /// One request in so many is found to have failed before its time is over; never for zero.
+    /// A request fails before its time is over once in this many; never, if zero.
     pub breaks: u64,
-    /// What the name of the seeds resolves to.
+    /// Addresses to which the name of the seeds resolves.
     pub seeds: Vec<VoterUrl>,
     /// From when on it resolves, after the start.
     pub resolves: Duration,
@@ -49,12 +49,11 @@ pub struct Server {
     breaks_until: Time,
     /// When the name of the seeds resolves.
     resolves: Time,
-    /// What the result names that its core was handed in the last input.
+    /// Leadership that the result of the last input names.
     endorsed: Option<Leadership>,
 }
 
 impl Server {
-    /// One that has not started.
     #[must_use]
     pub fn new(config: Checked, manner: Manner, breaks_until: Time) -> Self {
         Self {
@@ -77,7 +76,7 @@ impl Server {
         &self.core
     }
 
-    /// What the result names that its core was handed in the last input, if it was handed one.
+    /// Leadership that the result of the last input names, if that input was a result.
     #[must_use]
     pub const fn endorsed(&self) -> Option<&Leadership> {
         self.endorsed.as_ref()

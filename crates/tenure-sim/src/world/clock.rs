@@ -45,7 +45,7 @@ impl Clock {
         self.pieces.push(Piece { since, shown, rate: self.rate(since) });
     }
 
-    /// It does not count the span from `since` to `until`: at `until` it shows what it showed.
+    /// Leaves out the span from `since` to `until`: at `until` the clock shows what it showed.
     pub fn stand_still(&mut self, since: u64, until: u64) {
         let shown = self.shows(since).as_nanos();
         let lost = self.shows(until).as_nanos() - shown;
@@ -59,7 +59,7 @@ impl Clock {
         self.pieces.insert(later, Piece { since: until, shown, rate });
     }
 
-    /// What it shows at the true time `at`.
+    /// Reading of the clock at the true time `at`.
     #[must_use]
     pub fn shows(&self, at: u64) -> Time {
         let piece = self.pieces.iter().rev().find(|piece| piece.since <= at);

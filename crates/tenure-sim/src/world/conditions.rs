@@ -1,4 +1,4 @@
-//! What a world is like before anybody lives in it: clocks, network, what goes wrong and when.
+//! Conditions of a world: clocks, network, faults and incidents.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::clock::Clock;
 use super::fault::Rates;
 use crate::rng::Rng;
 
-/// What draws of wall clocks are for.
+/// Salt of the draws of wall clocks.
 const WALL: u64 = 0x7761_6c6c;
 
 /// Everything of a world that does not depend on the protocol. Times are true time in
@@ -25,7 +25,7 @@ pub struct Conditions {
     /// The measure of what is long: late messages, pauses and outages are parts of it.
     pub unit: u64,
     pub rates: Rates,
-    /// What goes wrong by plan, in order of time.
+    /// Incidents, in order of true time.
     pub incidents: Vec<(u64, Incident)>,
     /// How long the application of a node waits between two commands.
     pub pace: Delay,
@@ -46,7 +46,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// Those of a world in which nothing goes wrong.
+    /// Conditions of a world in which nothing goes wrong.
     #[must_use]
     pub fn new(
         seed: u64,
@@ -100,7 +100,7 @@ impl Conditions {
 pub struct BrokenDuties {
     /// A clock goes on while its machine sleeps; undone, it stands still.
     pub clock_counts_sleep: bool,
-    /// What follows a write that failed is dropped; undone, it is carried out.
+    /// A driver drops the effects that follow a failed write; undone, it carries them out.
     pub drop_after_failure: bool,
     /// A claim that has lapsed is never raised again; undone, it is.
     pub lapsed_claim_stays: bool,
@@ -125,7 +125,7 @@ pub struct Site {
 pub enum Delay {
     /// Anything from the first to just below the second.
     Between(u64, u64),
-    /// One of these, each as likely: the quantiles of a distribution.
+    /// A drawn element of the quantiles of a distribution.
     Quantiles(Arc<[u64]>),
 }
 
@@ -185,7 +185,8 @@ pub enum Incident {
     Apart { node: usize, from: u64, until: u64 },
     /// The nodes of one side (a bit each) and the rest do not reach each other until then.
     Split { side: u64, until: u64 },
-    /// Somebody sets a wall clock: it is ahead of true time by so many nanoseconds from then on.
+    /// An operator sets a wall clock, which is ahead of true time by so many nanoseconds from then
+    /// on.
     Step { node: usize, ahead: i64 },
     /// A process is stopped until then, or its machine sleeps; its clock goes on.
     Stop { node: usize, until: u64 },
@@ -199,23 +200,24 @@ impl Incident {
     }
 }
 
-/// What becomes of a state directory while its process is down.
+/// Fate of a state directory while its process is down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DiskFate {
-    /// It is as it was written.
+    /// The directory is as it was written.
     Kept,
     /// The last write did not reach it whole.
     Torn,
-    /// It is lost.
+    /// The directory is lost.
     Lost,
-    /// It is not there, and an empty one is, until the next start with it as it was written.
+    /// An empty directory takes its place until the next start with the directory as it was
+    /// written.
     Absent,
-    /// Somebody mounts the directory of this other node.
+    /// An operator mounts the directory of this other node.
     Foreign(usize),
     /// An operator recovers it, as one that is lost or as one that is whole.
     Recovered {
         lost: bool,
-        /// What the operator says that fences begin above.
+        /// Lowest fence that the operator allows.
         floor: u64,
     },
 }

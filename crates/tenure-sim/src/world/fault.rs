@@ -1,4 +1,4 @@
-//! What goes wrong, each by a name, so that a run can be repeated with some of it left out.
+//! Faults, each with a name, so that a run can be repeated without some of them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -73,8 +73,8 @@ impl Kind {
     }
 }
 
-/// One thing that went wrong: its kind, where (a node, or a link as from × 64 + to), and the
-/// how-manieth chance of that kind there it was.
+/// A fault: its kind, its place (a node, or a link as from × 64 + to), and the number of the chance
+/// at which it struck there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Fault {
     pub kind: Kind,
@@ -88,7 +88,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What was written as a fault is none.
+/// Error about a text that names no fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NoFault(String);
 
@@ -205,7 +205,7 @@ impl Fate {
         mix(self.seed ^ (kind as u64) << 56 ^ (place as u64) << 32 ^ count as u64)
     }
 
-    /// What struck so far, and when.
+    /// Faults that struck so far, with their true time.
     #[must_use]
     pub fn struck(&self) -> &[(u64, Fault)] {
         &self.struck

@@ -1,4 +1,4 @@
-//! One step of a world: an input to a core, its effects, its messages on their way.
+//! Steps of a world: an input to a core, its effects, its messages on their way.
 
 use std::vec::Drain;
 
@@ -247,7 +247,7 @@ impl<G: System> World<G> {
         let Some(effect) = left.as_slice().first() else { return Ok(true) };
         self.note(node, || format!("    {effect}"));
         if matches!(effect, Effect::Persist(_)) && self.write_fails(node) {
-            // What was not written has not happened to anybody else.
+            // A failed write stays invisible to everybody else.
             self.show(node, Occurrence::Dropped { node, effect })?;
             left.next();
             self.handle(node, Input::Failed(None))?;
@@ -273,11 +273,11 @@ impl<G: System> World<G> {
                 let this = &mut self.nodes[node];
                 let draw = self.fate.draw(Kind::Write, node, this.writes);
                 let idle = this.flushed_at <= self.now;
-                // One after the other, as they were asked for, also where stops delay them.
+                // Flushes end in the order in which they began, also where stops delay them.
                 let at = (self.now + self.conditions.flush.of(draw)).max(this.flushed_at);
                 this.flushed_at = at;
                 if idle && draw.is_multiple_of(2) {
-                    // It is durable before anybody knows.
+                    // The record is durable before anybody knows.
                     self.system.write(&mut this.disk, record.clone());
                 }
                 this.flushing.push_back((ticket, record));

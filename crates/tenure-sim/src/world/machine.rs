@@ -1,4 +1,4 @@
-//! What happens to processes and machines: starts, ends, stops, cuts.
+//! Starts, ends and stops of processes, and cuts of the network.
 
 use super::clock::Clock;
 use super::conditions::{DiskFate, Incident};

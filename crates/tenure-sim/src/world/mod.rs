@@ -1,11 +1,10 @@
 //! True time, machines and a network, for any protocol.
 //!
-//! A [`World`] runs nodes: the processes of a protocol, and services such as a store or a bus. It
-//! knows what time it is; they know what their clocks show. It carries their effects out in order,
-//! unless something goes wrong: every fault is drawn from one seed, and named, so that a run can
-//! be repeated with some of them left out. What a protocol means by its messages, what its
-//! applications ask for and what must hold is the business of the [`System`] that runs in the
-//! world, which for whole worlds is a [`Run`](crate::scenario::Run) of a scenario.
+//! A [`World`] runs nodes: the processes of a protocol, and services such as a store or a bus. The
+//! world knows true time; nodes know what their clocks show. The world carries the effects of nodes
+//! out in order, unless a fault strikes. Each fault is drawn from one seed and has a name, so that a
+//! run can be repeated without some of them. The [`System`] that runs in a world gives meaning to
+//! messages, commands and violations; whole worlds run a [`Run`](crate::scenario::Run) of a scenario.
 //!
 //! There are no threads, no clocks but drawn ones and no hash maps here: the same seed gives the
 //! same bytes.
@@ -33,7 +32,7 @@ use self::queue::Queue;
 use crate::recorder::Recorder;
 use crate::rng::Rng;
 
-/// What the nodes of a system say and hear.
+/// Types of the messages, commands and events of a system.
 pub type Words<G> = <<G as System>::Core as Protocol>::Words;
 
 /// A command about an election.
@@ -43,17 +42,16 @@ pub type Command<G> = (ElectionName, <Words<G> as contract::Words>::Command);
 pub type Letter<G> =
     (<Words<G> as contract::Words>::Sender, <Words<G> as contract::Words>::Message);
 
-/// What runs in a world: nodes, their state directories and addresses, applications, and an
-/// observer of all that happens.
+/// A system: nodes, their state directories and addresses, applications, and an observer of all
+/// that happens.
 pub trait System: Sized {
-    /// What runs on a node.
     type Core: Protocol;
-    /// What survives a process.
+    /// State that survives a process.
     type Disk: Clone;
-    /// What must not be.
+    /// Violation.
     type Wrong;
 
-    /// What runs on a node, before it starts; its machine has this clock since it was switched on.
+    /// The core of a node before it starts. The machine has this clock since it was switched on.
     fn core(&self, node: usize, clock: &Clock) -> Self::Core;
 
     /// The state directory of a node before its first start.
@@ -80,14 +78,14 @@ pub trait System: Sized {
         reboot: bool,
     ) -> bool;
 
-    /// Who sends, as a receiver sees it.
+    /// The sender as a receiver sees it.
     fn sender(&self, node: usize, life: u128) -> <Words<Self> as contract::Words>::Sender;
 
     /// The nodes that get what `from` sends to this address: several, where a bus or a group is
     /// behind it, and none, where nobody is.
     fn recipients(&self, from: usize, to: &<Words<Self> as contract::Words>::Address) -> Nodes;
 
-    /// What the application of a node asks for now.
+    /// Next command of the application of a node.
     fn next_command(
         &mut self,
         context: &Context<'_>,
@@ -104,7 +102,7 @@ pub trait System: Sized {
         occurrence: Occurrence<'_, Self>,
     ) -> Result<Option<Command<Self>>, Self::Wrong>;
 
-    /// What follows a message of `from`, and in whose name, by a draw.
+    /// A forged message that follows `message` of `from`, with its pretended sender.
     fn forge(
         &self,
         _from: &<Words<Self> as contract::Words>::Sender,
@@ -114,8 +112,8 @@ pub trait System: Sized {
         None
     }
 
-    /// Whether nothing goes wrong with a node by chance: no pause, no end, no early or late timer.
-    /// What it is made of goes wrong by itself.
+    /// Whether a node has no faults by chance: no pause, no end, no early or late timer. Services
+    /// have faults of their own.
     fn is_spared(&self, _node: usize) -> bool {
         false
     }
@@ -127,12 +125,11 @@ pub trait System: Sized {
     }
 }
 
-/// What a system sees of its world.
+/// World around a node at one instant.
 #[derive(Debug)]
 pub struct Context<'a> {
     /// True time.
     pub now: u64,
-    /// What cannot change.
     pub conditions: &'a Conditions,
     /// The clock of the node that it is about.
     pub clock: &'a Clock,
@@ -143,7 +140,7 @@ pub struct Context<'a> {
     pub sampled: u64,
 }
 
-/// What a system is shown.
+/// An occurrence that a system sees.
 #[derive(Debug)]
 pub enum Occurrence<'a, G: System> {
     /// A life begins.
@@ -152,7 +149,7 @@ pub enum Occurrence<'a, G: System> {
     Crashed { node: usize },
     /// An input is about to be handled.
     Input { node: usize, input: &'a Input<Words<G>> },
-    /// It has been handled, and its effects are not carried out yet.
+    /// The input has been handled; its effects are not carried out yet.
     Handled {
         node: usize,
         core: &'a G::Core,
@@ -160,13 +157,7 @@ pub enum Occurrence<'a, G: System> {
         timer: bool,
     },
     /// An effect is about to be carried out.
-    Effect {
-        node: usize,
-        life: u128,
-        effect: &'a Effect<Words<G>>,
-        /// What survives of that node.
-        disk: &'a G::Disk,
-    },
+    Effect { node: usize, life: u128, effect: &'a Effect<Words<G>>, disk: &'a G::Disk },
     /// An effect is not carried out, because a write failed: this one, or one before it.
     Dropped { node: usize, effect: &'a Effect<Words<G>> },
     /// Something planned happens.
@@ -227,11 +218,11 @@ struct Machine<G: System> {
     gone: bool,
     /// Whether its process is spared by chance.
     spared: bool,
-    /// What is to be carried out when it goes on.
+    /// Effects to carry out when the process goes on.
     held: Option<Vec<Effect<Words<G>>>>,
-    /// What its driver owes its core after the effects at hand, the last first.
+    /// Commands that the driver owes its core after the effects at hand, the last first.
     owed: Vec<Command<G>>,
-    /// What is being flushed, in the order in which that was asked for.
+    /// Flushes under way, in the order in which they began.
     flushing: VecDeque<(Ticket, Rec<G>)>,
     /// When the last flush that was asked for will be done.
     flushed_at: u64,
@@ -329,7 +320,6 @@ impl<G: System> World<G> {
         self
     }
 
-    /// What was recorded.
     pub fn into_recorder(self) -> Option<Recorder> {
         self.recorder
     }
@@ -344,7 +334,7 @@ impl<G: System> World<G> {
         self.events
     }
 
-    /// What went wrong so far.
+    /// Faults so far.
     pub const fn fate(&self) -> &Fate {
         &self.fate
     }
@@ -421,7 +411,7 @@ impl<G: System> World<G> {
 /// Wall time at the beginning of every world.
 const EPOCH: u64 = 1_800_000_000_000_000_000;
 
-/// What the clocks of a machine show at one instant.
+/// Readings of the clocks of a machine at one instant.
 struct Reading {
     local: Time,
     wall: WallTime,
@@ -444,19 +434,19 @@ impl Context<'_> {
         Reading { local, wall: self.wall() }
     }
 
-    /// What the wall clock of the node showed when it was read last.
+    /// Reading of the wall clock for the last input.
     #[must_use]
     pub const fn wall(&self) -> WallTime {
         WallTime::from_nanos((EPOCH + self.sampled).saturating_add_signed(self.wall))
     }
 
-    /// What the clock of the node shows.
+    /// Present reading of the clock of the node.
     #[must_use]
     pub fn local(&self) -> Time {
         self.clock.shows(self.now)
     }
 
-    /// What it showed when it was read for the input that the node handled last.
+    /// Reading of the clock for the input that the node handled last.
     #[must_use]
     pub fn sample(&self) -> Time {
         self.clock.shows(self.sampled)

@@ -1,4 +1,4 @@
-//! What runs on a node: a process of the protocol, or a service that its processes need.
+//! Nodes of a world: processes of the protocol, and services that processes need.
 
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -7,8 +7,8 @@ use std::hash::Hash;
 use tenure_core::contract::{Effects, Words};
 use tenure_core::{Deadline, ElectionName, Input, Now, Protocol, Standing, Time};
 
-/// Something that is no candidate and has an address: a store, a bus, a coordinator, an HTTP peer.
-/// What goes wrong in it is its own business: commands of its kind tell it to.
+/// A service with an address: a store, a bus, a coordinator, an HTTP peer. A service has faults of
+/// its own, which commands of its kind begin.
 pub trait Service<W: Words>: Clone + Eq + Hash + Debug {
     /// Takes one input, and appends what it wants done.
     fn handle(&mut self, now: Time, input: Input<W>, out: &mut Effects<W>);
@@ -28,7 +28,7 @@ impl<W: Words> Service<W> for Infallible {
     }
 }
 
-/// What runs on a node.
+/// A node of a world.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Node<P, V> {
     /// A process of the protocol.

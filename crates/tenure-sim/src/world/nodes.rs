@@ -22,7 +22,6 @@ pub fn bits(nodes: impl IntoIterator<Item = usize>) -> u64 {
 pub struct Nodes(u64);
 
 impl Nodes {
-    /// Nobody.
     pub const NONE: Self = Self(0);
 
     /// This one.

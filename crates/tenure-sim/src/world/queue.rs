@@ -1,6 +1,6 @@
-//! What is going to happen, the earliest first.
+//! Queue of future events, the earliest first.
 
-/// A queue in true time. Of what happens at the same instant, what was put first comes first.
+/// A queue in true time. Events of the same instant keep their order.
 #[derive(Clone, Debug)]
 pub struct Queue<T> {
     /// When, a number that is given once, and where it is kept, in one number; the earliest last.
@@ -19,7 +19,7 @@ impl<T> Room<'_, T> {
     /// This is what happens.
     #[inline(always)]
     pub fn put(self, happening: T) {
-        // It is free: nothing is dropped.
+        // The room is free: nothing is dropped.
         if self.0.is_none() {
             *self.0 = Some(happening);
         }
@@ -52,7 +52,7 @@ impl<T> Queue<T> {
         Room(&mut self.kept[place as usize])
     }
 
-    /// What happens next, and when.
+    /// The next event, and its true time.
     pub fn pop(&mut self) -> Option<(u64, T)> {
         let key = self.order.pop()?;
         let place = key as u32 & ((1 << 24) - 1);

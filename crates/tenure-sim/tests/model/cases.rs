@@ -60,7 +60,7 @@ pub fn delay(long: bool) -> Setting {
     Setting { alike: unlike(true), ..adverse("delay", 1, budget) }
 }
 
-/// One candidate without a rival, who may lead twice, while much comes late.
+/// A candidate without a rival leads up to twice, while much comes late.
 pub fn alone(long: bool) -> Setting {
     let late = 3;
     let resigns = u8::from(long);
@@ -68,8 +68,8 @@ pub fn alone(long: bool) -> Setting {
     Setting { alike: unlike(long), ..adverse("alone", 3, budget) }
 }
 
-/// A candidate or leader stops: its lease ends on its slow clock, the grants end on the fast
-/// ones, and another takes over. It may go on at any later moment.
+/// A candidate or leader stops: its lease ends on its slow clock, the grants end on the fast ones,
+/// and another takes over. The process may go on at any later moment.
 pub fn drift(long: bool) -> Setting {
     let budget = Budget { pauses: 1, ..CONTENDED };
     let must_show = &["elected", "another after a pause"];

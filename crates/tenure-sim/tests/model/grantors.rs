@@ -22,13 +22,13 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Grantors;
 
-/// What differs from one configuration to the next.
+/// Settings of one configuration.
 #[derive(Clone, Debug)]
 pub struct Settings {
     config: Checked,
     /// The grantors that start again.
     pub struck: Range<usize>,
-    /// What may happen in all.
+    /// Bounds on all troubles.
     all: Troubles,
 }
 
@@ -60,7 +60,7 @@ impl Troubles {
     };
 }
 
-/// What a node loses when it starts again.
+/// State that a node loses when it starts again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Lost {
     /// The process ended, the machine did not.
@@ -71,7 +71,7 @@ pub enum Lost {
     Everything,
 }
 
-/// What a grantor answers who is asked who holds the election.
+/// Answer of a grantor to a query.
 #[derive(Clone)]
 pub struct Look {
     serves: bool,
@@ -194,7 +194,7 @@ impl Cluster for Grantors {
         }
     }
 
-    /// What a grantor with its memory says of that: made-up worlds and stories have it.
+    /// Leaves out reads of fences by a grantor that has its memory; worlds and stories have them.
     fn leaves_out(node: &Node<Self>, message: &Message) -> bool {
         let knows = |disk: &Remembered| disk.durable().reserve.is_some();
         matches!(message, Message::Grantor(ToGrantor::FenceRead(_)))
@@ -218,8 +218,8 @@ impl Cluster for Grantors {
         Ok(())
     }
 
-    /// Section 6: a release of everything up to a Start leaves after the claim that stands on it
-    /// was lowered. One of an earlier leadership may still be on its way to be confirmed.
+    /// Section 6: a release leaves after its claim was lowered. A release of an earlier leadership
+    /// may still wait for its confirmation.
     fn leaves(claims: &[Claim<Self>], from: Life, message: &Message) -> Result<(), String> {
         let Message::Grantor(ToGrantor::Release(release)) = message else { return Ok(()) };
         let stands = |claim: &&Claim<Self>| claim.life == from && claim.note <= release.start;

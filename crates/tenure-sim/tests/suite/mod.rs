@@ -1,4 +1,4 @@
-//! What holds of the made-up worlds of every protocol.
+//! Suite that the made-up worlds of every protocol pass.
 
 use std::collections::BTreeSet;
 
@@ -41,8 +41,8 @@ pub(crate) fn the_same_seed_twice_gives_the_same_bytes<S: Source>(source: &S) {
     assert!(all.iter().all(|kind| kinds.contains(kind.name())), "little goes wrong: {kinds:?}");
 }
 
-/// What worlds that are wrong on purpose show is noticed, is made small, and its command shows it
-/// again.
+/// Worlds that are wrong on purpose show a failure. The failure is noticed and made small, and its
+/// command shows it again.
 pub(crate) fn a_failure_is_made_small<S: Source>(
     sweep: &Sweep<S>,
     noticing: &[&str],

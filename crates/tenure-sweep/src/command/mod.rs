@@ -1,4 +1,4 @@
-//! What the command line offers.
+//! Command line of the sweep.
 
 mod replay;
 mod sweep;
@@ -41,10 +41,10 @@ impl Cli {
     }
 }
 
-/// What the command line has of each protocol.
+/// Declares the protocols of the command line.
 macro_rules! declare {
     ($($module:ident $name:ident $about:literal;)+) => {
-        /// Of which protocol.
+        /// Protocol of the worlds.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
         enum Protocol {
             $(#[doc = $about] $name,)+
@@ -62,13 +62,14 @@ macro_rules! declare {
 }
 tenure_sim::protocols!(declare);
 
-/// What kind of worlds.
+/// Kind of worlds.
 #[derive(Clone, Debug, Args)]
 struct World {
     /// Whose elections.
     #[arg(long, value_enum, default_value_t = Protocol::Nerio)]
     protocol: Protocol,
-    /// Clocks beyond rho, and jumps: leaders may overlap there, and fences must hold. Of Nerio.
+    /// Clocks beyond rho, and jumps: leaders may overlap there, and fences must hold; only of
+    /// Nerio.
     #[arg(long)]
     broken_clocks: bool,
     /// Leave this duty of the driver undone.

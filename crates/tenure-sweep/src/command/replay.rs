@@ -1,4 +1,4 @@
-//! One world again.
+//! Runs a world again.
 
 use std::path::{Path, PathBuf};
 

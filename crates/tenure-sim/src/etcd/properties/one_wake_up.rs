@@ -5,7 +5,7 @@ use tenure_core::etcd::{Act, Bytes, Change, Compare, Op, Reply, Revision};
 use super::{Check, Elections, Fact, Own, Plan, Property};
 use crate::etcd::store::note::Note;
 
-/// One departure wakes at most one other candidate that has a key; this candidate looks again.
+/// A departure wakes at most one other candidate that has a key; this candidate looks again.
 #[derive(Debug, Default)]
 pub(super) struct OneWakeUp {
     /// The deletions that each node is hearing of.

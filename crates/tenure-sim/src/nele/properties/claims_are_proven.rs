@@ -6,10 +6,10 @@ use crate::nele::proofs::{Proof, Proofs, by_any_clock};
 use crate::scenario::Claim;
 use crate::scenario::history::under;
 
-/// Ruling 1: in `at_most_one` a claim is raised on a partition that is assigned, by a claim that
-/// was read back and that nothing has voided, after the grace period, and until T after an own
-/// record was sent that was read back; its fence is that of the claim. What is void is lowered in
-/// the same step (N2).
+/// Ruling 1: with `at_most_one` a process claims only an assigned partition, by a claim record that
+/// it read back and that nothing has voided, after the grace period, and until T after the send of
+/// an own record that it read back. The fence is that of the claim record. The process lowers a
+/// void claim in the same step (N2).
 #[derive(Debug, Default)]
 pub(in super::super) struct ClaimsAreProven;
 
@@ -38,7 +38,7 @@ fn proof(check: &Check<'_>, node: usize, election: usize) -> Option<(Config, Opt
     Some(((**config).clone(), proof))
 }
 
-/// What was claimed until this very input.
+/// The proof that ended with the input at hand.
 fn just_ended(check: &Check<'_>, node: usize, config: &Config, election: usize) -> Option<Proof> {
     let partition: Partition = config.partition_of(config.role(&check.plan.elections[election])?);
     let proofs = check.own.proofs(node)?;
@@ -51,8 +51,8 @@ fn judge(check: &Check<'_>, claim: &Claim) -> Result<(), String> {
     let name = check.name(node);
     let of = check.election(election);
     let Some((config, proof)) = proof(check, node, election) else { return Ok(()) };
-    // It may have become void, or its partition another one's, by what is heard now: what was due
-    // comes first.
+    // The input at hand may void the claim or take the partition away; the core acts on its timers
+    // first.
     let proof = proof.or_else(|| just_ended(check, node, &config, election));
     let Some(proof) = proof else {
         return Err(format!("{name} claims {of}, and has no claim in the log that counts"));
@@ -71,7 +71,7 @@ fn judge(check: &Check<'_>, claim: &Claim) -> Result<(), String> {
             claim.ends
         ));
     }
-    // It was due before this was read.
+    // The core acted on its timers before it read this record.
     let at = check.own.proofs(node).map(|proofs| proofs.at);
     if proof.stale.is_some_and(|stale| Some(stale) != at) && !goes_on {
         return Err(format!("{name} takes office in {of} by a claim of an earlier leader epoch"));

@@ -1,6 +1,4 @@
-//! What must hold, one file each, named after the sentence that it checks.
-//!
-//! What every protocol promises is judged by [`promises`]; here is what only NELE has.
+//! Properties that only NELE has, one file each; [`promises`] judges the common ones.
 
 mod claims_are_proven;
 mod no_gap;
@@ -14,7 +12,7 @@ use crate::scenario::{Property, Sentences, promises};
 type Check<'a> = crate::scenario::Check<'a, Emergence>;
 type Fact<'a> = crate::scenario::Fact<'a, Emergence>;
 
-/// What the common promises are called.
+/// Names of the common promises in NELE.
 pub(super) const SENTENCES: Sentences = Sentences {
     at_most_one: ("At most one process of a group leads a role", "guarantee (a)"),
     fences_grow: ("Fences strictly grow and are unique", "guarantee (b)"),

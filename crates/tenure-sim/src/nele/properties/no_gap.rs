@@ -10,7 +10,7 @@ use super::{Check, Emergence, Fact, Own, Property};
 /// else's is not the last; unless it left, and nobody else stands for it.
 #[derive(Debug, Default)]
 pub(in super::super) struct NoGap {
-    /// Who has left its group, and was assigned nothing since.
+    /// Nodes that have left their group and got no partition since.
     left: BTreeSet<usize>,
 }
 

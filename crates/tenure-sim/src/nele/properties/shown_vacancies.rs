@@ -11,7 +11,7 @@ use super::{Check, Emergence, Fact, Property};
 /// goes wrong.
 #[derive(Debug, Default)]
 pub(in super::super) struct ShownVacancies {
-    /// Who shows which election as vacant.
+    /// Observers and the elections that each shows as vacant.
     vacant: BTreeSet<(usize, usize)>,
     /// When the timer of each node went off last: what it shows is so as of then.
     went_off: BTreeMap<usize, u64>,
@@ -52,7 +52,8 @@ impl Property<Emergence> for ShownVacancies {
     }
 }
 
-/// A vacancy that was shown at a time, and is still. One with a longer T may never have been heard.
+/// Judges a vacancy that an observer still shows. A leader with a longer T may never have been
+/// heard.
 fn judge(check: &Check<'_>, node: usize, election: usize, shown: u64) -> Result<(), String> {
     let plan = check.plan;
     let now = check.now;

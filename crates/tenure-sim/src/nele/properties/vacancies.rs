@@ -58,7 +58,7 @@ impl Vacancies {
             };
             let members = || check.apps.iter().enumerate().filter(|(node, _)| of(*node));
             for election in 0..plan.elections.len() {
-                // One that stands for something else only may own the partition.
+                // A process that stands only for other roles may own the partition.
                 let mut standing = members().filter(|(_, app)| app.iter().any(|r| r.campaigning));
                 let all = standing.all(|(_, app)| app[election].campaigning);
                 let any = members().any(|(_, app)| app[election].campaigning);

@@ -6,7 +6,7 @@ use super::{Check, Disk, Fact, Own, Plan, Property, QuorumLeases};
 /// memories of a member the earlier one is never named after the later one.
 #[derive(Debug, Default)]
 pub(super) struct AnswersNameMemories {
-    /// What each node said last, and which memory it had then.
+    /// Last answer of each node, and its memory at that time.
     said: Vec<Option<(Instance, Roster)>>,
 }
 

@@ -11,7 +11,7 @@ pub(super) struct FoundingsAreByAll {
     lives: Vec<Life>,
     /// Which members remember, by position.
     whole: Vec<bool>,
-    /// Of each member, its last memory that was lost or new.
+    /// Last memory of each member that was lost or new.
     born: Vec<Born>,
 }
 
@@ -23,15 +23,15 @@ struct Born {
     beside: Vec<bool>,
 }
 
-/// What one grantor has in its present life.
+/// State of one grantor in its present life.
 #[derive(Clone, Debug, Default)]
 struct Life {
     /// Whether it has lost its memory.
     reads: bool,
     /// Until when a leader that it has heard may lead, on its clock.
     led_until: Time,
-    /// What it writes down of memories, or could not: until that is done it may have decided long
-    /// before it writes.
+    /// Flush of the roster that has not succeeded: the grantor may have decided long before it
+    /// writes.
     owes: Option<Ticket>,
 }
 

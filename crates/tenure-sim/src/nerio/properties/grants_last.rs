@@ -18,7 +18,7 @@ pub(super) struct GrantsLast {
     before: Vec<Option<Boot>>,
 }
 
-/// What one grantor was asked and what it granted in one election.
+/// Requests that one grantor got in one election, and its last grant.
 #[derive(Clone, Debug, Default)]
 struct Dealings {
     asked: Vec<Ask>,
@@ -96,7 +96,7 @@ impl Property<QuorumLeases> for GrantsLast {
                 if self.before[grantor].is_some_and(|boot| at.boot <= boot) {
                     return Ok(());
                 }
-                // What could not be written is written again when it has been given back, too.
+                // A grantor repeats a failed write even after a release of the grant.
                 let again = |known: &Grant| {
                     let same = known.holder == record.holder && known.start == record.start;
                     same && known.stamp == at && known.freed

@@ -25,7 +25,7 @@ impl Property<QuorumLeases> for LeadersAreAnnounced {
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Elected { node, election, decided, .. } => {
-                // One that has slept since may have asked at the same instant.
+                // A leader that slept since may have asked at the same instant.
                 let at_once = decided == check.now;
                 let may_ask = at_once && self.asked[node][election] < check.now;
                 self.owes[node] = may_ask.then_some(election);

@@ -16,7 +16,7 @@ pub(super) struct LostMemoriesAreRead {
     lives: Vec<Life>,
 }
 
-/// What one grantor has in its present life.
+/// State of one grantor in its present life.
 #[derive(Clone, Debug, Default)]
 struct Life {
     /// The memory that begins, until its bound on fences is written.
@@ -24,7 +24,7 @@ struct Life {
     /// The last answer of each member to the latest question, and when that was asked.
     answers: BTreeMap<usize, Answer>,
     asked: Time,
-    /// One that arrives, and one that it has just handled, and may say that it does not count.
+    /// Answer that arrives, and the answer handled last, which the grantor may still ignore.
     hears: Option<(usize, Answer)>,
     handled: Option<(usize, Answer)>,
     /// The latest memory of each member that an answer named.
@@ -94,7 +94,7 @@ impl Life {
     fn hear(&mut self, check: &Check<'_>) {
         let Some((member, answer)) = self.handled.take() else { return };
         let config = check.plan.config();
-        // One that is empty may only ask, and says itself when it is to be written down.
+        // An empty member may only ask; the member itself asks to be written down.
         let of_others = |other: &usize| answer.whole || *other != member;
         for other in (0..config.members.len()).filter(of_others) {
             if let Some(entry) = answer.roster.at(config.place(other)) {
@@ -102,7 +102,7 @@ impl Life {
                 *latest = entry.instance.max(*latest);
             }
         }
-        // What was said to an earlier question may have been lost since, with who said it.
+        // An answer to an earlier question may be lost since, together with its sender.
         if answer.start > self.asked {
             self.answers = BTreeMap::new();
             self.asked = answer.start;

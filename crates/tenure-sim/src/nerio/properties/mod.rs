@@ -1,7 +1,5 @@
-//! What must hold, one file each, named after the sentence that it checks.
-//!
-//! What every protocol promises is judged by [`promises`](crate::scenario::promises), under the
-//! paper's names; here is what only Nerio has.
+//! Properties that only Nerio has, one file each; [`promises`](crate::scenario::promises) judge the
+//! common ones, under the paper's names.
 
 mod answers_name_memories;
 mod claims_stand_on_grants;
@@ -41,7 +39,7 @@ type Fact<'a> = crate::scenario::Fact<'a, QuorumLeases>;
 const EDICT_VALIDITY: Sentence = ("Edict Validity", "section 1");
 const OBSERVERS: Sentence = ("Observers see what is", "section 10.4; settings, wire, readings");
 
-/// What the common promises are called.
+/// Names of the common promises in Nerio.
 pub(super) const SENTENCES: Sentences = Sentences {
     at_most_one: ("Leader Uniqueness", "section 1"),
     handles_agree: EDICT_VALIDITY,

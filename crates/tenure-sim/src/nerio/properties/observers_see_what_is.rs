@@ -52,7 +52,7 @@ impl ObserversSeeWhatIs {
         let who = &named(leader);
         judge_who(check, election, node, leader, who)?;
         let patience = QuorumLeases::patience(check.plan, node).unwrap_or_default();
-        // It may give its grants up while the answers travel: then they say what was.
+        // The leader may release while the answers travel: then the view shows the past.
         let gave_up = self.gave_up.get(&(election, who.inc));
         if gave_up.is_some_and(|at| at + patience > check.now) {
             return Ok(());
@@ -74,7 +74,7 @@ impl ObserversSeeWhatIs {
     }
 }
 
-/// What is told of a leader is its own.
+/// Judges that a view names the own address, value and fence of the leader.
 fn judge_who(
     check: &Check<'_>,
     election: usize,

@@ -6,7 +6,7 @@ use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 /// are proposed.
 #[derive(Debug, Default)]
 pub(super) struct OneBoundAtATime {
-    /// What each grantor is writing.
+    /// Flush under way of each grantor.
     writes: Vec<Option<Ticket>>,
 }
 

@@ -10,7 +10,7 @@ use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 pub(super) struct OrdersEndWhatTheyName {
     /// The order that each node is handed at the moment.
     handed: Vec<Option<u64>>,
-    /// What each life was told: of which election, and which order.
+    /// Orders that each life reported, with their election and fence.
     told: Vec<BTreeSet<(usize, Fence, u64)>>,
 }
 

@@ -6,7 +6,7 @@ use tenure_core::{End, Loss};
 
 use super::{Check, Claim, Fact, Own, Plan, Property, QuorumLeases, seconds};
 
-/// Who is next: where nothing goes wrong, whoever waits leads soon after the leader gave up.
+/// Succession: where nothing goes wrong, a waiting candidate leads soon after the leader gave up.
 #[derive(Debug, Default)]
 pub(super) struct PromptSuccession {
     calm: bool,

@@ -38,8 +38,8 @@ impl Property<QuorumLeases> for ReleaseEndsOnlyItsOwn {
                     && grant.to == *by
                     && grant.address == address
                     && grant.start <= start;
-                // Of a grant that is over nothing is shortened: the one that was given back may
-                // never have been written.
+                // A release cannot shorten a grant that is over: the released grant may never have
+                // been written.
                 let over = grant.finish <= check.now;
                 if own || over || check.remembers_more(grantor) {
                     return Ok(());

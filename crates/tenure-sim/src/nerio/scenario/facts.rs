@@ -1,4 +1,4 @@
-//! What Nerio's nodes hear, send and write, as facts.
+//! Facts from the messages and records of Nerio's nodes.
 
 use tenure_core::nerio::{
     Event, Message, OwnEvent, Record, ToAsker, ToCandidate, ToGrantor, Words,

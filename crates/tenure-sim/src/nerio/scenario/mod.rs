@@ -40,7 +40,7 @@ const EVERY_FEW: u32 = 1_024;
 const ABSENT: u64 = 100;
 
 crate::tally! {
-    /// What is counted only for Nerio.
+    /// Counts that only Nerio has.
     Counts {
         /// Verifications answered with yes.
         verified,
@@ -448,7 +448,7 @@ fn lose(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bo
     let plan = &mut run.plan;
     let seed = plan.conditions.seed;
     let focus = plan.own.focus;
-    // Somebody has to remember: a quorum of the others, all of them whole, or going to be.
+    // A quorum of the others must remember, or be about to.
     let enough = plan.config().quorums.is_quorum(remember(plan, disks, node));
     // While nobody has founded the cluster, one that is new can be lost.
     let few = run.counts.own.lost_disks < (plan.members() as u64 - 1) / 2;

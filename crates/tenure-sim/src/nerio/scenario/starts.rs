@@ -1,4 +1,4 @@
-//! What grantors say and write while they start, as facts.
+//! Facts from the reports and records of grantors that start.
 
 use tenure_core::Ticket;
 use tenure_core::nerio::{OwnEvent, Record};
@@ -11,7 +11,7 @@ use crate::timeline::SpanKind;
 use crate::world::Context;
 
 impl Run<QuorumLeases> {
-    /// What a grantor says of its service.
+    /// Tells a report of a grantor about its service.
     pub(super) fn grantor_event(
         &mut self,
         context: &Context<'_>,

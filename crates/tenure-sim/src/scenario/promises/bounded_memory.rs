@@ -17,7 +17,7 @@ pub struct BoundedMemory {
     /// How many inputs pass until the next look.
     left: u32,
     pub(super) limit: Memory,
-    /// What a core prints of itself: one buffer for all of them.
+    /// Debug output of a core, in a buffer that is used again.
     printed: String,
 }
 

@@ -1,21 +1,21 @@
 use super::{Check, Fact, PlanOf, Property, Scenario, seconds};
 
-/// What a handle waits for comes: a claim is announced by what raises it, a leadership that stays
-/// settles, and after an end it is said that others know.
+/// Handles get the events that they wait for: an announcement in the step that raises a claim, a
+/// settled leadership if the leader stays, and a release after each end.
 #[derive(Debug, Default)]
 pub struct EventsCome {
     roles: Vec<Vec<Role>>,
 }
 
-/// What a node has told of one election.
+/// Reports of a node about one election.
 #[derive(Clone, Debug, Default)]
 struct Role {
-    /// It has raised a claim, and not yet said that it is elected.
+    /// The node has raised a claim, and not yet announced that it is elected.
     raised: bool,
-    /// It is elected since then, and has not settled.
+    /// True time of the election, until the leadership settles.
     unsettled: Option<u64>,
     elected: bool,
-    /// It is over since then, and nothing says that others know.
+    /// True time of the end, until the release.
     unreleased: Option<u64>,
 }
 

@@ -1,7 +1,7 @@
 use super::{Check, Fact, Property, Scenario, seconds};
 
-/// Of two leaderships the later has the higher fence, and no fence is used twice. Clocks play no
-/// part in it.
+/// The later of two leaderships has the higher fence, and no fence is used twice. Clocks play no
+/// part.
 #[derive(Debug, Default)]
 pub struct FencesGrow;
 

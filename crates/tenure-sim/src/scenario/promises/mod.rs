@@ -1,5 +1,5 @@
-//! What every protocol promises, one file each. A protocol says by what names, and where a promise
-//! ends: which leaders may overlap, how late observers may be, who can lead at all.
+//! Promises of every protocol, one file each. A protocol gives their names and their limits: which
+//! leaders may overlap, how late observers may be, who can lead at all.
 
 mod at_most_one;
 mod bounded_memory;
@@ -31,8 +31,8 @@ use crate::all;
 /// A sentence, and where it is written.
 pub type Sentence = (&'static str, &'static str);
 
-/// All of them. Those about fences and about the end of observers judge only protocols that have
-/// such.
+/// All promises. The promises about fences and about the end of observers judge only protocols that
+/// have such.
 pub type All = all![
     AtMostOne,
     HandlesAgree,
@@ -46,7 +46,7 @@ pub type All = all![
     EventsCome,
 ];
 
-/// What the promises are called by a protocol, and where they are written.
+/// Names of the promises in a protocol, and where each is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Sentences {
     /// [`AtMostOne`].
@@ -72,7 +72,7 @@ pub struct Sentences {
 }
 
 impl Sentences {
-    /// What they are called unless a protocol has names of its own.
+    /// Names of the promises, unless a protocol has its own.
     pub const NAMED: Self = Self {
         at_most_one: ("At most one leader", "the promise"),
         handles_agree: ("Handle and core agree", "the contract"),

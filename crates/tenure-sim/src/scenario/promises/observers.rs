@@ -8,7 +8,7 @@ use super::{Check, Claim, Fact, Property, Scenario, seconds};
 /// one; and when everybody has resigned, it sees that in the end.
 #[derive(Debug, Default)]
 pub struct Observers {
-    /// Of who follows which election: since when, and whether what it sees now is a vacancy.
+    /// Observers by node and election: since when each follows, and whether its view is a vacancy.
     views: BTreeMap<(usize, usize), (u64, bool)>,
     /// The fences with which each life has raised a claim.
     claimed: BTreeSet<(usize, u128, Option<Fence>)>,

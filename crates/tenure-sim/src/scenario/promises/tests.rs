@@ -1,6 +1,5 @@
-//! What must not be, told as facts: the promise about it says so. That worlds tell such facts, and
-//! that the promises about leaders notice, is seen where worlds do something wrong
-//! (`tests/worlds.rs`).
+//! Each promise notices facts that break it. `tests/worlds.rs` shows that worlds tell such facts,
+//! and that the promises about leaders notice.
 
 use tenure_core::nerio::Nerio;
 use tenure_core::{End, Loss, Time};

@@ -81,7 +81,7 @@ fn extent(node: &Node<'_, '_>) -> (Range<f64>, Range<f64>) {
     (x..x + number(node, "width"), y..y + number(node, "height"))
 }
 
-/// What the pointer shows on a shape.
+/// Text that the pointer shows on a shape.
 fn title<'a>(node: &Node<'a, '_>) -> &'a str {
     let title = node.prev_sibling_element().expect("a title");
     title.text().unwrap_or_default()

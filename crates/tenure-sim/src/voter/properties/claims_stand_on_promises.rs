@@ -35,7 +35,7 @@ impl Property<RegionalVoters> for ClaimsStandOnPromises {
             .map(|member| (member.id.as_str(), promised(member.identity).unwrap_or(0)))
             .collect();
         let stands = ends.iter().filter(|(_, until)| *until >= claim.until).count();
-        // It keeps its own promise, which it tells nobody.
+        // The leader keeps its own promise, and tells nobody.
         let quorum = electorate.members.len() / 2 + 1;
         if stands + usize::from(electorate.has(who)) >= quorum {
             return Ok(());

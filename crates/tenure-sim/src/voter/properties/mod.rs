@@ -1,7 +1,5 @@
-//! What must hold, one file each, named after the sentence that it checks.
-//!
-//! What every protocol promises is judged by [`promises`]; here is what only regional voters have,
-//! by [what they have promised and written](super::account).
+//! Properties that only regional voters have, one file each, judged by [their promises and
+//! records](super::account); [`promises`] judges the common ones.
 
 mod claims_stand_on_promises;
 mod one_endorsement;
@@ -14,7 +12,7 @@ use crate::scenario::{Property, Sentences, parts, promises, seconds};
 type Check<'a> = crate::scenario::Check<'a, RegionalVoters>;
 type Fact<'a> = crate::scenario::Fact<'a, RegionalVoters>;
 
-/// What the common promises are called.
+/// Names of the common promises in regional voters.
 pub(super) const SENTENCES: Sentences = Sentences {
     at_most_one: ("At most one leader", "guarantee (a)"),
     fences_grow: ("Fences increase", "guarantee (b)"),

@@ -22,9 +22,9 @@ impl Property<RegionalVoters> for PromisesAreKept {
         }
         let account = &check.own.account;
         let given = account.promises.get(&who.identity).into_iter().flatten();
-        // Of what this run leads by itself nobody else needs to know that it is over.
+        // Only this run needs to know that its own leadership is over.
         let given = given.filter(|one| one.to.leader != *who);
-        // Who leads by a ballot has left those before it.
+        // A leader by one ballot has left the ballots before it.
         let is_released = |of: &Leadership| {
             let mut released = account.released.iter();
             released.any(|one| same(one, of) && one.ballot >= of.ballot)
