@@ -27,7 +27,6 @@ pub struct Daemon {
     name: String,
     url: String,
     log: PathBuf,
-    /// Its program, and its arguments.
     command: Vec<String>,
     process: Mutex<Option<Process>>,
 }

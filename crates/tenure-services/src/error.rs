@@ -17,9 +17,7 @@ pub enum Error {
     /// A command ran and did not succeed.
     #[error("`{command}`: {status}\n{said}")]
     Failed {
-        /// The command, with its arguments.
         command: String,
-        /// How it ended.
         status: ExitStatus,
         /// The end of its standard output and standard error.
         said: String,
@@ -29,7 +27,6 @@ pub enum Error {
     System {
         /// A file, a command that is to be started, a signal to a process.
         what: String,
-        /// What it says.
         source: io::Error,
     },
     /// A member did not answer within the time that it was given, or ended.

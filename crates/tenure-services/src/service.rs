@@ -95,7 +95,6 @@ pub struct Started {
     pub said: String,
     /// Where its data and logs are.
     pub folder: PathBuf,
-    /// What ends it.
     pub running: Box<dyn Any>,
 }
 

@@ -92,9 +92,7 @@ pub trait Scene: Players {
 
 /// A node and its process.
 pub struct Node<P: Scene> {
-    /// State machine of the process.
     pub core: P::Core,
-    /// Settings of the next process.
     pub config: P::Config,
     /// Clock on which leases are timed.
     pub clock: Clock,
@@ -102,9 +100,7 @@ pub struct Node<P: Scene> {
     pub ahead: i64,
     /// Records that outlive the process.
     pub disk: P::Disk,
-    /// Whether writes fail.
     pub full: bool,
-    /// Whether a process runs.
     pub up: bool,
     /// Whether the process is stopped: no timer fires, and letters wait.
     pub stopped: bool,
@@ -143,7 +139,6 @@ impl<P: Scene> Node<P> {
 
 /// The nodes of a story, and the letters between them.
 pub struct Stage<P: Scene> {
-    /// Nodes, by number.
     pub nodes: Vec<Node<P>>,
     /// True time.
     pub now: Time,

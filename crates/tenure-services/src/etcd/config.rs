@@ -31,7 +31,6 @@ pub struct Host {
 pub struct Tls {
     /// The members' certificate, good for their addresses.
     pub certificate: PathBuf,
-    /// Its key.
     pub key: PathBuf,
     /// Whoever signed the certificates.
     pub authority: PathBuf,
@@ -42,9 +41,7 @@ pub struct Tls {
 /// What a client shows.
 #[derive(Clone, Debug)]
 pub struct ClientCertificate {
-    /// Its certificate.
     pub certificate: PathBuf,
-    /// Its key.
     pub key: PathBuf,
 }
 

@@ -49,7 +49,6 @@ impl Deref for Member {
 /// What a member says of itself and of the cluster, without asking the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {
-    /// Its own id.
     pub member: u64,
     /// Whom it takes for the leader; 0 is nobody.
     pub leader: u64,

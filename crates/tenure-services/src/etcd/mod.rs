@@ -43,9 +43,7 @@ pub static SERVICE: Service = Service {
 /// The programs of one version.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Binaries {
-    /// The server.
     pub etcd: PathBuf,
-    /// The client.
     pub etcdctl: PathBuf,
     /// What restores snapshots; before 3.5 the client does.
     pub etcdutl: Option<PathBuf>,

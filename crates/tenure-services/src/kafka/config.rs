@@ -34,12 +34,7 @@ pub enum Security {
         clients: PathBuf,
     },
     /// One name and its password, by SASL's mechanism PLAIN.
-    Login {
-        /// The name.
-        name: &'static str,
-        /// Its password.
-        password: &'static str,
-    },
+    Login { name: &'static str, password: &'static str },
 }
 
 impl ClusterConfig {
@@ -153,7 +148,6 @@ impl ClusterConfig {
 #[derive(Clone, Debug)]
 pub(super) struct Listener {
     pub(super) name: String,
-    /// Where it listens.
     pub(super) address: SocketAddr,
     /// What it tells clients.
     pub(super) advertised: SocketAddr,
@@ -166,7 +160,6 @@ pub(super) struct Place<'a> {
     pub(super) controllers: &'a [SocketAddr],
     /// For the other brokers.
     pub(super) internal: SocketAddr,
-    /// For clients.
     pub(super) listeners: &'a [Listener],
     pub(super) storage: &'a Path,
 }

@@ -57,7 +57,6 @@ pub fn shared() -> Result<Shared, Error> {
 pub struct Sharing {
     /// The variable that names the server to tests.
     pub variable: &'static str,
-    /// Its address.
     pub address: String,
     _broker: Shared,
 }

@@ -22,7 +22,6 @@ pub struct ClusterConfig {
 pub struct Tls {
     /// The servers' certificate, good for their addresses.
     pub certificate: PathBuf,
-    /// Its key.
     pub key: PathBuf,
     /// Whoever signed the clients' certificates: with it, servers refuse clients that show none.
     pub clients: Option<PathBuf>,

@@ -19,7 +19,6 @@ pub struct Server {
     pub(super) daemon: Daemon,
     pub(super) client: SocketAddr,
     pub(super) monitor: SocketAddr,
-    /// Its configuration.
     pub(super) file: PathBuf,
     /// Whether it says something before TLS is there.
     pub(super) greets: bool,

@@ -72,7 +72,6 @@ pub trait Cast: Players {
 
 /// How a life begins.
 pub struct Beginning<C: Cast> {
-    /// The first input.
     pub start: StartOf<C>,
     /// What names this life, as it is printed.
     pub identity: String,

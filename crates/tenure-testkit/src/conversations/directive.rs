@@ -93,7 +93,6 @@ pub(super) struct Vocabulary {
     pub(super) cluster: &'static str,
     /// The forms of directives that only this protocol has: `verb NODE ...`.
     pub(super) extra: &'static [&'static str],
-    /// What messages are called.
     pub(super) kinds: &'static [&'static str],
 }
 

@@ -45,9 +45,7 @@ pub trait Stage: Send + 'static {
 
 /// One sentence about a service.
 pub struct Fact<S> {
-    /// Names it.
     pub name: &'static str,
-    /// The sentence.
     pub sentence: &'static str,
     /// What has to be seen, on every version.
     pub expected: &'static str,

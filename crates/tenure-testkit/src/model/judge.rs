@@ -11,7 +11,6 @@ use super::{Cluster, Setting};
 /// One life of one node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Life {
-    /// The node.
     pub node: usize,
     /// How many lives it had before.
     pub number: u8,
@@ -20,11 +19,9 @@ pub struct Life {
 /// A life leads until then, in true time, unless it says before that it does not.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Claim<C: Cluster> {
-    /// Who leads.
     pub life: Life,
     /// What was noted of the node when it began to lead.
     pub note: C::Note,
-    /// The fence, where there is one.
     pub fence: Option<Fence>,
     /// True time in nanoseconds.
     pub until: u64,
@@ -33,7 +30,6 @@ pub struct Claim<C: Cluster> {
 /// What is known of the past: as little as the properties need, so that pasts merge.
 #[derive(Clone)]
 pub struct Judge<C: Cluster> {
-    /// Who leads.
     pub claims: Vec<Claim<C>>,
     /// How often somebody was elected.
     pub elected: u8,

@@ -18,13 +18,10 @@ pub struct Node<C: Cluster> {
     pub number: usize,
     /// How many lives it had before this one.
     pub life: u8,
-    /// Its clock.
     pub clock: Clock,
     /// Whether its application wants it to lead.
     pub campaigning: bool,
-    /// What is noted of it.
     pub note: C::Note,
-    /// The state machine.
     pub core: C::Core,
     /// What outlives the process.
     pub disk: Option<C::Disk>,

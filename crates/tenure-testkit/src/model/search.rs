@@ -25,7 +25,6 @@ pub(crate) trait Model {
 pub struct Explored {
     /// States reached, each as often as an action led to it.
     pub reached: u64,
-    /// Different states.
     pub states: usize,
     /// The most actions that a state is away from the first.
     pub depth: u32,
@@ -39,7 +38,6 @@ pub struct Explored {
 pub struct Violation {
     /// Which, and what was seen.
     pub why: String,
-    /// What happened, in order.
     pub steps: Vec<String>,
 }
 

@@ -45,18 +45,14 @@ pub struct Setting<C: Cluster> {
     pub name: &'static str,
     /// True time from one instant to the next.
     pub tick: Duration,
-    /// How many ticks there are.
     pub horizon: u8,
     /// How fast the clock of each node is.
     pub rates: &'static [Rate],
-    /// The nodes that campaign.
     pub candidates: Range<usize>,
     /// Nodes that may change places, because nothing but their names tells them apart.
     pub alike: Range<usize>,
-    /// What may happen.
     pub budget: Budget<C::Troubles>,
     /// What has to be seen, or the exploration proves nothing.
     pub must_show: &'static [&'static str],
-    /// Settings of the protocol.
     pub own: C::Settings,
 }

@@ -12,7 +12,6 @@ use super::{Fault, Fleet, Host, Manner, Network};
 /// The timing of all runners.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
-    /// How long a lease lasts.
     pub lease: Duration,
     /// From SIGTERM to SIGKILL.
     pub grace: Duration,

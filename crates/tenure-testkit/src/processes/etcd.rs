@@ -45,7 +45,6 @@ pub const ELECTION_OF_ETCD: Duration = Duration::from_secs(3);
 
 /// Members of etcd, on this machine or each in a namespace.
 pub struct Etcd {
-    /// The members.
     pub cluster: Cluster,
     network: Option<Namespaces>,
     lease: Duration,

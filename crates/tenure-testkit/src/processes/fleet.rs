@@ -26,9 +26,7 @@ pub const ELECTION: &str = "chaos";
 
 /// A deployment, with all its processes and one journal. Dropping it ends them all.
 pub struct Fleet<D> {
-    /// What runs beside the runners.
     pub deployment: D,
-    /// The command.
     tenure: &'static str,
     /// Set while this lives.
     folder: Option<TempDir>,

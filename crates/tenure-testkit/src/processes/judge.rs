@@ -27,7 +27,6 @@ pub struct Leadership {
     pub last: Time,
     /// The latest end of its lease that was seen.
     pub until: Time,
-    /// How often it worked.
     pub ticks: u64,
     /// When it was first seen to work beyond the end that it had read.
     pub beyond: Option<Time>,
@@ -70,7 +69,6 @@ pub enum Wrong {
 /// What is wrong in a journal, and where.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// What.
     pub wrong: Wrong,
     said: String,
 }

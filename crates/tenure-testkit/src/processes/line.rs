@@ -22,7 +22,6 @@ pub enum What {
 /// One line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// What was done.
     pub what: What,
     /// Read immediately before the line was written.
     pub at: Time,
@@ -30,7 +29,6 @@ pub struct Line {
     pub fence: Fence,
     /// Of its candidate.
     pub id: String,
-    /// Who writes.
     pub pid: i32,
     /// The end of the lease as the process last read it, before `at`; zero when it could not.
     pub until: Time,

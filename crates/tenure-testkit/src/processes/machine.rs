@@ -14,7 +14,6 @@ use super::wait::{ended, eventually, output};
 
 /// A folder, and an environment in which nothing else is than what a test says.
 pub struct Machine {
-    /// The command.
     tenure: &'static str,
     folder: Arc<TempDir>,
     variables: Vec<(String, String)>,
@@ -25,9 +24,7 @@ pub struct Machine {
 pub struct Answer {
     /// Its exit code, unless a signal ended it.
     pub code: Option<i32>,
-    /// What it printed.
     pub out: String,
-    /// What it complained of.
     pub err: String,
 }
 

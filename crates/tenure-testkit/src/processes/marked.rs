@@ -14,7 +14,6 @@ pub const MARK: &str = "CHAOS_TEST";
 
 /// A living process that this test is responsible for.
 pub struct Marked {
-    /// Its number.
     pub pid: i32,
     handle: OwnedFd,
 }

@@ -6,7 +6,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 /// A socket on IPv4.
 #[derive(Clone, Copy, Debug)]
 pub struct UdpSocketState {
-    /// Where it listens.
     pub address: SocketAddr,
     /// How many bytes of memory that takes which came and was not read.
     pub unread: u64,
