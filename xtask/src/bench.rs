@@ -25,7 +25,7 @@ pub(crate) struct Selection {
     only: Vec<String>,
 }
 
-/// Prints measurements and whether targets are met. One that is not is an error, after everything
+/// Prints measurements and whether targets are met. A missed target is an error, after everything
 /// was measured.
 pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     let Selection { protocol, quick, only } = selection;
@@ -38,7 +38,7 @@ pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     done.into_iter().collect()
 }
 
-/// One command for each program that measures something wanted.
+/// Commands, one for each program with a wanted measurement.
 fn commands(protocol: &Protocol, quick: bool, only: &[String]) -> Vec<Cmd> {
     let bench = |name: &str| {
         Cmd::cargo("bench --quiet --package").arg(protocol.driver).arg("--bench").arg(name)

@@ -12,7 +12,7 @@ use crate::workspace::root;
 /// How variables begin that a command has only if it sets them.
 const LEFT_OUT: [&str; 5] = ["CARGO_PKG_", "CARGO_MANIFEST_", "PROPTEST_", "TENURE_", "TESTS_"];
 
-/// One command with its variables, run in the root of the workspace.
+/// A command with its variables, run in the root of the workspace.
 #[derive(Clone, Debug)]
 pub(crate) struct Cmd {
     variables: Vec<(&'static str, String)>,
@@ -32,7 +32,7 @@ impl Cmd {
             .args(arguments)
     }
 
-    /// One more argument, which may hold spaces.
+    /// Adds an argument, which may hold spaces.
     pub(crate) fn arg(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
         self

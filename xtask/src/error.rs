@@ -19,7 +19,7 @@ pub(crate) enum Error {
     /// A service could not be got, started or stopped.
     #[error(transparent)]
     Service(#[from] tenure_services::Error),
-    /// What is wrong, and what to do about it.
+    /// A complaint, with advice.
     #[error("{0}")]
     Said(String),
 }

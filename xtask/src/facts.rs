@@ -1,4 +1,4 @@
-//! What the safety of our protocols rests on, checked on real services.
+//! Facts on which the safety of our protocols rests, checked on real services.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;

@@ -28,7 +28,7 @@ pub(crate) fn noticed_by(patch: &str) -> Option<(&str, &str)> {
 pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     let copy = target().join("mutants/tree").display().to_string();
     let remove = Cmd::new("git", "worktree remove --force").arg(&copy);
-    // One that was left behind.
+    // Remove a copy that an earlier run left behind.
     remove.ask();
     Cmd::new("git", "worktree add --quiet --detach").arg(&copy).arg("HEAD").run()?;
     let survivors = apply_each(&copy, &selection.only);

@@ -1,5 +1,5 @@
-//! The Debian package: the command with everything in it, and what comes beside it. What is
-//! installed where is in the manifest of `tenure-cli`.
+//! The Debian package: the command with everything in it, and the files beside it. The manifest of
+//! `tenure-cli` says what is installed where.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::tools;
 use crate::workspace::target;
 
-/// One build of both, so that they share all that they depend on.
+/// A single build of both, so that they share all that they depend on.
 const BUILD: &str = "build --release --locked --package tenure-cli --package tenure-package \
                      --features tenure-cli/full,tenure-package/program";
 
@@ -20,8 +20,7 @@ pub(crate) fn run() -> Result<(), Error> {
     tools::DEB.ensure()?;
     Cmd::cargo(BUILD).run()?;
     let within = |path: &str| target().join(path).display().to_string();
-    // The manifest takes from there what comes beside it. What the command no longer has would be
-    // packaged with the rest.
+    // The manifest takes all files from this folder: remove those of an earlier build first.
     let beside = target().join("release/package");
     if beside.exists() {
         fs::remove_dir_all(&beside).map_err(|source| Error::Read { path: beside, source })?;

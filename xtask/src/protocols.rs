@@ -1,9 +1,9 @@
 //! The protocols, as far as the chores of this repository differ by protocol.
 
-/// One protocol, by what the chores need to know of it.
+/// A protocol, as far as the chores need to know it.
 #[derive(Debug)]
 pub(crate) struct Protocol {
-    /// What `--protocol` takes.
+    /// Value of `--protocol`.
     pub(crate) name: &'static str,
     /// The package of its driver.
     pub(crate) driver: &'static str,
@@ -59,7 +59,7 @@ mod tests {
 
     /// The command alone links it.
     const GUARD: &str = "tenure-supervise";
-    /// What seals datagrams of the first protocol, and nothing else.
+    /// Crates that seal datagrams of the first protocol.
     const SEALS: [&str; 3] = ["chacha20poly1305", "hkdf", "x25519-dalek"];
 
     /// The crates that a program links which uses this one.

@@ -11,7 +11,7 @@ use crate::error::Error;
 /// The arguments for `cargo` that get all services.
 pub(crate) const COMMAND: &str = "xtask services all";
 
-/// What stands for each of them.
+/// Name for all services.
 const EACH: &str = "all";
 
 /// Which services, and whether to start them.

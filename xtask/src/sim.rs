@@ -8,7 +8,7 @@ use crate::protocols;
 use crate::steps::FULL;
 use crate::workspace::target;
 
-/// What goes on to `tenure-sweep` as it is; its `--help` says what there is.
+/// Arguments for `tenure-sweep`, whose `--help` describes them.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Rest {
@@ -40,7 +40,7 @@ pub(crate) fn ordinary() -> Vec<Cmd> {
     [vec![build], each(&Cmd::new(program, "sweep"), "1e7", 1)].concat()
 }
 
-/// Those of one turn of the soak.
+/// The sweeps of one turn of the soak.
 pub(crate) fn drawn(seed: u64) -> Vec<Cmd> {
     each(&optimized("sweep"), "2e8", seed)
 }

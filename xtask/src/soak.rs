@@ -33,14 +33,14 @@ pub(crate) struct Selection {
     list: bool,
 }
 
-/// One part of the soak, in the order in which they run.
+/// A part of the soak. The order of the variants is the order of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Part {
     /// Tests that have no short form: network namespaces, systemd, upgrades, models.
     Long,
     /// Refusals and settings of a release build.
     Release,
-    /// What protocols rely on, on each version of each service.
+    /// Facts on which protocols rely, on each version of each service.
     Facts,
     /// Each patch in mutants/ breaks a rule, and a test notices.
     Mutants,
@@ -64,8 +64,8 @@ impl Part {
                 .iter()
                 .map(|test| nextest(&format!("--test {test} --features {FULL}")).env(LONG, "1"))
                 .collect(),
-            // Debug assertions must make no difference. One crate at a time is optimized: nothing
-            // that is refused depends on how.
+            // Debug assertions must make no difference. Each crate is optimized alone: no refusal
+            // depends on how.
             Self::Release => vec![nextest(&format!(
                 "--cargo-profile release --config profile.release.lto=false --test errors \
                  --test settings --features {FULL}"
@@ -87,7 +87,7 @@ impl Part {
     }
 }
 
-/// What became of the commands so far.
+/// Outcome of the commands so far.
 #[derive(Default)]
 struct Outcome {
     table: Vec<String>,

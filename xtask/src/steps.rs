@@ -1,5 +1,5 @@
-//! The steps of `cargo xtask test`, in the order in which they run. One runs after the other: tests
-//! of real processes share the machine with each other, many at a time, and with nothing else.
+//! The steps of `cargo xtask test`, in the order in which they run. Each step runs alone: tests of
+//! real processes share the machine with each other, many at a time, and with nothing else.
 
 use std::time::Instant;
 
@@ -38,7 +38,7 @@ pub(crate) struct Selection {
     list: bool,
 }
 
-/// One check. The order of the variants is the order of the run.
+/// A check. The order of the variants is the order of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Step {
     /// Rustfmt would change nothing.
@@ -66,7 +66,7 @@ enum Step {
 }
 
 impl Step {
-    /// The commands of this step. Those of xtask itself run in this process instead.
+    /// The commands of this step. Commands of xtask itself run in this process instead.
     fn commands(self) -> Result<Vec<Cmd>, Error> {
         let command = match self {
             Self::Fmt => Cmd::cargo("fmt --all --check"),
@@ -162,12 +162,12 @@ pub(crate) fn list<T: ValueEnum + Copy>(
     Ok(())
 }
 
-/// What a step or a part is called on the command line.
+/// Name of a step or a part on the command line.
 pub(crate) fn name(of: &impl ValueEnum) -> String {
     of.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// What its documentation says.
+/// Documentation of a step or a part.
 pub(crate) fn purpose(of: &impl ValueEnum) -> String {
     let value = of.to_possible_value();
     value.and_then(|value| value.get_help().map(ToString::to_string)).unwrap_or_default()

@@ -42,7 +42,7 @@ impl Tree {
         Ok(Self { root: root.to_path_buf(), texts })
     }
 
-    /// What is in `mutants/`, in a folder for each protocol.
+    /// Patches in `mutants/`, in a folder for each protocol.
     pub(crate) fn patches(&self) -> impl Iterator<Item = (&String, &String)> {
         self.texts.iter().filter(|(path, _)| path.starts_with("mutants/"))
     }

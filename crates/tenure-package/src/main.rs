@@ -1,5 +1,5 @@
-//! What a package has beside the command `tenure`, made from the command's own definition: manual
-//! pages and completions. `cargo xtask package` runs it.
+//! Files of a package beside the command `tenure`, made from the command's own definition: manual
+//! pages and completions. `cargo xtask package` runs this program.
 
 use std::io;
 use std::path::PathBuf;

@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use tenure_cli::protocol::ALL;
 use tenure_testkit::processes::{Systemd, wait};
 
-/// Becomes systemd, with the packages of the folder `$1` in `/var/cache/tenure`. Of the machine's
-/// own units nothing is started, and what is written to its folders is gone with it.
+/// Becomes systemd, with the packages of the folder `$1` in `/var/cache/tenure`. The units of the
+/// machine do not start, and everything written to its folders is gone at the end.
 const SYSTEMD: &str = r#"
     set -e
     mount --make-rprivate /
@@ -58,7 +58,7 @@ const FILES: &str = "\
 -rw-r--r-- 0/0 ./usr/share/zsh/vendor-completions/_tenure
 ";
 
-/// What an administrator makes of the settings that came with the package.
+/// Settings of an administrator, made from those of the package.
 const SETTINGS: &str = r#"
     cat >/etc/tenure/node.toml <<'END'
 name = "n"
@@ -102,12 +102,12 @@ impl Machine {
         Self { systemd, _packages: packages }
     }
 
-    /// What this prints there, complaints too, and whether it succeeded.
+    /// Output of a script there, complaints too, and whether it succeeded.
     fn run(&self, script: &str) -> (String, bool) {
         self.systemd.run(&format!("exec 2>&1\n{script}"))
     }
 
-    /// What this prints there; it has to succeed.
+    /// Output of a script there, which has to succeed.
     fn does(&self, script: &str) -> String {
         let (told, done) = self.run(script);
         assert!(done, "{script}\n{told}");
@@ -130,7 +130,7 @@ fn told(command: &mut Command) -> String {
 fn build() -> PathBuf {
     let mut command = Command::new(env::var_os("CARGO").unwrap());
     command.args(["xtask", "package"]).current_dir(env!("CARGO_MANIFEST_DIR"));
-    // What Cargo says of this package would have build scripts run anew.
+    // Cargo's variables about this package would have build scripts run anew.
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let ours =
         |name: &String| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|at| name.starts_with(at));
@@ -215,7 +215,7 @@ fn installs(machine: &Machine) {
     assert!(machine.does(script).contains("10.0.0.2:7101"), "all comments are settings");
 }
 
-/// What runs goes on as it is, and can still do what needs its own program.
+/// A running process goes on as it is, and can still use its own program.
 fn upgrades(machine: &Machine) {
     let (told, done) = machine.run(SETTINGS);
     assert!(done, "{told}");

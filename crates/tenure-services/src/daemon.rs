@@ -1,4 +1,4 @@
-//! One process of a cluster: it can be killed, stopped and started again.
+//! A process of a cluster, which can be killed, stopped and started again.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ pub(crate) const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
 /// How often other ports are tried, when somebody was faster.
 const ATTEMPTS: u32 = 5;
 
-/// What a server says when somebody was faster, in small letters.
+/// Complaint of a server about a taken port, in small letters.
 const PORT_TAKEN: &str = "address already in use";
 
 /// A server's place, whether it runs or not. Dropping it kills the server.
@@ -138,7 +138,7 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
-    /// What it said last may show why a test failed.
+    /// The last lines of the log may show why a test failed.
     fn drop(&mut self) {
         if thread::panicking() {
             eprintln!("the last lines of {} at {}:", self.name, self.url);

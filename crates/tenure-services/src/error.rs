@@ -9,9 +9,9 @@ pub enum Error {
     /// Something that has to be there is not.
     #[error("{what}\n{remedy}")]
     Missing {
-        /// What is missing, and for what it is needed.
+        /// The missing tool, and its purpose.
         what: String,
-        /// What to do about it.
+        /// Advice.
         remedy: String,
     },
     /// A command ran and did not succeed.

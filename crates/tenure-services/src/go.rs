@@ -21,7 +21,7 @@ pub fn program(name: &str, source: &Path) -> Result<PathBuf, Error> {
     Ok(folder.join(name))
 }
 
-/// What changes when a file of the module does. Folders below belong to no module of ours.
+/// Fingerprint of the files of a module, without the folders below it.
 fn fingerprint(source: &Path) -> Result<u64, Error> {
     let entries = fs::read_dir(source).and_then(|entries| {
         let files = entries.map(|entry| entry.map(|entry| entry.path()));
@@ -62,7 +62,7 @@ pub(crate) fn latest(module: &str) -> Result<String, Error> {
     go(&std::env::temp_dir(), &["list", "-m", "-f", "{{.Version}}", &module])
 }
 
-/// What `go` prints when it is run in `folder`.
+/// Output of `go` in `folder`.
 fn go(folder: &Path, arguments: &[&str]) -> Result<String, Error> {
     let mut go = Command::new("go");
     go.args(arguments).current_dir(folder).env("GOFLAGS", "-buildvcs=false");

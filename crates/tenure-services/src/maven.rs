@@ -15,7 +15,7 @@ const JAVA: u32 = 17;
 
 const MISSING: &str = "a service runs on Java 17 and is got with Maven; one of them is missing";
 
-/// What copies jars, at a version that is looked at before it changes.
+/// Plugin that copies jars, at a version that is reviewed before it changes.
 const PLUGIN: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1";
 
 /// Copies jars, each by group, name and version (`org.slf4j:slf4j-simple:1.7.36`), and all that

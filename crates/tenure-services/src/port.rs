@@ -14,9 +14,9 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 const FIRST: u16 = 12_000;
 const COUNT: u16 = 20_000;
 
-/// Some addresses on loopback, all different, where nobody listens. They are given to this process
-/// for as long as it lives, and to no other that asks here: nobody takes a member's port while that
-/// member is down. Somebody who does not ask here may.
+/// Addresses on loopback, all different, at which no server listens. This process keeps them for as
+/// long as it lives, so that no other caller takes a member's port while the member is down. A
+/// program that does not ask here may.
 pub fn addresses<const N: usize>() -> [SocketAddr; N] {
     let ports: Result<[SocketAddr; N], _> = on_loopback(N).try_into();
     ports.expect("thousands of ports")

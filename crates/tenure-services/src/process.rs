@@ -23,12 +23,12 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 /// How long a process may take to stand still: one of its threads may wait for a slow disk.
 const STANDSTILL: Duration = Duration::from_secs(60);
 
-/// A running process. It is killed by its pid when this is dropped.
+/// A running process, killed by its pid when this is dropped.
 ///
-/// It is killed too when our process ends in any other way: it was started by
-/// `setpriv --pdeathsig KILL`. That death signal comes when the *thread* that started it ends,
-/// and a thread of a test or of a runtime may end long before the process does; so all are
-/// started by one thread that never ends.
+/// The process is killed too when our process ends in any other way: `setpriv --pdeathsig KILL`
+/// starts it. The kernel sends that death signal when the *thread* ends that started the process,
+/// and a thread of a test or of a runtime may end long before the test does. So one thread that
+/// never ends starts all processes.
 #[derive(Debug)]
 pub struct Process {
     child: Mutex<Child>,
@@ -36,9 +36,9 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `program` with `arguments`, which begin a process group of their own: Ctrl-C on our
-    /// terminal is not for them. Both outputs are appended to `log`. That there is no `program` is
-    /// found out by the process itself: it ends at once, and its log says so.
+    /// Starts `program` with `arguments` in a process group of its own: Ctrl-C on our terminal is
+    /// not for it. Both outputs are appended to `log`. Without a `program` the process ends at
+    /// once, and its log says so.
     pub fn start<A: AsRef<OsStr>>(
         program: &OsStr,
         arguments: &[A],
@@ -200,7 +200,7 @@ mod tests {
         Process::start(OsStr::new("sleep"), &["600"], &folder.join("log")).unwrap()
     }
 
-    /// What has become of it: `setpriv`, `env` and then the program have the same pid.
+    /// Name of the program: `setpriv`, `env` and then the program have the same pid.
     fn name(pid: u32) -> Option<String> {
         Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end().to_owned())
     }

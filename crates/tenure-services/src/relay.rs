@@ -6,13 +6,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What one read passes on.
+/// Size of one read, in bytes.
 const PIECE: usize = 16 * 1024;
 
 /// How long a write waits for a reader that reads nothing before the connection is closed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a relay does with the connections through it.
+/// Treatment of connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     /// Passes everything on.
@@ -45,8 +45,8 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// In front of `to`, on a free port of loopback; open. Nobody needs to listen there yet: a
-    /// connection is closed when its other side cannot be made.
+    /// A relay in front of `to`, on a free port of loopback; open. The relay closes a connection
+    /// when its other side cannot be made.
     pub fn start(to: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -138,7 +138,7 @@ impl Shared {
         ];
         {
             let mut state = self.state();
-            // It may have been cut meanwhile.
+            // The relay may have been cut meanwhile.
             if state.mode == Mode::Cut {
                 return Ok(());
             }

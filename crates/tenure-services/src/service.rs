@@ -1,4 +1,4 @@
-//! What `cargo xtask` needs of a service, whichever it is.
+//! Interface of a service to `cargo xtask`.
 
 use std::any::Any;
 use std::path::PathBuf;
@@ -49,19 +49,19 @@ macro_rules! on_each_version {
 
 /// A service that tests run against.
 pub struct Service {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub name: &'static str,
     /// Its versions, the oldest first and the newest last, as the command line has them.
     pub versions: &'static [&'static str],
-    /// What the newest is. `cargo xtask facts NAME --newest latest` looks at a newer one, before
+    /// The newest version. `cargo xtask facts NAME --newest latest` looks at a newer one, before
     /// this is changed.
     pub newest: &'static str,
     /// The variable that puts another version in the place of the newest.
     pub newest_variable: &'static str,
     /// How long getting one takes.
     pub takes: &'static str,
-    /// What the variables begin with that its programs take settings from: those of the caller are
-    /// not for the programs of a test.
+    /// Prefix of the variables from which its programs take settings: those of the caller are not
+    /// for the programs of a test.
     pub variables: &'static str,
     /// Gets one of its versions, by its place in the list, and says where its program is.
     pub install: fn(usize) -> Result<PathBuf, Error>,
@@ -91,7 +91,7 @@ impl Service {
 
 /// A running service. Dropping it ends it.
 pub struct Started {
-    /// What to tell the person who started it: addresses, processes, how to reach it.
+    /// Text for the person who started it: addresses, processes, how to reach it.
     pub said: String,
     /// Where its data and logs are.
     pub folder: PathBuf,

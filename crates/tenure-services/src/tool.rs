@@ -30,7 +30,7 @@ pub(crate) fn run_or(
     })
 }
 
-/// What a program says, on either output; nothing if there is none, or it does not succeed.
+/// Output of a program on either stream; nothing if there is no such program, or it fails.
 pub(crate) fn says(command: &mut Command) -> Option<String> {
     run(command).ok().map(|output| both(&output))
 }

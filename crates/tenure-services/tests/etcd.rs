@@ -103,7 +103,7 @@ fn a_taken_port_is_told() {
     drop(taken);
 }
 
-/// What stands before the command becomes the command, so signals and pids are the server's.
+/// The prefix of the command becomes the command, so signals and pids are the server's.
 #[test]
 fn members_behind_a_wrapper_at_addresses_of_their_own() {
     let host = |last: u8| Host {

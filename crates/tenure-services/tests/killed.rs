@@ -1,5 +1,5 @@
-//! A test that is killed with -9 drops nothing; its services end all the same. One that panics
-//! shows what they said last.
+//! A test that is killed with -9 drops nothing; its services end all the same. A test that panics
+//! shows the last lines of their logs.
 //!
 //! This program starts itself again to be the test that is killed, or panics.
 

@@ -66,8 +66,8 @@ impl Client {
     }
 }
 
-/// Whether what is published at one server is heard at another, of so many messages. That somebody
-/// listens takes a moment to be known everywhere.
+/// Whether a server hears what another publishes, within so many messages. Subscriptions take a
+/// moment to be known everywhere.
 fn is_heard(cluster: &Cluster, from: usize, to: usize, messages: u32) -> bool {
     let mut hears = Client::new(cluster.server(to).address());
     hears.says("SUB x 1\r\n");

@@ -1,6 +1,6 @@
-//! What the tests of every protocol have in common. Never shipped.
+//! Suites and tools for the tests of every protocol. Never shipped.
 //!
-//! # What a protocol brings
+//! # The part of a protocol
 //!
 //! Each suite asks for one trait, and one line makes its tests.
 //!

@@ -4,17 +4,17 @@ use std::fmt::Display;
 
 use tenure_core::{Command, Event, Protocol, contract};
 
-/// What tests carry out for a core, as a driver does.
+/// A core in tests, with the duties of its driver.
 pub trait Players: Sized {
     /// The core.
     type Core: Protocol<
         Words: contract::Words<Command = Command<Self::Extra>, Event = Event<Self::Own>>,
     >;
-    /// What only this protocol offers beside the common commands.
+    /// Commands that only this protocol has.
     type Extra: Display;
-    /// What only this protocol tells beside the common events.
+    /// Events that only this protocol has.
     type Own: Clone;
-    /// What outlives the process of a node.
+    /// State that outlives the process of a node.
     type Disk;
 
     /// The sender that other nodes see on its messages.
@@ -30,9 +30,9 @@ pub trait Players: Sized {
     fn write(disk: &mut Self::Disk, record: RecordOf<Self>);
 }
 
-/// What goes into a core and comes out of it.
+/// Types of the inputs and effects of a core.
 pub type WordsOf<P> = <<P as Players>::Core as Protocol>::Words;
-/// What a core begins with.
+/// Start of a core.
 pub type StartOf<P> = <WordsOf<P> as contract::Words>::Start;
 /// Where a message goes.
 pub type AddressOf<P> = <WordsOf<P> as contract::Words>::Address;
@@ -40,7 +40,7 @@ pub type AddressOf<P> = <WordsOf<P> as contract::Words>::Address;
 pub type SenderOf<P> = <WordsOf<P> as contract::Words>::Sender;
 /// A message.
 pub type MessageOf<P> = <WordsOf<P> as contract::Words>::Message;
-/// What a core writes down.
+/// Record of a core.
 pub type RecordOf<P> = <WordsOf<P> as contract::Words>::Record;
-/// What an application asks for.
+/// Command of an application.
 pub type CommandOf<P> = <WordsOf<P> as contract::Words>::Command;

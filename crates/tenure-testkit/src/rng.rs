@@ -1,4 +1,4 @@
-//! One stream of draws from one seed (SplitMix64).
+//! A stream of draws from one seed (SplitMix64).
 
 use core::ops::Range;
 use core::time::Duration;
@@ -33,7 +33,7 @@ impl Rng {
         usize::try_from(self.number() % items as u64).unwrap()
     }
 
-    /// One of these, of which there is at least one.
+    /// A drawn element of `items`, which must not be empty.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.index(items.len())]
     }

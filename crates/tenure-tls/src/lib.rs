@@ -1,8 +1,8 @@
 //! Certificates and keys as the drivers of all protocols with servers read them.
 //!
-//! Files are read anew for each connection, so that a renewed certificate is used without a
-//! restart. What cannot work is told before anything is connected to: the TLS library would say
-//! it at each connection, where it looks like the network's fault.
+//! Drivers read the files anew for each connection, so that a renewed certificate is used without a
+//! restart. Errors of the files come before any connection: the TLS library would report them at
+//! each connection, where they look like the network's fault.
 
 mod client;
 mod pem;

@@ -47,7 +47,7 @@ pub struct Identity {
     pub key: Pem,
 }
 
-/// What an [`Identity`] holds, in PEM format.
+/// An [`Identity`] in PEM format.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pair {
     /// The certificate, and those between it and the authority.
@@ -158,15 +158,15 @@ pub enum PemError {
     File {
         /// Which file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: Arc<io::Error>,
     },
-    /// It is read, and is something else.
+    /// The file has no section of this kind.
     #[error("{place} has no PEM section \"BEGIN {kind}\"")]
     NotPem {
         /// Where it was.
         place: String,
-        /// What was expected.
+        /// Expected kind of section.
         kind: &'static str,
     },
     /// Both are read, and are not of each other.
@@ -184,12 +184,12 @@ pub enum PemError {
         /// Where it was.
         place: String,
     },
-    /// It looks like PEM, and what it holds is damaged or of an unknown kind.
+    /// The section is damaged or of an unknown kind.
     #[error("{place} cannot be used: {why}")]
     Unusable {
         /// Where it was.
         place: String,
-        /// What the TLS library says.
+        /// Error of the TLS library.
         why: Arc<str>,
     },
 }

@@ -9,12 +9,12 @@ use rustls::{RootCertStore, ServerConfig};
 
 use crate::pem::{Identity, Pair, Pem, PemError};
 
-/// TLS for a server that shows `identity`, and lets in only who shows a certificate signed by
-/// `authority`; anybody if there is none.
+/// TLS for a server that shows `identity`, and admits clients with a certificate signed by
+/// `authority`; all clients without an `authority`.
 ///
 /// # Errors
 ///
-/// Those of reading, and when something that was read is no certificate or key.
+/// Errors of reading, and of files that hold no certificate or key.
 pub fn server_config(
     authority: Option<&Pem>,
     identity: &Identity,

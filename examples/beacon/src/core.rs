@@ -17,11 +17,11 @@ const BEAT: Duration = Duration::from_millis(50);
 const LISTENS: Duration = Duration::from_secs(1);
 /// How long a leader leads from each beat on: many beats, as some are lost.
 pub const LEASE: Duration = Duration::from_secs(10);
-/// Of more leaders than these nothing is kept: memory is bounded, whatever arrives.
+/// The most leaders that a participant keeps: memory is bounded, whatever arrives.
 const LEADERS_MAX: usize = 64;
 
-/// What goes in and out. There is no value of `Infallible`: nothing is written to disk here, and
-/// no command and no event is added to those of every protocol.
+/// Types of the inputs and effects. No value of `Infallible` exists: this protocol writes nothing
+/// to disk, and adds no command and no event.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Words;
 
@@ -35,12 +35,12 @@ impl contract::Words for Words {
     type Event = Event<Infallible>;
 }
 
-/// What travels.
+/// Message to all others.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Beat {
     /// The election it is about.
     pub election: ElectionName,
-    /// What its sender wants others to know while it leads; `None` once it leads no more.
+    /// Value of the sender while it leads; `None` once it leads no more.
     pub leads: Option<Value>,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for Beat {
     }
 }
 
-/// One participant.
+/// A participant.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Beacon {
     id: NodeName,
@@ -65,14 +65,14 @@ struct Election {
     next: Time,
     /// All who lead, itself among them: until when, and what they want others to know.
     leaders: BTreeMap<NodeName, (Time, Value)>,
-    /// What it wants others to know, if it campaigns or leads.
+    /// Value of the campaign or leadership.
     campaign: Option<Value>,
     elected: bool,
     observed: bool,
 }
 
 impl Beacon {
-    /// One that takes part in nothing yet. Nobody else has its name.
+    /// A participant in no election yet. No other participant has its name.
     #[must_use]
     pub fn new(id: NodeName) -> Self {
         Self { id, elections: BTreeMap::new() }
@@ -105,7 +105,7 @@ impl Protocol for Beacon {
                     Command::Transfer { .. } | Command::Extra(_) => {}
                 }
             }
-            // One that comes early does nothing, a late one all that was due.
+            // An early timeout does nothing, a late one all that was due.
             Input::Timeout => {
                 for (name, known) in elections.iter_mut().filter(|(_, known)| known.next <= now) {
                     known.act(now, name, id, out);
@@ -132,7 +132,8 @@ impl Protocol for Beacon {
 }
 
 impl Election {
-    /// What another one says. Its lease is counted from now, so it does not end here before there.
+    /// Hears another participant. Its lease is counted from now, so it never ends here before
+    /// there.
     fn hear(&mut self, from: NodeName, leads: Option<(Time, Value)>) {
         let full = self.leaders.len() >= LEADERS_MAX && !self.leaders.contains_key(&from);
         match leads {

@@ -14,8 +14,8 @@ use tenure_nerio::transport::{Transport, Udp, UdpError};
 
 use crate::core::{Beacon, Beat, LEASE};
 
-/// A participant, which makes the handles of elections. It goes on until it is closed, or nobody
-/// holds it or one of its handles any more.
+/// A participant, which makes the handles of elections. The participant goes on until it is closed,
+/// or until the last of its handles is gone.
 pub type Node = Arc<Hold<MayOverlap, Infallible>>;
 
 /// When work is asked to end before its lease does, and when it is dropped.
@@ -54,7 +54,7 @@ impl Backend for Bus {
     const KINDS: usize = 0;
     const NO_TRANSFER: Option<&'static str> = Some("beacon");
 
-    /// What is no beat is dropped.
+    /// A datagram that is no beat is dropped.
     async fn next(&mut self) -> (NodeName, Beat) {
         let mut buffer = [0; 2048];
         loop {
@@ -76,7 +76,7 @@ impl Backend for Bus {
         machine.input(Input::Message { from, message });
     }
 
-    /// What cannot be sent is as good as lost.
+    /// A datagram that cannot be sent is as good as lost.
     fn send(&mut self, _: &'static str, beat: Beat) {
         let packet = postcard::to_allocvec(&(&self.id, beat)).unwrap_or_default();
         for address in &self.all {
@@ -100,7 +100,7 @@ impl Backend for Bus {
         match own {}
     }
 
-    /// That it leads no more is sent at once, so this is never waited for.
+    /// The core sends the end of a leadership at once, so no farewell is waited for.
     fn farewell(&self) -> Duration {
         Duration::ZERO
     }

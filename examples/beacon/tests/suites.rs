@@ -1,4 +1,4 @@
-//! What every core promises, what the handles of every driver do, and `tenure run`.
+//! The suite of cores, the suite of handles, and `tenure run`.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 

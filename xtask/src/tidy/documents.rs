@@ -8,14 +8,14 @@ const DECISIONS: &str = "docs/decisions/";
 const INDEX: &str = "docs/decisions/README.md";
 const CRATES: &str = "docs/decisions/dependencies.md";
 
-/// What a decision consists of, in this order.
+/// Parts of a decision, in this order.
 const PARTS: [&str; 3] = ["## Decision", "## Reason", "## Rejected"];
 const LINES: usize = 60;
 
 /// How the driver that the README shows takes it into its doctests.
 const INCLUDE: &str = "include_str!(\"../../../README.md\")";
 
-/// Links to other files lead somewhere. Those to other sites and to Rust items, which rustdoc
+/// Links to other files lead somewhere. Links to other sites and to Rust items, which rustdoc
 /// checks, have a colon.
 pub(super) fn links(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn decisions(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// Every crate that is not our own has its row. Those that are there for one thing share one.
+/// Every foreign crate has its row. Crates with one purpose share a row.
 pub(super) fn crates(tree: &Tree) -> Vec<String> {
     let rows = tree.text(CRATES).lines().filter_map(|line| line.strip_prefix("| "));
     let cells = rows.filter_map(|row| row.split(" | ").next());
@@ -74,7 +74,7 @@ pub(super) fn crates(tree: &Tree) -> Vec<String> {
     missing.map(complaint).collect()
 }
 
-/// What the README shows is compiled and run with the tests of the driver that it shows.
+/// The driver that the README shows compiles and runs its code.
 pub(super) fn readme(tree: &Tree) -> Vec<String> {
     let library = tree.text("crates/tenure-nerio/src/lib.rs");
     let is_tested = tree.text("README.md").contains("```rust\n") && library.contains(INCLUDE);

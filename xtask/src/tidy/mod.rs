@@ -1,4 +1,4 @@
-//! What no compiler checks: sizes, leftovers, links, decisions, patches.
+//! Checks that no compiler has: sizes, leftovers, links, decisions, patches, words.
 //!
 //! Each rule is a function from the repository's files to complaints, with its limit beside it.
 

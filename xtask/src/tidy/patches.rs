@@ -24,7 +24,7 @@ pub(super) fn check(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// Those that do not apply to what is there.
+/// Patches that do not apply to the present source.
 pub(super) fn misfits(tree: &Tree) -> Vec<String> {
     let applies = |path: &str| Cmd::new("git", "apply --check").arg(path).ask().is_some();
     let misfits = tree.patches().filter(|(path, _)| !applies(path));

@@ -11,7 +11,7 @@ const DO_IT: &str = "do it, or open an issue and take it out";
 const MAKE_UP: &str = "name it from the root of the repository, or make up a path under /srv/";
 const COMPILE: &str = "use `no_run`, `compile_fail` or `text`";
 
-/// What is left over: how a file's name ends, how that begins, what to do.
+/// Leftovers: the ending of a file's name, the beginning of the leftover, advice.
 const LEFTOVERS: [(&str, &str, &str); 9] = [
     ("", "TODO", DO_IT),
     ("", "FIXME", DO_IT),

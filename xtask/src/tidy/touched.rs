@@ -1,4 +1,4 @@
-//! What a new protocol touches outside its own files is a list in `CONTRIBUTING.md`, exact and
+//! The list in `CONTRIBUTING.md` of what a new protocol touches outside its own files is exact and
 //! short.
 //!
 //! The first protocol is everybody's example, so it is not counted.

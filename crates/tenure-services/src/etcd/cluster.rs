@@ -96,7 +96,7 @@ impl Cluster {
         self.members.iter()
     }
 
-    /// One member, counted from 0.
+    /// A member, counted from 0.
     pub fn member(&self, index: usize) -> &Member {
         &self.members[index]
     }
@@ -154,7 +154,7 @@ impl Cluster {
     /// Writes a snapshot of the first member that answers to `file`.
     pub fn save(&self, file: &Path) -> Result<(), Error> {
         let file = file.display().to_string();
-        // It may be no more than the tool's refusal of several endpoints, so one at a time.
+        // Ask the endpoints one at a time: the tool may refuse several.
         let mut last = Ok(String::new());
         for member in self.members() {
             last = member.etcdctl(&["snapshot", "save", &file]);

@@ -1,4 +1,4 @@
-//! What a cluster is like.
+//! Settings of a cluster.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::{Cluster, Version, install};
 use crate::daemon::on_free_ports;
 use crate::error::Error;
 
-/// What a cluster is like; [`start`](Self::start) starts it.
+/// Settings of a cluster; [`start`](Self::start) starts it.
 #[derive(Clone, Debug)]
 pub struct ClusterConfig {
     pub(super) version: Version,
@@ -19,10 +19,10 @@ pub struct ClusterConfig {
 /// Where a member runs.
 #[derive(Clone, Debug)]
 pub struct Host {
-    /// What it listens on, for clients and for the others.
+    /// Address for clients and for the other members.
     pub address: Ipv4Addr,
-    /// What its command begins with, such as `ip netns exec NAME`; it must become the command, not
-    /// start it. The client asks this member through the same.
+    /// Prefix of its command, such as `ip netns exec NAME`; the prefix must become the command, not
+    /// start it. The client asks this member with the same prefix.
     pub wrapper: Vec<String>,
 }
 
@@ -34,11 +34,11 @@ pub struct Tls {
     pub key: PathBuf,
     /// Whoever signed the certificates.
     pub authority: PathBuf,
-    /// What clients show: with it, members refuse clients that show none.
+    /// Certificate of clients: with it, members refuse clients that show none.
     pub client: Option<ClientCertificate>,
 }
 
-/// What a client shows.
+/// Certificate that a client shows.
 #[derive(Clone, Debug)]
 pub struct ClientCertificate {
     pub certificate: PathBuf,
@@ -52,7 +52,8 @@ impl ClusterConfig {
         Self { version, hosts: vec![host; members], arguments: Vec::new(), tls: None }
     }
 
-    /// One more argument for every member: `--max-txn-ops=16`. It comes after our own, so it wins.
+    /// Adds an argument for every member: `--max-txn-ops=16`. The argument comes after our own, so
+    /// it wins.
     #[must_use]
     pub fn argument(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
@@ -86,7 +87,7 @@ impl ClusterConfig {
 }
 
 impl Tls {
-    /// What a member is told of it.
+    /// Arguments of a member.
     pub(super) fn of_member(&self) -> Vec<String> {
         let mut words = vec![flag("cert-file", &self.certificate), flag("key-file", &self.key)];
         if self.client.is_some() {
@@ -96,7 +97,7 @@ impl Tls {
         words
     }
 
-    /// What a client is told of it.
+    /// Arguments of a client.
     pub(super) fn of_client(&self) -> Vec<String> {
         let mut words = vec![flag("cacert", &self.authority)];
         if let Some(client) = &self.client {

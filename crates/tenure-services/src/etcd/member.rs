@@ -1,4 +1,4 @@
-//! One member of a cluster: a process that can be killed, stopped and started again.
+//! A member of a cluster: a process that can be killed, stopped and started again.
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::tool;
 const COMMAND_TIMEOUT: &str = "--command-timeout=20s";
 const LOGIN_TIMEOUT: &str = "--dial-timeout=20s";
 
-/// What all members of a cluster have in common.
+/// State that all members of a cluster share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) version: Version,
@@ -26,14 +26,14 @@ pub(super) struct Shared {
     pub(super) user: Mutex<Option<String>>,
 }
 
-/// One member of a cluster.
+/// A member of a cluster.
 #[derive(Debug)]
 pub struct Member {
     pub(super) daemon: Daemon,
     pub(super) shared: Arc<Shared>,
-    /// What its command, and that of its client, begins with.
+    /// Prefix of its command, and of the command of its client.
     pub(super) wrapper: Vec<String>,
-    /// Who is in the cluster: the same for a new one and for one restored from a snapshot.
+    /// Arguments about the founding: the same for a new member and for a restored one.
     pub(super) founding: [String; 3],
     pub(super) data: PathBuf,
 }
@@ -46,7 +46,7 @@ impl Deref for Member {
     }
 }
 
-/// What a member says of itself and of the cluster, without asking the others.
+/// Status of a member, which it knows without asking the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {
     pub member: u64,
@@ -83,7 +83,7 @@ impl Member {
         answer.map(drop).map_err(|error| format!("does not answer: {error}"))
     }
 
-    /// What it says of itself; without a quorum, too.
+    /// Status of the member; without a quorum, too.
     pub fn status(&self) -> Result<Status, Error> {
         let ask = ["--command-timeout=5s", "endpoint", "status", "--write-out=fields"];
         let said = self.etcdctl(&ask)?;
@@ -119,7 +119,7 @@ impl Member {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// What comes after `env`.
+    /// Words after `env`.
     pub(super) fn control_words(&self, endpoints: &str, arguments: &[&str]) -> Vec<String> {
         let Shared { version, binaries, tls, user } = &*self.shared;
         let mut words = Vec::new();

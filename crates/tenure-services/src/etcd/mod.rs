@@ -45,7 +45,7 @@ pub static SERVICE: Service = Service {
 pub struct Binaries {
     pub etcd: PathBuf,
     pub etcdctl: PathBuf,
-    /// What restores snapshots; before 3.5 the client does.
+    /// The tool that restores snapshots; before 3.5 the client does.
     pub etcdutl: Option<PathBuf>,
 }
 

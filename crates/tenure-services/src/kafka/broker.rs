@@ -1,4 +1,4 @@
-//! One broker: a process that can be killed, stopped and started again.
+//! A broker: a process that can be killed, stopped and started again.
 
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -7,7 +7,7 @@ use super::wire;
 use crate::daemon::Daemon;
 use crate::error::Error;
 
-/// What a broker is started with: little memory, no optimization that pays after minutes only.
+/// Options of a broker: little memory, no optimization that pays after minutes only.
 pub(super) const JAVA: [&str; 6] = [
     "-Xmx256m",
     "-XX:+UseSerialGC",
@@ -17,7 +17,7 @@ pub(super) const JAVA: [&str; 6] = [
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
 ];
 
-/// One broker of a cluster.
+/// A broker of a cluster.
 #[derive(Debug)]
 pub struct Broker {
     pub(super) daemon: Daemon,

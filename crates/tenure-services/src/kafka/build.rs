@@ -1,4 +1,4 @@
-//! What `rdkafka` is built with: make, C and C++ compilers, and OpenSSL's headers.
+//! Build tools of `rdkafka`: make, C and C++ compilers, and OpenSSL's headers.
 
 use std::env;
 use std::ffi::OsString;

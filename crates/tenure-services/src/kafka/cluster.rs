@@ -124,7 +124,7 @@ impl Cluster {
         list(self.brokers().map(Broker::address))
     }
 
-    /// One of the [ways](ClusterConfig::ways) that can be cut, counted from 0.
+    /// A [way](ClusterConfig::ways) that can be cut, counted from 0.
     pub fn way(&self, index: usize) -> Way<'_> {
         Way { relays: &self.relays[index] }
     }
@@ -134,7 +134,7 @@ impl Cluster {
         self.brokers.iter()
     }
 
-    /// One broker, by its id, counted from 0.
+    /// A broker, by its id, counted from 0.
     pub fn broker(&self, index: usize) -> &Broker {
         &self.brokers[index]
     }

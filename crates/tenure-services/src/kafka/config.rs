@@ -1,4 +1,4 @@
-//! What a cluster is like.
+//! Settings of a cluster.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use super::{Cluster, Version, install};
 use crate::daemon::on_free_ports;
 use crate::error::Error;
 
-/// What a cluster is like; [`start`](Self::start) starts it.
+/// Settings of a cluster; [`start`](Self::start) starts it.
 #[derive(Clone, Debug)]
 pub struct ClusterConfig {
     version: Version,
@@ -20,7 +20,7 @@ pub struct ClusterConfig {
     pub(super) java: Vec<String>,
 }
 
-/// What clients and brokers speak; the brokers among themselves do without.
+/// Security between clients and brokers; the brokers among themselves do without.
 #[derive(Clone, Debug, Default)]
 pub enum Security {
     /// Neither TLS nor logins.
@@ -33,7 +33,7 @@ pub enum Security {
         /// Whoever signed the clients' certificates: brokers refuse clients that show none.
         clients: PathBuf,
     },
-    /// One name and its password, by SASL's mechanism PLAIN.
+    /// A name and its password, by SASL's mechanism PLAIN.
     Login { name: &'static str, password: &'static str },
 }
 
@@ -47,8 +47,8 @@ impl ClusterConfig {
         Self { version, brokers, ways: 0, settings, security, java: Vec::new() }
     }
 
-    /// One more line for the configuration of every broker: `group.min.session.timeout.ms=1000`.
-    /// It comes after our own, so it wins.
+    /// Adds a line to the configuration of every broker: `group.min.session.timeout.ms=1000`. The
+    /// line comes after our own, so it wins.
     #[must_use]
     pub fn setting(mut self, line: &str) -> Self {
         self.settings.push_str(line);
@@ -56,7 +56,7 @@ impl ClusterConfig {
         self
     }
 
-    /// What clients and brokers speak.
+    /// Sets the security between clients and brokers.
     #[must_use]
     pub fn security(self, security: Security) -> Self {
         Self { security, ..self }
@@ -111,7 +111,7 @@ impl ClusterConfig {
         text + &self.security_of(listeners) + &self.settings
     }
 
-    /// What each of the clients' listeners speaks.
+    /// Protocol of each of the clients' listeners.
     fn protocol(&self) -> &'static str {
         match self.security {
             Security::Plain => "PLAINTEXT",
@@ -149,14 +149,14 @@ impl ClusterConfig {
 pub(super) struct Listener {
     pub(super) name: String,
     pub(super) address: SocketAddr,
-    /// What it tells clients.
+    /// Address that clients hear.
     pub(super) advertised: SocketAddr,
 }
 
 /// Where one broker is.
 pub(super) struct Place<'a> {
     pub(super) node: usize,
-    /// Of all brokers as controllers, in their order.
+    /// Addresses of all brokers as controllers, in their order.
     pub(super) controllers: &'a [SocketAddr],
     /// For the other brokers.
     pub(super) internal: SocketAddr,

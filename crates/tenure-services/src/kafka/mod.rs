@@ -45,7 +45,7 @@ pub static SERVICE: Service = Service {
     build_tools: build::ensure,
 };
 
-/// What is installed of one version.
+/// Installation of one version.
 #[derive(Clone, Debug)]
 pub(crate) struct Installed {
     folder: PathBuf,
@@ -54,8 +54,8 @@ pub(crate) struct Installed {
 }
 
 impl Installed {
-    /// What `java` takes to find the classes: named one by one, as an archive of them is good for
-    /// exactly this list.
+    /// Class path for `java`: each jar by its name, as an archive of classes fits exactly this
+    /// list.
     pub(crate) fn classes(&self) -> Result<Vec<String>, Error> {
         let jars = self.jars();
         let entries = fs::read_dir(&jars).and_then(|entries| {

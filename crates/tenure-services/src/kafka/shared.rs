@@ -1,4 +1,4 @@
-//! One broker for many tests, each with names of its own.
+//! A broker for many tests, each with names of its own.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -25,7 +25,7 @@ pub fn quick(version: Version) -> ClusterConfig {
         .setting("group.consumer.heartbeat.interval.ms=300")
 }
 
-/// A broker that others use as well: nobody stops it, and all names on it are [`unique`]. It has
+/// A broker that tests share: no test stops it, and all names on it are [`unique`]. The broker has
 /// the settings of [`quick`], and two doors: at one everybody may do everything, and at the other
 /// `ann`, whose password is `secret`, may do what she is [allowed](Shared::allow) to.
 #[derive(Clone, Debug)]
@@ -69,13 +69,13 @@ pub fn share() -> Result<Sharing, Error> {
 }
 
 /// A name for a topic, a group or a transactional id that no other test has, nor this one in
-/// another run. It is 17 bytes longer at most.
+/// another run: at most 17 bytes longer than `name`.
 pub fn unique(name: &str) -> String {
     format!("{name}-{:x}-{:x}", std::process::id(), since_boot().as_millis())
 }
 
 impl Shared {
-    /// One that is shared by whoever is given it.
+    /// Starts a broker that others share.
     pub fn start(version: Version) -> Result<Self, Error> {
         let login = Security::Login { name: "ann", password: "secret" };
         let authorizer = "org.apache.kafka.metadata.authorizer.StandardAuthorizer";

@@ -16,7 +16,7 @@ use crate::tool;
 /// Kafka's tool.
 const TOOL: &str = "kafka.tools.StorageTool";
 
-/// What of the storage names whose it is.
+/// File of the storage that names its owner.
 const IDS: &str = "meta.properties";
 
 /// An id as Kafka writes them, 16 bytes in 22 letters of base64: 15 random letters, and `A`s,
@@ -30,7 +30,7 @@ pub(super) fn random_id() -> Result<String, Error> {
 /// Formats the template of one version.
 pub(super) fn format(installed: &Installed) -> Result<(), Error> {
     let settings = installed.folder.join("format.properties");
-    // Of one broker that never runs.
+    // Use the settings of a broker that never runs.
     let nowhere = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let place = Place {
         node: 0,

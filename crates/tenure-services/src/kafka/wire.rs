@@ -71,13 +71,14 @@ impl Shared {
     /// Sets something for one group, such as `consumer.session.timeout.ms` of the newer protocol:
     /// the request "incremental alter configs" in its version 0.
     pub fn set_of_group(&self, group: &str, setting: &str, value: &str) -> io::Result<()> {
-        // That it is a group, and that it is set.
+        // The resource is a group, and the setting is set.
         let request = Request::new(44, 0).count(1).bytes(&[32]).text(group);
         let request = request.count(1).text(setting).bytes(&[0]).text(value);
         request.bytes(&[0]).accepted(self.open)
     }
 
-    /// Allows ann everything with a topic or a group, or takes that back. It holds a moment later.
+    /// Allows ann everything with a topic or a group, or takes that back. The change holds a moment
+    /// later.
     pub fn allow(&self, resource: Resource<'_>, allowed: bool) -> io::Result<()> {
         self.set_right(resource, Operation::All, allowed)
     }
@@ -98,14 +99,14 @@ impl Shared {
             Resource::Topic(name) => (2, name),
             Resource::Group(name) => (3, name),
         };
-        // That the name is meant literally, and that it is allowed.
+        // The name is meant literally, and the operation is allowed.
         let request = Request::new(if allowed { 30 } else { 31 }, 1).count(1);
         let request = request.bytes(&[kind]).text(name).bytes(&[3]).text("User:ann");
         request.text("*").bytes(&[operation as u8, 3]).accepted(self.open)
     }
 }
 
-/// What a user may be allowed to do anything with.
+/// Resource of a permission.
 #[derive(Clone, Copy, Debug)]
 pub enum Resource<'a> {
     /// The topic of this name.
@@ -114,7 +115,7 @@ pub enum Resource<'a> {
     Group(&'a str),
 }
 
-/// One thing that a user may be allowed to do, by its number in Kafka's protocol.
+/// Operation of a permission, by its number in Kafka's protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     /// All that there is.
@@ -129,7 +130,7 @@ pub enum Operation {
     DescribeConfigs = 10,
 }
 
-/// What is asked of a broker.
+/// Request to a broker.
 struct Request(Vec<u8>);
 
 impl Request {
@@ -160,7 +161,7 @@ impl Request {
         self.short(i16::try_from(text.len()).unwrap_or(i16::MAX)).bytes(text.as_bytes())
     }
 
-    /// What the broker answers. Only who never gets an answer waits for it as long as for all.
+    /// Answer of the broker. Only a request without any answer waits for the whole timeout.
     fn ask(self, address: SocketAddr) -> io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(PATIENCE))?;

@@ -74,7 +74,7 @@ impl Cluster {
         self.servers.iter()
     }
 
-    /// One server, counted from 0.
+    /// A server, counted from 0.
     pub fn server(&self, index: usize) -> &Server {
         &self.servers[index]
     }

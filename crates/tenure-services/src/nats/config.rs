@@ -1,4 +1,4 @@
-//! What a cluster is like.
+//! Settings of a cluster.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use super::{Cluster, Version, install};
 use crate::daemon::on_free_ports;
 use crate::error::Error;
 
-/// What a cluster is like; [`start`](Self::start) starts it.
+/// Settings of a cluster; [`start`](Self::start) starts it.
 #[derive(Clone, Debug)]
 pub struct ClusterConfig {
     version: Version,
@@ -30,8 +30,8 @@ pub struct Tls {
 }
 
 impl ClusterConfig {
-    /// So many servers of `version` on loopback, without TLS and without logins. One of them is no
-    /// cluster.
+    /// So many servers of `version` on loopback, without TLS and without logins. A single server is
+    /// no cluster.
     pub fn new(version: Version, servers: usize) -> Self {
         Self { version, servers, settings: String::new(), tls: None }
     }
@@ -82,8 +82,8 @@ impl ClusterConfig {
             text.push_str(if *first { "  handshake_first: true\n}\n" } else { "}\n" });
         }
         if !others.is_empty() {
-            // Nobody listens at port 1: servers tell each other of a third, and would connect to
-            // it past the relay that a test has cut.
+            // Give port 1, at which no server listens: servers tell each other of a third, and
+            // would connect to it past the relay that a test has cut.
             let routes: Vec<_> =
                 others.iter().map(|other| format!("    \"nats-route://{other}\"\n")).collect();
             let _ = writeln!(

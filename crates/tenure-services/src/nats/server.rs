@@ -1,4 +1,4 @@
-//! One server: a process that can be killed, stopped and started again.
+//! A server: a process that can be killed, stopped and started again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::daemon::{Daemon, PATIENCE};
 use crate::error::Error;
 use crate::place::file_error;
 
-/// One server of a cluster.
+/// A server of a cluster.
 #[derive(Debug)]
 pub struct Server {
     pub(super) daemon: Daemon,
@@ -44,8 +44,8 @@ impl Server {
         self.running(|process| process.signal(Signal::USR2))
     }
 
-    /// Has it read its configuration anew, with `new` where `old` stood in it: what an operator
-    /// does to change a password (`nats-server --signal reload`). Those whose login is refused by
+    /// Has the server read its configuration anew, with `new` in the place of `old`, as an operator
+    /// does to change a password (`nats-server --signal reload`). Clients whose login is refused by
     /// then are disconnected.
     pub fn reload(&self, old: &str, new: &str) -> Result<(), Error> {
         let file = &self.file;
@@ -75,7 +75,7 @@ impl Server {
         Ok(ids.len())
     }
 
-    /// What its monitoring says, such as of `/connz`: JSON, after a header of HTTP.
+    /// Page of its monitoring, such as `/connz`: JSON, after a header of HTTP.
     pub fn monitor(&self, path: &str) -> io::Result<String> {
         let mut stream = connect(self.monitor)?;
         write!(stream, "GET {path} HTTP/1.0\r\n\r\n")?;

@@ -1,4 +1,4 @@
-//! One function for each promise.
+//! Checks of the suite, a function for each promise.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;

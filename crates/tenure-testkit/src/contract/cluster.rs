@@ -28,7 +28,7 @@ pub(super) struct Cluster<S: Subject> {
     pub(super) rng: Rng,
 }
 
-/// One call of `handle`.
+/// A call of `handle`.
 pub(super) struct Call<S: Subject> {
     pub(super) node: usize,
     pub(super) now: Time,

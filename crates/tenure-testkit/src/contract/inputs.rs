@@ -1,6 +1,6 @@
-//! Packets from anybody: nothing that decodes makes a core panic, and nothing that does not.
+//! Packets from anybody: no packet makes a core panic, whether it decodes or not.
 //!
-//! What was found is written to the corpus as hexadecimal text and replayed from then on.
+//! The suite writes each failure to the corpus as hexadecimal text, and replays it from then on.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,14 +1,14 @@
-//! What the contract promises of every core, as one suite ([`tenure_core::contract`]).
+//! Suite of the promises of every core ([`tenure_core::contract`]).
 //!
 //! A core brings a [`Subject`]: how a node is made and what to feed it. All checks see it through
-//! the trait [`Protocol`](tenure_core::Protocol) only. One line makes the tests, in a module of
-//! this name:
+//! the trait [`Protocol`](tenure_core::Protocol) only. A single line makes the tests, in a module
+//! of this name:
 //!
 //! ```text
 //! tenure_testkit::contract!(my_core, MySubject);
 //! ```
 //!
-//! One whose messages travel as packets says also how they are read, [`Packets`]:
+//! A core whose messages travel as packets says also how they are read, [`Packets`]:
 //!
 //! ```text
 //! tenure_testkit::packets!(my_wire, MySubject);

@@ -1,17 +1,17 @@
-//! What a core brings along to be checked.
+//! Interface of a core to the suite.
 
 use tenure_core::{ElectionName, Protocol, Time, contract};
 
 use crate::Rng;
 
-/// What a core under the suite says and hears.
+/// Types of the messages, commands and events of a core under the suite.
 pub type Words<S> = <<S as Subject>::Core as Protocol>::Words;
 
 /// A core under the suite: how to make one, and what to feed it.
 pub trait Subject {
     /// The core.
     type Core: Protocol;
-    /// What its nodes have in common outside of them, if there is anything.
+    /// State that its nodes share outside of them; `()` without any.
     type Store: Default;
 
     /// How many nodes its small cluster has.
@@ -43,7 +43,7 @@ pub trait Subject {
         rng: &mut Rng,
     ) -> (<Words<Self> as contract::Words>::Sender, <Words<Self> as contract::Words>::Message);
 
-    /// What the store answers to a message, and to which nodes.
+    /// Answers of the store to a message, each with its node.
     fn ask(
         _store: &mut Self::Store,
         _node: usize,

@@ -1,4 +1,4 @@
-//! What a protocol brings to its conversations.
+//! Interface of a protocol to its conversations.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub trait Cast: Players {
     const CLUSTER: &'static str;
     /// The forms of directives that only this protocol has: `verb NODE ...`.
     const FORMS: &'static [&'static str];
-    /// What messages are called in a script, which is how they begin when they are printed.
+    /// Names of messages in a script; a printed message begins with its name.
     const KINDS: &'static [&'static str];
     /// Whether two leaders at one true time end the story.
     const EXCLUSIVE: bool = true;
@@ -49,7 +49,7 @@ pub trait Cast: Players {
     /// The machine begins again.
     fn reboot(disk: &mut Self::Disk);
 
-    /// What a message is called, one of [`KINDS`](Self::KINDS).
+    /// Name of a message, an element of [`KINDS`](Self::KINDS).
     fn kind(message: &MessageOf<Self>) -> &'static str;
 
     /// Whether an event is recorded in a quiet stretch.
@@ -66,15 +66,15 @@ pub trait Cast: Players {
         place: impl Fn(&str) -> Result<AddressOf<Self>, String>,
     ) -> Result<Self::Extra, String>;
 
-    /// What a member would answer if it were asked now who leads.
+    /// The present answer of a member to the question who leads.
     fn answers(core: Self::Core, now: Time, from: SenderOf<Self>) -> Vec<String>;
 }
 
 /// How a life begins.
 pub struct Beginning<C: Cast> {
     pub start: StartOf<C>,
-    /// What names this life, as it is printed.
+    /// Name of this life, as it is printed.
     pub identity: String,
-    /// What it finds, for people: begins with a comma, if it is anything.
+    /// Text about the state that the life finds, for people: empty, or with a comma in front.
     pub finds: String,
 }

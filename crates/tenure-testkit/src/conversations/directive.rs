@@ -1,4 +1,4 @@
-//! What a line of a script asks for. `legend.md` describes each directive to its readers.
+//! Directives of a script. `legend.md` describes each of them to its readers.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use tenure_core::NodeName;
 
 use super::network::{Link, Mishap, Trap};
 
-/// One line of a script.
+/// A line of a script.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Directive {
     pub(super) deed: Deed,
@@ -35,7 +35,7 @@ pub(super) enum Deed {
         node: String,
         to: NodeName,
     },
-    /// What only one protocol has.
+    /// A directive that only this protocol has.
     Extra {
         node: String,
         verb: String,
@@ -75,7 +75,7 @@ pub(super) struct Character {
     pub(super) rate: u64,
 }
 
-/// What a node that begins again finds.
+/// State that a restarted node finds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Restart {
     /// Its directory and its clock: only the process ended.
@@ -86,7 +86,7 @@ pub(super) enum Restart {
     LostDisk,
 }
 
-/// What a protocol calls things.
+/// Names of the directives of a protocol.
 #[derive(Clone, Copy)]
 pub(super) struct Vocabulary {
     /// The form of the first directive of all.
@@ -269,27 +269,27 @@ impl Words {
         word.parse().map_err(|error: T::Err| format!("`{word}`: {}", error.to_string()))
     }
 
-    /// What is given as `key=`, if it is.
+    /// Value of `key=`, if it is given.
     ///
     /// # Errors
     ///
-    /// If it cannot be read.
+    /// If the value cannot be read.
     pub fn option<T: FromStr<Err: ToString>>(&mut self, key: &str) -> Result<Option<T>, String> {
         let Some(value) = self.options.remove(key) else { return Ok(None) };
         let parsed = value.parse();
         parsed.map(Some).map_err(|error: T::Err| format!("{key}={value}: {}", error.to_string()))
     }
 
-    /// What must be given as `key=`.
+    /// Value of `key=`, which must be given.
     ///
     /// # Errors
     ///
-    /// If it is missing or cannot be read.
+    /// If the value is missing or cannot be read.
     pub fn must<T: FromStr<Err: ToString>>(&mut self, key: &str) -> Result<T, String> {
         self.option(key)?.ok_or_else(|| format!("`{key}=` is missing"))
     }
 
-    /// That nothing is left.
+    /// Checks that no word is left.
     pub(super) fn finish(&self) -> Result<(), String> {
         let options = self.options.iter().map(|(key, value)| format!("{key}={value}"));
         match self.plain.iter().cloned().chain(options).next() {

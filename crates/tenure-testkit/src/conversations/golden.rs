@@ -94,7 +94,7 @@ pub fn refusal<C: Cast>(text: &str) -> (usize, String) {
     play::<C>(text).map(drop).unwrap_err()
 }
 
-/// That every story in the folder is one of `all`, says what it is about and can be reviewed.
+/// Checks that every story in the folder is among `all`, says its subject and can be reviewed.
 pub fn every_story_can_be_reviewed<C: Cast>(all: &[&str]) {
     let files = std::fs::read_dir(C::FOLDER).unwrap().map(|entry| entry.unwrap().path());
     let texts = files.filter(|path| path.extension().is_some_and(|ext| ext == "txt"));

@@ -49,16 +49,16 @@ impl FromStr for Link {
     }
 }
 
-/// What happens to a message besides arriving in time.
+/// Fate of a message other than to arrive in time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Mishap {
     Lost,
-    /// It arrives when the script says so.
+    /// The message arrives when the script says so.
     Held,
     Twice,
 }
 
-/// What is to happen to the next message of a kind.
+/// Fate of the next message of a kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Trap {
     pub(super) mishap: Mishap,
@@ -180,7 +180,7 @@ impl<C: Cast> Network<C> {
         self.on_the_way.pop_first().map(|(_, letter)| letter)
     }
 
-    /// What the script announced and what never happened.
+    /// An announced fate that never happened.
     pub(super) fn unfulfilled(&self) -> Option<String> {
         let held = self.held.first().map(|letter| format!("held for ever: {}", letter.message));
         let trap = self.traps.first();

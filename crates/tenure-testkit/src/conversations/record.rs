@@ -1,5 +1,4 @@
-//! What is written down of a conversation: an input to a line, and its effects below it in their
-//! order.
+//! Record of a conversation: each input on a line, and its effects below it in their order.
 
 use tenure_core::Time;
 
@@ -29,7 +28,7 @@ impl Record {
         self.quietly = quietly;
     }
 
-    /// What was recorded of it.
+    /// Ends the record, and gives its lines.
     pub(super) fn end(&mut self) -> Vec<String> {
         self.close();
         if self.quietly && self.timed {
@@ -43,7 +42,7 @@ impl Record {
         std::mem::take(&mut self.lines)
     }
 
-    /// What happens from now on is not the directive's doing alone.
+    /// Marks that later lines are not the effect of the directive alone.
     pub(super) fn time_passes(&mut self) {
         self.timed = true;
     }

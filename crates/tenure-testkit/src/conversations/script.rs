@@ -11,7 +11,7 @@ const MARGIN: &str = "  ";
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Script {
     pub(super) title: String,
-    /// What the author says before the first directive.
+    /// Text before the first directive.
     pub(super) preface: String,
     pub(super) lines: Vec<Line>,
 }
@@ -29,7 +29,7 @@ pub(super) enum Line {
 }
 
 impl Script {
-    /// Reads a file. What was recorded is left out: it is recorded anew.
+    /// Reads a file without the recorded lines, which are recorded anew.
     pub(super) fn parse(text: &str) -> Result<Self, (usize, String)> {
         let mut lines = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {

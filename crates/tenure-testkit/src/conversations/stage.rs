@@ -22,7 +22,7 @@ const STEPS_MAX: usize = 10_000;
 /// A node of the story: what outlives its process.
 struct Node<C: Cast> {
     name: NodeName,
-    /// None while no process runs.
+    /// `None` while no process runs.
     core: Option<C::Core>,
     clock: Clock,
     disk: Option<C::Disk>,
@@ -45,10 +45,10 @@ pub(super) struct Stage<C: Cast> {
     pub(super) record: Record,
 }
 
-/// What a directive did not allow.
+/// Nothing, or the complaint about a directive.
 type Outcome = Result<(), String>;
 
-/// What the directives of this cast are called.
+/// Names of the directives of this cast.
 pub(super) const fn vocabulary<C: Cast>() -> Vocabulary {
     Vocabulary { cluster: C::CLUSTER, extra: C::FORMS, kinds: C::KINDS }
 }
@@ -134,7 +134,7 @@ impl<C: Cast> Stage<C> {
         }
     }
 
-    /// What the script announced must have happened.
+    /// Checks that all announced fates have happened.
     pub(super) fn finish(&self) -> Outcome {
         self.network.unfulfilled().map_or(Ok(()), Err)
     }
@@ -379,8 +379,7 @@ impl<C: Cast> Stage<C> {
         node.core.as_ref().map_or(Standing::NotLeading, |core| core.standing(&election(), now))
     }
 
-    /// What everybody would say if they were asked now. Copies are asked, so that it changes
-    /// nothing.
+    /// Present answers of all members, given by copies, so that the question changes nothing.
     fn standing(&mut self) -> Outcome {
         let mut lines = Vec::new();
         for (name, node) in &self.nodes {

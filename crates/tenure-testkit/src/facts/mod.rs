@@ -1,10 +1,11 @@
-//! What a protocol rests on in a service of others, checked on the version that other tests run
-//! against, and with `TESTS_LONG` on the oldest and the newest: `cargo xtask facts` asks for that.
+//! Facts about a service of others on which safety rests, checked on the version that other tests
+//! run against, and with `TESTS_LONG` on the oldest and the newest: `cargo xtask facts` asks for
+//! that.
 //!
-//! Only what safety rests on: if the service behaved otherwise, somebody would lead beside another
-//! one, or a fence would not grow. A [`Fact`] is a sentence about the service, a function that
-//! makes a server show it, and what has to be seen. When the next version behaves in another way,
-//! its row says CHANGED, and whoever relies on it can be found by the sentence.
+//! If a fact were otherwise, two processes would lead at once, or a fence would not grow. A
+//! [`Fact`] is a sentence about the service, a function that makes a server show it, and the
+//! expected observation. When the next version behaves in another way, its row says CHANGED, and
+//! the sentence leads to the code that relies on it.
 
 mod report;
 
@@ -19,7 +20,8 @@ use libtest_mimic::{Arguments, Trial};
 
 use self::report::Report;
 
-/// What a server showed, in a few words that are the same each time; or why it showed nothing.
+/// Observation on a server, in a few words that are the same each time; or the reason why there is
+/// none.
 pub type Seen = Result<String, Failure>;
 
 /// Why nothing was seen.
@@ -43,11 +45,11 @@ pub trait Stage: Send + 'static {
     fn version(&self) -> usize;
 }
 
-/// One sentence about a service.
+/// A sentence about a service.
 pub struct Fact<S> {
     pub name: &'static str,
     pub sentence: &'static str,
-    /// What has to be seen, on every version.
+    /// Expected observation on every version.
     pub expected: &'static str,
     /// Makes a server show it.
     pub check: fn(S) -> Pin<Box<dyn Future<Output = Seen>>>,

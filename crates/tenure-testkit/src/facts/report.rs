@@ -1,4 +1,4 @@
-//! What was seen, as a table.
+//! Table of observations.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use super::{Fact, LIMIT, Stage};
 /// By fact and version.
 type AllSeen = BTreeMap<(&'static str, usize), Result<String, String>>;
 
-/// What was seen so far.
+/// Observations so far.
 #[derive(Default)]
 pub(super) struct Report {
     seen: Mutex<AllSeen>,

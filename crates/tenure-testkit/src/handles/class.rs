@@ -1,4 +1,4 @@
-//! What the suite asks of a class of safety.
+//! Expectations of the suite for a class of safety.
 
 use tenure::{AtMostOne, Fence, FenceGate, Leader, MayOverlap, SafetyClass};
 
@@ -12,7 +12,7 @@ pub trait Class: SafetyClass {
     where
         Self: Sized;
 
-    /// That a recipient which has met `new` refuses `old`, where leaders are in order.
+    /// Checks that a recipient which has met `new` refuses `old`, where leaders are in order.
     fn expect_order(old: &Leader<Self>, new: &Leader<Self>)
     where
         Self: Sized,

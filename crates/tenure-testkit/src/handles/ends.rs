@@ -32,7 +32,7 @@ pub async fn resigning_twice_is_resigning_once<G: Group>(group: &mut G) {
     G::Class::expect_order(&first, &again);
 }
 
-/// It is over with the leadership, says why, and keeps nothing going.
+/// A leader handle ends with its leadership, says why, and keeps nothing going.
 pub async fn a_leader_outlives_its_leadership_and_leads_no_more<G: Group>(group: &mut G) {
     let one = group.election("one", "x");
     let first = lead(&one, "1").await;
@@ -128,7 +128,7 @@ pub async fn a_failure_ends_leaderships_before_their_leases<G: Group>(group: &mu
     let led = soon(works.recv()).await.unwrap();
     let stood = stands.longest();
     assert!(led || stood >= margin / 4, "dropped too late, by a machine that stood for {stood:?}");
-    // What was left of the lease was given up.
+    // The rest of the lease was given up.
     assert!(matches!(soon(first.lost()).await, Loss::Resigned | Loss::Expired));
     assert_eq!(soon(beside).await.unwrap(), Err(Loss::Expired));
     soon(async {

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Class, Group, lead, soon, stands_behind};
 
-/// What only one work may hold at a time.
+/// A place for one work at a time.
 #[derive(Clone, Default)]
 struct Resource(Arc<AtomicBool>);
 
@@ -29,7 +29,7 @@ impl Drop for Working {
     }
 }
 
-/// What the work was for is what `run` returns, and the next one leads at once.
+/// `run` returns the result of the work, and the next candidate leads at once.
 pub async fn work_that_ends_by_itself_resigns<G: Group>(group: &mut G) {
     let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
     let leadership = lead(&one, "1").await;

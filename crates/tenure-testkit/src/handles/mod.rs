@@ -1,4 +1,4 @@
-//! What the handles of every driver do, whatever protocol is behind them.
+//! Suite of the handles of every driver, whatever protocol is behind them.
 //!
 //! A driver brings a [`Group`]: participants, each as a process of its own would be. The tests
 //! come from one line, and each begins with a group of its own:
@@ -36,7 +36,7 @@ const LIMIT: Duration = Duration::from_secs(480);
 
 /// Participants of one group, each with a driver of its own.
 pub trait Group {
-    /// What their elections promise.
+    /// Promise of the elections.
     type Class: Class;
 
     /// The name of the protocol, if it cannot hand a leadership over.
@@ -61,8 +61,7 @@ pub trait Group {
         async {}
     }
 
-    /// What must be seen when all participants have been closed, such as that nothing is left in
-    /// a store.
+    /// Checks the state after all participants have closed, such as an empty store.
     fn finish(&mut self) -> impl Future<Output = ()> {
         async {}
     }
@@ -114,7 +113,7 @@ async fn stands_behind<C: Class>(campaign: &mut Campaign<C>, id: &str) {
     }
 }
 
-/// That a second campaign of the same participant is refused.
+/// Checks that a second campaign of the same participant is refused.
 async fn is_refused<C: Class>(election: &Election<C>) {
     let second = soon(election.campaign("again")).await.map(drop);
     assert!(matches!(second, Err(CampaignError::AlreadyCampaigning { .. })), "{second:?}");

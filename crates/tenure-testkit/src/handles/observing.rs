@@ -1,4 +1,4 @@
-//! What observers report.
+//! Reports of observers.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub async fn observers_are_told_who_leads<G: Group>(group: &mut G) {
     }
 }
 
-/// It gets a reset, and then the present state.
+/// A slow observer gets a reset, and then the present state.
 pub async fn an_observer_that_is_slow_hears_that_it_missed_something<G: Group>(group: &mut G) {
     let [one, two, watcher] = ["one", "two", "watcher"].map(|who| group.election(who, "x"));
     let mut observer = watcher.observe_every(Duration::from_millis(10));

@@ -1,4 +1,4 @@
-//! Who leads, and who leads next.
+//! Leaders and their successors.
 
 use std::time::Duration;
 

@@ -17,7 +17,7 @@ pub enum Rate {
 /// A clock that shows `origin` at the true time `since`, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Clock {
-    /// What it shows then.
+    /// Reading of the clock at `since`.
     pub origin: u64,
     /// A true time.
     pub since: u64,
@@ -26,7 +26,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// What it shows at the true time `at`.
+    /// Reading of the clock at the true time `at`.
     pub fn shows(&self, at: u64) -> Time {
         Time::from_nanos(self.origin + (at - self.since) * self.rate as u64 / Rate::True as u64)
     }

@@ -1,4 +1,4 @@
-//! What a protocol brings to be explored.
+//! Interface of a protocol to the model.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -17,19 +17,19 @@ pub type Looks<'a, C> = &'a mut dyn FnMut(usize) -> <C as Cluster>::Look;
 /// A cluster so small that each of its states can be visited. The type itself is empty; what
 /// differs from one exploration to the next is in its [`Settings`](Self::Settings).
 pub trait Cluster: Players<Disk: Clone + Eq + Hash> + Copy + Eq + Hash + Debug {
-    /// What the settings of this protocol are.
+    /// Settings of this protocol.
     type Settings: Clone;
     /// How often each trouble of this protocol may still come, beside those of a [`Budget`].
     ///
     /// [`Budget`]: super::Budget
     type Troubles: Copy + Eq + Hash + Debug;
-    /// What a node loses when it starts again.
+    /// State that a node loses when it starts again.
     type Lost: Copy + Eq + Hash + Debug;
-    /// What is noted of a node beside its core.
+    /// Note about a node beside its core.
     type Note: Clone + Eq + Hash + Default;
-    /// What orders leaders beside the fence.
+    /// Order of leaders beside the fence.
     type Stamp: Clone + Eq + Hash;
-    /// What a look at a node shows.
+    /// Observation of a node from outside.
     type Look: Clone;
 
     /// The nodes.
@@ -43,10 +43,10 @@ pub trait Cluster: Players<Disk: Clone + Eq + Hash> + Copy + Eq + Hash + Debug {
     /// A node that has not started.
     fn core(setting: &Setting<Self>, node: usize) -> Self::Core;
 
-    /// What the disk of a node holds at first, if it has one.
+    /// First contents of the disk of a node, if it has one.
     fn disk(setting: &Setting<Self>, node: usize) -> Option<Self::Disk>;
 
-    /// What a life of a node begins with.
+    /// Start of a life of a node.
     fn start(life: Life, disk: Option<&Self::Disk>) -> StartOf<Self>;
 
     /// Where a node is reached.
@@ -55,19 +55,21 @@ pub trait Cluster: Players<Disk: Clone + Eq + Hash> + Copy + Eq + Hash + Debug {
     /// The nodes that get what `from` sends there.
     fn recipients(from: usize, to: &AddressOf<Self>) -> Vec<usize>;
 
-    /// What is read, at the true time `at` in nanoseconds, by a node whose clock shows `local`.
+    /// Reading of the clocks of a node, whose clock shows `local`, at the true time `at` in
+    /// nanoseconds.
     fn now(setting: &Setting<Self>, node: usize, local: Time, at: u64) -> NowOf<Self>;
 
     /// The command with which a node campaigns.
     fn campaign(node: usize) -> CommandOf<Self>;
 
-    /// What a node can lose when it starts again.
+    /// States that a node can lose when it starts again.
     fn restarts(setting: &Setting<Self>, node: usize) -> Vec<Self::Lost>;
 
     /// How often a node may still start again with this loss.
     fn restarts_left(left: &mut Self::Troubles, node: usize, lost: Self::Lost) -> &mut u8;
 
-    /// What is left on the disk of the life that begins, and of the clock at the true time `at`.
+    /// Takes from the disk of the life that begins, and from the clock at the true time `at`, what
+    /// is lost.
     fn lose(
         lost: Self::Lost,
         life: Life,
@@ -84,12 +86,12 @@ pub trait Cluster: Players<Disk: Clone + Eq + Hash> + Copy + Eq + Hash + Debug {
         false
     }
 
-    /// What is noted when a node sends something; an error is a property violated.
+    /// Notes that a node sends a message; an error is a violated property.
     fn sends(_node: &mut Node<Self>, _message: &MessageOf<Self>) -> Result<(), String> {
         Ok(())
     }
 
-    /// What must hold of the claims when a message leaves a life.
+    /// Checks the claims when a message leaves a life.
     fn leaves(_claims: &[Claim<Self>], _from: Life, _to: &MessageOf<Self>) -> Result<(), String> {
         Ok(())
     }
@@ -99,7 +101,7 @@ pub trait Cluster: Players<Disk: Clone + Eq + Hash> + Copy + Eq + Hash + Debug {
         None
     }
 
-    /// That one leadership comes after another; `left` is what may still happen.
+    /// Checks that a leadership comes after another; `left` is the rest of the budget.
     fn order(
         _setting: &Setting<Self>,
         _left: &Self::Troubles,
@@ -114,21 +116,21 @@ pub trait Cluster: Players<Disk: Clone + Eq + Hash> + Copy + Eq + Hash + Debug {
         false
     }
 
-    /// What must hold of the claims at the end of a tick. `disturbed` says that something was
-    /// late, now or before, or a node stopped; else all that was sent has arrived.
+    /// Checks the claims at the end of a tick. With `disturbed` something was late, now or before,
+    /// or a node stopped; otherwise all messages have arrived.
     fn passes(_claims: &[Claim<Self>], _disturbed: bool) -> Result<(), String> {
         Ok(())
     }
 
-    /// What can be seen of a node from outside, at the true time `at`.
+    /// Observation of a node from outside, at the true time `at`.
     fn look(node: &Node<Self>, at: u64) -> Self::Look;
 
-    /// What must hold in every state.
+    /// Checks the properties of every state.
     fn check(_: &Setting<Self>, _: &Judge<Self>, _looks: Looks<'_, Self>) -> Result<(), String> {
         Ok(())
     }
 
-    /// What of its own a state shows to have happened.
+    /// Marks that a state of this protocol shows.
     fn marks(
         _setting: &Setting<Self>,
         _left: &Self::Troubles,

@@ -1,4 +1,4 @@
-//! What must hold of claims, judged in true time.
+//! Judge of claims in true time.
 
 use std::fmt;
 use std::hash::Hash;
@@ -8,7 +8,7 @@ use tenure_core::Fence;
 use super::known::Known;
 use super::{Cluster, Setting};
 
-/// One life of one node.
+/// A life of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Life {
     pub node: usize,
@@ -20,14 +20,14 @@ pub struct Life {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Claim<C: Cluster> {
     pub life: Life,
-    /// What was noted of the node when it began to lead.
+    /// Note about the node when it began to lead.
     pub note: C::Note,
     pub fence: Option<Fence>,
     /// True time in nanoseconds.
     pub until: u64,
 }
 
-/// What is known of the past: as little as the properties need, so that pasts merge.
+/// The past: as little of it as the properties need, so that pasts merge.
 #[derive(Clone)]
 pub struct Judge<C: Cluster> {
     pub claims: Vec<Claim<C>>,

@@ -38,8 +38,8 @@ impl<T> Known<T> {
         self.0.twins.get()
     }
 
-    /// Under this permutation it becomes `twin`. That it is always the same one is what makes
-    /// the permutation a symmetry.
+    /// Pairs the value with its `twin` under this permutation. The permutation is a symmetry only
+    /// if the twin is always the same.
     pub(crate) fn pair(&self, permutation: usize, twin: &Self) {
         let mut twins = self.0.twins.get();
         let known = twins[permutation];
@@ -77,7 +77,7 @@ impl<T> Hash for Known<T> {
     }
 }
 
-/// One copy of each value that was ever made.
+/// Pool of values, a copy of each that was ever made.
 pub(crate) struct Pool<T>(HashMap<u128, Known<T>>);
 
 impl<T: Hash> Pool<T> {
@@ -92,7 +92,7 @@ impl<T: Hash> Pool<T> {
         self.0.entry(print).or_insert_with(known).clone()
     }
 
-    /// What `known` becomes under this permutation.
+    /// The twin of `known` under this permutation.
     pub(crate) fn twin(&self, known: &Known<T>, permutation: usize) -> Known<T> {
         self.0[&known.twins()[permutation]].clone()
     }

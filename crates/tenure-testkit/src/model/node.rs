@@ -1,4 +1,4 @@
-//! One node: the real core, its clock and its disk, and what one input makes of them.
+//! A node: the real core, its clock and its disk, and the effect of an input on them.
 
 use std::collections::VecDeque;
 
@@ -8,10 +8,10 @@ use super::known::Known;
 use super::{Clock, Cluster, Life, Setting};
 use crate::players::{AddressOf, MessageOf, SenderOf, WordsOf};
 
-/// What a clock shows when its machine starts.
+/// Reading of a clock when its machine starts.
 const ORIGIN: u64 = 10_000_000_000;
 
-/// One node.
+/// A node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Node<C: Cluster> {
     /// Its place among the nodes.
@@ -23,7 +23,7 @@ pub struct Node<C: Cluster> {
     pub campaigning: bool,
     pub note: C::Note,
     pub core: C::Core,
-    /// What outlives the process.
+    /// State that outlives the process.
     pub disk: Option<C::Disk>,
 }
 
@@ -37,13 +37,13 @@ pub(crate) struct Letter<C: Cluster> {
 }
 
 impl<C: Cluster> Letter<C> {
-    /// What keeps its order.
+    /// Channel of a letter; letters of one channel keep their order.
     pub(crate) fn channel(&self) -> (usize, usize) {
         (self.to, self.by)
     }
 }
 
-/// What is done to a node.
+/// Stimulus of a node.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Stimulus<C: Cluster> {
     Letter(Known<Letter<C>>),
@@ -54,9 +54,9 @@ pub(crate) enum Stimulus<C: Cluster> {
     Restart(C::Lost),
 }
 
-/// What others notice of it.
+/// Effect of a node on others.
 pub(crate) enum Outward<C: Cluster> {
-    /// It leads until this true time.
+    /// The node leads until this true time.
     Raised {
         note: C::Note,
         fence: Option<Fence>,
@@ -98,7 +98,7 @@ impl<C: Cluster> Node<C> {
         self.core.standing(&C::election(), self.clock.shows(at)).is_leading()
     }
 
-    /// What becomes of it at the true time `at`; an error is a property violated.
+    /// State of the node after a stimulus at the true time `at`; an error is a violated property.
     pub(crate) fn hit(
         &self,
         setting: &Setting<C>,

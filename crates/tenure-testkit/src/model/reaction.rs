@@ -1,4 +1,4 @@
-//! What nodes make of inputs: computed by the real core once, and looked up ever after.
+//! Reactions of nodes to stimuli: computed by the real core once, and looked up ever after.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use super::{Cluster, Setting};
 /// The node afterwards and what others notice of it, or the property that it violated.
 pub(crate) type Reaction<C> = Result<(Known<Node<C>>, Vec<Noticed<C>>), String>;
 
-/// What others notice of a node.
+/// Effect of a node on others, as known values.
 pub(crate) enum Noticed<C: Cluster> {
     Raised { note: C::Note, fence: Option<Fence>, until: u64 },
     Lowered,
@@ -31,7 +31,7 @@ pub(crate) struct Reactions<C: Cluster> {
     pub(crate) letters: Pool<Letter<C>>,
     stamps: Pool<C::Stamp>,
     called: HashMap<Key<C>, Rc<Reaction<C>>>,
-    /// Those of them whose outcome knows its twins.
+    /// Reactions whose outcome knows its twins.
     pub(crate) paired: HashMap<Key<C>, Rc<Reaction<C>>>,
     looks: HashMap<(u128, u8), C::Look>,
 }
@@ -85,7 +85,7 @@ impl<C: Cluster> Reactions<C> {
         reaction
     }
 
-    /// What a look at a node shows.
+    /// Observation of a node from outside.
     pub(crate) fn look(&mut self, node: &Known<Node<C>>, tick: u8) -> C::Look {
         let at = self.time(tick);
         let look = self.looks.entry((node.print(), tick));

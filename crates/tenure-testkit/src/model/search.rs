@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt;
 
-/// What is explored: a first state, and what can happen in each.
+/// A model: a first state, and the actions in each state.
 pub(crate) trait Model {
     type State;
     type Action;
@@ -11,11 +11,11 @@ pub(crate) trait Model {
     fn first(&mut self) -> Self::State;
     /// Everything that can happen, in an order that depends on the state alone.
     fn actions(&self, state: &Self::State) -> Vec<Self::Action>;
-    /// What becomes of it, or the property that it violates.
+    /// The next state, or the property that the action violates.
     fn act(&mut self, state: &Self::State, action: &Self::Action) -> Result<Self::State, String>;
-    /// What names the state: equal for two states only if the same can follow from both.
+    /// Print of a state: equal for two states only if both have the same future.
     fn print(&self, state: &Self::State) -> u128;
-    /// What the state shows to have happened; each has to be seen somewhere.
+    /// Marks that the state shows; the search has to find each somewhere.
     fn marks(&mut self, state: &Self::State) -> Vec<&'static str>;
     fn describe(&mut self, state: &Self::State, action: &Self::Action) -> String;
 }

@@ -1,4 +1,4 @@
-//! What an exploration allows to happen.
+//! Bounds of an exploration.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub struct Budget<T> {
     pub withdrawals: u8,
     /// Candidates that stop, and go on later or never.
     pub pauses: u8,
-    /// Those of the protocol.
+    /// Troubles of the protocol.
     pub own: T,
 }
 
@@ -38,7 +38,7 @@ impl<T> Budget<T> {
     }
 }
 
-/// What is explored.
+/// Setting of an exploration.
 #[derive(Clone, Debug)]
 pub struct Setting<C: Cluster> {
     /// For people.
@@ -52,7 +52,7 @@ pub struct Setting<C: Cluster> {
     /// Nodes that may change places, because nothing but their names tells them apart.
     pub alike: Range<usize>,
     pub budget: Budget<C::Troubles>,
-    /// What has to be seen, or the exploration proves nothing.
+    /// Marks without which the exploration proves nothing.
     pub must_show: &'static [&'static str],
     pub own: C::Settings,
 }

@@ -26,7 +26,7 @@ pub(crate) struct Symmetry {
 }
 
 impl Symmetry {
-    /// Of `nodes` nodes, those in `alike` may.
+    /// Permutations of `nodes` nodes that move only those in `alike`.
     pub(crate) fn new(nodes: usize, alike: &Range<usize>) -> Self {
         let mut permutations = vec![Vec::from_iter(0..nodes)];
         for place in alike.clone() {
@@ -55,7 +55,7 @@ impl Symmetry {
         self.permutations[permutation][node]
     }
 
-    /// What turns what `one` makes of a state into what `other` makes of it.
+    /// The permutation that turns the result of `one` into the result of `other`.
     fn between(&self, one: usize, other: usize) -> usize {
         let [one, other] = [one, other].map(|n| &self.permutations[n]);
         let turns = |then: &Vec<usize>| (0..one.len()).all(|n| then[one[n]] == other[n]);
@@ -71,8 +71,8 @@ impl Symmetry {
         }
     }
 
-    /// What came of twins are twins. A core sends in the order of its members, so what goes to
-    /// one recipient is matched with what its twin sends to the other place, in their order.
+    /// Pairs the outcomes of twins. A core sends in the order of its members, so messages to one
+    /// recipient match those of the twin to the other place, in their order.
     fn pair<C: Cluster>(&self, permutation: usize, one: &Reaction<C>, other: &Reaction<C>) {
         let (Ok((node, noticed)), Ok((twin, twins))) = (one, other) else { return };
         node.pair(permutation, twin);
@@ -109,7 +109,7 @@ fn stamp<C: Cluster>(noticed: &[Noticed<C>]) -> Option<&Known<C::Stamp>> {
 }
 
 impl<C: Cluster> Reactions<C> {
-    /// What a node makes of a stimulus, with the twins of everything that comes of it.
+    /// The reaction of a node to a stimulus, with the twins of everything in it.
     pub(crate) fn of(
         &mut self,
         symmetry: &Symmetry,

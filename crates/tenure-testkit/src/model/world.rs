@@ -1,16 +1,15 @@
-//! The states of the model and what leads from one to the next.
+//! States of the model, and the steps between them.
 //!
-//! Within a tick every message that is on its way and every timer that is due is handled, in any
-//! order; what is left at its end is late, which is counted. That is all of asynchrony, in the
-//! order in which it departs from a network that works: a budget of `k` reaches everything that
-//! takes at most `k` departures.
+//! Within a tick the model handles every message on its way and every due timer, in any order.
+//! Whatever is left at its end is late, and costs budget. A budget of `k` thus reaches every run
+//! with at most `k` departures from a network that works.
 //!
 //! Three things merge states without losing any future:
 //!
-//! - Messages on their way are a multiset, and what is late is not told apart by how late.
-//! - Losing a message is not an action: it is a message that never arrives.
-//! - The judge forgets claims that have lapsed, all fences but the highest, and all quorum
-//!   timestamps but the last: what is ordered after the last one is ordered after all.
+//! - Messages on their way are a multiset; late messages do not differ by how late they are.
+//! - A lost message is a message that never arrives, not an action.
+//! - The judge forgets lapsed claims, all fences but the highest, and all quorum timestamps but the
+//!   last: a leadership ordered after the last is ordered after all.
 
 use std::rc::Rc;
 
@@ -30,7 +29,7 @@ const QUEUED: u128 = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9;
 pub(crate) struct State<C: Cluster> {
     tick: u8,
     nodes: Vec<Known<Node<C>>>,
-    /// What is to be delivered within this tick, and what is late; each in the order of prints.
+    /// Letters to deliver within this tick, and late letters; each in the order of prints.
     prompt: Vec<Known<Letter<C>>>,
     late: Vec<Known<Letter<C>>>,
     paused: Vec<bool>,
@@ -132,7 +131,7 @@ impl<C: Cluster> World<C> {
         C::check(&setting, &state.judge, &mut look)
     }
 
-    /// What is left undone in this tick and could have been done.
+    /// Number of letters and timers that this tick could still handle.
     fn undone(&self, state: &State<C>) -> usize {
         let at = self.time(state.tick);
         let letters = state.prompt.iter().filter(|letter| !state.paused[letter.to]).count();
@@ -160,7 +159,7 @@ impl<C: Cluster> World<C> {
         }
     }
 
-    /// What people and machines do to nodes.
+    /// Adds what people and machines do to nodes.
     fn troubles(&self, state: &State<C>, actions: &mut Vec<Action<C::Lost>>) {
         let left = &state.left;
         let at = self.time(state.tick);

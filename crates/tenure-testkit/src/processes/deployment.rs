@@ -20,7 +20,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Of a lease and of margins of so many milliseconds: in the soak, and elsewhere.
+    /// Timing with a lease and margins of so many milliseconds: in the soak, and elsewhere.
     pub(super) fn of_millis(soak: [u64; 2], elsewhere: [u64; 2]) -> Self {
         let millis = if is_soak() { soak } else { elsewhere };
         let [lease, margin] = millis.map(Duration::from_millis);
@@ -35,7 +35,7 @@ impl Timing {
     }
 }
 
-/// What a protocol needs on this machine beside its runners, and what can go wrong there.
+/// A protocol on this machine: its nodes beside the runners, and its faults.
 pub trait Deployment: Sized {
     /// How many nodes a leader must reach to stay the leader.
     const NEEDED: usize;
@@ -59,7 +59,7 @@ pub trait Deployment: Sized {
         self.timing().flags().into()
     }
 
-    /// What every command is given in its environment, whether it takes part or asks.
+    /// Environment of every command, whether it takes part or asks.
     fn environment(&self) -> Vec<(&'static str, String)>;
 
     /// Adds what `tenure run` needs beside id, timing, log level, control socket and CMD.
@@ -130,7 +130,7 @@ pub trait Deployment: Sized {
         None
     }
 
-    /// What is to be seen at the very end.
+    /// Checks the state at the very end.
     fn finish(fleet: Fleet<Self>) {
         fleet.expect_no_panics();
     }

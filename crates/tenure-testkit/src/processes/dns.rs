@@ -13,7 +13,7 @@ use simple_dns::{CLASS, Packet, QTYPE, RCODE, ResourceRecord, TYPE};
 pub(super) struct Zone(Arc<Mutex<BTreeMap<String, Option<Vec<IpAddr>>>>>);
 
 impl Zone {
-    /// What is so of `name` from now on. One without addresses does not exist.
+    /// Sets the addresses of `name`. A name without addresses does not exist.
     pub(super) fn set(&self, name: String, addresses: Option<Vec<IpAddr>>) {
         self.0.lock().unwrap().insert(name, addresses);
     }

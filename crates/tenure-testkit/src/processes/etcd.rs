@@ -31,7 +31,7 @@ pub fn lease() -> Duration {
 
 /// etcd looks for expired leases twice a second, and takes what it finds through Raft.
 pub const EXPIRY: Duration = Duration::from_secs(1);
-/// What a machine with more to do than it can may add to anything.
+/// Delay that an overloaded machine may add to anything.
 pub const NOISE: Duration = Duration::from_secs(10);
 /// More than being woken up takes, even where it takes a hundred times as long as elsewhere, and
 /// much less than the 10 s after which a waiting candidate looks again by itself.
@@ -143,7 +143,7 @@ impl Fleet<Etcd> {
 
     /// The member that `runner` asks: the one that it said last.
     pub fn asked_by(&self, runner: Host) -> &Member {
-        // It may have a key before it has said where.
+        // The runner may have a key before it has said where.
         let last = eventually("a runner says whom it asks", || {
             let said = self.said(runner);
             let endpoint = |line: &str| Some(line.split_once("connected to ")?.1.to_owned());
@@ -159,7 +159,7 @@ impl Fleet<Etcd> {
         (told.status.code(), String::from_utf8_lossy(&told.stdout).into_owned())
     }
 
-    /// What the observer has printed so far.
+    /// Reports of the observer so far.
     fn told(&self) -> Vec<serde_json::Value> {
         let told = self.said("observer");
         let whole = told.rfind('\n').map_or("", |end| &told[..end]);
@@ -189,7 +189,7 @@ impl Fleet<Etcd> {
         keys.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Who comes after the leader, as soon as somebody does.
+    /// The runner that comes after the leader, as soon as there is a second.
     pub fn next_in_line(&self) -> Host {
         let prefix = format!("{ELECTION}/");
         let words = ["get", &prefix, "--prefix", "--print-value-only", "--sort-by=CREATE"];
@@ -259,7 +259,7 @@ impl Fleet<Etcd> {
         self.next_within(leader.fence, clock::now(), NOISE, "resigned")
     }
 
-    /// That all three contend, lead one after the other, and leave nothing behind.
+    /// Checks that all three runners contend, lead one after the other, and leave nothing behind.
     #[track_caller]
     pub fn works_again(mut self) {
         let missing = Host::runners().filter(|runner| !self.runs(*runner));

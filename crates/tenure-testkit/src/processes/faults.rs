@@ -1,4 +1,4 @@
-//! What is done to a deployment, one fault in each round.
+//! Faults of a deployment, one in each round.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::rounds::is_soak;
 use super::{Deployment, Fleet, Host, Leadership, Network, Weather, eventually};
 use crate::Rng;
 
-/// What is done, wherever it can be done. Those that spare the nodes come first.
+/// A fault. The faults that spare the nodes come first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fault {
     /// kill -9 of the leader's `tenure run`.
@@ -46,8 +46,8 @@ pub enum Fault {
     ClientMoved,
     /// kill -9 of a node, whose state directory is deleted before it is started again.
     StateDeleted,
-    /// One to three nodes have other addresses, to which their names lead; some are restarted by
-    /// kill -9, too.
+    /// Up to three nodes get other addresses, to which their names lead; kill -9 restarts some of
+    /// them, too.
     NodesMoved,
     /// Packets are lost, repeated and reordered.
     Storm,
@@ -88,7 +88,7 @@ impl Fault {
     }
 }
 
-/// What a fault did.
+/// Outcome of a fault.
 #[derive(Debug)]
 pub(super) struct Struck {
     /// The details, for people.
@@ -116,7 +116,7 @@ fn names(nodes: &[Host]) -> String {
     nodes.iter().map(|node| node.name()).collect::<Vec<_>>().join(",")
 }
 
-/// One fault, for one leader.
+/// A fault that strikes a leader.
 pub(super) struct Blow<'a, D> {
     pub(super) fleet: &'a mut Fleet<D>,
     pub(super) rng: &'a mut Rng,

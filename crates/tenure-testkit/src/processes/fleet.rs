@@ -66,7 +66,7 @@ impl<D: Deployment> Fleet<D> {
         self.folder().join(format!("{name}.log"))
     }
 
-    /// What a process has said so far.
+    /// Output of a process so far.
     pub fn said(&self, name: impl Into<&'static str>) -> String {
         fs::read_to_string(self.log(name.into())).unwrap()
     }
@@ -117,7 +117,8 @@ impl<D: Deployment> Fleet<D> {
         self.processes.get_mut(name).unwrap_or_else(|| panic!("{name} does not run"))
     }
 
-    /// To the process that was started under this name. It is not reaped, so its number is its own.
+    /// Signals the process that was started under this name. The process is not reaped, so the pid
+    /// is still its own.
     pub fn signal(&mut self, name: impl Into<&'static str>, signal: Signal) {
         kill_process(Pid::from_child(self.process(name.into())), signal).unwrap();
     }
@@ -145,7 +146,7 @@ impl<D: Deployment> Fleet<D> {
         status
     }
 
-    /// Those that have ended by themselves.
+    /// Takes out the processes that have ended by themselves.
     pub fn departed(&mut self) -> Vec<(&'static str, ExitStatus)> {
         let status =
             |(name, child): (&&'static str, &mut Child)| Some((*name, child.try_wait().unwrap()?));
@@ -221,7 +222,7 @@ impl<D: Deployment> Fleet<D> {
         all
     }
 
-    /// That no process has panicked, as far as its log says.
+    /// Checks that no log has a panic.
     #[track_caller]
     pub fn expect_no_panics(&self) {
         for host in Host::all() {

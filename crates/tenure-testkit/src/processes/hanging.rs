@@ -24,7 +24,7 @@ impl Hanging {
     const HOLDER: &str = "use Fcntl; $SIG{IO} = 'IGNORE'; open(F, '<', $ARGV[0]) or die;
         fcntl(F, 1024, F_WRLCK) or die $!; $| = 1; print qq(held\\n); <STDIN>";
 
-    /// One that runs for a minute, if it runs at all.
+    /// A script that runs for a minute, if it runs at all.
     pub fn script() -> Self {
         Self::with(b"#!/bin/sh\nexec sleep 60\n", 0o755)
     }
@@ -69,12 +69,12 @@ impl Drop for Hanging {
 pub struct HangingLibrary(TempDir);
 
 impl HangingLibrary {
-    /// One that is not made yet.
+    /// A library that is not there yet.
     pub fn missing() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// What starts from now on with this library never comes to its `main`.
+    /// Makes the library: programs that start with it from now on never come to their `main`.
     pub fn make(&self) {
         mknodat(CWD, self.path(), FileType::Fifo, Mode::RWXU, 0).unwrap();
     }

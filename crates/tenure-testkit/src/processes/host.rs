@@ -12,13 +12,13 @@ pub struct Host(usize);
 impl Host {
     const NAMES: [&'static str; NODES + RUNNERS] = ["a", "b", "c", "x", "y", "z"];
 
-    /// One of the nodes.
+    /// A node.
     pub const fn node(index: usize) -> Self {
         assert!(index < NODES);
         Self(index)
     }
 
-    /// One of the runners.
+    /// A runner.
     pub const fn runner(index: usize) -> Self {
         assert!(index < RUNNERS);
         Self(NODES + index)
@@ -39,7 +39,7 @@ impl Host {
         (0..RUNNERS).map(Self::runner)
     }
 
-    /// Who has this name.
+    /// The host with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|host| host.name() == name)
     }

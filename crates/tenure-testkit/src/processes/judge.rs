@@ -15,7 +15,7 @@ use super::rounds::is_soak;
 /// All lines of one CMD, from its begin to whatever was its last.
 #[derive(Clone, Debug)]
 pub struct Leadership {
-    /// Of the candidate.
+    /// Id of the candidate.
     pub id: String,
     /// As CMD was given it.
     pub fence: Fence,
@@ -45,7 +45,7 @@ pub(super) fn moment() -> Duration {
     Duration::from_millis(if is_soak() { 500 } else { 3_000 })
 }
 
-/// What must never be in a journal.
+/// A violation that a journal must never show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wrong {
     /// A line that no worker writes.
@@ -66,7 +66,7 @@ pub enum Wrong {
     Beyond,
 }
 
-/// What is wrong in a journal, and where.
+/// A violation in a journal, with its place.
 #[derive(Clone, Debug)]
 pub struct Violation {
     pub wrong: Wrong,
@@ -97,16 +97,16 @@ pub struct Judge {
     /// Whose line was the last.
     current: Option<Leadership>,
     past: Vec<Leadership>,
-    /// What it has read so far.
+    /// Counts of the lines read so far.
     pub tallies: Tallies,
 }
 
-/// What was seen, to prove that there was something to see.
+/// Counts that prove that there was something to judge.
 #[derive(Clone, Copy, Default)]
 pub struct Tallies {
-    /// That began.
+    /// Leaderships that began.
     pub leaderships: u64,
-    /// Of all leaderships.
+    /// Lines of all leaderships.
     pub lines: u64,
     /// The least that was left of a lease, as far as CMD could read it, at any work.
     pub least_left: Option<Duration>,
@@ -115,7 +115,7 @@ pub struct Tallies {
 }
 
 impl Judge {
-    /// One for a protocol that promises no single leader.
+    /// A judge for a protocol that promises no single leader.
     pub fn of_leaders_that_may_overlap() -> Self {
         Self { may_overlap: true, ..Self::default() }
     }

@@ -16,7 +16,7 @@ const PUBLISH: Duration = Duration::from_millis(100);
 /// T in `at-least-one`: more than S twice, R, two reports, a record that is written and read, and
 /// an end that is found.
 const LOOSE: Duration = Duration::from_secs(6);
-/// What a busy machine may add to anything.
+/// Delay that a busy machine may add to anything.
 const NOISE: Duration = Duration::from_secs(10);
 
 /// T in `at-most-one`, and about G; grace and kill margin. Others wait for S as well, so that
@@ -72,12 +72,12 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
     const OVERLAP: Option<Duration> =
         if MAY_OVERLAP { Some(LOOSE.saturating_add(NOISE)) } else { None };
     const OVERLAPS_ANYWAY: bool = true;
-    /// One role cannot be given back alone.
+    /// A single role cannot be given back.
     const RESIGN: &[&str] = &["resign", "--all"];
     /// How long one leads on is to be the protocol's, not what a CMD takes to end.
     const MANNERS: &[Manner] = if MAY_OVERLAP { &[Manner::Polite] } else { &Manner::ALL };
 
-    /// What faults are measured by: longer than a session.
+    /// Timing of the faults: longer than a session.
     fn timing(&self) -> Timing {
         strict()
     }
@@ -114,8 +114,8 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
         Some(self)
     }
 
-    /// Nobody is named in a hand-over, nothing is kept, a connection loses nothing, and a way to
-    /// one broker is not cut by itself.
+    /// A hand-over names nobody, no state is kept, a connection loses nothing, and the way to a
+    /// single broker is not cut.
     fn knows(&self, fault: Fault) -> bool {
         !matches!(
             fault,
@@ -127,7 +127,7 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
         )
     }
 
-    /// Of one broker all nodes are the same.
+    /// With a single broker all nodes are the same.
     fn server(&self, node: Host) -> Option<&Daemon> {
         Some(self.cluster.broker(node.index() % self.count))
     }

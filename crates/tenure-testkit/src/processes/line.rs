@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure_core::{Fence, Time};
 
-/// What a process of CMD does.
+/// A step of a process of CMD.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
     /// The first process of CMD has started.
@@ -15,19 +15,19 @@ pub enum What {
     Child,
     /// Work.
     Tick,
-    /// It ends in order.
+    /// The process ends in order.
     End,
 }
 
-/// One line.
+/// A line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
     pub what: What,
     /// Read immediately before the line was written.
     pub at: Time,
-    /// Of its leadership; where there are no fences, when its CMD began.
+    /// Fence of its leadership; where there are no fences, the start of its CMD.
     pub fence: Fence,
-    /// Of its candidate.
+    /// Id of its candidate.
     pub id: String,
     pub pid: i32,
     /// The end of the lease as the process last read it, before `at`; zero when it could not.

@@ -97,7 +97,7 @@ impl Machine {
         Running { child, log, _folder: self.folder.clone() }
     }
 
-    /// What was said by the one of this name that was started last.
+    /// Log of the process that was started last under this name.
     pub fn log(&self, name: &str) -> String {
         let log = fs::read(self.path(&format!("{name}.log"))).unwrap_or_default();
         String::from_utf8_lossy(&log).into_owned()
@@ -126,7 +126,7 @@ pub fn print_logs_of_a_failure(folder: &Path) {
 }
 
 impl Running {
-    /// What it has said so far.
+    /// Log of the process so far.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap()).into_owned()
     }
@@ -162,7 +162,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that has ended by itself cannot be killed, and need not be.
+        // A process that has ended by itself needs no kill.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -28,14 +28,14 @@ impl Marked {
         entries.any(|entry| entry == mark.as_bytes()).then_some(Self { pid, handle })
     }
 
-    /// All of them. Those that ended and are not reaped do not count.
+    /// All marked processes, without those that ended and are not reaped.
     pub fn all(folder: &Path) -> Vec<Self> {
         let names = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name());
         let pids = names.filter_map(|name| name.to_str()?.parse().ok());
         pids.filter_map(|pid| Self::find(pid, folder)).collect()
     }
 
-    /// That it has ended meanwhile is no error.
+    /// Signals the process; its end meanwhile is no error.
     pub fn signal(&self, signal: Signal) {
         pidfd_send_signal(&self.handle, signal).ok();
     }

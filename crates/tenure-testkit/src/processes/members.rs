@@ -11,7 +11,7 @@ use tenure_services::addresses;
 pub struct Members<const N: usize>([(&'static str, SocketAddr); N]);
 
 impl<const N: usize> Members<N> {
-    /// Those of these names.
+    /// Members with these names.
     pub fn new(names: [&'static str; N]) -> Self {
         let mut addresses = addresses::<N>().into_iter();
         Self(names.map(|name| (name, addresses.next().unwrap())))

@@ -20,7 +20,7 @@ use super::wait::output;
 
 /// The name server.
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
-/// What a host's number in the network grows by when it moves.
+/// Distance by which a host's number in the network grows when it moves.
 const STEP: u8 = 10;
 
 /// Hosts with names; gone when dropped.
@@ -96,7 +96,7 @@ impl Named {
         }
     }
 
-    /// What others call `host`.
+    /// Name of `host` for others.
     pub fn name(host: Host) -> String {
         format!("{host}.tenure.test")
     }
@@ -135,7 +135,7 @@ impl Named {
         self.dress(host);
     }
 
-    /// What runs a command where `host` is, with a resolver of its own.
+    /// Command prefix that runs a command at `host`, with a resolver of its own.
     pub fn around(&self, host: Host) -> Vec<String> {
         let mount =
             |name: &str| format!("mount --bind {} /etc/{name} && ", self.path(name).display());

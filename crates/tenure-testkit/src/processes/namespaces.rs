@@ -15,12 +15,12 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// A network of namespaces; gone when dropped.
 pub struct Namespaces {
-    /// What the names of all namespaces begin with.
+    /// Prefix of the names of all namespaces.
     prefix: String,
 }
 
 impl Namespaces {
-    /// One for all hosts.
+    /// Creates a namespace for each host.
     pub fn create() -> Self {
         assert!(rustix::process::geteuid().is_root(), "{NEEDS}; run it as root");
         for tool in ["ip", "iptables"] {
@@ -57,7 +57,7 @@ impl Namespaces {
     /// Deletes all of them that are there.
     fn delete(&self) {
         for place in Host::all().map(Host::name).chain([HUB]) {
-            // One that was not created is no reason to leave the others behind.
+            // Delete the others even if this namespace was not created.
             Command::new("ip").args(["netns", "del", &self.name(place)]).output().ok();
         }
     }

@@ -19,7 +19,7 @@ const HEARTBEAT: Duration = Duration::from_millis(300);
 const SKEW: Duration = Duration::from_millis(50);
 /// d, and the end of a CMD that ends at once when it is told: what a busy machine takes for both.
 const DELAY: Duration = Duration::from_millis(500);
-/// What such a machine may add to anything.
+/// Delay that a busy machine may add to anything.
 const NOISE: Duration = Duration::from_secs(10);
 
 /// Servers on this machine. Each runner reaches each of them through a relay of its own.
@@ -27,7 +27,7 @@ pub struct Nats {
     cluster: Cluster,
     /// How many there are.
     count: usize,
-    /// By runner, then by node. Of one server all nodes are the same.
+    /// Relays by runner, then by node. With a single server all nodes are the same.
     relays: Vec<Vec<Relay>>,
 }
 
@@ -98,8 +98,8 @@ impl Deployment for Nats {
         Some(self)
     }
 
-    /// Nobody is named in a hand-over on request, nothing is kept, and a connection loses nothing.
-    /// One server has no routes, and no other to go to.
+    /// A hand-over on request names nobody, no state is kept, and a connection loses nothing. A
+    /// single server has no routes, and there is no other to go to.
     fn knows(&self, fault: Fault) -> bool {
         match fault {
             Fault::Transferred | Fault::StateDeleted | Fault::Storm | Fault::RunnerJoins => false,

@@ -11,12 +11,12 @@ const CLUSTER: &str = "chaos";
 const ROUND_TRIP: Duration = Duration::from_millis(20);
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// What a node remembers when it starts.
+/// Memory of a node when it starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Memory {
     /// The very first start.
     New,
-    /// What is in its state directory; if that is lost, nothing.
+    /// The node remembers what is in its state directory; nothing, if that is lost.
     State,
     /// Nothing, and it does not know that: no node may be run so.
     Forgetful,
@@ -27,7 +27,7 @@ pub struct Nerio<N> {
     /// Between all of its processes.
     pub network: N,
     timing: Timing,
-    /// Of the first start.
+    /// Memory of the first start.
     memory: Memory,
 }
 
@@ -120,7 +120,7 @@ impl<N: Network> Fleet<Nerio<N>> {
         self.spawn(node, command);
     }
 
-    /// What the node says of itself; null while it does not answer.
+    /// Status of a node; null while the node does not answer.
     pub fn status(&self, node: Host) -> serde_json::Value {
         let mut status = self.tenure(node, &["node", "status", "--json", "--name", node.name()]);
         status.arg("--control").arg(self.control(node));

@@ -1,4 +1,4 @@
-//! What lies between the processes, and can be made worse.
+//! The network between the processes, which can get worse.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::ops::Range;
@@ -13,12 +13,12 @@ use super::host::{Host, NODES};
 /// Where whoever has an address of its own listens.
 pub(super) const PORT: u16 = 7_100;
 
-/// What befalls every packet.
+/// Weather that befalls every packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Weather {
-    /// Of 100 packets, how many are lost.
+    /// Percentage of packets that are lost.
     pub loss: u8,
-    /// Of 100 packets, how many arrive twice.
+    /// Percentage of packets that arrive twice.
     pub twice: u8,
     /// How long each takes; a wide range puts them out of order.
     pub delay: Range<Duration>,

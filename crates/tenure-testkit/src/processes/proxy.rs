@@ -35,16 +35,16 @@ const KEPT: usize = 64;
 /// The thread looks at least this often whether it is to end.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// What passed, as counts and as a sample.
+/// Traffic, as counts and as a sample.
 #[derive(Clone, Default, Debug)]
 pub struct Traffic {
-    /// That arrived, once or twice.
+    /// Packets that arrived, once or twice.
     pub passed: u64,
-    /// That met a cut.
+    /// Packets that met a cut.
     pub cut: u64,
-    /// That the weather took.
+    /// Packets that the weather took.
     pub lost: u64,
-    /// That arrived twice.
+    /// Packets that arrived twice.
     pub twice: u64,
     /// The latest packets from each host to nodes.
     pub kept: BTreeMap<Host, VecDeque<Vec<u8>>>,
@@ -85,7 +85,7 @@ impl Proxy {
         self.rules.lock().unwrap()
     }
 
-    /// What has passed so far.
+    /// Traffic so far.
     pub fn traffic(&self) -> Traffic {
         self.rules().traffic.clone()
     }
@@ -159,7 +159,7 @@ impl Rules {
     }
 }
 
-/// What speaks to a node for a client that is no node.
+/// Socket that speaks to a node for a client that is no node.
 struct Path {
     socket: Arc<UdpSocket>,
     used: u64,
@@ -267,7 +267,7 @@ impl Post {
             && entry.key().0 <= now
         {
             let Packet { socket, to, bytes } = entry.remove();
-            // Nobody there, or no room: lost, as on any network.
+            // A packet without recipient or room is lost, as on any network.
             socket.send_to(&bytes, to).ok();
         }
     }
@@ -276,7 +276,7 @@ impl Post {
         Host::all().find(|host| ip == address(self.net, 10, *host))
     }
 
-    /// What speaks to `node` for `client`: its front if that is a node, else a path.
+    /// Socket that speaks to `node` for `client`: the front of a node, otherwise a path.
     fn speaks_for(&mut self, client: SocketAddr, node: usize) -> Option<Arc<UdpSocket>> {
         if let Some(host) = self.host(client.ip()).filter(|host| host.is_node()) {
             return self.fronts.get(host.index()).cloned();

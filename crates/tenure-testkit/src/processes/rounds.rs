@@ -22,7 +22,7 @@ pub fn timing() -> Timing {
 /// The seed of everybody who names none, so that a commit always meets the same faults.
 const SEED: u64 = 0;
 
-/// Who writes nothing for so long works no more.
+/// Silence after which a writer no longer works.
 const ALONE: Duration = Duration::from_millis(300);
 
 /// Whether the machine is all for this test, so that spans are judged, and seeds are drawn:
@@ -76,7 +76,7 @@ impl Drop for Repeat {
 struct Chaos<D> {
     fleet: Fleet<D>,
     rng: Rng,
-    /// What can be done here.
+    /// Faults of this deployment.
     known: Vec<Fault>,
     /// Faults before the next shuffle.
     left: VecDeque<Fault>,
@@ -85,7 +85,7 @@ struct Chaos<D> {
     seen: Time,
 }
 
-/// What came of one kind of fault.
+/// Results of one kind of fault.
 #[derive(Default)]
 struct Record {
     rounds: usize,
@@ -139,7 +139,8 @@ impl<D: Deployment> Chaos<D> {
         }
     }
 
-    /// That two lead at once only where they cannot reach each other, and `most` longer.
+    /// Checks that two lead at once only while they cannot reach each other, and for at most `most`
+    /// longer.
     fn judge_overlap(&mut self, fault: Fault, struck_at: Time, most: Duration) {
         D::await_ready(&self.fleet);
         let reachable = clock::now();

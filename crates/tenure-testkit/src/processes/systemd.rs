@@ -29,7 +29,7 @@ impl Systemd {
         machine
     }
 
-    /// What this prints there, and whether it succeeded.
+    /// Output of a script there, and whether it succeeded.
     pub fn run(&self, script: &str) -> (String, bool) {
         let children = format!("/proc/{0}/task/{0}/children", self.first.id());
         let children = fs::read_to_string(children).unwrap_or_default();

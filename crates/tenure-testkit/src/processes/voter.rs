@@ -92,7 +92,7 @@ impl Network for Voters {
 }
 
 impl Deployment for Voters {
-    /// Of the three places one is the leader's own.
+    /// Number of the other two places that a leader needs: its own is the third.
     const NEEDED: usize = 1;
 
     /// L follows from H and the tolerance.
@@ -131,8 +131,8 @@ impl Deployment for Voters {
         matches!(self.places, Places::Apart(_)).then_some(self as &dyn Network)
     }
 
-    /// Nobody is named in a hand-over, there are no routes and no clients, a connection loses
-    /// nothing, and a voter whose directory is lost has no vote until an operator says so.
+    /// A hand-over names nobody; there are no routes and no clients; a connection loses nothing;
+    /// and a voter whose directory is lost has no vote until an operator says so.
     fn knows(&self, fault: Fault) -> bool {
         let apart = matches!(self.places, Places::Apart(_));
         match fault {

@@ -137,10 +137,10 @@ impl Work {
         }
     }
 
-    /// One line in one write, so that lines of many processes do not mix. The clock is the last
-    /// thing that is looked at.
+    /// Writes a line in one write, so that lines of many processes do not mix. The clock is read
+    /// last.
     fn write(&mut self, what: What) {
-        // It is gone when its writer is.
+        // The file is gone when its writer is.
         let until = fs::read_to_string(&self.until_file).ok();
         if let Some(until) = until.and_then(|text| text.trim_end().parse().ok()) {
             self.line.until = Time::from_nanos(until);
