@@ -46,7 +46,7 @@ enum Task {
     Facts(facts::Selection),
     /// Build the Debian package of the command, and print its path.
     Package,
-    /// Check what compilers do not: sizes, leftovers, links, decisions, patches.
+    /// Check what compilers do not: sizes, leftovers, links, decisions, patches, words.
     Tidy,
     /// Write what can be corrected by machine: lints with a known correction, then formatting.
     Fix,

@@ -43,7 +43,7 @@ pub(crate) struct Selection {
 enum Step {
     /// Rustfmt would change nothing.
     Fmt,
-    /// Sizes, leftovers, links, decisions, patches, and that the README's code is tested.
+    /// Sizes, leftovers, links, decisions, patches, words, and that the README's code is tested.
     Tidy,
     /// Licences, bans and sources of dependencies (deny.toml).
     Deny,

@@ -6,6 +6,7 @@ mod documents;
 mod patches;
 mod source;
 mod touched;
+mod words;
 
 use crate::error::Error;
 use crate::tree::Tree;
@@ -16,7 +17,8 @@ pub(crate) const COMMAND: &str = "xtask tidy";
 
 pub(crate) fn run() -> Result<(), Error> {
     let tree = Tree::read(&root())?;
-    let complaints = [check(&tree), patches::misfits(&tree)].concat();
+    let words = words::check(&tree, &words::LEFT);
+    let complaints = [check(&tree), patches::misfits(&tree), words].concat();
     for complaint in &complaints {
         println!("{complaint}");
     }
