@@ -1,9 +1,9 @@
 //! A protocol of one's own, to be read in ten minutes. Never shipped.
 //!
 //! Processes of one machine send each other datagrams. A candidate listens for a second, and leads
-//! if it has heard no leader. A leader tells all others so again and again, and gives way to a leader
-//! whose name comes before its own. So several may lead for a moment, or for as long as datagrams
-//! are lost, and there are no fences.
+//! if it has heard no leader. A leader tells all others so again and again, and gives way to a
+//! leader whose name comes before its own. So several may lead for a moment, or for as long as
+//! datagrams are lost, and there are no fences.
 //!
 //! 1. `core.rs` is the protocol, pure, with the promises of [`tenure_core::contract`].
 //! 2. `node.rs` is its driver, on real sockets, implemented against [`tenure::driver`].

@@ -1,4 +1,5 @@
-//! Forecasts of what given settings will give: the real core, run for many hours in a made-up network.
+//! Forecasts of what given settings will give: the real core, run for many hours in a made-up
+//! network.
 //!
 //! ```text
 //! Question ──► stretches of calendar time ──┐          run       what happens by itself

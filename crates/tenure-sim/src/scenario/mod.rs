@@ -2,8 +2,8 @@
 //! of leaderships, promises, and pictures.
 //!
 //! A protocol brings a [`Scenario`]: its nodes and what a seed draws for them, its own facts, and
-//! the checks that only it needs. [`Run`] does the rest: it turns [`Command`]s, [`Event`]s and claims
-//! into [`Fact`]s, and shows them to the checks.
+//! the checks that only it needs. [`Run`] does the rest: it turns [`Command`]s, [`Event`]s and
+//! claims into [`Fact`]s, and shows them to the checks.
 //!
 //! | module | |
 //! |---|---|

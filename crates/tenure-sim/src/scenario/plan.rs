@@ -142,7 +142,8 @@ impl<Node, Own> Plan<Node, Own> {
     }
 }
 
-/// Draws incidents: the first at the beginning of `during`, each of the others after a drawn `pause`.
+/// Draws incidents: the first at the beginning of `during`, each of the others after a drawn
+/// `pause`.
 pub fn repeatedly<T>(
     rng: &mut Rng,
     during: Range<u64>,

@@ -2,9 +2,10 @@
 //!
 //! A [`World`] runs nodes: the processes of a protocol, and services such as a store or a bus. The
 //! world knows true time; nodes know what their clocks show. The world carries the effects of nodes
-//! out in order, unless a fault strikes. Each fault is drawn from one seed and has a name, so that a
-//! run can be repeated without some of them. The [`System`] that runs in a world gives meaning to
-//! messages, commands and violations; whole worlds run a [`Run`](crate::scenario::Run) of a scenario.
+//! out in order, unless a fault strikes. Each fault is drawn from one seed and has a name, so that
+//! a run can be repeated without some of them. The [`System`] that runs in a world gives meaning to
+//! messages, commands and violations; whole worlds run a [`Run`](crate::scenario::Run) of a
+//! scenario.
 //!
 //! There are no threads, no clocks but drawn ones and no hash maps here: the same seed gives the
 //! same bytes.

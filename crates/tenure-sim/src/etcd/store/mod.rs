@@ -2,10 +2,10 @@
 //! leader times on its own clock; watches; and the faults of all that.
 //!
 //! A single node of the world houses all members, and its clock shows true time. The model does not
-//! act consensus out: an entry is in the log at the instant at which a leader with a quorum takes it.
-//! Clients see the effects of real consensus: members that lag, leaders that do not know that they
-//! are deposed, requests that hang, and answers that never come although the request was carried
-//! out.
+//! act consensus out: an entry is in the log at the instant at which a leader with a quorum takes
+//! it. Clients see the effects of real consensus: members that lag, leaders that do not know that
+//! they are deposed, requests that hang, and answers that never come although the request was
+//! carried out.
 
 mod late;
 mod lessor;
