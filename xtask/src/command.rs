@@ -103,14 +103,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_prints_as_a_shell_reads_it() {
+    fn commands_print_as_shells_read() {
         let command = Cmd::cargo("test --release").env("RUSTFLAGS", "--cfg x").arg("two words");
         assert_eq!(command.to_string(), "RUSTFLAGS='--cfg x' cargo test --release 'two words'");
     }
 
     /// `.cargo/config.toml` sets it where this runs, and would again below; whoever calls could.
     #[test]
-    fn what_changes_tests_is_not_taken_from_the_caller() {
+    fn seeds_of_callers_are_ignored() {
         let seed = |command: Cmd| {
             let command = command.command();
             let set = command.get_envs().find(|(name, _)| *name == "PROPTEST_RNG_SEED");

@@ -269,7 +269,7 @@ fn removes(machine: &Machine) {
 }
 
 #[test]
-fn the_package_installs_upgrades_and_goes_and_never_restarts_anything() {
+fn package_is_installed_upgraded_and_purged() {
     let installed = Command::new("dpkg-query").args(["-W", "tenure"]).output().unwrap();
     assert!(!installed.status.success(), "tenure is installed here: remove it first");
     let package = build();

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn javas_of_all_ages_are_told_apart() {
+    fn versions_of_java_are_read() {
         for (said, version) in [
             ("openjdk version \"17.0.15\" 2025-04-15\nOpenJDK Runtime", Some(17)),
             ("java version \"1.8.0_392\"", Some(1)),

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_filled_once_and_never_seen_half_full() {
+    fn folders_are_filled_once() {
         let services = tempfile::tempdir().unwrap();
         let filled = AtomicUsize::new(0);
         let fill = |folder: &Path| {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_failed_attempt_left_is_cleared_by_the_next() {
+    fn remains_of_failures_are_cleared() {
         let services = tempfile::tempdir().unwrap();
         let failing = |folder: &Path| {
             fs::write(folder.join("rubbish"), "").map_err(file_error(folder))?;

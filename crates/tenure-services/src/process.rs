@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_survives_the_thread_that_asked_for_it() {
+    fn processes_survive_the_asking_thread() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_path_buf();
         let process = thread::spawn(move || sleeper(&path)).join().unwrap();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn dropped_is_gone_even_in_a_panic() {
+    fn panics_end_processes() {
         let folder = tempfile::tempdir().unwrap();
         let pid = Mutex::new(0);
         let panicked = std::panic::catch_unwind(|| {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_does_not_exist_ends_and_its_log_says_why() {
+    fn logs_name_missing_programs() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let process = Process::start::<&str>(OsStr::new("no-such-program"), &[], &log).unwrap();

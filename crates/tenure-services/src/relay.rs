@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_is_closed_and_comes_back() {
+    fn cuts_close_connections_until_opened() {
         let relay = Relay::start(echo()).unwrap();
         let mut client = connect(&relay);
         assert!(says_back(&mut client, b"one"));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_comes_later_and_in_order() {
+    fn held_bytes_come_in_order() {
         let echo = echo();
         let [relay, other] = [(); 2].map(|()| Relay::start(echo).unwrap());
         let mut client = connect(&relay);

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_program_is_told_from_one_that_fails_whose_words_are_repeated() {
+    fn missing_and_failing_programs_differ() {
         let missing = || Error::Missing { what: "nothing".into(), remedy: "Install.".into() };
         let none = run_or(&mut Command::new("tenure-no-such-program"), missing);
         assert!(matches!(none, Err(Error::Missing { .. })), "{none:?}");

@@ -105,7 +105,7 @@ fn a_taken_port_is_told() {
 
 /// The prefix of the command becomes the command, so signals and pids are the server's.
 #[test]
-fn members_behind_a_wrapper_at_addresses_of_their_own() {
+fn members_run_behind_wrappers() {
     let host = |last: u8| Host {
         address: [127, 0, 7, last].into(),
         wrapper: ["nice", "-n", "1"].map(str::to_owned).to_vec(),

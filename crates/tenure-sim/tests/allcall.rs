@@ -13,12 +13,12 @@ use tenure_sim::world::conditions::Incident;
 use tenure_sim::world::fault::Kind as Fault;
 
 #[test]
-fn the_same_seed_twice_gives_the_same_bytes() {
-    suite::the_same_seed_twice_gives_the_same_bytes(&Worlds);
+fn same_seed_same_bytes() {
+    suite::same_seed_same_bytes(&Worlds);
 }
 
 #[test]
-fn whatever_goes_wrong_within_the_model_violates_nothing() {
+fn faults_within_the_model_violate_nothing() {
     let number = if cfg!(debug_assertions) { 30 } else { 600 };
     let found = suite::assert_none(&suite::worlds(Worlds, 1, number));
     // A sweep in which little happens proves little.
@@ -58,10 +58,10 @@ impl Source for Cuts {
 /// Each part has a leader, which the promise for connected nodes notices where it is asked; what it
 /// sees is made small, and its faults show it again.
 #[test]
-fn two_leaders_are_noticed_and_a_failure_is_made_small() {
+fn two_leaders_are_noticed() {
     let sweep = suite::worlds(Cuts, 1, 60);
     let one = "Connected nodes have at most one leader";
-    let small = suite::a_failure_is_made_small(&sweep, &[one]);
+    let small = suite::failures_are_made_small(&sweep, &[one]);
     let command = explain::command(&Worlds, 1, &small.only, None);
     assert!(command.contains("--protocol allcall --only "), "{command}");
     assert!(small.only.len() * 2 < small.before, "{} of {}", small.only.len(), small.before);
@@ -90,12 +90,12 @@ impl Source for Routed {
 
 /// The first of 2,000 such worlds in which two participants that had listened together both led.
 #[test]
-fn several_servers_that_are_never_apart_have_one_leader() {
+fn connected_servers_have_one_leader() {
     suite::assert_none(&suite::worlds(Routed, 1_921, 1));
 }
 
 /// Worlds that once showed something, each with a sentence.
 #[test]
-fn what_was_found_stays_mended() {
-    suite::what_was_found_stays_mended(Worlds, include_str!("found_allcall.txt"));
+fn found_worlds_stay_mended() {
+    suite::found_worlds_stay_mended(Worlds, include_str!("found_allcall.txt"));
 }

@@ -12,8 +12,8 @@ use tenure_sim::sweep::{Source, Sweep};
 use tenure_sim::world::fault::Kind;
 
 #[test]
-fn the_same_seed_twice_gives_the_same_bytes() {
-    suite::the_same_seed_twice_gives_the_same_bytes(&Worlds);
+fn same_seed_same_bytes() {
+    suite::same_seed_same_bytes(&Worlds);
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn the_number_of_threads_changes_nothing() {
 }
 
 #[test]
-fn whatever_goes_wrong_within_the_model_violates_nothing() {
+fn faults_within_the_model_violate_nothing() {
     let number = if cfg!(debug_assertions) { 110 } else { 2_000 };
     let found = suite::assert_none(&suite::worlds(Worlds, 1, number));
     // A sweep in which little happens proves little.
@@ -72,9 +72,9 @@ impl Source for FastServers {
 /// Clocks beyond the bound are outside the model, and it is seen that they are; what is seen is
 /// made small, and its faults show it again.
 #[test]
-fn clocks_beyond_the_bound_are_noticed_and_a_failure_is_made_small() {
+fn fast_servers_are_noticed() {
     let sweep = suite::worlds(FastServers, 1, 20);
-    let small = suite::a_failure_is_made_small(&sweep, &["A claim never outlasts its lease"]);
+    let small = suite::failures_are_made_small(&sweep, &["A claim never outlasts its lease"]);
     let command = explain::command(&Worlds, 1, &small.only, None);
     assert!(command.contains("--protocol etcd --only "), "{command}");
     assert!(small.only.len() * 3 < small.before + 9, "{} of {}", small.only.len(), small.before);
@@ -82,6 +82,6 @@ fn clocks_beyond_the_bound_are_noticed_and_a_failure_is_made_small() {
 
 /// Worlds that once showed something, each with a sentence.
 #[test]
-fn what_was_found_stays_mended() {
-    suite::what_was_found_stays_mended(Worlds, include_str!("found_etcd.txt"));
+fn found_worlds_stay_mended() {
+    suite::found_worlds_stay_mended(Worlds, include_str!("found_etcd.txt"));
 }

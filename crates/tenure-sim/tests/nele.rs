@@ -10,12 +10,12 @@ use tenure_sim::nele::{Emergence, Worlds};
 use tenure_sim::sweep::Source;
 
 #[test]
-fn the_same_seed_twice_gives_the_same_bytes() {
-    suite::the_same_seed_twice_gives_the_same_bytes(&Worlds);
+fn same_seed_same_bytes() {
+    suite::same_seed_same_bytes(&Worlds);
 }
 
 #[test]
-fn whatever_goes_wrong_within_the_model_violates_nothing() {
+fn faults_within_the_model_violate_nothing() {
     let number = if cfg!(debug_assertions) { 40 } else { 600 };
     let found = suite::assert_none(&suite::worlds(Worlds, 1, number));
     // A sweep in which little happens proves little.
@@ -47,14 +47,14 @@ impl Source for Overlapping {
 /// A leader by news alone has no claim, which the judge of claims notices. The failure needs only a
 /// candidacy: shrinking leaves all else out, and the rest shows the failure again.
 #[test]
-fn leaders_without_a_claim_are_noticed_and_a_failure_is_made_small() {
+fn leaders_without_claims_are_noticed() {
     let sweep = suite::worlds(Overlapping, 1, 100);
-    let small = suite::a_failure_is_made_small(&sweep, &["A claim is proven by the log"]);
+    let small = suite::failures_are_made_small(&sweep, &["A claim is proven by the log"]);
     assert!(small.only.len() <= 2, "{} of {}", small.only.len(), small.before);
 }
 
 /// Worlds that once showed something, each with a sentence.
 #[test]
-fn what_was_found_stays_mended() {
-    suite::what_was_found_stays_mended(Worlds, include_str!("found_nele.txt"));
+fn found_worlds_stay_mended() {
+    suite::found_worlds_stay_mended(Worlds, include_str!("found_nele.txt"));
 }

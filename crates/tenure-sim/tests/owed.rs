@@ -141,7 +141,7 @@ fn world(pause: u16) -> Debtor {
 
 /// The driver's loop takes what it owes last first.
 #[test]
-fn what_is_owed_comes_after_all_effects_with_their_sample_of_the_clock() {
+fn owed_commands_come_after_all_effects() {
     let inputs = ["start", "two", "one"].into_iter();
     let expected = inputs.flat_map(|input| {
         let at = Time::from_nanos(8_000);

@@ -13,12 +13,12 @@ use tenure_sim::voter::{RegionalVoters, Worlds};
 use tenure_sim::world::fault::Kind as Fault;
 
 #[test]
-fn the_same_seed_twice_gives_the_same_bytes() {
-    suite::the_same_seed_twice_gives_the_same_bytes(&Worlds);
+fn same_seed_same_bytes() {
+    suite::same_seed_same_bytes(&Worlds);
 }
 
 #[test]
-fn whatever_goes_wrong_within_the_model_violates_nothing() {
+fn faults_within_the_model_violate_nothing() {
     let number = if cfg!(debug_assertions) { 80 } else { 600 };
     let found = suite::assert_none(&suite::worlds(Worlds, 1, number));
     // A sweep in which little happens proves little.
@@ -62,9 +62,9 @@ impl Source for Overlapping {
 /// Each part has a leader, which the promise of one notices where it is asked; what it sees is made
 /// small, and its faults show it again.
 #[test]
-fn two_leaders_are_noticed_and_a_failure_is_made_small() {
+fn two_leaders_are_noticed() {
     let sweep = suite::worlds(Overlapping, 50, 200);
-    let small = suite::a_failure_is_made_small(&sweep, &["At most one leader"]);
+    let small = suite::failures_are_made_small(&sweep, &["At most one leader"]);
     let command = explain::command(&Worlds, 1, &small.only, None);
     assert!(command.contains("--protocol voter --only "), "{command}");
     assert!(small.only.len() * 2 < small.before, "{} of {}", small.only.len(), small.before);
@@ -72,6 +72,6 @@ fn two_leaders_are_noticed_and_a_failure_is_made_small() {
 
 /// Worlds that once showed something, each with a sentence.
 #[test]
-fn what_was_found_stays_mended() {
-    suite::what_was_found_stays_mended(Worlds, include_str!("found_voter.txt"));
+fn found_worlds_stay_mended() {
+    suite::found_worlds_stay_mended(Worlds, include_str!("found_voter.txt"));
 }

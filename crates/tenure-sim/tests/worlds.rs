@@ -23,8 +23,8 @@ fn breaking(rule: DriverRule) -> Worlds {
 }
 
 #[test]
-fn the_same_seed_twice_gives_the_same_bytes() {
-    suite::the_same_seed_twice_gives_the_same_bytes(&Worlds::default());
+fn same_seed_same_bytes() {
+    suite::same_seed_same_bytes(&Worlds::default());
 }
 
 /// The same worlds with wall clocks that are off and step.
@@ -44,7 +44,7 @@ impl Source for Stepping {
 }
 
 #[test]
-fn wall_clocks_change_nothing_for_a_core_that_is_not_given_them() {
+fn wall_clocks_change_nothing() {
     let steps = |line: &String| line.contains("its wall clock is set ");
     let mut stepped = 0;
     for seed in [3, 11, 40] {
@@ -58,7 +58,7 @@ fn wall_clocks_change_nothing_for_a_core_that_is_not_given_them() {
 }
 
 #[test]
-fn whatever_goes_wrong_within_the_model_violates_nothing() {
+fn faults_within_the_model_violate_nothing() {
     let number = if cfg!(debug_assertions) { 60 } else { 300 };
     let found = suite::assert_none(&suite::worlds(of(Climate::Any), 1, number));
     // A sweep in which little happens proves little.
@@ -84,7 +84,7 @@ fn is_recovered(seed: &u64) -> bool {
 
 /// All is stopped, most directories are lost, and an operator recovers them as it should be.
 #[test]
-fn a_cluster_that_is_rightly_recovered_violates_nothing() {
+fn right_recoveries_violate_nothing() {
     let number = if cfg!(debug_assertions) { 20 } else { 150 };
     for seed in (1..).filter(is_recovered).take(number) {
         let found = suite::assert_none(&suite::worlds(Worlds::default(), seed, 1));
@@ -96,7 +96,7 @@ fn a_cluster_that_is_rightly_recovered_violates_nothing() {
 
 /// Worlds show the cost of a mistake of an operator, which nothing can check.
 #[test]
-fn what_is_wrong_with_a_recovery_is_noticed() {
+fn wrong_recoveries_are_noticed() {
     let two = ["Leader Uniqueness", "A claim stands on grants of a quorum"];
     let fences = ["Fences strictly grow and are unique"];
     for (mistake, meant) in
@@ -118,7 +118,7 @@ fn what_is_wrong_with_a_recovery_is_noticed() {
 
 /// Clocks beyond the bound are outside the model: leaders overlap, which is seen, and fences hold.
 #[test]
-fn beyond_the_bound_on_clocks_fences_hold_and_leaders_do_not() {
+fn fences_hold_beyond_the_bound() {
     suite::assert_none(&suite::worlds(of(Climate::BrokenClocks), 1, 40));
     let overlap = |seed: u64| {
         let plan = Plan { bounded: true, ..plan::draw(seed, Climate::BrokenClocks) };
@@ -130,7 +130,7 @@ fn beyond_the_bound_on_clocks_fences_hold_and_leaders_do_not() {
 }
 
 #[test]
-fn duties_of_the_driver_that_are_left_undone_are_noticed() {
+fn broken_duties_are_noticed() {
     // The search begins at a world that shows it, where the first of these is far.
     let begins = |rule: DriverRule| match rule {
         DriverRule::LapsedClaimStays => 62,
@@ -153,17 +153,17 @@ fn duties_of_the_driver_that_are_left_undone_are_noticed() {
 }
 
 #[test]
-fn a_failure_is_made_small_and_its_command_shows_it_again() {
+fn failures_are_made_small() {
     let rule = DriverRule::ClockCountsSleep;
     let sweep = suite::worlds(breaking(rule), 1, 9);
-    let small = suite::a_failure_is_made_small(&sweep, rule.meant());
+    let small = suite::failures_are_made_small(&sweep, rule.meant());
     assert!(small.only.len() * 10 < small.before, "{} of {}", small.only.len(), small.before);
 }
 
 /// Worlds that once showed something, each with a sentence.
 #[test]
-fn what_was_found_stays_mended() {
-    suite::what_was_found_stays_mended(of(Climate::Any), include_str!("found_nerio.txt"));
+fn found_worlds_stay_mended() {
+    suite::found_worlds_stay_mended(of(Climate::Any), include_str!("found_nerio.txt"));
 }
 
 /// The properties of the worlds of a source.

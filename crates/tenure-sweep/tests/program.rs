@@ -30,7 +30,7 @@ fn findings(arguments: &str) -> String {
 }
 
 #[test]
-fn worlds_of_each_protocol_are_the_same_on_any_number_of_threads() {
+fn threads_change_no_world() {
     for protocol in PROTOCOLS {
         let worlds = format!("sweep --protocol {protocol} --seed 7 --worlds 2 --threads");
         let found = findings(&format!("{worlds} 1"));
@@ -41,7 +41,7 @@ fn worlds_of_each_protocol_are_the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_world_that_violates_something_ends_with_1_and_says_what() {
+fn violations_end_with_1() {
     let found = sweep("sweep --rule ClockAtTheQuestion --seed 111 --worlds 200");
     assert_eq!(found.status.code(), Some(1), "{found:?}");
     let told = text(&found);
@@ -56,7 +56,7 @@ fn a_world_that_violates_something_ends_with_1_and_says_what() {
 }
 
 #[test]
-fn what_cannot_be_done_ends_with_2_and_says_what_can() {
+fn unusable_arguments_end_with_2() {
     let cases = [
         ("sweep --events 0", "0 is not between 1 and 1e18"),
         ("sweep --protocol raft", "possible values: nerio"),

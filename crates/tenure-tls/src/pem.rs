@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_is_told() {
+    fn unusable_certificates_are_named() {
         let missing = Pem::File("/nowhere/ca.pem".into());
         assert_eq!(
             told(client_config(Some(&missing), None)),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_another_certificate_is_told() {
+    fn keys_must_fit_the_certificate() {
         let [one, other] = [(); 2].map(|()| rcgen::generate_simple_self_signed([]).unwrap());
         let identity = |key: &rcgen::KeyPair| Identity {
             certificate: text(one.cert.pem()),

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_what_is_right() {
+    fn right_files_have_no_complaints() {
         let wide = "x".repeat(98);
         let right = [
             ("a.rs", "fn f() {}\n// code\n".repeat(300) + "\n#[cfg(test)]\nmod tests {\n}\n"),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn complaints_name_their_place() {
         let long = "// code\n".repeat(601);
         let unordered = DECISION.replace("Reason", "Why");
         let wrong: [(&str, &str, &str); 14] = [

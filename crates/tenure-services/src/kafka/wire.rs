@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brokers_and_a_topic_are_read_and_half_an_answer_is_none() {
+    fn whole_answers_are_read() {
         let mut answer = vec![0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2];
         for id in [0_u8, 7] {
             answer.extend([0, 0, 0, id, 0, 9]);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_told_by_its_number() {
+    fn refusals_name_their_number() {
         let begin = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1];
         for (name, has_name) in [(&[0, 1, b't'][..], true), (&[][..], false)] {
             let answer = |code: u8| [&begin[..], name, &[0, code]].concat();

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quantile_is_one_of_the_sample() {
+    fn quantiles_are_in_the_sample() {
         let spread = Spread::new((1..=100).rev().map(Duration::from_secs).collect());
         let at = |part| spread.quantile(part).as_secs();
         assert_eq!([at(0.0), at(0.5), at(0.99), at(1.0)], [1, 50, 99, 100]);

@@ -47,7 +47,7 @@ fn found(question: &Question) -> Findings {
 /// The dead leader's grants end when its lease does, half a round trip later; the ok of another
 /// node takes the other half.
 #[test]
-fn a_failover_takes_the_rest_of_the_lease_and_a_round_trip() {
+fn failovers_wait_for_the_lease() {
     let drills = found(&Question { drills: 400, ..question() }).drills;
     let crashes: Vec<_> = drills.iter().filter(|drill| drill.crash).collect();
     assert_eq!(crashes.len(), 400);
@@ -77,7 +77,7 @@ fn a_failover_takes_the_rest_of_the_lease_and_a_round_trip() {
 
 /// The release takes half a round trip to the others; their oks at most another whole one.
 #[test]
-fn a_resignation_takes_about_a_round_trip() {
+fn resignations_take_a_round_trip() {
     let drills = found(&Question { drills: 200, ..question() }).drills;
     let gaps = drill::spread(&drills, false);
     assert_eq!(gaps.count(), 200);
@@ -106,7 +106,7 @@ fn availability_is_what_crashes_leave() {
 }
 
 #[test]
-fn needless_changes_rise_with_loss_and_fall_with_the_lease() {
+fn needless_changes_rise_with_loss() {
     let base = Question { hours: 8, trips: RoundTrips::constant(MS * 100).unwrap(), ..question() };
     let seen = |loss: f64, lease: Duration| {
         let question = with_lease(Question { loss, ..base.clone() }, lease);
@@ -122,7 +122,7 @@ fn needless_changes_rise_with_loss_and_fall_with_the_lease() {
 
 /// Sleeping candidates change no figure.
 #[test]
-fn those_who_sleep_miss_nothing() {
+fn sleeping_nodes_miss_nothing() {
     let bad = Question {
         hours: 24,
         loss: 0.45,
@@ -161,7 +161,7 @@ fn every_renewal_is_run() {
 }
 
 #[test]
-fn a_leader_that_stands_still_is_replaced_and_says_why() {
+fn paused_leaders_are_replaced() {
     let stops = Question {
         pause_every: Some(MINUTE * 10),
         pause: MS * 4_000,
@@ -175,7 +175,7 @@ fn a_leader_that_stands_still_is_replaced_and_says_why() {
 }
 
 #[test]
-fn two_nodes_lose_the_election_with_one() {
+fn two_nodes_need_both() {
     let config = Config::new("x".parse().unwrap(), Question::members(2).unwrap());
     let two = Question {
         config: config.check().unwrap(),
@@ -195,7 +195,7 @@ fn two_nodes_lose_the_election_with_one() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_answer_on_any_number_of_threads() {
+fn threads_change_no_answer() {
     let all = Question {
         // Pieces of each kind for each thread.
         hours: 14,
@@ -218,7 +218,7 @@ fn the_same_seed_gives_the_same_answer_on_any_number_of_threads() {
 }
 
 #[test]
-fn the_best_is_the_shortest_lease_at_the_target() {
+fn advice_is_the_shortest_lease() {
     let calm = Question { drills: 20, ..question() };
     let answer = forecast(&calm, 2).unwrap();
     let better = answer.advice.better().unwrap();
@@ -241,7 +241,7 @@ fn the_best_is_the_shortest_lease_at_the_target() {
 }
 
 #[test]
-fn what_cannot_be_answered_is_said_with_both_numbers() {
+fn refusals_name_both_numbers() {
     let wrong = Question { crash_every: Some(MS * 15_000), ..question() };
     assert_eq!(
         wrong.check().unwrap_err().to_string(),

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn two_ways_make_the_round_trips_that_were_given() {
+    fn two_ways_make_round_trips() {
         let trips = RoundTrips::quantiles(&[(50.0, MS), (99.0, MS * 20), (99.9, MS * 80)]).unwrap();
         for (part, wanted) in [(0.5, 1.0), (0.9, 3.4), (0.99, 20.0), (0.999, 80.0)] {
             let found = drawn(&trips, part);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_goes_on_as_it_began() {
+    fn tails_continue_their_slope() {
         let trips = RoundTrips::quantiles(&[(50.0, MS), (99.0, MS * 10)]).unwrap();
         let at = |part| trips.quantile(part).as_secs_f64() * 1e3;
         assert!((at(0.5) - 1.0).abs() < 0.01 && (at(0.99) - 10.0).abs() < 0.1);

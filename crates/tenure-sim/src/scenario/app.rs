@@ -107,7 +107,7 @@ mod tests {
     /// A campaign that is asked for in the step in which the last one ends is the next one, as
     /// its core sees it: world 92368 once took it for refused.
     #[test]
-    fn a_campaign_that_meets_the_end_of_the_last_is_the_next() {
+    fn campaigns_at_an_end_come_next() {
         let [first, next]: [Value; 2] = ["b0", "b9"].map(|value| value.parse().expect("a value"));
         let mut role = Role::default();
         role.campaign(&first, 0);

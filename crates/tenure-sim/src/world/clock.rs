@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_it_sleeps_through_it_does_not_count() {
+    fn sleep_is_not_counted() {
         let mut clock = Clock::new(0, 0, TRUE_RATE);
         clock.change(1_000, TRUE_RATE * 2);
         clock.stand_still(500, 700);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_reaches_is_when_it_shows() {
+    fn times_are_reached_when_shown() {
         let mut clock = Clock::new(100, 5_000, TRUE_RATE + TRUE_RATE / 10);
         clock.change(1_000, TRUE_RATE - TRUE_RATE / 10);
         clock.jump(2_000, 500);

@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_is_read_as_it_is_written() {
+    fn faults_are_read_as_written() {
         let fault = Fault { kind: Kind::VeryLate, place: 67, count: 1_234 };
         assert_eq!(fault.to_string().parse(), Ok(fault));
         for wrong in ["", "loss", "loss.1", "loss.1.2.3", "flood.1.2", "loss.x.2", "loss.1.-2"] {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_changes_no_other_draw() {
+    fn omissions_change_no_other_draw() {
         let rates = Rates { loss: 8_192, pause: 4_096, ..Rates::default() };
         let all = |fate: &mut Fate| {
             for count in 0..2_000 {

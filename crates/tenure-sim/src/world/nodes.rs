@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_is_walked_in_order_and_ends() {
+    fn sets_are_walked_in_order() {
         let nodes: Nodes = [63, 0, 5, 5].into_iter().collect();
         assert_eq!(nodes.collect::<Vec<_>>(), [0, 5, 63]);
         assert_eq!(Nodes::one(7).collect::<Vec<_>>(), [7]);

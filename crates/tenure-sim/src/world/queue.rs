@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_earliest_comes_first_and_at_one_instant_the_first_put() {
+    fn earliest_entries_come_first() {
         let mut queue = Queue::default();
         for (at, what) in [(5, 'a'), (3, 'b'), (5, 'c'), (1, 'd')] {
             queue.push(at, what);

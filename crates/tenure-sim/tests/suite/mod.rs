@@ -25,7 +25,7 @@ fn again<S: Source>(source: &S, seed: u64) -> String {
     format!("cargo xtask replay --seed {seed}{}", source.flags())
 }
 
-pub(crate) fn the_same_seed_twice_gives_the_same_bytes<S: Source>(source: &S) {
+pub(crate) fn same_seed_same_bytes<S: Source>(source: &S) {
     let mut kinds = BTreeSet::new();
     for seed in [17, 39, 40] {
         let again = || explain::replay(source, seed, None);
@@ -43,7 +43,7 @@ pub(crate) fn the_same_seed_twice_gives_the_same_bytes<S: Source>(source: &S) {
 
 /// Worlds that are wrong on purpose show a failure. The failure is noticed and made small, and its
 /// command shows it again.
-pub(crate) fn a_failure_is_made_small<S: Source>(
+pub(crate) fn failures_are_made_small<S: Source>(
     sweep: &Sweep<S>,
     noticing: &[&str],
 ) -> SmallFailure {
@@ -64,7 +64,7 @@ pub(crate) fn a_failure_is_made_small<S: Source>(
 }
 
 /// Worlds that once showed something: a line each, its seed and a sentence.
-pub(crate) fn what_was_found_stays_mended<S: Source>(source: S, found: &str) {
+pub(crate) fn found_worlds_stay_mended<S: Source>(source: S, found: &str) {
     let mut known = 0;
     for line in found.lines().filter(|line| !line.starts_with('#')) {
         let (seed, sentence) = line.split_once(' ').unwrap();

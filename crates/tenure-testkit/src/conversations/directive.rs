@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directive_is_read_as_it_is_written() {
+    fn directives_are_read_as_written() {
         assert_eq!(deed("run 2.4s"), Deed::Run(Duration::from_millis(2_400)));
         assert_eq!(deed("campaign d priority=2"), Deed::Campaign { node: "d".into(), priority: 2 });
         assert_eq!(deed("cut a>b"), Deed::Cut(Link::OneWay("a".into(), "b".into())));
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_and_the_form_is_given() {
+    fn errors_give_the_form() {
         assert!(
             error("elect d").starts_with("there is no directive `elect`; there are:\n  cluster")
         );

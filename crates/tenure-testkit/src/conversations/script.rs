@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_author_wrote_is_kept_and_what_was_recorded_is_not() {
+    fn directives_outlive_recordings() {
         let text = "# one\n\nAbout it.\n\n> start a\n  old\n  older\n\nThen:\n\n> run 1s\n";
         let mut script = Script::parse(text).unwrap();
         assert_eq!((script.title.as_str(), script.preface.as_str()), ("one", "About it."));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_misplaced_is_named_with_its_line() {
+    fn misplaced_text_has_its_line() {
         let error = |text| Script::parse(text).unwrap_err();
         assert_eq!(error("no title\n").0, 1);
         assert_eq!(error("# \n").0, 1);

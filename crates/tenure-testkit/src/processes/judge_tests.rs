@@ -21,7 +21,7 @@ const TWO: &str = "begin 100 1 x 10 900\nchild 101 1 x 11 900\ntick 120 1 x 10 9
                    end 130 1 x 10 950\nbegin 200 3 y 20 990\ntick 201 3 y 20 990";
 
 #[test]
-fn leaders_one_after_the_other_are_right() {
+fn successive_leaders_are_right() {
     let judge = verdict(TWO).unwrap();
     assert_eq!((judge.tallies.leaderships, judge.tallies.lines), (2, 7));
     assert_eq!(judge.tallies.least_left, Some(Duration::from_nanos(780)));
@@ -30,14 +30,14 @@ fn leaders_one_after_the_other_are_right() {
 }
 
 #[test]
-fn a_line_after_the_next_began_is_an_overlap() {
+fn late_lines_are_overlaps() {
     assert_eq!(wrong(&format!("{TWO}\ntick 202 1 x 11 950")), Wrong::Overlap);
     // Even if the clock says that it came before.
     assert_eq!(wrong(&format!("{TWO}\ntick 131 1 x 11 950")), Wrong::Overlap);
 }
 
 #[test]
-fn a_clock_reading_before_the_last_of_the_one_before_is_an_overlap() {
+fn early_clock_readings_are_overlaps() {
     for at in [200, 201] {
         assert_eq!(wrong(&format!("{TWO}\nbegin {at} 4 x 30 990")), Wrong::ClockOverlap);
     }
@@ -55,7 +55,7 @@ fn a_smaller_fence_is_wrong() {
 }
 
 #[test]
-fn a_stale_line_of_an_old_leader_is_wrong() {
+fn stale_lines_are_wrong() {
     let three = format!("{TWO}\nbegin 300 4 x 30 990\ntick 301 4 x 30 990");
     for stale in ["tick 302 1 x 10 950", "end 302 3 y 20 990"] {
         assert_eq!(wrong(&format!("{three}\n{stale}")), Wrong::Overlap);
@@ -72,7 +72,7 @@ fn work_without_a_begin_is_wrong() {
 }
 
 #[test]
-fn work_that_goes_on_beyond_its_lease_is_wrong() {
+fn work_beyond_its_lease_is_wrong() {
     let since = Time::from_nanos(5_000_000_000);
     let at = |time: Time| format!("tick {} 3 y 20 990", time.as_nanos());
     // The machine may have stood still just before.
@@ -83,14 +83,14 @@ fn work_that_goes_on_beyond_its_lease_is_wrong() {
 }
 
 #[test]
-fn a_command_that_is_started_twice_is_wrong() {
+fn commands_started_twice_are_wrong() {
     let found = verdict(&format!("{TWO}\nbegin 300 3 y 30 990")).err().unwrap();
     assert_eq!(found.wrong, Wrong::BegunTwice);
     assert!(found.to_string().contains("process 20"), "{found}");
 }
 
 #[test]
-fn what_nobody_writes_is_wrong() {
+fn unreadable_lines_are_wrong() {
     for text in ["", "tick", "tock 1 1 x 1 1", "tick 1 1 x 1", "tick -1 1 x 1 1", "tick 1 1 x 1 1 "]
     {
         assert_eq!(wrong(&format!("{TWO}\n{text}\n")), Wrong::Unreadable);
@@ -98,7 +98,7 @@ fn what_nobody_writes_is_wrong() {
 }
 
 #[test]
-fn of_leaders_that_may_overlap_the_longest_overlap_is_measured() {
+fn the_longest_overlap_is_measured() {
     let mut judge = Judge::of_leaders_that_may_overlap();
     let read = |judge: &mut Judge, text: &str| {
         text.lines().try_for_each(|line| judge.read(line)).unwrap();

@@ -37,7 +37,7 @@ fn expect_silence(socket: &UdpSocket) {
 }
 
 #[test]
-fn answers_come_from_the_address_that_was_asked() {
+fn answers_come_from_the_asked_address() {
     let proxy = Proxy::start(1);
     let a = bind(&proxy, A);
     let b = bind(&proxy, B);
@@ -54,7 +54,7 @@ fn answers_come_from_the_address_that_was_asked() {
 }
 
 #[test]
-fn a_client_looks_the_same_to_a_node_each_time() {
+fn clients_keep_their_address() {
     let proxy = Proxy::start(2);
     let a = bind(&proxy, A);
     let b = bind(&proxy, B);
@@ -101,7 +101,7 @@ fn a_cut_has_a_direction() {
 }
 
 #[test]
-fn loss_repetition_and_disorder_are_as_set() {
+fn faults_are_as_set() {
     const SENT: u64 = 2_000;
     let proxy = Proxy::start(4);
     let a = bind(&proxy, A);
@@ -136,7 +136,7 @@ fn loss_repetition_and_disorder_are_as_set() {
 }
 
 #[test]
-fn strangers_pass_and_cannot_answer_for_a_node() {
+fn strangers_cannot_answer_for_nodes() {
     let proxy = Proxy::start(5);
     let a = bind(&proxy, A);
     let x = bind(&proxy, X);
@@ -155,7 +155,7 @@ fn strangers_pass_and_cannot_answer_for_a_node() {
 }
 
 #[test]
-fn a_node_that_is_away_is_only_silent() {
+fn absent_nodes_are_silent() {
     let proxy = Proxy::start(6);
     let x = bind(&proxy, X);
     for _ in 0..10 {

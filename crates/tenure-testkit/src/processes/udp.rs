@@ -36,7 +36,7 @@ mod tests {
     use std::net::UdpSocket;
 
     #[test]
-    fn what_is_unread_is_listed() {
+    fn unread_packets_are_listed() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
         let unread = || {

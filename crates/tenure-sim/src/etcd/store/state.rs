@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_created_once_and_its_revision_stays() {
+    fn keys_are_created_once() {
         let mut state = State::default();
         assert_eq!(state.apply(&Entry::Txn(put("a/1", 1))), Reply::LeaseGone);
         assert_eq!(state.apply(&Entry::Grant(LeaseId(1), 5)), Reply::Granted { ttl: 5 });
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_and_the_last_up_to_a_revision_are_found() {
+    fn ranges_end_at_their_revision() {
         let mut state = State::default();
         for lease in 1..=3 {
             state.apply(&Entry::Grant(LeaseId(lease), 5));
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_moved_stays_what_it_is_and_its_old_lease_takes_nothing() {
+    fn moved_keys_leave_their_lease() {
         let mut state = State::default();
         state.apply(&Entry::Grant(LeaseId(1), 5));
         state.apply(&Entry::Grant(LeaseId(2), 5));
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revoked_lease_takes_its_keys_in_one_revision() {
+    fn revoked_leases_take_their_keys() {
         let mut state = State::default();
         state.apply(&Entry::Grant(LeaseId(1), 5));
         state.apply(&Entry::Txn(put("a/1", 1)));
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn without_room_nothing_is_written_and_everything_else_goes_on() {
+    fn full_stores_refuse_writes_only() {
         let mut state = State::default();
         state.apply(&Entry::Grant(LeaseId(1), 5));
         state.apply(&Entry::Txn(put("a/1", 1)));

@@ -41,7 +41,7 @@ where
 }
 
 #[test]
-fn an_observer_that_does_not_see_a_vacancy() {
+fn observers_that_miss_a_vacancy() {
     let run = quiet();
     let begins = Fact::Observes { node: 0, election: 0, begins: true };
     let facts = [(0, begins), (run.plan.conditions.end, Fact::Moment)];

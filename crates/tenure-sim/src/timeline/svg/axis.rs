@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_are_to_scale_and_a_long_one_is_shortened() {
+    fn long_waits_are_shortened() {
         let axis = Axis::new(vec![0, 20, 10, 30, 1_000_000, 1_000_010, 1_000_020, 30], 100.0);
         let step = axis.x(10) - axis.x(0);
         assert!(step > 50.0, "{step}");

@@ -93,7 +93,7 @@ fn says(document: &Document<'_>, wanted: &str) -> bool {
 }
 
 #[test]
-fn a_claim_is_a_bar_in_its_lane_from_its_beginning_to_its_end() {
+fn claims_are_bars() {
     let svg = draw(&story());
     let document = Document::parse(&svg).unwrap();
     let lanes = shapes(&document, "rect", "lane");
@@ -115,7 +115,7 @@ fn a_claim_is_a_bar_in_its_lane_from_its_beginning_to_its_end() {
 }
 
 #[test]
-fn a_claim_and_its_grants_share_a_colour_and_two_holders_do_not() {
+fn holders_have_their_colours() {
     let svg = draw(&story());
     let document = Document::parse(&svg).unwrap();
     let fills = |class: &str, holder: &str| -> BTreeSet<String> {
@@ -131,7 +131,7 @@ fn a_claim_and_its_grants_share_a_colour_and_two_holders_do_not() {
 }
 
 #[test]
-fn the_violated_moment_is_one_red_line_through_every_lane() {
+fn violations_are_red_lines() {
     let svg = draw(&story());
     let document = Document::parse(&svg).unwrap();
     let lines = shapes(&document, "line", "violated");
@@ -150,7 +150,7 @@ fn the_violated_moment_is_one_red_line_through_every_lane() {
 }
 
 #[test]
-fn messages_go_from_lane_to_lane_and_lost_ones_end_on_their_way() {
+fn lost_messages_end_between_lanes() {
     let svg = draw(&story());
     let document = Document::parse(&svg).unwrap();
     let lanes = shapes(&document, "rect", "lane");
@@ -172,7 +172,7 @@ fn messages_go_from_lane_to_lane_and_lost_ones_end_on_their_way() {
 }
 
 #[test]
-fn what_ends_is_marked_and_then_down() {
+fn ends_are_marked() {
     let svg = draw(&story());
     let document = Document::parse(&svg).unwrap();
     let mark = shapes(&document, "text", "mark");
@@ -185,7 +185,7 @@ fn what_ends_is_marked_and_then_down() {
 }
 
 #[test]
-fn what_is_too_much_is_left_out_and_labels_do_not_overlap() {
+fn labels_do_not_overlap() {
     let svg = draw(&crowd());
     let document = Document::parse(&svg).unwrap();
     assert!(says(&document, "4700 messages before these are left out"));
@@ -221,7 +221,7 @@ fn nothing_in_a_text_breaks_out() {
 }
 
 #[test]
-fn the_ends_of_what_can_be_given_are_drawn_too() {
+fn extreme_timelines_are_drawn() {
     let ends = [0, 1, u64::MAX / 2, u64::MAX - 1, u64::MAX];
     let mut all = Timeline { violation: Some((u64::MAX, String::new())), ..story() };
     for from in ends {
@@ -238,7 +238,7 @@ fn the_ends_of_what_can_be_given_are_drawn_too() {
 }
 
 #[test]
-fn the_same_timeline_gives_the_same_bytes() {
+fn same_timeline_same_bytes() {
     for make in [story, crowd, Timeline::default] {
         assert!(draw(&make()) == draw(&make()));
     }
