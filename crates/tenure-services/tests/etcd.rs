@@ -84,7 +84,7 @@ fn three_members(version: Version) {
     assert!(gone(&folder, &pids));
 }
 
-fn a_member_that_does_not_come_up_shows_its_log(version: Version) {
+fn failing_members_show_their_log(version: Version) {
     let config = ClusterConfig::new(version, 1).argument("--heartbeat-interval=0");
     let error = config.start().unwrap_err().to_string();
     assert!(error.contains("has ended") && error.contains("heartbeat-interval must be"), "{error}");
@@ -119,8 +119,4 @@ fn members_run_behind_wrappers() {
     assert_eq!(command.trim(), "etcd");
 }
 
-tenure_services::on_each_version!(
-    one_member,
-    three_members,
-    a_member_that_does_not_come_up_shows_its_log
-);
+tenure_services::on_each_version!(one_member, three_members, failing_members_show_their_log);

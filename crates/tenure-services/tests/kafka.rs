@@ -32,7 +32,7 @@ fn killed_and_started_again(version: Version) {
     let pids: Vec<_> = cluster.brokers().filter_map(|broker| broker.pid()).collect();
     assert_eq!(pids.len(), 3);
     assert!(cluster.addresses().split(',').all(answers));
-    a_way_is_cut_and_the_others_are_not(&cluster);
+    cuts_leave_other_ways_open(&cluster);
     let killed = cluster.broker(2);
     killed.kill().unwrap();
     assert!(killed.pid().is_none());
@@ -47,7 +47,7 @@ fn killed_and_started_again(version: Version) {
     assert!(gone(&folder, &pids));
 }
 
-fn a_way_is_cut_and_the_others_are_not(cluster: &Cluster) {
+fn cuts_leave_other_ways_open(cluster: &Cluster) {
     let count = |addresses: String| addresses.split(',').filter(|one| answers(one)).count();
     let [first, second] =
         [cluster.way(0), cluster.way(1)].map(|way| move || count(way.addresses()));

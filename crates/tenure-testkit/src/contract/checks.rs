@@ -24,7 +24,7 @@ fn print<W: Words>(effects: &[Effect<W>]) -> String {
 }
 
 /// The same inputs give the same effects, byte for byte, and the same state.
-pub fn the_same_inputs_give_the_same_effects<S: Subject>() {
+pub fn same_inputs_same_effects<S: Subject>() {
     for seed in 0..SEEDS {
         let mut cluster = Cluster::<S>::new(seed, Clocks::Forward);
         let mut twins: Vec<S::Core> = (0..S::NODES).map(S::core).collect();
@@ -182,7 +182,7 @@ pub fn any_clock_is_survived<S: Subject>() {
 
 /// Every input and every effect prints on one line: that line is the format of traces. Equal states
 /// have equal hashes, and others hardly ever: what is only told to people need not be in a hash.
-pub fn effects_and_inputs_print_on_one_line<S: Subject>() {
+pub fn effects_print_on_one_line<S: Subject>() {
     let mut cluster = Cluster::<S>::new(5, Clocks::Forward);
     let mut hidden = 0;
     for _ in 0..STEPS {

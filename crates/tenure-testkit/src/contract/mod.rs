@@ -28,13 +28,13 @@ pub use subject::{Packets, Received, Subject, Words};
 macro_rules! contract {
     ($core:ident, $subject:ty) => {
         $crate::contract! { $core, $subject =>
-            the_same_inputs_give_the_same_effects
+            same_inputs_same_effects
             an_early_timeout_does_nothing
             a_late_timeout_does_all_that_was_due
             a_duplicate_changes_no_standing
             memory_is_bounded_by_the_configuration
             any_clock_is_survived
-            effects_and_inputs_print_on_one_line
+            effects_print_on_one_line
         }
     };
     ($core:ident, $subject:ty => $($promise:ident)*) => {
