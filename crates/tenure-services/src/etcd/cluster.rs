@@ -40,9 +40,12 @@ impl Cluster {
         });
         let peer =
             |index: usize, host: &Host| format!("http://{}:{}", host.address, ports[2 * index + 1]);
-        let peers = hosts.iter().enumerate();
-        let peers = peers.map(|(index, host)| format!("m{index}={}", peer(index, host)));
-        let peers = peers.collect::<Vec<_>>().join(",");
+        let peers: Vec<_> = hosts
+            .iter()
+            .enumerate()
+            .map(|(index, host)| format!("m{index}={}", peer(index, host)))
+            .collect();
+        let peers = peers.join(",");
         let scheme = if tls.is_some() { "https" } else { "http" };
         let member = |(index, host): (usize, &Host)| {
             let name = format!("m{index}");

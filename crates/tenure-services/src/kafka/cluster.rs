@@ -80,9 +80,11 @@ impl Cluster {
         let id = storage::random_id()?;
         let ports = port::on_loopback(config.brokers * each);
         let controllers: Vec<_> = ports.iter().copied().step_by(each).collect();
-        let java = ["java".to_owned()].into_iter().chain(JAVA.map(str::to_owned));
-        let java = java.chain(config.java.iter().cloned()).chain(installed.classes()?);
-        let java: Vec<_> = java.chain(["kafka.Kafka".to_owned()]).collect();
+        let mut java = vec!["java".to_owned()];
+        java.extend(JAVA.map(str::to_owned));
+        java.extend(config.java.iter().cloned());
+        java.extend(installed.classes()?);
+        java.push("kafka.Kafka".to_owned());
         let mut relays: Vec<Vec<Relay>> = (0..config.ways).map(|_| Vec::new()).collect();
         let mut brokers = Vec::new();
         for (node, ports) in ports.chunks_exact(each).enumerate() {

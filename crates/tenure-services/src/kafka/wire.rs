@@ -166,11 +166,11 @@ impl Request {
         let mut stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        let length = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
-        stream.write_all(&[&length.to_be_bytes()[..], &self.0].concat())?;
-        let mut length = [0; 4];
-        stream.read_exact(&mut length)?;
-        let length = usize::try_from(i32::from_be_bytes(length)).unwrap_or(usize::MAX);
+        let own_length = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+        stream.write_all(&[&own_length.to_be_bytes()[..], &self.0].concat())?;
+        let mut header = [0; 4];
+        stream.read_exact(&mut header)?;
+        let length = usize::try_from(i32::from_be_bytes(header)).unwrap_or(usize::MAX);
         if length > LONGEST {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "an answer that is too long"));
         }

@@ -443,9 +443,9 @@ impl Protocol for Client {
         let claims = self.claims.iter().map(|(.., fails)| *fails).min();
         let asks = self.readers.iter().map(|reader| reader.asks).min();
         let leaves = self.leaves.map(|(_, at)| at);
-        let own = [Some(self.beats), Some(self.looks), Some(self.lost()), leaves, claims, asks];
-        let own = own.into_iter().flatten().min();
-        let own = own.filter(|at| *at < Time::MAX).map(|at| Deadline { at, why: "the client" });
+        let timers = [Some(self.beats), Some(self.looks), Some(self.lost()), leaves, claims, asks];
+        let first = timers.into_iter().flatten().min().filter(|at| *at < Time::MAX);
+        let own = first.map(|at| Deadline { at, why: "the client" });
         self.core.deadline().into_iter().chain(own).min_by_key(|deadline| deadline.at)
     }
 

@@ -383,10 +383,10 @@ impl Scenario for RegionalVoters {
 
     fn describe(plan: &Plan) -> String {
         let Settings { kind, mode, config, founders, voters, two, pod, strays, alike } = &plan.own;
-        let hasty = plan.nodes.iter().filter(|node| node.config.heartbeat != config.heartbeat);
-        let hasty =
-            hasty.map(|node| format!(" ({:?} at {})", node.config.heartbeat, node.config.id));
-        let hasty = hasty.collect::<String>();
+        let others = plan.nodes.iter().filter(|node| node.config.heartbeat != config.heartbeat);
+        let hasty: String = others
+            .map(|node| format!(" ({:?} at {})", node.config.heartbeat, node.config.id))
+            .collect();
         format!(
             "{kind:?}, {mode}, {voters} voters, {founders} found{}; H {:?}{hasty}, m {}, t {:?}, \
              L {:?}, rho {}, second pod {}, strays {strays}, alike {alike}",

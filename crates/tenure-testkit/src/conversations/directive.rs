@@ -148,9 +148,9 @@ impl Directive {
             let forms = vocabulary.forms().join("\n  ");
             return Err(format!("there is no directive `{verb}`; there are:\n  {forms}"));
         }
-        let deed = deed(&verb, &mut words, vocabulary.kinds);
-        let deed = deed.and_then(|deed| words.finish().map(|()| deed));
-        let deed = deed.map_err(|what| vocabulary.explain(&verb, &what))?;
+        let deed = deed(&verb, &mut words, vocabulary.kinds)
+            .and_then(|deed| words.finish().map(|()| deed))
+            .map_err(|what| vocabulary.explain(&verb, &what))?;
         Ok(Self { deed, quietly })
     }
 }
