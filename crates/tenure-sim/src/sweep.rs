@@ -124,7 +124,7 @@ pub fn world<S: Scenario>(plan: PlanOf<S>, only: Option<BTreeSet<Fault>>) -> Wor
 }
 
 /// Runs a world to its end. A panic of a core is a violation, too.
-pub fn run<G: System<Wrong = Box<Violation>>>(world: &mut World<G>) -> Result<(), Violation> {
+pub fn run<G: System<Violation = Box<Violation>>>(world: &mut World<G>) -> Result<(), Violation> {
     match catch_unwind(AssertUnwindSafe(|| world.run())) {
         Ok(done) => done.map_err(|violation| *violation),
         Err(panic) => {

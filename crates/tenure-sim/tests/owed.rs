@@ -64,7 +64,7 @@ struct Debtor {
 impl System for Debtor {
     type Core = Thrice;
     type Disk = ();
-    type Wrong = Infallible;
+    type Violation = Infallible;
 
     fn core(&self, _: usize, _: &Clock) -> Thrice {
         Thrice

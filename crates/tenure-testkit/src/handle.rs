@@ -3,12 +3,12 @@
 use tenure_core::{Clocks, Effects, Input, Now, Protocol, Time, WallTime};
 
 /// Readings of a machine's clocks.
-struct Showing {
+struct Readings {
     boot: Time,
     wall: WallTime,
 }
 
-impl Clocks for Showing {
+impl Clocks for Readings {
     fn since_boot(&self) -> Time {
         self.boot
     }
@@ -36,5 +36,5 @@ pub fn handle_at<P: Protocol>(
     input: Input<P::Words>,
     out: &mut Effects<P::Words>,
 ) {
-    core.handle(Now::sample(&Showing { boot, wall }), input, out);
+    core.handle(Now::sample(&Readings { boot, wall }), input, out);
 }

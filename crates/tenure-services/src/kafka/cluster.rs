@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::broker::{Broker, JAVA};
 use super::config::{ClusterConfig, Listener, Place};
 use super::storage;
-use super::{Installed, Version, wire};
+use super::{Installation, Version, wire};
 use crate::daemon::{Daemon, on_free_ports};
 use crate::error::Error;
 use crate::place::{self, file_error};
@@ -65,7 +65,7 @@ impl Cluster {
     /// Has a broker write the classes that it has loaded to `file` when it ends.
     pub(super) fn archive(
         version: Version,
-        installed: &Installed,
+        installed: &Installation,
         file: &Path,
     ) -> Result<(), Error> {
         let mut config = ClusterConfig::new(version, 1);
@@ -74,7 +74,7 @@ impl Cluster {
         on_free_ports(launch, Self::wait_ready)?.broker(0).terminate()
     }
 
-    pub(super) fn launch(config: &ClusterConfig, installed: &Installed) -> Result<Self, Error> {
+    pub(super) fn launch(config: &ClusterConfig, installed: &Installation) -> Result<Self, Error> {
         let folder = place::temporary("tenure-kafka-")?;
         let each = 3 + config.ways;
         let id = storage::random_id()?;

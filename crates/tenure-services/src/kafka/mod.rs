@@ -47,13 +47,13 @@ pub static SERVICE: Service = Service {
 
 /// Installation of one version.
 #[derive(Clone, Debug)]
-pub(crate) struct Installed {
+pub(crate) struct Installation {
     folder: PathBuf,
     /// Where classes are that were loaded before, which need not be loaded anew.
     classes: Option<PathBuf>,
 }
 
-impl Installed {
+impl Installation {
     /// Class path for `java`: each jar by its name, as an archive of classes fits exactly this
     /// list.
     pub(crate) fn classes(&self) -> Result<Vec<String>, Error> {
@@ -81,24 +81,24 @@ impl Installed {
 /// Gets the jars of `version` into the user's cache of services, unless they are there,
 /// formats a storage, and says where: a minute, with Java and Maven. Two processes at once do no
 /// harm. The error says what is missing and what to do.
-fn install(version: Version) -> Result<Installed, Error> {
+fn install(version: Version) -> Result<Installation, Error> {
     // Whoever shares a broker has looked, and to look is to start one more Java.
     if std::env::var_os(SHARED_VARIABLE).is_none() {
         maven::ensure_java()?;
     }
     let number = SERVICE.number(version);
     let fill = |folder: &Path| {
-        let installed = Installed { folder: folder.to_owned(), classes: None };
+        let installed = Installation { folder: folder.to_owned(), classes: None };
         maven::copy(&[&format!("{BROKER}:{number}"), LOGGER], &installed.jars())?;
         storage::format(&installed)
     };
     let folder = place::once(&format!("kafka-{number}"), fill)?;
-    let installed = Installed { folder, classes: None };
+    let installed = Installation { folder, classes: None };
     // In a folder of its own: the jars must be where they stay.
     let fill = |folder: &Path| Cluster::archive(version, &installed, &folder.join(CLASSES));
     let classes = place::once(&format!("kafka-{number}-classes"), fill)?.join(CLASSES);
     let classes = Some(classes).filter(|file| file.is_file());
-    Ok(Installed { classes, ..installed })
+    Ok(Installation { classes, ..installed })
 }
 
 fn start(version: Version, brokers: usize) -> Result<Started, Error> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::config::{ClusterConfig, Place};
-use super::{Installed, Version};
+use super::{Installation, Version};
 use crate::error::Error;
 use crate::place::file_error;
 use crate::process::clean_environment;
@@ -28,7 +28,7 @@ pub(super) fn random_id() -> Result<String, Error> {
 }
 
 /// Formats the template of one version.
-pub(super) fn format(installed: &Installed) -> Result<(), Error> {
+pub(super) fn format(installed: &Installation) -> Result<(), Error> {
     let settings = installed.folder.join("format.properties");
     // Use the settings of a broker that never runs.
     let nowhere = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -49,7 +49,7 @@ pub(super) fn format(installed: &Installed) -> Result<(), Error> {
 
 /// Makes the storage of broker `node` of the cluster `id` in `folder`.
 pub(super) fn copy(
-    installed: &Installed,
+    installed: &Installation,
     folder: &Path,
     id: &str,
     node: usize,

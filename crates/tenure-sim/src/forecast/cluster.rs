@@ -113,7 +113,7 @@ pub(super) fn world(question: &Question, trip: &Delay, seed: u64) -> Option<Worl
 impl System for Cluster {
     type Core = Nerio;
     type Disk = Disk;
-    type Wrong = Infallible;
+    type Violation = Infallible;
 
     fn core(&self, node: usize, _: &Clock) -> Nerio {
         Nerio::new(self.config.clone(), self.config.members[node].name.clone())

@@ -257,7 +257,7 @@ impl<S: Scenario> Run<S> {
 impl<S: Scenario> System for Run<S> {
     type Core = Node<S::Process, S::Service>;
     type Disk = S::Disk;
-    type Wrong = Box<Violation>;
+    type Violation = Box<Violation>;
 
     fn core(&self, node: usize, clock: &Clock) -> Self::Core {
         self.own.node(&self.plan, node, clock)

@@ -19,7 +19,7 @@ fn span(draw: u64, from: u64, to: u64) -> u64 {
 }
 
 impl<G: System> World<G> {
-    pub(super) fn happen(&mut self, happening: Happening<G>) -> Result<(), G::Wrong> {
+    pub(super) fn happen(&mut self, happening: Happening<G>) -> Result<(), G::Violation> {
         if let Some((node, until)) = self.stopped(&happening) {
             if let Happening::Wake { .. } = happening {
                 self.nodes[node].wake = Some(until);
@@ -101,7 +101,7 @@ impl<G: System> World<G> {
     }
 
     /// Carries out what was left when the process was stopped in the middle of it.
-    fn resume(&mut self, node: usize) -> Result<(), G::Wrong> {
+    fn resume(&mut self, node: usize) -> Result<(), G::Violation> {
         let Some(effects) = self.nodes[node].held.take() else { return Ok(()) };
         self.apply(node, effects)?;
         self.finish(node)
@@ -109,7 +109,11 @@ impl<G: System> World<G> {
 
     /// Hands one input to one core, with one sample of its clock, and carries out what it wants;
     /// then what its driver owes it, with the same sample.
-    pub(super) fn input(&mut self, node: usize, input: Input<Words<G>>) -> Result<(), G::Wrong> {
+    pub(super) fn input(
+        &mut self,
+        node: usize,
+        input: Input<Words<G>>,
+    ) -> Result<(), G::Violation> {
         self.resume(node)?;
         self.nodes[node].sampled = self.now;
         self.handle(node, input)?;
@@ -117,7 +121,7 @@ impl<G: System> World<G> {
     }
 
     /// Hands in what followed from the effects of the last input, once these are carried out.
-    fn finish(&mut self, node: usize) -> Result<(), G::Wrong> {
+    fn finish(&mut self, node: usize) -> Result<(), G::Violation> {
         while self.nodes[node].held.is_none()
             && let Some((election, command)) = self.nodes[node].owed.pop()
         {
@@ -127,7 +131,7 @@ impl<G: System> World<G> {
         Ok(())
     }
 
-    fn handle(&mut self, node: usize, input: Input<Words<G>>) -> Result<(), G::Wrong> {
+    fn handle(&mut self, node: usize, input: Input<Words<G>>) -> Result<(), G::Violation> {
         let mut effects = std::mem::take(&mut self.spare);
         effects.clear();
         let this = &mut self.nodes[node];
@@ -192,7 +196,11 @@ impl<G: System> World<G> {
         self.queue.push(at, Happening::Wake { node, life });
     }
 
-    fn apply(&mut self, node: usize, mut effects: Vec<Effect<Words<G>>>) -> Result<(), G::Wrong> {
+    fn apply(
+        &mut self,
+        node: usize,
+        mut effects: Vec<Effect<Words<G>>>,
+    ) -> Result<(), G::Violation> {
         if effects.is_empty() {
             self.reuse(effects);
             return Ok(());
@@ -243,7 +251,7 @@ impl<G: System> World<G> {
         node: usize,
         life: u128,
         left: &mut Drain<'_, Effect<Words<G>>>,
-    ) -> Result<bool, G::Wrong> {
+    ) -> Result<bool, G::Violation> {
         let Some(effect) = left.as_slice().first() else { return Ok(true) };
         self.note(node, || format!("    {effect}"));
         if matches!(effect, Effect::Persist(_)) && self.write_fails(node) {
@@ -429,7 +437,7 @@ impl<G: System> World<G> {
     }
 
     /// An application asks for something, or for nothing now.
-    fn next_command(&mut self, node: usize) -> Result<(), G::Wrong> {
+    fn next_command(&mut self, node: usize) -> Result<(), G::Violation> {
         let this = &mut self.nodes[node];
         this.commands += 1;
         let count = this.commands;

@@ -10,7 +10,7 @@ use tenure_core::Input;
 
 impl<G: System> World<G> {
     /// A process starts, if none runs there and its state directory lets it.
-    pub(super) fn start(&mut self, node: usize) -> Result<(), G::Wrong> {
+    pub(super) fn start(&mut self, node: usize) -> Result<(), G::Violation> {
         if self.nodes[node].core.is_some() || self.nodes[node].gone {
             return Ok(());
         }
@@ -43,7 +43,7 @@ impl<G: System> World<G> {
     }
 
     /// A process ends.
-    fn end(&mut self, node: usize, down: u64) -> Result<(), G::Wrong> {
+    fn end(&mut self, node: usize, down: u64) -> Result<(), G::Violation> {
         let this = &mut self.nodes[node];
         this.core = None;
         this.life = 0;
@@ -61,7 +61,7 @@ impl<G: System> World<G> {
     }
 
     /// A process ends in the middle of its work, and its machine lives.
-    pub(super) fn end_by_chance(&mut self, node: usize, count: u32) -> Result<(), G::Wrong> {
+    pub(super) fn end_by_chance(&mut self, node: usize, count: u32) -> Result<(), G::Violation> {
         let draw = mix(self.fate.draw(Kind::Crash, node, count));
         self.end(node, 1 + draw % (self.conditions.unit * 3 / 2))
     }
@@ -75,7 +75,7 @@ impl<G: System> World<G> {
         }
     }
 
-    pub(super) fn incident(&mut self, number: usize) -> Result<(), G::Wrong> {
+    pub(super) fn incident(&mut self, number: usize) -> Result<(), G::Violation> {
         let (_, incident) = self.conditions.incidents[number].clone();
         if !self.fate.happens(Kind::Incident, 0, number as u32, self.now) {
             return Ok(());
@@ -84,7 +84,7 @@ impl<G: System> World<G> {
         self.befall(incident)
     }
 
-    fn befall(&mut self, incident: Incident) -> Result<(), G::Wrong> {
+    fn befall(&mut self, incident: Incident) -> Result<(), G::Violation> {
         match incident {
             Incident::Together(all) => all.into_iter().try_for_each(|each| self.befall(each)),
             Incident::Crash { node, down, reboot, disk } => self.crash(node, down, reboot, disk),
@@ -151,7 +151,7 @@ impl<G: System> World<G> {
         down: u64,
         reboot: Option<u64>,
         fate: DiskFate,
-    ) -> Result<(), G::Wrong> {
+    ) -> Result<(), G::Violation> {
         if self.nodes[node].core.is_none() {
             return Ok(());
         }

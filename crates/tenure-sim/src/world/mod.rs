@@ -49,8 +49,7 @@ pub trait System: Sized {
     type Core: Protocol;
     /// State that survives a process.
     type Disk: Clone;
-    /// Violation.
-    type Wrong;
+    type Violation;
 
     /// The core of a node before it starts. The machine has this clock since it was switched on.
     fn core(&self, node: usize, clock: &Clock) -> Self::Core;
@@ -101,7 +100,7 @@ pub trait System: Sized {
         &mut self,
         context: &Context<'_>,
         occurrence: Occurrence<'_, Self>,
-    ) -> Result<Option<Command<Self>>, Self::Wrong>;
+    ) -> Result<Option<Command<Self>>, Self::Violation>;
 
     /// A forged message that follows `message` of `from`, with its pretended sender.
     fn forge(
@@ -346,13 +345,13 @@ impl<G: System> World<G> {
     }
 
     /// Runs to the end, or to what must not be.
-    pub fn run(&mut self) -> Result<(), G::Wrong> {
+    pub fn run(&mut self) -> Result<(), G::Violation> {
         while self.step()? {}
         Ok(())
     }
 
     /// Lets one thing happen; false at the end of the world.
-    pub fn step(&mut self) -> Result<bool, G::Wrong> {
+    pub fn step(&mut self) -> Result<bool, G::Violation> {
         if self.queue.first().is_none_or(|at| at > self.conditions.end) {
             return Ok(false);
         }
@@ -365,7 +364,7 @@ impl<G: System> World<G> {
     }
 
     /// Lets everything happen that happens up to the true time `at`, and waits for that.
-    pub fn run_until(&mut self, at: u64) -> Result<(), G::Wrong> {
+    pub fn run_until(&mut self, at: u64) -> Result<(), G::Violation> {
         while self.queue.first().is_some_and(|first| first <= at) && self.step()? {}
         self.now = self.now.max(at);
         Ok(())
@@ -377,7 +376,7 @@ impl<G: System> World<G> {
         node: usize,
         election: ElectionName,
         command: <Words<G> as contract::Words>::Command,
-    ) -> Result<(), G::Wrong> {
+    ) -> Result<(), G::Violation> {
         self.input(node, Input::Command { election, command })
     }
 
@@ -403,7 +402,7 @@ impl<G: System> World<G> {
         &mut self,
         node: usize,
         occurrence: Occurrence<'_, G>,
-    ) -> Result<Option<Command<G>>, G::Wrong> {
+    ) -> Result<Option<Command<G>>, G::Violation> {
         let context = self.nodes[node].context(&self.conditions, self.now);
         self.system.see(&context, occurrence)
     }

@@ -80,12 +80,12 @@ pub async fn closing_ends_everything<G: Group>(group: &mut G) {
 }
 
 /// Work under way. When it is dropped it says whether it still led.
-struct Working<C: SafetyClass> {
+struct Work<C: SafetyClass> {
     leader: Leader<C>,
     gone: mpsc::UnboundedSender<bool>,
 }
 
-impl<C: SafetyClass> Drop for Working<C> {
+impl<C: SafetyClass> Drop for Work<C> {
     fn drop(&mut self) {
         let _ = self.gone.send(self.leader.is_current());
     }
@@ -105,12 +105,12 @@ pub async fn a_failure_ends_leaderships_before_their_leases<G: Group>(group: &mu
     let stands = Standstill::watch();
     let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
     let mut observer = two.observe();
-    let ((gone, mut works), (begun, mut begins)) =
-        (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+    let (gone, mut works) = mpsc::unbounded_channel();
+    let (begun, mut begins) = mpsc::unbounded_channel();
     let (shut, down) = oneshot::channel::<()>();
     let work = move |leader: Leader<G::Class>| {
         begun.send(leader.clone()).unwrap();
-        let working = Working { leader, gone: gone.clone() };
+        let working = Work { leader, gone: gone.clone() };
         async move {
             let _working = working;
             pending().await

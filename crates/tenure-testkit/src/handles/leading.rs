@@ -14,16 +14,16 @@ use super::{Class, Group, lead, soon, stands_behind};
 #[derive(Clone, Default)]
 struct Resource(Arc<AtomicBool>);
 
-struct Working(Resource);
+struct Work(Resource);
 
 impl Resource {
-    fn begin(&self) -> Working {
+    fn begin(&self) -> Work {
         assert!(!self.0.swap(true, Ordering::SeqCst), "two at work");
-        Working(self.clone())
+        Work(self.clone())
     }
 }
 
-impl Drop for Working {
+impl Drop for Work {
     fn drop(&mut self) {
         self.0.0.store(false, Ordering::SeqCst);
     }

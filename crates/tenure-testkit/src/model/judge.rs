@@ -73,9 +73,9 @@ impl<C: Cluster> Judge<C> {
                 return Err(format!(
                     "Leader Uniqueness: {} leads{} while {} leads{}",
                     called::<C>(life),
-                    Fenced(fence),
+                    FenceSuffix(fence),
                     called::<C>(other.life),
-                    Fenced(other.fence),
+                    FenceSuffix(other.fence),
                 ));
             }
         }
@@ -84,8 +84,8 @@ impl<C: Cluster> Judge<C> {
                 return Err(format!(
                     "Leader Uniqueness: {} leads{} and{}",
                     called::<C>(life),
-                    Fenced(own.fence),
-                    Fenced(fence),
+                    FenceSuffix(own.fence),
+                    FenceSuffix(fence),
                 ));
             }
             own.until = own.until.max(claim.until);
@@ -96,8 +96,8 @@ impl<C: Cluster> Judge<C> {
             return Err(format!(
                 "fences strictly grow: {} leads{} after one{}",
                 called::<C>(life),
-                Fenced(fence),
-                Fenced(self.highest),
+                FenceSuffix(fence),
+                FenceSuffix(self.highest),
             ));
         }
         self.highest = self.highest.max(fence);
@@ -134,9 +134,9 @@ impl<C: Cluster> Judge<C> {
     }
 }
 
-struct Fenced(Option<Fence>);
+struct FenceSuffix(Option<Fence>);
 
-impl fmt::Display for Fenced {
+impl fmt::Display for FenceSuffix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |fence| write!(f, " with fence {fence}"))
     }

@@ -21,17 +21,17 @@ pub use clock::{Clock, Rate};
 pub use cluster::{Cluster, Looks, NowOf};
 pub use judge::{Claim, Judge, Life};
 pub use node::Node;
-pub use search::{Explored, Violation};
+pub use search::{Exploration, Violation};
 pub use setting::{Budget, Setting};
 
 use world::World;
 
 /// Explores a setting up to `most` states, and prints how far that went.
-pub fn visit<C: Cluster>(setting: &Setting<C>, most: usize) -> (Explored, Option<Violation>) {
+pub fn visit<C: Cluster>(setting: &Setting<C>, most: usize) -> (Exploration, Option<Violation>) {
     let mut world = World::new(setting);
     let (explored, violation) = search::explore(&mut world, most);
     let (nodes, calls) = world.work();
-    let Explored { states, reached, depth, marks, .. } = &explored;
+    let Exploration { states, reached, depth, marks, .. } = &explored;
     println!(
         "{}: {states} states, reached {reached} times, at most {depth} actions deep, from {nodes} \
          states of single nodes and {calls} calls of the core; {marks:?}",

@@ -10,10 +10,10 @@ use super::node::{Letter, Node, Outward, Stimulus};
 use super::{Cluster, Setting};
 
 /// The node afterwards and what others notice of it, or the property that it violated.
-pub(crate) type Reaction<C> = Result<(Known<Node<C>>, Vec<Noticed<C>>), String>;
+pub(crate) type Reaction<C> = Result<(Known<Node<C>>, Vec<Consequence<C>>), String>;
 
 /// Effect of a node on others, as known values.
-pub(crate) enum Noticed<C: Cluster> {
+pub(crate) enum Consequence<C: Cluster> {
     Raised { note: C::Note, fence: Option<Fence>, until: u64 },
     Lowered,
     Stamped(Known<C::Stamp>),
@@ -74,10 +74,12 @@ impl<C: Cluster> Reactions<C> {
         let hit = node.hit(&self.setting, self.time(tick), stimulus);
         let reaction = Rc::new(hit.map(|(node, outward)| {
             let noticed = outward.into_iter().map(|outward| match outward {
-                Outward::Raised { note, fence, until } => Noticed::Raised { note, fence, until },
-                Outward::Lowered => Noticed::Lowered,
-                Outward::Stamped(stamp) => Noticed::Stamped(self.stamps.keep(stamp)),
-                Outward::Sent(letter) => Noticed::Sent(self.letters.keep(letter)),
+                Outward::Raised { note, fence, until } => {
+                    Consequence::Raised { note, fence, until }
+                }
+                Outward::Lowered => Consequence::Lowered,
+                Outward::Stamped(stamp) => Consequence::Stamped(self.stamps.keep(stamp)),
+                Outward::Sent(letter) => Consequence::Sent(self.letters.keep(letter)),
             });
             (self.nodes.keep(node), noticed.collect())
         }));

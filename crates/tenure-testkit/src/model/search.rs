@@ -22,7 +22,7 @@ pub(crate) trait Model {
 
 /// How far an exploration came.
 #[derive(Default)]
-pub struct Explored {
+pub struct Exploration {
     /// States reached, each as often as an action led to it.
     pub reached: u64,
     pub states: usize,
@@ -48,19 +48,19 @@ impl fmt::Display for Violation {
     }
 }
 
-/// How one state was found: from which other, by the how manieth of its actions.
-struct Found {
+/// How one state was reached: from which other, by the how manieth of its actions.
+struct Arrival {
     from: u32,
     action: u16,
 }
 
 /// Visits every state, or stops at the first violation, which breadth makes a shortest one, or
 /// when more than `most` states were found.
-pub(crate) fn explore<M: Model>(model: &mut M, most: usize) -> (Explored, Option<Violation>) {
-    let mut explored = Explored { states: 1, complete: true, ..Explored::default() };
+pub(crate) fn explore<M: Model>(model: &mut M, most: usize) -> (Exploration, Option<Violation>) {
+    let mut explored = Exploration { states: 1, complete: true, ..Exploration::default() };
     let first = model.first();
     let mut seen = HashSet::from([model.print(&first)]);
-    let mut found = vec![Found { from: 0, action: 0 }];
+    let mut found = vec![Arrival { from: 0, action: 0 }];
     let mut frontier = VecDeque::from([(first, 0_u32, 0_u32)]);
     while let Some((state, number, depth)) = frontier.pop_front() {
         explored.depth = depth;
@@ -73,7 +73,8 @@ pub(crate) fn explore<M: Model>(model: &mut M, most: usize) -> (Explored, Option
             let next = match model.act(&state, action) {
                 Ok(next) => next,
                 Err(why) => {
-                    let steps = retrace(model, &found, (number, action_number));
+                    let steps =
+                        retrace(model, &found, Arrival { from: number, action: action_number });
                     return (explored, Some(Violation { why, steps }));
                 }
             };
@@ -85,7 +86,7 @@ pub(crate) fn explore<M: Model>(model: &mut M, most: usize) -> (Explored, Option
                 return (explored, None);
             }
             let here = u32::try_from(found.len()).expect("fewer states than 2³²");
-            found.push(Found { from: number, action: action_number });
+            found.push(Arrival { from: number, action: action_number });
             explored.states += 1;
             frontier.push_back((next, here, depth + 1));
         }
@@ -93,12 +94,12 @@ pub(crate) fn explore<M: Model>(model: &mut M, most: usize) -> (Explored, Option
     (explored, None)
 }
 
-/// The way to the action `last.1` of the state `last.0`, walked again from the first state.
-fn retrace<M: Model>(model: &mut M, found: &[Found], last: (u32, u16)) -> Vec<String> {
-    let mut number = last.0;
-    let mut way = vec![last.1];
+/// The way to `last`, walked again from the first state.
+fn retrace<M: Model>(model: &mut M, found: &[Arrival], last: Arrival) -> Vec<String> {
+    let mut number = last.from;
+    let mut way = vec![last.action];
     while number != 0 {
-        let Found { from, action } = found[number as usize];
+        let Arrival { from, action } = found[number as usize];
         way.push(action);
         number = from;
     }

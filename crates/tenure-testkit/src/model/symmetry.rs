@@ -14,7 +14,7 @@ use std::rc::Rc;
 use super::Cluster;
 use super::known::Known;
 use super::node::{Letter, Node, Stimulus};
-use super::reaction::{Noticed, Reaction, Reactions};
+use super::reaction::{Consequence, Reaction, Reactions};
 
 /// The most permutations: of three nodes.
 pub(crate) const TWINS: usize = 6;
@@ -89,10 +89,10 @@ impl Symmetry {
     }
 }
 
-fn sent_to<C: Cluster>(noticed: &[Noticed<C>], to: usize) -> Vec<&Known<Letter<C>>> {
+fn sent_to<C: Cluster>(noticed: &[Consequence<C>], to: usize) -> Vec<&Known<Letter<C>>> {
     let mut letters = Vec::new();
     for notice in noticed {
-        if let Noticed::Sent(letter) = notice
+        if let Consequence::Sent(letter) = notice
             && letter.to == to
         {
             letters.push(letter);
@@ -101,9 +101,9 @@ fn sent_to<C: Cluster>(noticed: &[Noticed<C>], to: usize) -> Vec<&Known<Letter<C
     letters
 }
 
-fn stamp<C: Cluster>(noticed: &[Noticed<C>]) -> Option<&Known<C::Stamp>> {
+fn stamp<C: Cluster>(noticed: &[Consequence<C>]) -> Option<&Known<C::Stamp>> {
     noticed.iter().find_map(|notice| match notice {
-        Noticed::Stamped(stamp) => Some(stamp),
+        Consequence::Stamped(stamp) => Some(stamp),
         _ => None,
     })
 }

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use super::judge::{Claim, Judge};
 use super::known::{Known, print_of};
 use super::node::{Letter, Node, Stimulus};
-use super::reaction::{Noticed, Reactions};
+use super::reaction::{Consequence, Reactions};
 use super::search::Model;
 use super::symmetry::{Symmetry, TWINS};
 use super::{Budget, Cluster, Setting};
@@ -101,18 +101,18 @@ impl<C: Cluster> World<C> {
         let disturbed = self.is_disturbed(&next.left);
         for notice in noticed {
             match notice {
-                Noticed::Sent(letter) => {
+                Consequence::Sent(letter) => {
                     C::leaves(&next.judge.claims, life, &letter.message)?;
                     queue(&mut next.prompt, letter.clone());
                 }
-                Noticed::Raised { note, fence, until } => {
+                Consequence::Raised { note, fence, until } => {
                     let note = note.clone();
                     let fence = *fence;
                     let until = *until;
                     next.judge.raise(Claim { life, note, fence, until }, at, disturbed)?;
                 }
-                Noticed::Lowered => next.judge.lower(life),
-                Noticed::Stamped(stamp) => {
+                Consequence::Lowered => next.judge.lower(life),
+                Consequence::Stamped(stamp) => {
                     next.judge.stamped(self.setting(), &next.left.own, stamp)?;
                 }
             }

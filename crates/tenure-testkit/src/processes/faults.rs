@@ -90,14 +90,14 @@ impl Fault {
 
 /// Outcome of a fault.
 #[derive(Debug)]
-pub(super) struct Struck {
+pub(super) struct Strike {
     /// The details, for people.
     pub(super) how: String,
     /// Whether the leadership cannot have survived it.
     pub(super) ends_leadership: bool,
 }
 
-impl Struck {
+impl Strike {
     fn ending(how: impl Into<String>) -> Self {
         Self { how: how.into(), ends_leadership: true }
     }
@@ -126,16 +126,16 @@ pub(super) struct Blow<'a, D> {
 
 impl<D: Deployment> Blow<'_, D> {
     /// Does it, keeps it up for as long as it takes, and undoes what must be undone in order.
-    pub(super) fn strike(&mut self, fault: Fault) -> Struck {
+    pub(super) fn strike(&mut self, fault: Fault) -> Strike {
         match fault {
             Fault::RunnerKilled => {
                 self.fleet.kill(self.runner);
-                Struck::ending("")
+                Strike::ending("")
             }
             Fault::RunnerTerminated => {
                 self.fleet.signal(self.runner, Signal::TERM);
                 assert_eq!(self.fleet.ended(self.runner).code(), Some(143), "128 + SIGTERM");
-                Struck::ending("")
+                Strike::ending("")
             }
             Fault::RunnerStopped => self.runner_stopped(),
             Fault::RunnerJoins => self.runner_joins(),
@@ -145,7 +145,7 @@ impl<D: Deployment> Blow<'_, D> {
             Fault::GuardStopped => self.guard_stopped(),
             Fault::Resigned => {
                 self.tell(D::RESIGN);
-                Struck::ending("")
+                Strike::ending("")
             }
             Fault::Transferred => self.transferred(),
             Fault::NodesRestarted => self.nodes_restarted(),
@@ -183,16 +183,16 @@ impl<D: Deployment> Blow<'_, D> {
         Host::nodes().for_each(|node| self.network().part(self.runner, node));
     }
 
-    fn runner_stopped(&mut self) -> Struck {
+    fn runner_stopped(&mut self) -> Strike {
         self.fleet.freeze(self.runner);
         // Beyond its lease, since another one leads by then.
         self.fleet.await_leader(self.leader.fence, clock::now());
         self.hold(0, 5);
         self.fleet.signal(self.runner, Signal::CONT);
-        Struck::ending("")
+        Strike::ending("")
     }
 
-    fn runner_joins(&mut self) -> Struck {
+    fn runner_joins(&mut self) -> Strike {
         let others = Host::runners().filter(|runner| *runner != self.runner);
         let joins = *self.rng.pick(&others.collect::<Vec<_>>());
         self.fleet.signal(joins, Signal::TERM);
@@ -201,10 +201,10 @@ impl<D: Deployment> Blow<'_, D> {
         self.fleet.signal(self.runner, signal);
         self.fleet.start_runner(joins, *self.rng.pick(D::MANNERS));
         self.fleet.ended(self.runner);
-        Struck::ending(format!("{signal:?}, {joins} joins"))
+        Strike::ending(format!("{signal:?}, {joins} joins"))
     }
 
-    fn runner_cut_off(&mut self) -> Struck {
+    fn runner_cut_off(&mut self) -> Strike {
         let count = 1 + self.rng.index(NODES);
         let nodes = self.some_nodes(count);
         let (to, from) = *self.rng.pick(&[(true, true), (true, false), (false, true)]);
@@ -224,45 +224,45 @@ impl<D: Deployment> Blow<'_, D> {
         };
         let how = format!("{} {arrow} {}", self.runner, names(&nodes));
         if NODES - nodes.len() >= D::NEEDED {
-            return Struck::passing(how);
+            return Strike::passing(how);
         }
         // A server that stood still as well may not have missed the leader yet.
         self.fleet.await_leader(self.leader.fence, clock::now());
-        Struck::ending(how)
+        Strike::ending(how)
     }
 
-    fn command_killed(&mut self) -> Struck {
+    fn command_killed(&mut self) -> Strike {
         let campaigns =
             |blow: &Self| blow.fleet.said(blow.runner).matches(" campaigns for ").count();
         let before = campaigns(self);
-        let Some((command, _)) = self.fleet.work_of(self.leader) else { return Struck::late() };
+        let Some((command, _)) = self.fleet.work_of(self.leader) else { return Strike::late() };
         command.signal(Signal::KILL);
         let status = eventually("CMD's end is noticed", || {
             // A leadership that ended just before ends its CMD, and no runner.
             let again = (campaigns(self) > before).then_some(None);
             self.fleet.departed().pop().map(|(_, status)| Some(status)).or(again)
         });
-        let Some(status) = status else { return Struck::late() };
+        let Some(status) = status else { return Strike::late() };
         assert_eq!(status.code(), Some(137), "CMD's own end passes through");
-        Struck::ending("")
+        Strike::ending("")
     }
 
-    fn guard_killed(&mut self) -> Struck {
-        let Some((_, guard)) = self.fleet.work_of(self.leader) else { return Struck::late() };
+    fn guard_killed(&mut self) -> Strike {
+        let Some((_, guard)) = self.fleet.work_of(self.leader) else { return Strike::late() };
         guard.signal(Signal::KILL);
-        Struck::ending("")
+        Strike::ending("")
     }
 
-    fn guard_stopped(&mut self) -> Struck {
-        let Some((_, guard)) = self.fleet.work_of(self.leader) else { return Struck::late() };
+    fn guard_stopped(&mut self) -> Strike {
+        let Some((_, guard)) = self.fleet.work_of(self.leader) else { return Strike::late() };
         guard.signal(Signal::STOP);
         self.isolate_leader();
         self.fleet.await_leader(self.leader.fence, clock::now());
         guard.signal(Signal::CONT);
-        Struck::ending("")
+        Strike::ending("")
     }
 
-    fn transferred(&mut self) -> Struck {
+    fn transferred(&mut self) -> Strike {
         let others = Host::runners().filter(|runner| *runner != self.runner);
         let to = *self.rng.pick(&others.collect::<Vec<_>>());
         if self.tell(&["transfer", "--to", to.name()]) {
@@ -270,7 +270,7 @@ impl<D: Deployment> Blow<'_, D> {
             // The one that was named may stand still while another one asks.
             assert!(next.id == to.name() || !is_soak(), "{next}, and {to} was named");
         }
-        Struck::ending(format!("to {to}"))
+        Strike::ending(format!("to {to}"))
     }
 
     /// Has the leader do something; `false` if it was none any more, as on a machine that stood
@@ -285,7 +285,7 @@ impl<D: Deployment> Blow<'_, D> {
         })
     }
 
-    fn nodes_restarted(&mut self) -> Struck {
+    fn nodes_restarted(&mut self) -> Strike {
         let count = 1 + self.rng.index(NODES);
         let nodes = self.some_nodes(count);
         // Then a node that had forgotten its grant would be asked by others at once.
@@ -298,23 +298,23 @@ impl<D: Deployment> Blow<'_, D> {
         nodes.iter().for_each(|node| D::restart(self.fleet, *node));
         self.hold(2, 10);
         if !isolated {
-            return Struck::passing(names(&nodes));
+            return Strike::passing(names(&nodes));
         }
         self.fleet.await_leader(self.leader.fence, clock::now());
-        Struck::ending(names(&nodes) + ", the leader cut off")
+        Strike::ending(names(&nodes) + ", the leader cut off")
     }
 
-    fn nodes_stopped(&mut self) -> Struck {
+    fn nodes_stopped(&mut self) -> Strike {
         let count = 1 + self.rng.index(NODES - 1);
         let nodes = self.some_nodes(count);
         nodes.iter().for_each(|node| D::stop(self.fleet, *node));
         self.hold(12, 20);
         nodes.iter().for_each(|node| D::cont(self.fleet, *node));
         let ends_leadership = NODES - count < D::WORKING;
-        Struck { how: names(&nodes), ends_leadership }
+        Strike { how: names(&nodes), ends_leadership }
     }
 
-    fn nodes_moved(&mut self) -> Struck {
+    fn nodes_moved(&mut self) -> Strike {
         let count = 1 + self.rng.index(NODES);
         let nodes = self.some_nodes(count);
         let restarted = self.rng.chance(50);
@@ -329,19 +329,19 @@ impl<D: Deployment> Blow<'_, D> {
         }
         self.hold(5, 25);
         let how = if restarted { ", restarted" } else { "" };
-        Struck::passing(names(&nodes) + how)
+        Strike::passing(names(&nodes) + how)
     }
 
-    fn node_cut_off(&mut self) -> Struck {
+    fn node_cut_off(&mut self) -> Strike {
         let node = self.some_nodes(1)[0];
         Host::all().for_each(|host| self.network().part(host, node));
         self.hold(5, 25);
-        Struck::passing(node.name())
+        Strike::passing(node.name())
     }
 
     /// The leader's runner is on one side and the others on the other, until the journal shows a
     /// leader on either: where nobody led beside it, nothing would be seen of the heal.
-    fn routes_cut(&mut self) -> Struck {
+    fn routes_cut(&mut self) -> Strike {
         let node = self.some_nodes(1)[0];
         let cut_at = clock::now();
         for other in Host::nodes() {
@@ -359,21 +359,21 @@ impl<D: Deployment> Blow<'_, D> {
             (overlap > Duration::ZERO).then_some(())
         });
         self.hold(0, 12);
-        Struck::passing(node.name())
+        Strike::passing(node.name())
     }
 
-    fn client_moved(&mut self) -> Struck {
+    fn client_moved(&mut self) -> Strike {
         for node in self.some_nodes(NODES) {
             self.network().part(self.runner, node);
             self.hold(2, 4);
             self.network().heal();
         }
-        Struck::passing("")
+        Strike::passing("")
     }
 
     /// In half of the rounds the leader lives on two grants, and another candidate holds the
     /// third: if the node forgot without waiting, there would be two leaders.
-    fn state_deleted(&mut self) -> Struck {
+    fn state_deleted(&mut self) -> Strike {
         let nodes = self.some_nodes(2);
         let lost = nodes[0];
         let distant = nodes[1];
@@ -388,17 +388,17 @@ impl<D: Deployment> Blow<'_, D> {
         D::restart(self.fleet, lost);
         D::await_ready(self.fleet);
         if !narrow {
-            return Struck::passing(lost.name());
+            return Strike::passing(lost.name());
         }
-        Struck::passing(format!("{lost}, the leader cut off from {distant}"))
+        Strike::passing(format!("{lost}, the leader cut off from {distant}"))
     }
 
-    fn storm(&mut self) -> Struck {
+    fn storm(&mut self) -> Strike {
         let slow = Duration::from_millis(self.rng.within(10..80));
         let loss = self.rng.within(5..40) as u8;
         let twice = self.rng.within(5..50) as u8;
         self.network().set_weather(Weather { loss, twice, delay: Duration::ZERO..slow });
         self.hold(10, 30);
-        Struck::passing(format!("{loss} % lost, {twice} % twice, up to {slow:?} late"))
+        Strike::passing(format!("{loss} % lost, {twice} % twice, up to {slow:?} late"))
     }
 }

@@ -12,12 +12,12 @@ pub(super) struct FoundingsAreByAll {
     /// Which members remember, by position.
     whole: Vec<bool>,
     /// Last memory of each member that was lost or new.
-    born: Vec<Born>,
+    born: Vec<Birth>,
 }
 
 /// When a memory began that knows nothing.
 #[derive(Clone, Debug)]
-struct Born {
+struct Birth {
     instance: Option<Instance>,
     /// Which members have remembered ever since, by position.
     beside: Vec<bool>,
@@ -43,7 +43,7 @@ impl Property<QuorumLeases> for FoundingsAreByAll {
     fn begin(&mut self, plan: &Plan) {
         self.lives = vec![Life::default(); plan.nodes.len()];
         self.whole = vec![false; plan.members()];
-        let born = Born { instance: None, beside: self.whole.clone() };
+        let born = Birth { instance: None, beside: self.whole.clone() };
         self.born = vec![born; plan.members()];
     }
 
@@ -60,7 +60,7 @@ impl Property<QuorumLeases> for FoundingsAreByAll {
                     if self.born[member].instance != Some(instance) {
                         let instance = Some(instance);
                         let beside = self.whole.clone();
-                        self.born[member] = Born { instance, beside };
+                        self.born[member] = Birth { instance, beside };
                     }
                 }
             }
