@@ -205,8 +205,7 @@ impl Broker {
     }
 
     fn go_wrong(&mut self, now: Time, fault: Fault) {
-        let Self { groups, terms, .. } = self;
-        let groups = groups.values_mut();
+        let groups = self.groups.values_mut();
         match fault {
             Fault::FailOver => groups.for_each(|group| group.fail_over(now)),
             Fault::Evict(which) => groups.for_each(|group| group.evict(which, now)),
@@ -230,7 +229,7 @@ impl Broker {
                 self.logs.fill(Log::default());
             }
             Fault::Topic(Topic::Grown) => self.topic.1 += 1,
-            Fault::Topic(Topic::Right) => self.topic.1 = terms.partitions,
+            Fault::Topic(Topic::Right) => self.topic.1 = self.terms.partitions,
         }
     }
 
