@@ -40,7 +40,7 @@ impl Station {
             Arc::new(Packet { header, body })
         };
         let mut other = packet.header.clone();
-        other.times.heartbeat = other.times.heartbeat / 2;
+        other.times.heartbeat /= 2;
         other.established = true;
         let stranger = |number: u128| {
             let mut header = packet.header.clone();

@@ -108,8 +108,8 @@ impl Focus {
         for node in nodes.iter_mut().filter(|_| rng.once_in(2)) {
             let shorter = |parts: u32| {
                 let mut config = Config::clone(&node.config);
-                config.lease = config.lease / parts;
-                config.grace = config.grace / parts;
+                config.lease /= parts;
+                config.grace /= parts;
                 config.kill_margin /= parts;
                 config.check().ok()
             };
