@@ -30,9 +30,18 @@ impl Timing {
     /// The same as flags.
     pub fn flags(self) -> [String; 3] {
         let Self { lease, grace, kill_margin } = self;
-        [("lease", lease), ("grace", grace), ("kill-margin", kill_margin)]
-            .map(|(flag, span)| format!("--{flag}={}ms", span.as_millis()))
+        span_flags([("lease", lease), ("grace", grace), ("kill-margin", kill_margin)])
     }
+}
+
+/// A span as the command reads it.
+pub(super) fn in_millis(span: Duration) -> String {
+    format!("{}ms", span.as_millis())
+}
+
+/// Spans as flags of the command.
+pub(super) fn span_flags<const N: usize>(spans: [(&str, Duration); N]) -> [String; N] {
+    spans.map(|(flag, span)| format!("--{flag}={}", in_millis(span)))
 }
 
 /// A protocol on this machine: its nodes beside the runners, and its faults.

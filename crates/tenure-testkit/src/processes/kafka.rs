@@ -6,6 +6,7 @@ use std::time::Duration;
 use tenure_services::Daemon;
 use tenure_services::kafka::{Cluster, ClusterConfig, Version};
 
+use super::deployment::{in_millis, span_flags};
 use super::host::{NODES, RUNNERS};
 use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing};
 
@@ -84,12 +85,10 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
 
     fn flags(&self) -> Vec<String> {
         let Timing { grace, kill_margin, .. } = self.timing();
-        let times = [("grace", grace), ("kill-margin", kill_margin)];
-        times.map(|(flag, span)| format!("--{flag}={}ms", span.as_millis())).into()
+        span_flags([("grace", grace), ("kill-margin", kill_margin)]).into()
     }
 
     fn environment(&self) -> Vec<(&'static str, String)> {
-        let millis = |span: Duration| format!("{}ms", span.as_millis());
         let (mode, takeover) =
             if MAY_OVERLAP { ("at-least-one", LOOSE) } else { ("at-most-one", strict().lease) };
         vec![
@@ -97,9 +96,9 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
             ("TENURE_BROKERS", self.cluster.addresses()),
             ("TENURE_PARTITIONS", "1".to_owned()),
             ("TENURE_MODE", mode.to_owned()),
-            ("TENURE_TAKEOVER", millis(takeover)),
-            ("TENURE_PUBLISH_INTERVAL", millis(PUBLISH)),
-            ("TENURE_SESSION_TIMEOUT", millis(SESSION)),
+            ("TENURE_TAKEOVER", in_millis(takeover)),
+            ("TENURE_PUBLISH_INTERVAL", in_millis(PUBLISH)),
+            ("TENURE_SESSION_TIMEOUT", in_millis(SESSION)),
             ("TENURE_GROUP_PROTOCOL", self.group_protocol.to_owned()),
             ("TENURE_ALLOW_UNREPLICATED", (self.count == 1).to_string()),
         ]

@@ -8,6 +8,7 @@ use tenure_services::Daemon;
 use tenure_services::nats::{Cluster, Version};
 use tenure_services::relay::Relay;
 
+use super::deployment::in_millis;
 use super::host::{NODES, RUNNERS};
 use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing};
 
@@ -87,8 +88,8 @@ impl Deployment for Nats {
             ("--servers", urls.join(",")),
             ("--value", runner.name().to_owned()),
             ("--rank", number.to_string()),
-            ("--heartbeat", format!("{}ms", HEARTBEAT.as_millis())),
-            ("--max-clock-skew", format!("{}ms", SKEW.as_millis())),
+            ("--heartbeat", in_millis(HEARTBEAT)),
+            ("--max-clock-skew", in_millis(SKEW)),
         ] {
             command.arg(flag).arg(value);
         }

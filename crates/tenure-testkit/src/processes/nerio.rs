@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use super::deployment::in_millis;
 use super::{Deployment, Fault, Fleet, Host, Network, Timing, eventually, output};
 
 const CLUSTER: &str = "chaos";
@@ -56,13 +57,12 @@ impl<N: Network> Deployment for Nerio<N> {
     }
 
     fn participate(&self, host: Host, command: &mut Command) {
-        let millis = |span: Duration| format!("{}ms", span.as_millis());
         for (flag, value) in [
             ("--members", self.network.members()),
             ("--listen", self.network.listen(host).to_string()),
-            ("--lease-max", millis(self.timing.lease)),
-            ("--round-trip", millis(ROUND_TRIP)),
-            ("--refresh", millis(REFRESH)),
+            ("--lease-max", in_millis(self.timing.lease)),
+            ("--round-trip", in_millis(ROUND_TRIP)),
+            ("--refresh", in_millis(REFRESH)),
         ] {
             command.arg(flag).arg(value);
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use super::deployment::span_flags;
 use super::host::NODES;
 use super::network::PORT;
 use super::rounds::{is_soak, timing};
@@ -104,14 +105,14 @@ impl Deployment for Voters {
     fn flags(&self) -> Vec<String> {
         let Timing { grace, kill_margin, .. } = self.timing();
         let [heartbeat, request] = paces();
-        let times = [
+        let mut flags = Vec::from(span_flags([
             ("heartbeat-interval", heartbeat),
             ("request-timeout", request),
             ("grace", grace),
             ("kill-margin", kill_margin),
-        ];
-        let times = times.map(|(flag, span)| format!("--{flag}={}ms", span.as_millis()));
-        times.into_iter().chain([format!("--missed-heartbeat-tolerance={TOLERANCE}")]).collect()
+        ]));
+        flags.push(format!("--missed-heartbeat-tolerance={TOLERANCE}"));
+        flags
     }
 
     fn environment(&self) -> Vec<(&'static str, String)> {
