@@ -38,45 +38,26 @@ impl Report {
 
 /// Why no election can be held.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CheckError {
     /// No endpoint can be used. Each says why.
     #[error("no endpoint can be used: {}", .errors.iter().map(ToString::to_string)
         .collect::<Vec<_>>().join("; "))]
-    NoEndpoint {
-        /// In the order of the endpoints.
-        errors: Vec<ConnectError>,
-    },
+    NoEndpoint { errors: Vec<ConnectError> },
     /// The endpoints lead to more than one cluster, so that two could be elected.
     #[error(
         "{one} is of cluster {first:x}, and {other} of cluster {second:x}: all endpoints must be \
          of one"
     )]
-    TwoClusters {
-        /// One endpoint.
-        one: Endpoint,
-        /// Its cluster.
-        first: u64,
-        /// Another endpoint.
-        other: Endpoint,
-        /// Its cluster.
-        second: u64,
-    },
+    TwoClusters { one: Endpoint, first: u64, other: Endpoint, second: u64 },
     /// The user may not read and write the keys of this election.
     #[error(
         "etcd does not permit this user to read and write keys that begin with {prefix}: {said}"
     )]
-    Denied {
-        /// What the keys of the election begin with.
-        prefix: String,
-        /// What etcd said.
-        said: Arc<str>,
-    },
+    Denied { prefix: String, said: Arc<str> },
     /// A member answers, and a question that needs the others gets no answer.
     #[error("etcd cannot be asked: {why}; is there a quorum?")]
-    NotAnswered {
-        /// What happened.
-        why: Arc<str>,
-    },
+    NotAnswered { why: Arc<str> },
 }
 
 /// Connects to all endpoints side by side, asks who is there, and asks one of them whether the keys

@@ -84,6 +84,7 @@ impl FromStr for Endpoint {
 /// Why something is not an [`Endpoint`]. What stands before an `@` may be a password, and is in
 /// none of these.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum EndpointError {
     /// A user, and a password perhaps, stand before the host.
     #[error(
@@ -91,7 +92,7 @@ pub enum EndpointError {
          the @, and give them as Credentials in the Options"
     )]
     Credentials {
-        /// What was given, without all up to the last `@`.
+        /// The text behind the last `@`: a user and a password may stand before it.
         rest: String,
     },
     /// It could be meant with or without TLS.
@@ -99,25 +100,16 @@ pub enum EndpointError {
         "endpoint \"{given}\" has no scheme: write http://{given}, or https:// if the server has \
          a certificate"
     )]
-    NoScheme {
-        /// What was given.
-        given: String,
-    },
+    NoScheme { given: String },
     /// Not one that etcd serves clients by.
     #[error("endpoint \"{given}\": its scheme must be http or https")]
-    Scheme {
-        /// What was given.
-        given: String,
-    },
+    Scheme { given: String },
     /// Anything else.
     #[error(
         "endpoint \"{given}\" must be a scheme, a host and a port and nothing else, as \
          http://10.0.0.7:2379 or https://[fd00::7]:2379"
     )]
-    NotAnAddress {
-        /// What was given.
-        given: String,
-    },
+    NotAnAddress { given: String },
 }
 
 #[cfg(test)]

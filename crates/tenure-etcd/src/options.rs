@@ -136,6 +136,7 @@ impl Tls {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum OptionsError {
     /// Nobody to ask.
     #[error("no endpoint is given: at least one, as http://127.0.0.1:2379")]
@@ -145,10 +146,7 @@ pub enum OptionsError {
     NoTime,
     /// What is meant to be secret would go over the network as it is.
     #[error("TLS is set up, but endpoint {endpoint} does without: write https:// for it")]
-    TlsWithoutHttps {
-        /// The endpoint.
-        endpoint: Endpoint,
-    },
+    TlsWithoutHttps { endpoint: Endpoint },
     /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),

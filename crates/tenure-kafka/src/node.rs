@@ -87,15 +87,11 @@ pub struct Builder<C: Class> {
 
 /// Why a node did not start.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum StartError {
     /// The settings are of the other mode.
     #[error("mode {mode} does not promise what this node's handles do: those are of {handles}")]
-    Mode {
-        /// As configured.
-        mode: Mode,
-        /// That of the handles.
-        handles: Mode,
-    },
+    Mode { mode: Mode, handles: Mode },
     /// The topic cannot be used.
     #[error(transparent)]
     Topic(#[from] TopicError),

@@ -201,6 +201,7 @@ impl FromStr for GroupProtocol {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum OptionsError {
     /// Nowhere to connect to.
     #[error("no broker is given: at least one, as kafka-1:9092")]
@@ -209,10 +210,7 @@ pub enum OptionsError {
     #[error(
         "topic {given:?} must be 1 to {TOPIC_MAX} letters, digits, dots, underscores and hyphens"
     )]
-    Topic {
-        /// What was given.
-        given: String,
-    },
+    Topic { given: String },
     /// No copy at all.
     #[error("a topic is made with at least one copy of each partition; 3 outlive a broker")]
     NoCopy,
@@ -222,11 +220,10 @@ pub enum OptionsError {
     /// The client library does not take a property. Its value, which may be a secret, is not told.
     #[error("{why}")]
     Property {
-        /// Which of them, from 0.
+        /// Position in the list, from 0.
         nth: usize,
-        /// With its name.
         why: String,
-        /// There is none of that name.
+        /// No member has that name.
         unknown: bool,
     },
     /// A certificate or key cannot be used.

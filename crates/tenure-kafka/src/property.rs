@@ -68,18 +68,14 @@ impl FromStr for Property {
 
 /// Why something is not a [`Property`] for the user to give.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum PropertyError {
     /// It is no name and value.
     #[error("--kafka-property takes NAME=VALUE, as client.rack=b")]
     NoValue,
     /// It is set by something else.
     #[error("{name} is not for --kafka-property: {why}")]
-    Fixed {
-        /// Its name.
-        name: String,
-        /// By what it is set, and what to use instead.
-        why: Why,
-    },
+    Fixed { name: String, why: Why },
 }
 
 /// What sets a property that is not the user's.

@@ -43,6 +43,7 @@ pub enum Unread {
 
 /// Settings that do not fit what brokers allow or set.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SessionError {
     /// Out of the brokers' range.
     #[error(
@@ -51,11 +52,9 @@ pub enum SessionError {
          the brokers"
     )]
     NotAllowed {
-        /// S.
+        /// The session timeout, S.
         session: Duration,
-        /// The least.
         least: Duration,
-        /// The most.
         most: Duration,
     },
     /// The group's is longer than what other times were computed from.
@@ -65,16 +64,7 @@ pub enum SessionError {
          give --session-timeout {timeout:?}, or lower group.consumer.session.timeout.ms and \
          group.consumer.heartbeat.interval.ms at the brokers"
     )]
-    Longer {
-        /// The group's.
-        timeout: Duration,
-        /// The group's.
-        heartbeat: Duration,
-        /// As configured.
-        session: Duration,
-        /// As configured.
-        reports: Duration,
-    },
+    Longer { timeout: Duration, heartbeat: Duration, session: Duration, reports: Duration },
 }
 
 impl fmt::Display for Session {

@@ -124,39 +124,24 @@ fn sign(path: &Path, seed: &str, nonce: &[u8]) -> Result<(String, Vec<u8>), Logi
 
 /// A login that cannot work. What the files hold is in none of these.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum LoginError {
     /// A file cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// What the system says.
-        source: Arc<io::Error>,
-    },
+    File { path: PathBuf, source: Arc<io::Error> },
     /// A file does not hold one line that can be a password or a token.
     #[error("{path} {what}", path = path.display())]
-    NoLine {
-        /// Which file.
-        path: PathBuf,
-        /// What it is instead.
-        what: String,
-    },
+    NoLine { path: PathBuf, what: String },
     /// A file of credentials lacks the JWT or the seed.
     #[error(
         "{path} holds no credentials: a line \"BEGIN NATS USER JWT\" and a line \"BEGIN USER NKEY \
          SEED\" are expected, as `nsc generate creds` writes them",
         path = path.display()
     )]
-    NoCredentials {
-        /// Which file.
-        path: PathBuf,
-    },
+    NoCredentials { path: PathBuf },
     /// What should be the seed of a user's key is something else.
     #[error("{path} holds no seed of a user's key: one begins with SU", path = path.display())]
-    NoSeed {
-        /// Which file.
-        path: PathBuf,
-    },
+    NoSeed { path: PathBuf },
 }
 
 #[cfg(test)]

@@ -99,6 +99,7 @@ impl Deref for CheckedOptions {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum OptionsError {
     /// Nowhere to connect to.
     #[error("no server is given: at least one, as nats://127.0.0.1:4222")]
@@ -108,10 +109,7 @@ pub enum OptionsError {
     NoTime,
     /// What is meant to be secret could go over the network as it is.
     #[error("TLS is set up, but server {server} may do without: write tls:// for it")]
-    TlsWithoutScheme {
-        /// The server.
-        server: Server,
-    },
+    TlsWithoutScheme { server: Server },
     /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),

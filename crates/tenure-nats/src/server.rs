@@ -80,6 +80,7 @@ impl FromStr for Server {
 /// Why something is not a [`Server`]. What stands before an `@` may be a password, and is in none
 /// of these.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum ServerError {
     /// A user, a password or a token stands before the host.
     #[error(
@@ -87,32 +88,23 @@ pub enum ServerError {
          all up to the @, and give a login in the Options"
     )]
     Login {
-        /// What was given, without all up to the last `@`.
+        /// The text behind the last `@`: a user and a password may stand before it.
         rest: String,
     },
     /// It could be meant with or without TLS.
     #[error(
         "server \"{given}\" has no scheme: write nats://{given}, or tls:// if it has a certificate"
     )]
-    NoScheme {
-        /// What was given.
-        given: String,
-    },
+    NoScheme { given: String },
     /// Not one that is spoken here.
     #[error("server \"{given}\": its scheme must be nats or tls")]
-    Scheme {
-        /// What was given.
-        given: String,
-    },
+    Scheme { given: String },
     /// Anything else.
     #[error(
         "server \"{given}\" must be a scheme, a host and a port and nothing else, as \
          nats://10.0.0.7:4222 or tls://[fd00::7]:4222"
     )]
-    NotAnAddress {
-        /// What was given.
-        given: String,
-    },
+    NotAnAddress { given: String },
 }
 
 #[cfg(test)]

@@ -55,25 +55,20 @@ impl FromStr for SubjectPrefix {
 
 /// Why something is no [`SubjectPrefix`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum PrefixError {
     /// More than a subject should have.
     #[error(
         "a subject prefix has at most {} bytes; this one has {bytes}",
         SubjectPrefix::MAX_BYTES
     )]
-    TooLong {
-        /// How long it is.
-        bytes: usize,
-    },
+    TooLong { bytes: usize },
     /// Something that a server takes for something else, as `*` and `>`, or that is no word.
     #[error(
         "a subject prefix may hold letters, digits and _ - with dots between words; {found:?} is \
              not one of them"
     )]
-    Character {
-        /// The first offending character.
-        found: char,
-    },
+    Character { found: char },
     /// Nothing at all, or nothing between two dots, before the first or after the last.
     #[error(
         "a subject prefix needs a word before, between and after its dots, as tenure or \

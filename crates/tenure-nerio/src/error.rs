@@ -11,6 +11,7 @@ use crate::transport::UdpError;
 
 /// Why a node did not start.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum StartError {
     /// No socket.
     #[error(transparent)]
@@ -20,40 +21,22 @@ pub enum StartError {
     State(#[from] MemoryError),
     /// A grantor that nobody would ask.
     #[error("{name} is to grant leases but is not in the members list ({members})")]
-    NotAMember {
-        /// The name given.
-        name: NodeName,
-        /// The names in the list.
-        members: String,
-    },
+    NotAMember { name: NodeName, members: String },
     /// A candidate must not be mistaken for a grantor.
     #[error(
         "{name} is a member, so it has to grant leases: give it a storage, or give this \
          candidate another name"
     )]
-    IsAMember {
-        /// The name given.
-        name: NodeName,
-    },
+    IsAMember { name: NodeName },
     /// A key of another cluster.
     #[error("the key is one of the cluster {theirs}, and this is the cluster {ours}")]
-    OtherCluster {
-        /// Whose key it is.
-        theirs: ClusterName,
-        /// The cluster of this node.
-        ours: ClusterName,
-    },
+    OtherCluster { theirs: ClusterName, ours: ClusterName },
     /// A grantor needs the cluster's key.
     #[error(
         "{name} is to grant leases, and its key is one of the application {application}, with \
          which nobody can: give it the key of the cluster"
     )]
-    NotAMembersKey {
-        /// The name given.
-        name: NodeName,
-        /// Whose key it is.
-        application: NodeName,
-    },
+    NotAMembersKey { name: NodeName, application: NodeName },
     /// The system refused something a node needs.
     #[error(transparent)]
     System(#[from] SystemError),
@@ -71,21 +54,14 @@ pub struct NotWonHere;
 
 /// Why a leader could not be verified.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum VerifyError {
     /// The one who was asked says that it does not lead.
     #[error("{by} says that it does not lead {election}")]
-    DoesNotLead {
-        /// The election.
-        election: ElectionName,
-        /// Who answered.
-        by: NodeName,
-    },
+    DoesNotLead { election: ElectionName, by: NodeName },
     /// Nobody answered.
     #[error("no answer within {waited:?}")]
-    NoAnswer {
-        /// How long it was waited for.
-        waited: Duration,
-    },
+    NoAnswer { waited: Duration },
     /// The node was closed.
     #[error("the node has been closed")]
     Closed,
@@ -94,6 +70,7 @@ pub enum VerifyError {
 /// Why keys did not take the place of those that a node has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum RekeyError {
     /// They are of another cluster, of another application, or for another kind of participant.
     #[error("it is of another cluster or application")]
@@ -103,10 +80,7 @@ pub enum RekeyError {
         "it says accept-unsealed, which a process that receives on {address} must have been \
          allowed at its start"
     )]
-    Unsealed {
-        /// Where it receives.
-        address: SocketAddr,
-    },
+    Unsealed { address: SocketAddr },
     /// It was started without keys, or was closed.
     #[error("the node has no keys, or has been closed")]
     NoKeys,
@@ -114,18 +88,12 @@ pub enum RekeyError {
 
 /// Why no leader was found (section 10.4).
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum FindError {
     /// Nobody leads, and this node could not win in time.
     #[error("nobody leads {election} after {waited:?}: {}", last.as_ref().map_or_else(
         || "no grantor answered".to_owned(), ToString::to_string))]
-    NoLeader {
-        /// The election.
-        election: ElectionName,
-        /// How long it was tried.
-        waited: Duration,
-        /// The last that was known.
-        last: Option<View>,
-    },
+    NoLeader { election: ElectionName, waited: Duration, last: Option<View> },
     /// The campaign failed.
     #[error(transparent)]
     Campaign(#[from] CampaignError),

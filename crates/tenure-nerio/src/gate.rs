@@ -17,25 +17,14 @@ pub struct EdictGate {
 
 /// Why an edict was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum EdictRefused {
     /// An edict created later was admitted before, or this very one was.
     #[error("edict {offered} was created no later than {newest}, which was admitted before")]
-    Older {
-        /// The timestamp of the edict.
-        offered: Box<EdictTimestamp>,
-        /// The newest one admitted.
-        newest: Box<EdictTimestamp>,
-    },
+    Older { offered: Box<EdictTimestamp>, newest: Box<EdictTimestamp> },
     /// The two cannot be ordered; it says why and what to look for.
     #[error("edict {offered} cannot be ordered with {newest}")]
-    Incomparable {
-        /// The timestamp of the edict.
-        offered: Box<EdictTimestamp>,
-        /// The newest one admitted.
-        newest: Box<EdictTimestamp>,
-        /// What stands against it.
-        source: Incomparable,
-    },
+    Incomparable { offered: Box<EdictTimestamp>, newest: Box<EdictTimestamp>, source: Incomparable },
 }
 
 impl EdictGate {

@@ -41,27 +41,18 @@ pub enum Answered {
 
 /// Why no member obeys an order.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum Refusal {
     /// Without keys anybody could give orders in anybody's name.
     #[error(
         "the cluster has no keys, and {} is at {}, which other machines reach: without keys orders \
          are obeyed only where all members are on loopback", .member.name, .member.address
     )]
-    Unsealed {
-        /// A member that is not on loopback.
-        member: Member,
-    },
+    Unsealed { member: Member },
     /// The key does not allow it.
     #[error("the key is that of the application {grant}, and does not allow to {} in {election}",
         .right.as_str())]
-    NoRight {
-        /// What the key allows.
-        grant: Grant,
-        /// The right that it lacks, in that election.
-        right: Right,
-        /// The election.
-        election: ElectionName,
-    },
+    NoRight { grant: Grant, right: Right, election: ElectionName },
 }
 
 /// Why an order was not given.

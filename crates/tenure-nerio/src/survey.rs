@@ -60,47 +60,23 @@ pub struct Seen {
 
 /// Why it is not safe to restart another grantor now.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum Unsafe {
     /// A grantor cannot be counted on.
     #[error("{member} does not answer")]
-    Silent {
-        /// Which one.
-        member: NodeName,
-    },
+    Silent { member: NodeName },
     /// A grantor is nowhere to be found.
     #[error("{member} is not found: {host} does not resolve ({error})")]
-    Unresolved {
-        /// Which one.
-        member: NodeName,
-        /// Its host and port in the list.
-        host: String,
-        /// Why.
-        error: String,
-    },
+    Unresolved { member: NodeName, host: String, error: String },
     /// A grantor runs with another configuration.
     #[error("{member} runs with another configuration")]
-    Differs {
-        /// Which one.
-        member: NodeName,
-    },
+    Differs { member: NodeName },
     /// A grantor does not grant yet, or cannot write down what it grants.
     #[error("{member} {}", Does(*service))]
-    NotServing {
-        /// Which one.
-        member: NodeName,
-        /// What it does instead.
-        service: Service,
-    },
+    NotServing { member: NodeName, service: Service },
     /// A leader relies on fewer grantors than there are.
     #[error("{member} has not granted the latest lease of {election} to {leader}")]
-    NotRenewed {
-        /// The election.
-        election: ElectionName,
-        /// Who leads it.
-        leader: NodeName,
-        /// Who has not granted to it.
-        member: NodeName,
-    },
+    NotRenewed { election: ElectionName, leader: NodeName, member: NodeName },
     /// The same, and it never will: the leader asks for longer leases than this grantor gives, and
     /// renews them.
     #[error(
@@ -109,15 +85,10 @@ pub enum Unsafe {
         Span(*longest), Span(*lease)
     )]
     TooLong {
-        /// The election.
         election: ElectionName,
-        /// Who leads it.
         leader: NodeName,
-        /// Who does not grant to it.
         member: NodeName,
-        /// The longest lease that this grantor gives.
         longest: Duration,
-        /// How long the leader's is.
         lease: Duration,
     },
     /// The same, but nobody has seen the leader renew: it may be gone, and then the lease ends.
@@ -127,17 +98,11 @@ pub enum Unsafe {
         Span(*longest), Span(*lease), Span(*remaining)
     )]
     Ending {
-        /// The election.
         election: ElectionName,
-        /// Who leads it.
         leader: NodeName,
-        /// Who does not grant to it.
         member: NodeName,
-        /// The longest lease that this grantor gives.
         longest: Duration,
-        /// How long the leader's is.
         lease: Duration,
-        /// How much of it is left.
         remaining: Duration,
     },
     /// The same, and it is going to: its lease-max was raised.
@@ -148,15 +113,10 @@ pub enum Unsafe {
         Span(raising.before), Span(raising.remaining), Span(*lease)
     )]
     Later {
-        /// The election.
         election: ElectionName,
-        /// Who leads it.
         leader: NodeName,
-        /// Who does not grant to it yet.
         member: NodeName,
-        /// What it gives until when.
         raising: Raising,
-        /// How long the leader's is.
         lease: Duration,
     },
     /// So many grantors have lost their memory that none of them can read the fences from a quorum
@@ -166,10 +126,7 @@ pub enum Unsafe {
          from: none of these ever grants again",
         list(lost)
     )]
-    Lost {
-        /// Which ones.
-        lost: Vec<NodeName>,
-    },
+    Lost { lost: Vec<NodeName> },
 }
 
 impl Unsafe {

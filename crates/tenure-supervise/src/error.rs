@@ -10,32 +10,18 @@ use crate::frame::Why;
 /// Why a command was not started, or an order to its guard not carried out.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SuperviseError {
     /// There is no such command. Nothing was started.
     #[error("{}: command not found; looked {}", .command.display(), .searched)]
-    NotFound {
-        /// The command as it was given.
-        command: OsString,
-        /// Where it was looked for, in words.
-        searched: String,
-    },
+    NotFound { command: OsString, searched: String },
     /// There is a file of that name, but it cannot be executed. Nothing was started.
     #[error("{}: not executable: {reason}", .path.display())]
-    NotExecutable {
-        /// The file.
-        path: PathBuf,
-        /// Why not, and what to do.
-        reason: &'static str,
-    },
+    NotExecutable { path: PathBuf, reason: &'static str },
     /// The system refused to execute the command, for instance because the interpreter in its
     /// first line does not exist. Nothing is left running.
     #[error("{}: cannot be executed: {source}", .path.display())]
-    Exec {
-        /// The file.
-        path: PathBuf,
-        /// What `execve` said.
-        source: io::Error,
-    },
+    Exec { path: PathBuf, source: io::Error },
     /// The plan contradicts itself. Nothing was started.
     #[error(
         "the grace of {grace:?} is shorter than the kill margin of {kill_margin:?}: SIGTERM would \
@@ -53,12 +39,7 @@ pub enum SuperviseError {
         "not started: with {remaining:?} of the lease left and a grace of {grace:?}, SIGTERM would \
          come at once; lengthen the lease or shorten the grace"
     )]
-    TooLate {
-        /// What was left of the lease when it was looked at last.
-        remaining: Duration,
-        /// The plan's grace.
-        grace: Duration,
-    },
+    TooLate { remaining: Duration, grace: Duration },
     /// It was stopped before it was started. Nothing is left running.
     #[error("the command was not started: it was stopped before that")]
     Stopped,
@@ -66,26 +47,14 @@ pub enum SuperviseError {
     #[error(
         "{}: cannot write the file that tells the command its deadline: {source}", .path.display()
     )]
-    UntilFile {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    UntilFile { path: PathBuf, source: io::Error },
     /// `execve` had not returned when the command was to end: when it was stopped, or when the
     /// lease under which its start began came to its end. The command's own code has not run.
     #[error(
         "{}: execve has not returned in {waited:.1?}, and then {why}; does the file system that \
          it is on still answer?", .path.display()
     )]
-    Hung {
-        /// The file.
-        path: PathBuf,
-        /// Since the start began.
-        waited: Duration,
-        /// Why it was not waited for any longer.
-        why: Why,
-    },
+    Hung { path: PathBuf, waited: Duration, why: Why },
     /// A process of a command that never ran has not ended by the end of the lease, though it was
     /// killed: it is in uninterruptible sleep, and ends as soon as that ends. It will not run the
     /// command. (Nothing but processes that had not become the command yet is left then.)
@@ -93,20 +62,10 @@ pub enum SuperviseError {
         "{}: not started in {waited:.1?}, and its process cannot be killed yet; does the file \
          system that it is on still answer?", .path.display()
     )]
-    Stuck {
-        /// The file.
-        path: PathBuf,
-        /// Since the start began.
-        waited: Duration,
-    },
+    Stuck { path: PathBuf, waited: Duration },
     /// The system refused something that supervising needs. Nothing is left running.
     #[error("the command was not started, {doing} failed: {source}")]
-    Setup {
-        /// What was being done.
-        doing: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    Setup { doing: String, source: io::Error },
     /// The guard ended, or did nothing until the lease was nearly over, before it said that the
     /// command runs. Nothing is left running.
     #[error("the guard process was lost before it said that the command runs")]

@@ -151,46 +151,26 @@ impl Identity {
 
 /// Certificates and keys that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum PemError {
     /// A certificate or key cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// What the system says.
-        source: Arc<io::Error>,
-    },
+    File { path: PathBuf, source: Arc<io::Error> },
     /// It is read, and is something else.
     #[error("{place} has no PEM section \"BEGIN {kind}\"")]
-    NotPem {
-        /// Where it was.
-        place: String,
-        /// What was expected.
-        kind: &'static str,
-    },
+    NotPem { place: String, kind: &'static str },
     /// Both are read, and are not of each other.
     #[error("the client's private key is not that of its certificate")]
     KeyOfAnother,
     /// A key that only a password opens, for which nobody is asked.
     #[error("{place} holds an encrypted key, which nothing here can decrypt")]
-    Encrypted {
-        /// Where it was.
-        place: String,
-    },
+    Encrypted { place: String },
     /// A key on a curve that the TLS library does not know.
     #[error("{place} holds a key on the curve P-521, and only RSA, P-256, P-384 and Ed25519 work")]
-    Curve {
-        /// Where it was.
-        place: String,
-    },
+    Curve { place: String },
     /// It looks like PEM, and what it holds is damaged or of an unknown kind.
     #[error("{place} cannot be used: {why}")]
-    Unusable {
-        /// Where it was.
-        place: String,
-        /// What the TLS library says.
-        why: Arc<str>,
-    },
+    Unusable { place: String, why: Arc<str> },
 }
 
 #[cfg(test)]

@@ -72,15 +72,11 @@ pub struct Builder<C: Class> {
 
 /// Why a voter did not start.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum StartError {
     /// The settings are of the other mode.
     #[error("mode {mode} does not promise what this node's handles do: those are of {handles}")]
-    Mode {
-        /// As configured.
-        mode: Mode,
-        /// That of the handles.
-        handles: Mode,
-    },
+    Mode { mode: Mode, handles: Mode },
     /// A promise that nobody would remember.
     #[error(
         "mode majority needs a state directory: what a voter has promised must survive it; mode \
@@ -89,30 +85,19 @@ pub enum StartError {
     NoState,
     /// The address cannot be bound.
     #[error("cannot listen on {listen}: {source}")]
-    Listen {
-        /// Where.
-        listen: SocketAddr,
-        /// What the system says.
-        source: io::Error,
-    },
+    Listen { listen: SocketAddr, source: io::Error },
     /// What was promised in the other mode.
     #[error(
         "state directory {path} is one of a voter of mode majority: in mode available it would \
          lead beside those that it has promised to follow"
     )]
-    Promised {
-        /// The directory.
-        path: PathBuf,
-    },
+    Promised { path: PathBuf },
     /// No state directory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
     /// Certificates that were there a moment ago.
     #[error("{why}")]
-    Tls {
-        /// What is wrong.
-        why: Arc<str>,
-    },
+    Tls { why: Arc<str> },
     /// The system refused something a node needs.
     #[error(transparent)]
     System(#[from] SystemError),

@@ -23,40 +23,21 @@ pub struct Operator {
 
 /// Why a voter did not do what it was asked.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum OperatorError {
     /// It cannot be reached, or what it answers cannot be used.
     #[error("{url}: {why}")]
-    Unreachable {
-        /// Which was asked.
-        url: VoterUrl,
-        /// What happened.
-        why: Arc<str>,
-    },
+    Unreachable { url: VoterUrl, why: Arc<str> },
     /// TLS did not come about: a certificate is not believed, on one side or the other, or it
     /// speaks no TLS.
     #[error("{url}: TLS did not come about: {why}")]
-    NoTls {
-        /// Which was asked.
-        url: VoterUrl,
-        /// What happened.
-        why: Arc<str>,
-    },
+    NoTls { url: VoterUrl, why: Arc<str> },
     /// It wants to know who asks.
     #[error("{url}: {why}")]
-    Unauthenticated {
-        /// Which was asked.
-        url: VoterUrl,
-        /// What is missing, or wrong.
-        why: Arc<str>,
-    },
+    Unauthenticated { url: VoterUrl, why: Arc<str> },
     /// It refused.
     #[error("{url}: {refusal}")]
-    Refused {
-        /// Which was asked.
-        url: VoterUrl,
-        /// Why.
-        refusal: Refusal,
-    },
+    Refused { url: VoterUrl, refusal: Refusal },
 }
 
 impl Operator {

@@ -132,16 +132,14 @@ impl Deref for CheckedOptions {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum OptionsError {
     /// Anybody could be a voter.
     #[error(
         "listening on {listen}, beyond loopback, with neither a secret nor TLS: whoever reaches it \
          could elect; give a secret file or certificates, or listen on 127.0.0.1"
     )]
-    Unprotected {
-        /// What would be bound.
-        listen: SocketAddr,
-    },
+    Unprotected { listen: SocketAddr },
     /// Anybody could be a voter, with a certificate.
     #[error(
         "TLS with the system's authorities and no secret: anybody has a certificate of those; give \
@@ -153,10 +151,7 @@ pub enum OptionsError {
         "{seeds} is http://, and certificates alone say who is a voter: write https://, or no \
          scheme"
     )]
-    PlainSeeds {
-        /// As given.
-        seeds: Seeds,
-    },
+    PlainSeeds { seeds: Seeds },
     /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),

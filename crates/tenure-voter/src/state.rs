@@ -45,6 +45,7 @@ pub(crate) struct State {
 
 /// Why the state directory of a voter was not opened. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum MemoryError {
     /// The directory, or the file in it, is not as it should be.
     #[error(transparent)]
@@ -61,15 +62,10 @@ pub enum MemoryError {
          of {election}; each voter needs its own directory"
     )]
     OtherVoter {
-        /// The directory.
         path: PathBuf,
-        /// Whose it is.
         found: NodeName,
-        /// Where that one belongs.
         of: ElectionName,
-        /// Who asked.
         voter: NodeName,
-        /// Of which election.
         election: ElectionName,
     },
 }

@@ -17,26 +17,21 @@ pub struct SystemError {
 /// Why a campaign ended without being won.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CampaignError {
     /// One campaign for each election and participant.
     #[error(
         "this node campaigns in {election} or leads it already; wait for that to end, or use \
          another node"
     )]
-    AlreadyCampaigning {
-        /// The election.
-        election: ElectionName,
-    },
+    AlreadyCampaigning { election: ElectionName },
     /// Others could not be told this value.
     #[error(transparent)]
     Value(NameError),
     /// This candidate can never win, so waiting is of no use: the store does not permit it, or
     /// is not the one it was, or the election's name is in conflict with another one.
     #[error("{why}")]
-    Refused {
-        /// What stands against it, and what to do.
-        why: String,
-    },
+    Refused { why: String },
     /// What the candidacy stood on was lost before it was won. Another campaign may win.
     #[error("the candidacy was lost: {0}")]
     Lost(Loss),
@@ -51,13 +46,11 @@ pub enum CampaignError {
 /// Why a hand-over did not take place. The leadership goes on unless it says otherwise.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum TransferError {
     /// Nobody of that name waits.
     #[error("no quorum of grantors knows {to} as waiting; it must be campaigning to take over")]
-    NotWaiting {
-        /// The name given.
-        to: NodeName,
-    },
+    NotWaiting { to: NodeName },
     /// Another hand-over of this leadership was asked for meanwhile.
     #[error("another hand-over was asked for before this one was done")]
     Replaced,
@@ -68,8 +61,5 @@ pub enum TransferError {
     #[error(
         "{protocol} cannot hand over to a named candidate; resign, and the next in order leads"
     )]
-    Unsupported {
-        /// Its name.
-        protocol: &'static str,
-    },
+    Unsupported { protocol: &'static str },
 }

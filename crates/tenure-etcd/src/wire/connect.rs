@@ -44,125 +44,62 @@ pub struct Status {
 
 /// Why an endpoint cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum ConnectError {
     /// Nobody answers there, or somebody who does not speak etcd's protocol.
     #[error("{endpoint} cannot be reached: {why}")]
-    NotReached {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What happened.
-        why: Arc<str>,
-    },
+    NotReached { endpoint: Endpoint, why: Arc<str> },
     /// A member is there, and says why it cannot be used at the moment.
     #[error("{endpoint} cannot be used now: {said}")]
-    NotReady {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What etcd said.
-        said: Arc<str>,
-    },
+    NotReady { endpoint: Endpoint, said: Arc<str> },
     /// Somebody is there, and hangs up.
     #[error(
         "{endpoint} closed the connection as soon as it was made ({why}); it may {}",
         if endpoint.is_secure() { "want a client certificate, or another one, or no TLS" }
         else { "speak TLS: then write https://" }
     )]
-    Closed {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What happened.
-        why: Arc<str>,
-    },
+    Closed { endpoint: Endpoint, why: Arc<str> },
     /// It took too long.
     #[error("{endpoint} did not answer within {within:?}")]
-    TimedOut {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// How long it was waited for.
-        within: Duration,
-    },
+    TimedOut { endpoint: Endpoint, within: Duration },
     /// The server speaks TLS, and the endpoint says it does not.
     #[error("{endpoint}: the server speaks TLS; write https:// instead of http://")]
-    SpeaksTls {
-        /// The endpoint.
-        endpoint: Endpoint,
-    },
+    SpeaksTls { endpoint: Endpoint },
     /// The server does not speak TLS, and the endpoint says it does.
     #[error("{endpoint}: the server does not speak TLS; write http:// instead of https://")]
-    SpeaksNoTls {
-        /// The endpoint.
-        endpoint: Endpoint,
-    },
+    SpeaksNoTls { endpoint: Endpoint },
     /// A certificate is too old.
     #[error("{endpoint}: a certificate has expired ({why}); renew it, or look at the clocks")]
-    Expired {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// Which, in the words of the library or of the server.
-        why: Arc<str>,
-    },
+    Expired { endpoint: Endpoint, why: Arc<str> },
     /// The server's certificate is not believed.
     #[error("{endpoint}: no trust: {why}; look at the authority and the names")]
-    NoTrust {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// In the words of the library.
-        why: Arc<str>,
-    },
+    NoTrust { endpoint: Endpoint, why: Arc<str> },
     /// The server does not believe our certificate, or wants one and we show none.
     #[error("{endpoint} wants a client certificate that it trusts: {why}; look at the identity")]
-    NotTrusted {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// In the words of the library or of the server.
-        why: Arc<str>,
-    },
+    NotTrusted { endpoint: Endpoint, why: Arc<str> },
     /// The server finds no way to speak TLS with us.
     #[error(
         "{endpoint} ended the TLS handshake ({why}): {}; {}",
         tenure_tls::HANDSHAKE_CAUSE,
         tenure_tls::HANDSHAKE_CURE
     )]
-    Handshake {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// In the words of the library.
-        why: Arc<str>,
-    },
+    Handshake { endpoint: Endpoint, why: Arc<str> },
     /// The user or the password is wrong.
     #[error("{endpoint} does not accept the login: {said}")]
-    Login {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What etcd said.
-        said: Arc<str>,
-    },
+    Login { endpoint: Endpoint, said: Arc<str> },
     /// etcd refuses to tell its version.
     #[error("{endpoint} refuses: {said}")]
-    Refused {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What etcd said.
-        said: Arc<str>,
-    },
+    Refused { endpoint: Endpoint, said: Arc<str> },
     /// The server lacks what is needed.
     #[error("{endpoint} runs etcd {version}; elections need {} or newer", Version::OLDEST)]
-    TooOld {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What it runs.
-        version: Version,
-    },
+    TooOld { endpoint: Endpoint, version: Version },
     /// The server is a proxy of etcd's that renews leases by itself.
     #[error(
         "{endpoint} is an etcd grpc-proxy, which renews leases by itself and answers with what it \
          asked for earlier, so that nobody knows until when a lease is good; name the members of \
          etcd instead"
     )]
-    GrpcProxy {
-        /// The endpoint.
-        endpoint: Endpoint,
-    },
+    GrpcProxy { endpoint: Endpoint },
     /// The certificates or the key cannot be used.
     #[error(transparent)]
     Options(#[from] OptionsError),

@@ -79,7 +79,7 @@ pub enum LedgerError {
     /// The client library does not take the settings.
     #[error("the client cannot be set up: {why}")]
     Client {
-        /// In its words, but for the values of properties, which may be secrets.
+        /// The words of the client without values of properties, which may be secrets.
         why: String,
     },
 }

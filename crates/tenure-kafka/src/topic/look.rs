@@ -109,69 +109,36 @@ where
 
 /// Why a topic cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum TopicError {
     /// The password cannot be read.
     #[error(transparent)]
     Login(#[from] LoginError),
     /// The client library does not take the settings.
     #[error("the client cannot be set up: {why}")]
-    Client {
-        /// In its words.
-        why: String,
-    },
+    Client { why: String },
     /// Nobody answers, or what is answered is an error.
     #[error("topic {topic} cannot be looked at on {brokers}: {why}")]
-    Unreachable {
-        /// The topic.
-        topic: String,
-        /// Where was asked.
-        brokers: String,
-        /// Why, and what to do.
-        why: String,
-    },
+    Unreachable { topic: String, brokers: String, why: String },
     /// There is none, and it is not to be made.
     #[error("there is no topic {topic}: give --create-topic, or make it:\n    {command}")]
-    Missing {
-        /// The topic.
-        topic: String,
-        /// What makes it.
-        command: String,
-    },
+    Missing { topic: String, command: String },
     /// It cannot be made.
     #[error("topic {topic} cannot be made: {why}\nBy hand, by a user who may:\n    {command}")]
-    NotMade {
-        /// The topic.
-        topic: String,
-        /// Why.
-        why: String,
-        /// What makes it.
-        command: String,
-    },
+    NotMade { topic: String, why: String, command: String },
     /// There are fewer brokers than it is to have copies.
     #[error(
         "topic {topic} cannot be made with {copies} copies: there are fewer brokers\n\
          Start more brokers; or give --allow-unreplicated, if a topic may be lost with a broker"
     )]
-    TooFewBrokers {
-        /// The topic.
-        topic: String,
-        /// How many copies.
-        copies: u16,
-    },
+    TooFewBrokers { topic: String, copies: u16 },
     /// Its settings cannot be read, so that nobody knows whether it can be used.
     #[error(
         "the settings of topic {topic} cannot be read: {why}\nThis allows it:\n    \
          kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal User:NAME --operation \
          DescribeConfigs --topic {topic}"
     )]
-    NotDescribed {
-        /// The topic.
-        topic: String,
-        /// Where was asked.
-        brokers: String,
-        /// Why.
-        why: String,
-    },
+    NotDescribed { topic: String, brokers: String, why: String },
     /// Who leads writes, and this user may not.
     #[error(
         "this user may not {may_not} topic {topic}, and who is to lead does both\n\
@@ -180,13 +147,10 @@ pub enum TopicError {
          User:NAME{operations} --topic {topic}"
     )]
     NoRight {
-        /// The topic.
         topic: String,
-        /// Where was asked.
         brokers: String,
-        /// What.
         may_not: &'static str,
-        /// As the command has it.
+        /// Operations as `kafka-acls` names them.
         operations: &'static str,
     },
     /// It is not what it must be.

@@ -33,33 +33,20 @@ pub(super) struct Connection {
 
 /// Why a server cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum ConnectError {
     /// It did not answer in time.
     #[error("no answer within {within:?}")]
-    Silent {
-        /// How long it was waited for.
-        within: Duration,
-    },
+    Silent { within: Duration },
     /// It knows no such user, or the password, credentials or key are not the ones it knows.
     #[error("it refuses this login ({said}): it asks for {asks}")]
-    Refused {
-        /// What it said.
-        said: Arc<str>,
-        /// What its greeting asked for.
-        asks: Asks,
-    },
+    Refused { said: Arc<str>, asks: Asks },
     /// The files of the login cannot be used any more.
     #[error("{why}")]
-    Login {
-        /// What is wrong with them.
-        why: Arc<str>,
-    },
+    Login { why: Arc<str> },
     /// TLS did not come about: a certificate is not believed on one side or the other.
     #[error("TLS did not come about: {why}")]
-    Tls {
-        /// What happened.
-        why: Arc<str>,
-    },
+    Tls { why: Arc<str> },
     /// It answers without TLS.
     #[error("it speaks no TLS")]
     NoTls,
@@ -68,18 +55,10 @@ pub enum ConnectError {
         "it takes {max_payload} bytes a message, and {needed} are needed: its max_payload must be \
          that or more"
     )]
-    PayloadTooSmall {
-        /// Its `max_payload`.
-        max_payload: usize,
-        /// What is needed at least.
-        needed: usize,
-    },
+    PayloadTooSmall { max_payload: usize, needed: usize },
     /// Anything else: nobody listens there, or there is no such host.
     #[error("{why}")]
-    Failed {
-        /// What happened.
-        why: Arc<str>,
-    },
+    Failed { why: Arc<str> },
 }
 
 /// What the greeting of a server asks for.

@@ -29,35 +29,23 @@ pub struct Elections(Box<str>);
 
 /// Why a list of elections was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum ElectionsError {
     /// There is none.
     #[error("it names no election")]
     Empty,
     /// It is too long.
     #[error("it has {bytes} bytes; at most {BYTES_MAX} are allowed")]
-    TooLong {
-        /// How long it is.
-        bytes: usize,
-    },
+    TooLong { bytes: usize },
     /// With the rights of the key and the name of its application it is too long.
     #[error(
         "with the name of the application, which has {name} bytes, it has {bytes} bytes; at most \
          {GRANT_MAX} are allowed together where a key has other rights than contend,ask"
     )]
-    TooLongWithRights {
-        /// How long it is.
-        bytes: usize,
-        /// How long the name is.
-        name: usize,
-    },
+    TooLongWithRights { bytes: usize, name: usize },
     /// One of them cannot be one.
     #[error("{pattern:?} is no election: {error}; only the last character may be *")]
-    Name {
-        /// Which one.
-        pattern: String,
-        /// Why.
-        error: NameError,
-    },
+    Name { pattern: String, error: NameError },
 }
 
 impl Elections {

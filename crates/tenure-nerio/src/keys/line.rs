@@ -16,6 +16,7 @@ const ACCEPT_UNSEALED: &str = "accept-unsealed";
 
 /// Why a text holds no keys. It never shows any of the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum KeyError {
     /// There is no line with a key.
     #[error("it holds no key")]
@@ -25,62 +26,28 @@ pub enum KeyError {
         "it holds {count} keys; at most {KEYS_MAX} are allowed: the one that is used, and one \
              that is accepted beside it"
     )]
-    TooMany {
-        /// How many.
-        count: usize,
-    },
+    TooMany { count: usize },
     /// A line is no key.
     #[error("line {line} is no key: a key is what tenure keys new or tenure keys issue prints")]
-    Form {
-        /// Which line.
-        line: usize,
-    },
+    Form { line: usize },
     /// A line has a key of another version.
     #[error("line {line} has a key of a form that this version of tenure does not know")]
-    Version {
-        /// Which line.
-        line: usize,
-    },
+    Version { line: usize },
     /// A line was damaged or cut.
     #[error("line {line}: its {part} is not {digits} hexadecimal digits: it was damaged or cut")]
-    Digits {
-        /// Which line.
-        line: usize,
-        /// Which word of it.
-        part: &'static str,
-        /// How many there should be.
-        digits: usize,
-    },
+    Digits { line: usize, part: &'static str, digits: usize },
     /// A name in a line cannot be one.
     #[error("line {line}: {error}")]
-    Name {
-        /// Which line.
-        line: usize,
-        /// Why.
-        error: NameError,
-    },
+    Name { line: usize, error: NameError },
     /// The elections in a line cannot be any.
     #[error("line {line}: the elections: {error}")]
-    Elections {
-        /// Which line.
-        line: usize,
-        /// Why.
-        error: ElectionsError,
-    },
+    Elections { line: usize, error: ElectionsError },
     /// The rights in a line cannot be any.
     #[error("line {line}: the rights: {error}")]
-    Rights {
-        /// Which line.
-        line: usize,
-        /// Why.
-        error: RightsError,
-    },
+    Rights { line: usize, error: RightsError },
     /// Two keys of which one cannot take the place of the other.
     #[error("its two keys are of different {what}: one can only take the place of its like")]
-    Mixed {
-        /// What differs.
-        what: &'static str,
-    },
+    Mixed { what: &'static str },
 }
 
 pub(super) fn parse(text: &str) -> Result<Keys, KeyError> {

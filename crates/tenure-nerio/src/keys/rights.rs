@@ -20,19 +20,14 @@ pub struct Rights(u8);
 
 /// Why a list of rights was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum RightsError {
     /// There is no such right.
     #[error("{word:?} is no right; there are contend, ask and resign")]
-    Unknown {
-        /// The word.
-        word: String,
-    },
+    Unknown { word: String },
     /// One is there twice.
     #[error("{} is there twice", .right.as_str())]
-    Twice {
-        /// Which one.
-        right: Right,
-    },
+    Twice { right: Right },
     /// Without that to ask nobody can find whom to tell, or what to wait for.
     #[error("the right to ask is missing, without which a key is of no use: add ask")]
     NoAsk,

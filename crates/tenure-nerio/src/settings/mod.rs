@@ -55,42 +55,23 @@ pub struct Settings {
 
 /// Why settings cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SettingsError {
     /// There is no default for it.
     #[error("{variable} is not set: {fix}")]
-    Missing {
-        /// The variable.
-        variable: &'static str,
-        /// What to set it to.
-        fix: &'static str,
-    },
+    Missing { variable: &'static str, fix: &'static str },
     /// It breaks a rule.
     #[error("{variable}: {what}")]
-    Refused {
-        /// The variable.
-        variable: &'static str,
-        /// Which rule, and what to write instead.
-        what: String,
-    },
+    Refused { variable: &'static str, what: String },
     /// The keys are given twice.
     #[error("the keys are set twice, by TENURE_KEYS and by TENURE_KEY_FILE: unset one of them")]
     Twice,
     /// The settings file cannot be used, or what it sets.
     #[error("the settings file {path} {what}", path = path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, where, and what to do.
-        what: String,
-    },
+    File { path: PathBuf, what: String },
     /// The file of the keys cannot be used.
     #[error("the key file {path} {what}", path = path.display())]
-    KeyFile {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, and what to do.
-        what: String,
-    },
+    KeyFile { path: PathBuf, what: String },
 }
 
 impl Settings {

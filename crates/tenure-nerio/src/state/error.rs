@@ -10,6 +10,7 @@ use tenure_core::{ClusterName, NodeName};
 
 /// Why the memory of a grantor was not opened. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum MemoryError {
     /// The directory, or a file in it, is not as it should be.
     #[error(transparent)]
@@ -21,10 +22,7 @@ pub enum MemoryError {
          systemd-timesyncd), then start again; an empty state directory is told from those before \
          it by when it began"
     )]
-    ClockBehind {
-        /// By so much at least.
-        seconds: u64,
-    },
+    ClockBehind { seconds: u64 },
     /// The machine gives no random numbers.
     #[error("no random numbers for a new memory: {0}")]
     Random(io::Error),
@@ -33,74 +31,38 @@ pub enum MemoryError {
         "state directory {path} is not new: it holds the memory {instance} of node {node} in \
          cluster {cluster}, started {starts} times; start without --new"
     )]
-    NotNew {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        node: NodeName,
-        /// Where that one belongs.
-        cluster: ClusterName,
-        /// Which memory.
-        instance: Instance,
-        /// How often it was started.
-        starts: Boot,
-    },
+    NotNew { path: PathBuf, node: NodeName, cluster: ClusterName, instance: Instance, starts: Boot },
     /// Said to be new, but it has lost a part of its memory.
     #[error(
         "state directory {path} is not new: it holds {found:?} of a memory whose identity file \
          is lost; start without --new, so that the fences are read from the other grantors"
     )]
-    Remains {
-        /// The directory.
-        path: PathBuf,
-        /// The file that remained.
-        found: String,
-    },
+    Remains { path: PathBuf, found: String },
     /// Another node's.
     #[error(
         "state directory {path} belongs to node {found}, this is node {expected}; each node \
          needs its own directory"
     )]
-    OtherNode {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        found: NodeName,
-        /// Who asked.
-        expected: NodeName,
-    },
+    OtherNode { path: PathBuf, found: NodeName, expected: NodeName },
     /// Another cluster's.
     #[error(
         "state directory {path} belongs to node {node} of cluster {found}, this is cluster \
          {expected}; each cluster needs its own directory"
     )]
-    OtherCluster {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        node: NodeName,
-        /// Where that one belongs.
-        found: ClusterName,
-        /// Which cluster asked.
-        expected: ClusterName,
-    },
+    OtherCluster { path: PathBuf, node: NodeName, found: ClusterName, expected: ClusterName },
 }
 
 /// A record was not written. What was on disk before still holds and can be read; a later write
 /// may succeed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum WriteError {
     /// The directory, or a file in it, could not be written.
     #[error(transparent)]
     State(#[from] state::WriteError),
     /// More elections than a table has room for.
     #[error("{path} has no room for another election: it holds {held}; let some end first")]
-    Full {
-        /// The file.
-        path: PathBuf,
-        /// How many it holds.
-        held: usize,
-    },
+    Full { path: PathBuf, held: usize },
     /// A grant was handed to the [`Flusher`](super::Flusher). The fault is the caller's.
     #[error("a grant is written, not flushed: hand it to StateDir::write")]
     NotFlushed,

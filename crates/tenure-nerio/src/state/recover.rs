@@ -43,6 +43,7 @@ pub struct Edited {
 
 /// Why nothing was done to it, or it is not known to be durable.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum RecoveryError {
     /// It cannot be opened, or is another node's.
     #[error(transparent)]
@@ -53,56 +54,26 @@ pub enum RecoveryError {
          started {starts} times, with fences up to {held}; if it is the right one, leave {node} \
          out of --lost; if it was recovered before and has run since, start it"
     )]
-    Whole {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        node: NodeName,
-        /// Which memory.
-        instance: Instance,
-        /// How often it was started.
-        starts: Boot,
-        /// No fence above it has left.
-        held: Fence,
-    },
+    Whole { path: PathBuf, node: NodeName, instance: Instance, starts: Boot, held: Fence },
     /// Not said to be lost, and it is.
     #[error(
         "state directory {path} of node {node} remembers nothing, and {node} is not among the \
          lost; if its disk is only not mounted, mount it; if it is lost, add {node} to --lost, on \
          every member"
     )]
-    Lost {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        node: NodeName,
-    },
+    Lost { path: PathBuf, node: NodeName },
     /// Fences have left it that are above the floor.
     #[error(
         "a fence floor of {floor} is too low: state directory {path} of node {node} has promised \
          fences up to {held} already; give --fence-floor {held} or more, the same on every member"
     )]
-    TooLow {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        node: NodeName,
-        /// What was asked for.
-        floor: Fence,
-        /// No fence above it has left.
-        held: Fence,
-    },
+    TooLow { path: PathBuf, node: NodeName, floor: Fence, held: Fence },
     /// JSON has no exact number as large.
     #[error(
         "a fence floor of {floor} is too high: fences go on above it, and JSON has exact numbers \
          up to {max} only; give a lower one"
     )]
-    TooHigh {
-        /// What was asked for, or what the directory holds.
-        floor: Fence,
-        /// The highest.
-        max: Fence,
-    },
+    TooHigh { floor: Fence, max: Fence },
     /// It could not be written: which of the two it holds now is not known. Try again.
     #[error(transparent)]
     Write(#[from] WriteError),

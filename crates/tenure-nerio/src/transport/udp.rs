@@ -83,6 +83,7 @@ pub(crate) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Families)> {
 
 /// Why there is no socket.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum UdpError {
     /// Datagrams are not authenticated: anybody who can reach the address could end and win
     /// leaderships.
@@ -91,24 +92,13 @@ pub enum UdpError {
          sealed: anybody who can send to it could end leaderships and win elections; give keys \
          that do not, or allow it with insecure_any_address where nobody else can"
     )]
-    NotLoopback {
-        /// The address asked for.
-        address: SocketAddr,
-    },
+    NotLoopback { address: SocketAddr },
     /// The address is taken.
     #[error("{address} is in use by another socket")]
-    InUse {
-        /// The address asked for.
-        address: SocketAddr,
-    },
+    InUse { address: SocketAddr },
     /// The system refused.
     #[error("cannot open a UDP socket on {address}")]
-    Bind {
-        /// The address asked for.
-        address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
-    },
+    Bind { address: SocketAddr, source: io::Error },
 }
 
 impl Udp {

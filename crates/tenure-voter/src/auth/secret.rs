@@ -71,13 +71,11 @@ impl fmt::Debug for Secrets {
 
 /// A secret that cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SecretError {
     /// None, or too many.
     #[error("{lines} secrets, one on each line; there must be one, or two during a rotation")]
-    Count {
-        /// How many there are.
-        lines: usize,
-    },
+    Count { lines: usize },
     /// Too short or too long.
     #[error(
         "the secret on line {line} has {bytes} bytes; it must have from {} to {}: openssl rand \
@@ -86,17 +84,11 @@ pub enum SecretError {
         Secrets::BYTES_MAX
     )]
     Length {
-        /// On which line, from one.
+        /// Line number, from 1.
         line: usize,
-        /// How long it is.
         bytes: usize,
     },
     /// It cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// What the system says.
-        source: Arc<std::io::Error>,
-    },
+    File { path: PathBuf, source: Arc<std::io::Error> },
 }

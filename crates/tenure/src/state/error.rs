@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Why a state directory was not opened. No memory in it was changed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum StateError {
     /// Another process, or another handle of this one, holds it.
     #[error(
@@ -14,10 +15,8 @@ pub enum StateError {
         user(*.owner)
     )]
     InUse {
-        /// The directory.
         path: PathBuf,
-        /// The process that holds it; `None` when it cannot be told, as from another pid
-        /// namespace.
+        /// Process id of the holder; `None` when it is in another pid namespace.
         owner: Option<u32>,
     },
     /// It is missing, and so is the directory it would be created in.
@@ -25,87 +24,48 @@ pub enum StateError {
         "state directory {path} does not exist and cannot be created: {parent} does not exist; \
          create that first (it is not done here, so that a missing mount is noticed)"
     )]
-    NoParent {
-        /// The directory.
-        path: PathBuf,
-        /// Where it would be created.
-        parent: PathBuf,
-    },
+    NoParent { path: PathBuf, parent: PathBuf },
     /// A symbolic link that leads nowhere.
     #[error(
         "state directory {path} is a symbolic link to {target}, which does not exist; create \
          that directory, or correct the link"
     )]
-    DanglingLink {
-        /// The link.
-        path: PathBuf,
-        /// Where it leads.
-        target: PathBuf,
-    },
+    DanglingLink { path: PathBuf, target: PathBuf },
     /// Something else is in its place.
     #[error("state directory {path}: {found} is not a directory; name another path")]
-    NotADirectory {
-        /// The directory.
-        path: PathBuf,
-        /// The part of it that is something else.
-        found: PathBuf,
-    },
+    NotADirectory { path: PathBuf, found: PathBuf },
     /// It belongs to another user, who could take its memory away.
     #[error(
         "state directory {path} belongs to user {owner}, this process runs as user {user}; run it \
          as that user, or have it changed: chown -R {user} {path}"
     )]
-    Owner {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        owner: u32,
-        /// Who asked.
-        user: u32,
-    },
+    Owner { path: PathBuf, owner: u32, user: u32 },
     /// Others could put another memory in the place of this one.
     #[error(
         "others can write to the state directory {path}, its mode is {mode:o}; take that away: \
          chmod go-w {path}, or name a directory below it: that is created for this user alone"
     )]
-    Writable {
-        /// The directory.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    Writable { path: PathBuf, mode: u32 },
     /// Others could hold the lock, and nobody could start.
     #[error(
         "others can open {path}, its mode is {mode:o}, and could keep this node from starting; \
          take that away: chmod 600 {path}"
     )]
-    Lockable {
-        /// The file that is locked.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    Lockable { path: PathBuf, mode: u32 },
     /// It belongs to something else.
     #[error(
         "{path} is not a state directory: it holds {found:?}; name one that is empty or missing"
     )]
-    Foreign {
-        /// The directory.
-        path: PathBuf,
-        /// The first of the names found there.
-        found: String,
-    },
+    Foreign { path: PathBuf, found: String },
     /// A file of ours that is not what we wrote.
     #[error(
         "{path} is damaged: {damage}; it was left as it is. What it promised is lost: check the \
          disk, move the whole directory away and start{relearn}"
     )]
     Damaged {
-        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
         damage: Damage,
-        /// What such a start does: [`Layout::relearn`](super::Layout::relearn).
+        /// See [`Layout::relearn`](super::Layout::relearn).
         relearn: &'static str,
     },
     /// A file in the place of ours.
@@ -113,48 +73,22 @@ pub enum StateError {
         "{path} was not written by Tenure: it {found}; it was left as it is. Move it away, or \
          name another directory"
     )]
-    ForeignFile {
-        /// The file.
-        path: PathBuf,
-        /// What it is.
-        found: Found,
-    },
+    ForeignFile { path: PathBuf, found: Found },
     /// Written by another release.
     #[error(
         "{path} has the format {found}, this release reads {oldest} to {known}; start the \
          release that wrote it"
     )]
-    Version {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        found: u32,
-        /// The oldest that is read.
-        oldest: u32,
-        /// Ours.
-        known: u32,
-    },
+    Version { path: PathBuf, found: u32, oldest: u32, known: u32 },
     /// The machine does not say which boot this is.
     #[error(
         "cannot read {path}: {source}; without it nobody can tell whether what is on disk is \
          from this boot of the machine: mount /proc"
     )]
-    Boot {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Boot { path: PathBuf, source: io::Error },
     /// The system refused.
     #[error("cannot {action} {path}: {source}{}", hint(.source))]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// The directory or file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: io::Error },
 }
 
 impl StateError {
@@ -168,63 +102,40 @@ impl StateError {
 /// A record was not written. What was on disk before still holds and can be read; a later write
 /// may succeed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum WriteError {
     /// The system refused.
     #[error("cannot write {path}: {source}{}", hint(.source))]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// What was written is out of the next start's reach: the directory, or a file in it, has lost
     /// its name. Until it has it again nothing is written.
     #[error(
         "state directory {path} is lost: {loss}; {}start this node again{caution}", loss.cure()
     )]
     Lost {
-        /// The directory.
         path: PathBuf,
-        /// What was found.
         loss: PathLoss,
-        /// What to mind then: [`Layout::caution`](super::Layout::caution).
+        /// See [`Layout::caution`](super::Layout::caution).
         caution: &'static str,
     },
 }
 
 /// How a state directory in use was lost.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum PathLoss {
     /// Nothing can be found at its path.
     #[error("{path} cannot be found any more: {source}")]
-    Missing {
-        /// The directory, or a file in it.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Missing { path: PathBuf, source: io::Error },
     /// Something else is in its place.
     #[error("another one is at {path} now")]
-    Replaced {
-        /// The directory, or a file in it.
-        path: PathBuf,
-    },
+    Replaced { path: PathBuf },
     /// A file that was not the one that was written, or not all of it, was removed.
     #[error("{why}; this node has removed it, so that no start believes it")]
-    Removed {
-        /// What was found before.
-        why: String,
-    },
+    Removed { why: String },
     /// A file is shorter than it was written.
     #[error("{path} was cut off: it has {bytes} bytes, and had {before}")]
-    CutOff {
-        /// The file.
-        path: PathBuf,
-        /// How many bytes it has.
-        bytes: u64,
-        /// How many it had.
-        before: u64,
-    },
+    CutOff { path: PathBuf, bytes: u64, before: u64 },
 }
 
 impl PathLoss {
