@@ -70,7 +70,8 @@ pub async fn check(
     config: &Checked,
     elections: &[ElectionName],
 ) -> Result<Report, CheckError> {
-    let (mut endpoints, mut client) = (Vec::new(), None);
+    let mut endpoints = Vec::new();
+    let mut client = None;
     for (_, endpoint, found) in connect_all(options).await {
         let found = found.map(|connection| {
             client.get_or_insert(connection.login.client);

@@ -104,7 +104,8 @@ impl Wired {
                 self.connecting = None;
                 self.hear_of(&machine.core, *cluster);
                 if !version.has_stalled_leader_fix() {
-                    let (endpoint, version) = (endpoint.clone(), *version);
+                    let endpoint = endpoint.clone();
+                    let version = *version;
                     early = Some(Notice::EarlyRevocation { endpoint, version });
                 }
             }
@@ -143,8 +144,8 @@ impl Wired {
         let obstacles = vec![Obstacle { by: "etcd".into(), label: refusal.label(), why }];
         let all = || machine.campaigns.pending();
         for election in election.map_or_else(all, |election| vec![election.clone()]) {
-            let (obstacles, missing) = (obstacles.clone(), Vec::new());
-            machine.campaigns.waits(&election, Waiting::Refused { obstacles, missing });
+            let obstacles = obstacles.clone();
+            machine.campaigns.waits(&election, Waiting::Refused { obstacles, missing: Vec::new() });
         }
     }
 

@@ -90,7 +90,8 @@ impl Node {
         if !is_ours || !leader.is_current() {
             return Err(ProclaimError::NotLeading);
         }
-        let (election, fence) = (leader.election().clone(), leader.fence());
+        let election = leader.election().clone();
+        let fence = leader.fence();
         match self.shared.driver.tell(Ask::Proclaim { election, fence, value }) {
             true => Ok(()),
             false => Err(ProclaimError::NotLeading),
@@ -150,13 +151,16 @@ impl Builder {
         let granted = Arc::new(AtomicU32::new(config.ttl()));
         let mark = Arc::new(Mark::default());
         let (notices, said) = Notices::new();
-        let (settings, shared) = (config.clone(), (granted.clone(), mark.clone()));
+        let settings = config.clone();
+        let shared = (granted.clone(), mark.clone());
         let begin = move || {
             let core = Etcd::new(settings.clone());
             (Wired::new(settings, options, said, shared), core, start)
         };
-        let (grace, kill_margin) = (config.grace, config.kill_margin);
-        let (drift, lease) = (config.drift, config.lease);
+        let grace = config.grace;
+        let kill_margin = config.kill_margin;
+        let drift = config.drift;
+        let lease = config.lease;
         let timing = move || {
             // Deleting the key is tried again until the lease would have ended.
             let granted = Duration::from_secs(granted.load(Ordering::Relaxed).into());

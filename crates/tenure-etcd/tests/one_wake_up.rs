@@ -41,13 +41,15 @@ fn one_wake_up(version: Version) {
         let mut queue = Queue::fill(&cluster).await;
         // The leader, several times.
         for _ in 0..5 {
-            let (gone, next) = (queue.take(0), queue.lines[0].number);
+            let gone = queue.take(0);
+            let next = queue.lines[0].number;
             queue.departs(gone, Some(next)).await;
             assert!(queue.lines[0].leads().await, "{version}");
         }
         // From the middle: whoever stood behind looks, and goes on to wait.
         for nth in [1, waiters() / 2, waiters() - 20] {
-            let (gone, next) = (queue.take(nth), queue.lines[nth].number);
+            let gone = queue.take(nth);
+            let next = queue.lines[nth].number;
             queue.departs(gone, Some(next)).await;
             assert!(!queue.lines[nth].campaign.is_finished(), "{version}");
         }
@@ -142,7 +144,8 @@ impl Queue {
         })
         .await;
         tokio::time::sleep(QUIET).await;
-        let (asked, counted) = (self.asked_since(&before).await, self.counted().await - counted);
+        let asked = self.asked_since(&before).await;
+        let counted = self.counted().await - counted;
         let late = iter::from_fn(|| notices.try_recv().ok()).any(|notice| is_late(&notice));
         if !late && self.transactions().await.1 == unknown {
             let expected = Vec::from_iter(woken.map(|number| (number, 1)));
@@ -158,7 +161,8 @@ impl Queue {
 
     /// How many transactions each has sent, and how many calls of all had no answer in time.
     async fn transactions(&self) -> (Vec<u64>, u64) {
-        let (mut counts, mut unknown) = (Vec::new(), 0);
+        let mut counts = Vec::new();
+        let mut unknown = 0;
         for line in &self.lines {
             let counters = soon(line.node.counters()).await.unwrap();
             counts.push(counters.requests.get("txn").copied().unwrap_or(0));
@@ -227,7 +231,8 @@ where
 
 /// As many as the system lets us have, for etcd, too. A node needs about six.
 fn more_files() {
-    let (limit, files) = (getrlimit(Resource::Nofile), 16 * waiters() as u64);
+    let limit = getrlimit(Resource::Nofile);
+    let files = 16 * waiters() as u64;
     if limit.current.is_none_or(|current| current >= files) {
         return;
     }

@@ -96,7 +96,8 @@ mod tests {
 
     fn config(partitions: u32) -> Config {
         let [election, group, id] = ["prices", "blue", "web-1"];
-        let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+        let election = election.parse().unwrap();
+        let group = group.parse().unwrap();
         Config::new(election, group, id.parse().unwrap(), partitions, Mode::AtMostOne)
     }
 

@@ -32,7 +32,8 @@ pub fn header<'m>(message: &'m BorrowedMessage<'_>, name: &CStr) -> Option<&'m [
     if error != NONE || headers.is_null() {
         return None;
     }
-    let (mut value, mut length) = (ptr::null(), 0);
+    let mut value = ptr::null();
+    let mut length = 0;
     // SAFETY: the headers are those of the message, the name ends in zero.
     let error = unsafe {
         c::rd_kafka_header_get_last(headers, name.as_ptr(), &raw mut value, &raw mut length)
@@ -134,7 +135,8 @@ unsafe fn rights(topic: *const c::rd_kafka_TopicDescription_t) -> Option<Rights>
     // broker may know operations that the library has no name for.
     let all = unsafe { std::slice::from_raw_parts(all.cast::<u32>(), count) };
     let may = |operation: c::rd_kafka_AclOperation_t| all.contains(&(operation as u32));
-    let (read, write) = (RD_KAFKA_ACL_OPERATION_READ, RD_KAFKA_ACL_OPERATION_WRITE);
+    let read = RD_KAFKA_ACL_OPERATION_READ;
+    let write = RD_KAFKA_ACL_OPERATION_WRITE;
     Some(Rights { read: may(read), write: may(write) })
 }
 

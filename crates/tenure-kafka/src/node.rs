@@ -180,7 +180,8 @@ impl<C: Class> Node<C> {
     /// come was heard: about four publish intervals, and a silence and a seek where nothing can be
     /// read; or at once when the node is closed. Cancel safe.
     pub async fn could_be_followed(&self, role: u32) -> bool {
-        let (config, asked) = (self.config(), clock::now());
+        let config = self.config();
+        let asked = clock::now();
         let mut until = asked.after(config.seek).after(config.silence());
         loop {
             let heard = self.shared.driver.ask(|reply| Ask::Follows(Role(role), reply)).await;
@@ -273,7 +274,8 @@ impl<C: Class> Builder<C> {
         if may_read {
             ledger.may_read();
         }
-        let (incarnation, seed) = (driver::random()?, driver::seed()?);
+        let incarnation = driver::random()?;
+        let seed = driver::seed()?;
         let who = Process { id: config.id.clone(), incarnation };
         let start = Start { incarnation, seed, topic: topic.clone() };
         // Nobody listening is fine.
@@ -286,7 +288,8 @@ impl<C: Class> Builder<C> {
             group: config.group_id(),
             load,
         });
-        let (settings, others) = (config.clone(), Others::new(who.clone()));
+        let settings = config.clone();
+        let others = Others::new(who.clone());
         let begin = move || {
             let wired = Wired {
                 config: settings.clone(),
@@ -299,7 +302,8 @@ impl<C: Class> Builder<C> {
             };
             (wired, Nele::new(settings), start)
         };
-        let (grace, kill_margin) = (config.grace, config.kill_margin);
+        let grace = config.grace;
+        let kill_margin = config.kill_margin;
         let resignation_max = config.takeover;
         let timing = move || Timing { grace, kill_margin, resignation_max };
         let driver = driver::spawn(begin, timing)?;

@@ -84,7 +84,8 @@ mod tests {
 
     fn config() -> Config {
         let [election, group, id] = ["prices", "blue", "a"];
-        let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+        let election = election.parse().unwrap();
+        let group = group.parse().unwrap();
         Config::new(election, group, id.parse().unwrap(), 4, Mode::AtLeastOne)
     }
 
@@ -107,7 +108,8 @@ mod tests {
 
     #[test]
     fn who_stands_and_has_not_left_could_follow() {
-        let (config, mut others) = (config(), Others::new(process("a")));
+        let config = config();
+        let mut others = Others::new(process("a"));
         let at = |millis| Time::from_nanos(millis * 1_000_000);
         let stand = |others: &Others, role, now| others.stand_for(Role(role), at(now), &config);
         others.hear_one(at(0), &beat(&config, "a", &[(0, 3)]), &config);
@@ -135,7 +137,8 @@ mod tests {
 
     #[test]
     fn no_more_are_remembered_than_there_is_room_for() {
-        let (config, mut others) = (config(), Others::new(process("a")));
+        let config = config();
+        let mut others = Others::new(process("a"));
         let later = Time::from_nanos(0).after(config.heard_leads() + Duration::from_secs(1));
         for number in 0..2 * MOST {
             let beat = beat(&config, &format!("n{number}"), &[(0, 0)]);

@@ -154,7 +154,8 @@ mod tests {
 
     fn config(session: u64) -> Config {
         let [election, group, id] = ["x", "g", "a"];
-        let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+        let election = election.parse().unwrap();
+        let group = group.parse().unwrap();
         let mode = tenure_core::nele::Mode::AtLeastOne;
         let mut config = Config::new(election, group, id.parse().unwrap(), 1, mode);
         config.session_timeout = Duration::from_secs(session);
@@ -179,7 +180,8 @@ mod tests {
         let ask = |group| check(GroupProtocol::Consumer, &config(10), broker, group);
         let said = ask([s(45), s(2)]).unwrap_err().to_string();
         assert!(said.contains("is the group's, 45s") && said.contains("count on 10s"), "{said}");
-        let (timeout, heartbeat) = (Duration::from_secs(8), Duration::from_secs(2));
+        let timeout = Duration::from_secs(8);
+        let heartbeat = Duration::from_secs(2);
         assert_eq!(ask([s(8), s(2)]), Ok(Session::OfGroup { timeout, heartbeat }));
         ask([s(8), s(3)]).unwrap_err();
     }

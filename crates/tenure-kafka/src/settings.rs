@@ -183,7 +183,8 @@ mod tests {
     #[test]
     fn what_we_set_is_refused_as_a_property() {
         let [election, group, id] = ["x", "g", "a"];
-        let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+        let election = election.parse().unwrap();
+        let group = group.parse().unwrap();
         let protocol = Config::new(election, group, id.parse().unwrap(), 1, Mode::AtMostOne);
         let identity = || Pem::Text(b"x".to_vec());
         let tls = Tls {

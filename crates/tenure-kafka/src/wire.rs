@@ -244,7 +244,8 @@ mod tests {
     /// Those of who reads, in the group of what is shown.
     fn ours() -> Config {
         let [election, group, id] = ["prices", "blue", "web-2"];
-        let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+        let election = election.parse().unwrap();
+        let group = group.parse().unwrap();
         Config::new(election, group, id.parse().unwrap(), 16, Mode::AtMostOne)
     }
 

@@ -150,12 +150,14 @@ impl Builder {
     /// error.
     pub fn start(self) -> Result<Node, SystemError> {
         let Self { config, options, wall } = self;
-        let (incarnation, tie) = (driver::random()?, driver::random()?);
+        let incarnation = driver::random()?;
+        let tie = driver::random()?;
         let start = Start { incarnation, tie, seed: driver::seed()? };
         let who = Participant { id: config.id.clone(), incarnation };
         let wall = wall.unwrap_or_else(|| Box::new(tenure::clock::wall));
         let (notices, said) = Notices::new();
-        let (settings, me) = (config.clone(), who.clone());
+        let settings = config.clone();
+        let me = who.clone();
         let begin = move || {
             let subjects = Subjects::new(&options.prefix, &settings.cluster);
             let silence = settings.heartbeat.max(SILENCE_MIN);
@@ -180,7 +182,8 @@ impl Builder {
             };
             (wired, Allcall::new(settings), start)
         };
-        let (grace, kill_margin) = (config.grace, config.kill_margin);
+        let grace = config.grace;
+        let kill_margin = config.kill_margin;
         let resignation_max = config.lease;
         let timing = move || Timing { grace, kill_margin, resignation_max };
         let driver = driver::spawn(begin, timing)?;

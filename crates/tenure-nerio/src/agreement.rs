@@ -57,7 +57,8 @@ impl Agreement {
         theirs: u64,
         config: &Checked,
     ) -> Vec<Notice> {
-        let (is_member, ours) = (member.is_some(), config.digest());
+        let is_member = member.is_some();
+        let ours = config.digest();
         let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours }];
         let Some(member) = member else { return notices };
         self.differing.entry(member).or_insert(Differs { since: now, last: now }).last = now;
@@ -71,7 +72,8 @@ impl Agreement {
     /// That no quorum agrees, as long as that is so.
     pub(crate) fn disagreement(&self, config: &Checked) -> Option<Notice> {
         let names = self.lasting().iter().map(|member| config.members[member].name.clone());
-        let (differing, members) = (names.collect(), config.members.len());
+        let differing = names.collect();
+        let members = config.members.len();
         self.hopeless.then_some(Notice::NoQuorumAgrees { differing, members })
     }
 

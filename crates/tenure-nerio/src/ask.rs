@@ -28,7 +28,8 @@ impl Node {
         let (reply, mut answers) = mpsc::unbounded_channel();
         let ask = async {
             loop {
-                let (election, reply) = (election.clone(), reply.clone());
+                let election = election.clone();
+                let reply = reply.clone();
                 if !self.tell(Ask::Verify { election: election.clone(), leader, reply }) {
                     return Err(VerifyError::Closed);
                 }

@@ -67,10 +67,20 @@ impl Asker {
         let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
         let patience = (config.round_trip * 4).max(Duration::from_millis(50));
         let (socket, families) = transport::open(from)?;
-        let (socket, config) = (UdpSocket::from_std(socket)?, config.clone());
-        let (differing, found) = (BTreeSet::new(), BTreeMap::new());
-        let beside = None;
-        Ok(Self { socket, families, packer, config, inc, patience, differing, found, seal, beside })
+        let socket = UdpSocket::from_std(socket)?;
+        let config = config.clone();
+        Ok(Self {
+            socket,
+            families,
+            packer,
+            config,
+            inc,
+            patience,
+            differing: BTreeSet::new(),
+            found: BTreeMap::new(),
+            seal,
+            beside: None,
+        })
     }
 
     /// Names are given up when a quorum has answered.
@@ -169,7 +179,8 @@ impl Asker {
         election: Option<&ElectionName>,
         mut read: impl FnMut(Message) -> Option<T>,
     ) -> io::Result<Came<T>> {
-        let (start, asker) = (clock::now(), self.inc);
+        let start = clock::now();
+        let asker = self.inc;
         let old = match election.cloned() {
             Some(election) => Message::from(Query { election, start }),
             None => Message::from(List { start, after: None }),
@@ -287,7 +298,8 @@ impl Asker {
         to: &Member,
         election: &ElectionName,
     ) -> io::Result<Option<State>> {
-        let (start, asker) = (clock::now(), self.inc);
+        let start = clock::now();
+        let asker = self.inc;
         let question = Message::from(Query { election: election.clone(), start });
         let state = self.ask(to, &question, |message| match message {
             Message::Asker(ToAsker::State(state))

@@ -90,7 +90,8 @@ impl<T: Transport> Wire<T> {
     ) -> Self {
         let who = Who { name: name.clone(), inc: start.inc };
         let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
-        let (own, outbox) = (config.position(name), Outbox::new(packer, &config));
+        let own = config.position(name);
+        let outbox = Outbox::new(packer, &config);
         let mut this = Self {
             places: Places::new(&config, transport.local_address()),
             number: own.map_or(0, |own| config.number(own)),
@@ -205,8 +206,8 @@ impl<T: Transport> Wire<T> {
         }
         let member = self.places.member(&envelope.who, address, authority.as_ref());
         if let Some(member) = member {
-            let (who, notice) =
-                (&envelope.who, self.agreement.agrees(member, &self.config, &mut self.repeats));
+            let who = &envelope.who;
+            let notice = self.agreement.agrees(member, &self.config, &mut self.repeats);
             let twice = self.places.heard(now, member, (who, address));
             self.notice_if(notice);
             self.notice_if(twice);
@@ -257,8 +258,11 @@ impl<T: Transport> Wire<T> {
         let Message::Grantor(ToGrantor::Order(Order { election, start, .. })) = message else {
             return;
         };
-        let (asker, passed) = (from.who.inc, Passed::Unsealed);
-        self.send(from.address.into(), Message::from(Ordered { election, asker, start, passed }));
+        let asker = from.who.inc;
+        self.send(
+            from.address.into(),
+            Message::from(Ordered { election, asker, start, passed: Passed::Unsealed }),
+        );
     }
 
     /// What the sender of an envelope may say, if it is who it says.

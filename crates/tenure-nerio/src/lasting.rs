@@ -103,8 +103,8 @@ mod tests {
     }
 
     fn unsealed(port: u16, is_member: bool) -> Notice {
-        let (address, why) = (([127, 0, 0, 1], port).into(), KeyTrouble::Unsealed);
-        Notice::Key { peer: None, address, is_member, why }
+        let address = ([127, 0, 0, 1], port).into();
+        Notice::Key { peer: None, address, is_member, why: KeyTrouble::Unsealed }
     }
 
     #[test]

@@ -163,11 +163,14 @@ mod tests {
         };
         let name = |n: u32| -> NodeName { format!("n{n}").parse().unwrap() };
         let notices = |n: u32| {
-            let (address, addresses) = (at(n, 0), [at(n, 0), at(n, 1)]);
+            let address = at(n, 0);
+            let addresses = [at(n, 0), at(n, 1)];
             let election: ElectionName = "x".parse().unwrap();
-            let (a, host) = (name(0), "b:1".to_owned());
+            let a = name(0);
+            let host = "b:1".to_owned();
             let who = Who { name: a.clone(), inc: Inc(n.into()) };
-            let (refusal, grantor, other) = (Refusal::Disk, name(n), address);
+            let grantor = name(n);
+            let other = address;
             [
                 mismatch(a.clone(), at(0, 0), n.into()),
                 mismatch(name(n), address, n.into()),
@@ -185,7 +188,11 @@ mod tests {
                     own: name(1),
                 },
                 Notice::OldMemory { member: a, by: name(n) },
-                Notice::Obstacle { election: election.clone(), grantor: grantor.clone(), refusal },
+                Notice::Obstacle {
+                    election: election.clone(),
+                    grantor: grantor.clone(),
+                    refusal: Refusal::Disk,
+                },
                 Notice::NameShared { election, grantor, other },
             ]
         };

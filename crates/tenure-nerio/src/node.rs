@@ -268,7 +268,8 @@ impl Builder {
         let Self { config, name, storage, keys, .. } = self;
         let (records, flushed, memory) = match &storage {
             Some(storage) => {
-                let (cluster, node) = (config.cluster.clone(), name.clone());
+                let cluster = config.cluster.clone();
+                let node = name.clone();
                 let grantor = Grantor { cluster, node };
                 let (records, flushed, memory) = Records::open(storage, &grantor)?;
                 (records, flushed, Some(memory))
@@ -288,9 +289,11 @@ impl Builder {
         let who = Who { name: name.clone(), inc: start.inc };
         let core = Nerio::new(config.clone(), name);
         let (notices, said) = Notices::new();
-        let (settings, own) = (config.clone(), who.clone());
+        let settings = config.clone();
+        let own = who.clone();
         let resignation_max = config.drift.stretch(config.lease) + config.lease_first();
-        let (grace, kill_margin) = (config.grace, config.kill_margin);
+        let grace = config.grace;
+        let kill_margin = config.kill_margin;
         let begin = move || {
             let stored = (records, flushed);
             let wire = Wire::new(settings, (&own.name, &start), transport, stored, said);
@@ -306,7 +309,8 @@ impl Builder {
         let Some(keys) = &self.keys else { return Ok(()) };
         let ours = &self.config.cluster;
         if let Some(theirs) = keys.cluster().filter(|theirs| *theirs != ours) {
-            let (theirs, ours) = (theirs.clone(), ours.clone());
+            let theirs = theirs.clone();
+            let ours = ours.clone();
             return Err(StartError::OtherCluster { theirs, ours });
         }
         match keys.application() {

@@ -105,7 +105,8 @@ pub fn check(
     let lacks = |right: &Right| !grant.allows(*right, election);
     match [Right::Ask, Right::Resign].into_iter().find(lacks) {
         Some(right) => {
-            let (grant, election) = (grant.clone(), election.clone());
+            let grant = grant.clone();
+            let election = election.clone();
             Err(Refusal::NoRight { grant, right, election })
         }
         None => Ok(()),
@@ -121,7 +122,8 @@ pub async fn give(
     order: &Order,
 ) -> Result<Vec<(Member, Answered)>, GiveError> {
     check(config, keys, &order.election)?;
-    let (mut asked, mut answers) = (JoinSet::new(), Answers::new(config));
+    let mut asked = JoinSet::new();
+    let mut answers = Answers::new(config);
     for (nth, member) in config.members.iter().cloned().enumerate() {
         let mut asker = Asker::new(config, keys, from).await?;
         asker.beside(answers.enough());
@@ -144,7 +146,8 @@ pub async fn give(
 }
 
 async fn one(asker: &mut Asker, member: &Member, order: &Order) -> Answered {
-    let (start, inc) = (clock::now(), asker.inc());
+    let start = clock::now();
+    let inc = asker.inc();
     let Order { election, fence, next, number } = order.clone();
     let question = nerio::Order { election: election.clone(), start, number, fence, next };
     let read = |message| match message {

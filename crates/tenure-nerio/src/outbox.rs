@@ -47,9 +47,15 @@ struct Datagram {
 impl Outbox {
     pub(crate) fn new(packer: Packer, config: &Checked) -> Self {
         let numbers = (0..config.members.len()).map(|member| config.number(member)).collect();
-        let (filling, places, spare) = (Vec::new(), BTreeMap::new(), Vec::new());
-        let repeats = Repeats::default();
-        Self { packer, numbers, filling, places, spare, gives_way: false, repeats }
+        Self {
+            packer,
+            numbers,
+            filling: Vec::new(),
+            places: BTreeMap::new(),
+            spare: Vec::new(),
+            gives_way: false,
+            repeats: Repeats::default(),
+        }
     }
 
     /// Adds a message; sends the datagram before it if there is no room.

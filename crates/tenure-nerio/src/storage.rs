@@ -90,9 +90,15 @@ impl Records {
                     _ => None,
                 };
                 let forgot = Forgot::of(&recovered.memory);
-                let (directory, flushes) = (Some(directory), Some(flushes));
-                let (asked, written) = (Time::ZERO, false);
-                let records = Self { directory, flushes, flushed, forgot, damage, asked, written };
+                let records = Self {
+                    directory: Some(directory),
+                    flushes: Some(flushes),
+                    flushed,
+                    forgot,
+                    damage,
+                    asked: Time::ZERO,
+                    written: false,
+                };
                 Ok((records, answers, recovered.into_core()))
             }
             Storage::Memory { opening } => {
@@ -110,9 +116,15 @@ impl Records {
     }
 
     fn nowhere(flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>) -> Self {
-        let (forgot, damage) = (Forgot::Everything, None);
-        let (asked, written) = (Time::ZERO, false);
-        Self { directory: None, flushes: None, flushed, forgot, damage, asked, written }
+        Self {
+            directory: None,
+            flushes: None,
+            flushed,
+            forgot: Forgot::Everything,
+            damage: None,
+            asked: Time::ZERO,
+            written: false,
+        }
     }
 
     /// Writes a record that must survive the process.
@@ -265,7 +277,9 @@ fn flush_all(
     (orders, looks): (&mpsc::Receiver<Order>, &Looks),
     flushed: &channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
 ) {
-    let (mut written, mut found, mut doubt) = (true, true, false);
+    let mut written = true;
+    let mut found = true;
+    let mut doubt = false;
     loop {
         let patience = match looks.written.load(Ordering::Relaxed) {
             true => CHECK_WHILE_WRITTEN,
@@ -274,7 +288,8 @@ fn flush_all(
         let answer = match orders.recv_timeout(patience) {
             Ok(Order::Flush(ticket, record)) => {
                 let answer = flusher.flush(&record);
-                (written, found) = (answer.is_ok(), true);
+                written = answer.is_ok();
+                found = true;
                 if matches!(answer, Err(WriteError::State(Lost { .. }))) {
                     // As a look that does not find it.
                     looks.lost.store(true, Ordering::Relaxed);
@@ -322,8 +337,10 @@ mod tests {
     #[test]
     fn a_directory_that_is_lost_and_found_is_told_though_nothing_is_flushed() {
         let parent = tempfile::tempdir().unwrap();
-        let (path, elsewhere) = (parent.path().join("a"), parent.path().join("elsewhere"));
-        let (cluster, node) = ("c".parse().unwrap(), "a".parse().unwrap());
+        let path = parent.path().join("a");
+        let elsewhere = parent.path().join("elsewhere");
+        let cluster = "c".parse().unwrap();
+        let node = "a".parse().unwrap();
         let grantor = Grantor { cluster, node };
         let storage = Storage::Directory { path: path.clone(), opening: Opening::New };
         let (records, mut answers, _) = Records::open(&storage, &grantor).unwrap();
@@ -353,8 +370,9 @@ mod tests {
     #[test]
     fn what_is_left_of_a_table_is_not_believed_by_the_next_start() {
         let parent = tempfile::tempdir().unwrap();
-        let (path, cluster, node) =
-            (parent.path().join("a"), "c".parse().unwrap(), "a".parse().unwrap());
+        let path = parent.path().join("a");
+        let cluster = "c".parse().unwrap();
+        let node = "a".parse().unwrap();
         let grantor = Grantor { cluster, node };
         let open = |opening| {
             Records::open(&Storage::Directory { path: path.clone(), opening }, &grantor).unwrap()
@@ -366,7 +384,8 @@ mod tests {
             let reserve = Record::Reserve { high: tenure_core::Fence::new(1_024) };
             records.directory.as_mut().unwrap().write(&reserve).unwrap();
             records.persist(&state::tests::grant_record("e0", 1)).unwrap();
-            let (small, old) = (fs::metadata(&grants).unwrap().len(), fs::read(&grants).unwrap());
+            let small = fs::metadata(&grants).unwrap().len();
+            let old = fs::read(&grants).unwrap();
             for number in 1..=64 {
                 records.persist(&state::tests::grant_record(&format!("e{number}"), 1)).unwrap();
             }
@@ -393,7 +412,8 @@ mod tests {
     fn soon_after_the_lock_is_gone_nothing_is_granted() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a");
-        let (cluster, node) = ("c".parse().unwrap(), "a".parse().unwrap());
+        let cluster = "c".parse().unwrap();
+        let node = "a".parse().unwrap();
         let storage = Storage::Directory { path: path.clone(), opening: Opening::New };
         let (mut records, _answers, _) =
             Records::open(&storage, &Grantor { cluster, node }).unwrap();

@@ -338,8 +338,10 @@ impl Survey {
         let member = grants.keys().find(is_short).or(behind)?;
         let earlier = before.and_then(|before| before.elections.get(election));
         let renews = earlier.is_some_and(|earlier| has_renewed(newest, earlier, grants));
-        let (election, leader) = (election.clone(), newest.who.name.clone());
-        let (member, lease) = (member.clone(), newest.lease);
+        let election = election.clone();
+        let leader = newest.who.name.clone();
+        let member = member.clone();
+        let lease = newest.lease;
         Some(match (self.longest.get(&member), self.raising.get(&member)) {
             (Some(&longest), _) if longest < lease && renews => {
                 Unsafe::TooLong { election, leader, member, longest, lease }
@@ -385,14 +387,17 @@ pub async fn survey(
         let listed = elections_of(&mut voice).await;
         (voice, listed)
     });
-    let (mut voices, mut members, mut names) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+    let mut voices = Vec::new();
+    let mut members = BTreeMap::new();
+    let mut names = BTreeSet::new();
     for (voice, listed) in listed.await? {
         let (service, listed) = listed?.unzip();
         members.insert(voice.member.name.clone(), service);
         names.extend(listed.unwrap_or_default());
         voices.push(voice);
     }
-    let (mut elections, mut longest) = (BTreeMap::new(), BTreeMap::new());
+    let mut elections = BTreeMap::new();
+    let mut longest = BTreeMap::new();
     let mut raising = BTreeMap::new();
     for name in names {
         let mut holders = BTreeMap::new();
@@ -414,7 +419,8 @@ pub async fn survey(
         }
         elections.insert(name, holders);
     }
-    let (differing, unresolved) = (differing(&voices), unresolved(&voices));
+    let differing = differing(&voices);
+    let unresolved = unresolved(&voices);
     let config = config.clone();
     Ok(Survey { members, elections, longest, raising, differing, unresolved, config })
 }
@@ -436,7 +442,8 @@ pub async fn ask(
             (voice, state.map(|state| state.map(|state| (state.service, state))))
         }
     });
-    let (mut voices, mut states) = (Vec::new(), BTreeMap::new());
+    let mut voices = Vec::new();
+    let mut states = BTreeMap::new();
     for (voice, state) in asked.await? {
         let state = state.ok().flatten().map(|(_, state)| state);
         states.insert(voice.member.name.clone(), state);
@@ -465,7 +472,8 @@ async fn side_by_side<T: Send + 'static, A>(
 where
     A: Future<Output = (Voice, Said<T>)> + Send + 'static,
 {
-    let (mut asked, mut answers) = (JoinSet::new(), Answers::new(config));
+    let mut asked = JoinSet::new();
+    let mut answers = Answers::new(config);
     for (nth, member) in config.members.iter().cloned().enumerate() {
         let mut asker = Asker::new(config, keys, from).await?;
         if name_servers == NameServers::Briefly {
@@ -487,7 +495,8 @@ where
 
 /// Asks one member for the elections that it knows of.
 async fn elections_of(voice: &mut Voice) -> Said<BTreeSet<ElectionName>> {
-    let (mut names, mut after) = (BTreeSet::new(), None);
+    let mut names = BTreeSet::new();
+    let mut after = None;
     loop {
         let start = clock::now();
         let question = Message::from(List { start, after: after.clone() });
@@ -602,7 +611,8 @@ mod tests {
             survey.longest = [(name("a"), Duration::from_secs(4))].into();
             survey
         };
-        let (before, now) = (look([1, 2]), look([2, 2]));
+        let before = look([1, 2]);
+        let now = look([2, 2]);
         let why = now.obstacle(Some(&before)).unwrap();
         assert_eq!(
             why.to_string(),
@@ -715,8 +725,7 @@ mod tests {
     /// It may have its memory: nothing is said of one that was lost, and of `--new`.
     #[test]
     fn a_member_that_starts_is_waited_for() {
-        let service = Service::Starting;
-        let why = Unsafe::NotServing { member: "a".parse().unwrap(), service };
+        let why = Unsafe::NotServing { member: "a".parse().unwrap(), service: Service::Starting };
         let text = "a starts, and waits for the first write to its state directory";
         assert_eq!(why.to_string(), text);
         let fix = "wait: that takes milliseconds; if it lasts, look at the disk of a";

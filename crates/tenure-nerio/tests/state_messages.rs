@@ -201,7 +201,8 @@ fn files_that_are_not_ours() {
     );
     check(b"", &format!("/T/a/identity is damaged: it has 0 bytes of 20; {advice}"));
     let mut bad = good.clone();
-    let (sum, stored) = (good.len() - 4, u32::from_le_bytes(*good.last_chunk().unwrap()));
+    let sum = good.len() - 4;
+    let stored = u32::from_le_bytes(*good.last_chunk().unwrap());
     bad[20] ^= 1;
     let computed = crc32fast::hash(&bad[..sum]);
     check(

@@ -34,7 +34,8 @@ fn open(path: &Path, opening: Opening) -> Result<(StateDir, Recovered), MemoryEr
 }
 
 fn identity(recovered: &Recovered) -> Record {
-    let (instance, boot) = (recovered.durable.instance, Boot(recovered.durable.boot.0 + 1));
+    let instance = recovered.durable.instance;
+    let boot = Boot(recovered.durable.boot.0 + 1);
     Record::Identity { instance, boot, delta_max: Duration::from_secs(10) }
 }
 
@@ -230,7 +231,8 @@ fn killed_while_it_writes_it_forgets_nothing() {
     drop(state);
     let mut model = BTreeMap::new();
     apply(&mut model, operation(1));
-    let (mut number, mut reserved) = (1, 0);
+    let mut number = 1;
+    let mut reserved = 0;
     for round in 0..12 {
         let mut command = Command::new(env::current_exe().unwrap());
         command.env(FIRST, (number + 1).to_string());

@@ -65,7 +65,8 @@ mod tests {
     #[test]
     fn what_nobody_waits_for_any_more_is_not_spawned() {
         let folder = tempfile::tempdir().unwrap();
-        let (path, ran) = (folder.path().join("until"), folder.path().join("ran"));
+        let path = folder.path().join("until");
+        let ran = folder.path().join("ran");
         let mut command = Command::new("touch");
         command.arg(&ran);
         let spawning = guards::hold();

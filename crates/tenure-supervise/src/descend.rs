@@ -267,9 +267,11 @@ impl Stat {
         let name_end = line.iter().rposition(|byte| *byte == b')')?;
         let mut fields = std::str::from_utf8(line.get(name_end + 1..)?).ok()?.split(' ').skip(1);
         let state = fields.next()?.chars().next()?;
-        let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let parent = fields.next()?.parse().ok()?;
+        let group = fields.next()?.parse().ok()?;
         let session = fields.next()?.parse().ok()?;
-        let (foreground, flags) = (fields.nth(1)?.parse().ok()?, fields.next()?.parse().ok()?);
+        let foreground = fields.nth(1)?.parse().ok()?;
+        let flags = fields.next()?.parse().ok()?;
         let began = fields.nth(12)?.parse().ok()?;
         Some(Self { state, parent, group, session, foreground, flags, began })
     }
@@ -291,9 +293,15 @@ mod tests {
     fn a_name_cannot_forge_a_parent() {
         let line = b"42 (a) R 1 1 (b\xff) S 7 9 8 0 -1 4 1 2 3 4 5 6 7 8 9 10 11 12 99 14";
         let stat = Stat::parse(line).unwrap();
-        let (state, foreground) = ('S', -1);
-        let expected =
-            Stat { state, parent: 7, group: 9, session: 8, foreground, flags: 4, began: 99 };
+        let expected = Stat {
+            state: 'S',
+            parent: 7,
+            group: 9,
+            session: 8,
+            foreground: -1,
+            flags: 4,
+            began: 99,
+        };
         assert_eq!(stat, expected);
         for bad in [&b""[..], b"42 (x", b"42 (x) S", b"42 (x) S 1 2 3 4 5", b"42 (x) S one 2 3"] {
             assert_eq!(Stat::parse(bad), None);

@@ -49,8 +49,10 @@ struct Task {
 impl Task {
     fn parse(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
         let mut nanos = || Some(Duration::from_nanos(args.next()?.to_str()?.parse().ok()?));
-        let (grace, kill_margin) = (nanos()?, nanos()?);
-        let (program, name) = (args.next()?, args.next()?);
+        let grace = nanos()?;
+        let kill_margin = nanos()?;
+        let program = args.next()?;
+        let name = args.next()?;
         Some(Self { grace, kill_margin, program, name, args: args.collect() })
     }
 }

@@ -83,7 +83,8 @@ pub(crate) fn is_part_of_us(pid: Pid) -> bool {
         Some((about.dev(), about.ino()))
     };
     let line = |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).ok();
-    let (own, theirs) = ("self", pid.to_string());
+    let own = "self";
+    let theirs = pid.to_string();
     let is_own_file = file(own).is_some_and(|own| file(&theirs) == Some(own));
     is_own_file
         && line(&theirs).is_some_and(|theirs| {

@@ -67,7 +67,8 @@ pub struct Output {
 
 impl Plan {
     pub(crate) fn check(&self) -> Result<(), SuperviseError> {
-        let (grace, kill_margin) = (self.grace, self.kill_margin);
+        let grace = self.grace;
+        let kill_margin = self.kill_margin;
         if grace < kill_margin {
             return Err(SuperviseError::Plan { grace, kill_margin });
         }
@@ -187,7 +188,8 @@ mod tests {
     #[test]
     fn searches_the_folders_in_order_and_passes_over_what_cannot_run() {
         let root = tempfile::tempdir().unwrap();
-        let (a, b) = (root.path().join("a"), root.path().join("b"));
+        let a = root.path().join("a");
+        let b = root.path().join("b");
         fs::create_dir_all(a.join("tool")).unwrap();
         fs::create_dir_all(&b).unwrap();
         file(&b.join("tool"), 0o755);

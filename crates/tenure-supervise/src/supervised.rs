@@ -388,7 +388,8 @@ impl Supervised {
             // the lease is nearly over.
             let nearly_over = now >= self.until.before(self.kill_margin / 2);
             let at_once = spawning || nearly_over || now >= begun.after(SPAWNING_MAX);
-            let (first, ended) = (self.pid, &mut self.ended);
+            let first = self.pid;
+            let ended = &mut self.ended;
             let mut note = |pid, how| {
                 if Some(pid) == first {
                     ended.get_or_insert(how);
@@ -408,7 +409,8 @@ impl Supervised {
                 Ok(Left::NeverRan)
                     if self.pid.is_none() && now >= self.until.max(begun.after(STUCK_MIN)) =>
                 {
-                    let (path, waited) = (self.program.clone(), now.since(self.since));
+                    let path = self.program.clone();
+                    let waited = now.since(self.since);
                     self.failure = Some(SuperviseError::Stuck { path, waited });
                     break;
                 }

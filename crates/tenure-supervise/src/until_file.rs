@@ -199,7 +199,8 @@ fn own_directory(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = rustix::fs::open(directory, flags, Mode::empty())?;
     let about = rustix::fs::fstat(&opened)?;
-    let (owner, mode) = (about.st_uid, about.st_mode & 0o7777);
+    let owner = about.st_uid;
+    let mode = about.st_mode & 0o7777;
     let user = rustix::process::geteuid().as_raw();
     let refused = |why: String| {
         let text = format!("its directory {why}: nothing is written there");

@@ -124,7 +124,8 @@ impl Identity {
     ///
     /// When one cannot be read, cannot be used or is something else, or they are not of each other.
     pub fn read(&self) -> Result<Pair, PemError> {
-        let (certificate, key) = (self.certificate.certificates()?, self.key.read("PRIVATE KEY")?);
+        let certificate = self.certificate.certificates()?;
+        let key = self.key.read("PRIVATE KEY")?;
         let place = || self.key.place();
         let mut lines = key.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         if lines.any(|line| ENCRYPTED.iter().any(|said| line == said.as_bytes())) {
@@ -209,7 +210,8 @@ mod tests {
             certificate: text(one.cert.pem()),
             key: text(key.serialize_pem()),
         };
-        let (right, wrong) = (identity(&one.signing_key), identity(&other.signing_key));
+        let right = identity(&one.signing_key);
+        let wrong = identity(&other.signing_key);
         client_config(None, Some(&right)).unwrap();
         let said = "the client's private key is not that of its certificate";
         assert_eq!(told(client_config(None, Some(&wrong))), said);

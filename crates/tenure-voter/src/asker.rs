@@ -116,7 +116,8 @@ impl<C: Class> Asking<C> {
         let Answered { to, call, result, .. } = answered;
         let message = match result {
             Ok((header, answer)) => {
-                let (election, mode) = (header.election.clone(), header.mode);
+                let election = header.election.clone();
+                let mode = header.mode;
                 let ours = (&election, mode) == (&self.config.election, self.config.mode);
                 if !ours {
                     self.tell(&to, || Notice::OtherNetwork { url: to.clone(), election, mode });

@@ -74,11 +74,12 @@ impl Client {
         idle: Duration,
         to_loop: mpsc::UnboundedSender<Incoming>,
     ) -> Result<Self, Arc<str>> {
-        let (secrets, files) = (options.secrets.clone(), options.files());
+        let secrets = options.secrets.clone();
+        let files = options.files();
         let options = options.clone();
         let make = move || connections(&options, idle).map_err(|error| error.to_string().into());
-        let (http, late) = (Arc::new(Reread::new(files, make)?), Arc::default());
-        Ok(Self { http, secrets, late, to_loop })
+        let http = Arc::new(Reread::new(files, make)?);
+        Ok(Self { http, secrets, late: Arc::default(), to_loop })
     }
 
     /// Reads certificates anew now and then.
@@ -91,8 +92,10 @@ impl Client {
     /// Without an answer by then the exchange goes on for a while, one with each voter: what has
     /// taken so long may be the connection, which is there for the next request.
     pub(crate) fn ask(&self, question: Question) {
-        let (http, late) = (self.http.get(), self.late.clone());
-        let (secrets, to_loop) = (self.secrets.clone(), self.to_loop.clone());
+        let http = self.http.get();
+        let late = self.late.clone();
+        let secrets = self.secrets.clone();
+        let to_loop = self.to_loop.clone();
         tokio::spawn(async move {
             let Question { to, call, within, .. } = &question;
             let label = question.ask.label();
@@ -209,7 +212,8 @@ async fn ask(
     let (parts, body) = answer.into_parts();
     let body = Limited::new(body, BODY_BYTES_MAX).collect().await;
     let body = body.map_err(|error| Failure::new("broken", error.to_string()))?.to_bytes();
-    let (status, headers) = (parts.status, &parts.headers);
+    let status = parts.status;
+    let headers = &parts.headers;
     let is_forged = nonce
         .zip(secrets)
         .is_some_and(|(nonce, secrets)| !secrets.is_answer(nonce, status.as_u16(), headers, &body));

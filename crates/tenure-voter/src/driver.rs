@@ -82,10 +82,10 @@ impl<C: SafetyClass> Wired<C> {
         }
         self.last += 1;
         self.exchanges.insert(self.last, reply);
-        let (from, call) = (Peer::Caller(self.last), Call(self.last));
+        let from = Peer::Caller(self.last);
+        let call = Call(self.last);
         // Of no meaning for one that comes in.
-        let within = Duration::ZERO;
-        let message = Message::Request { call, caller, within, ask };
+        let message = Message::Request { call, caller, within: Duration::ZERO, ask };
         machine.input(Input::Message { from, message });
     }
 
@@ -96,7 +96,8 @@ impl<C: SafetyClass> Wired<C> {
         }
         let message = match result {
             Ok((header, answer)) => {
-                let (election, mode) = (header.election.clone(), header.mode);
+                let election = header.election.clone();
+                let mode = header.mode;
                 let ours = (&election, mode) == (&self.config.election, self.config.mode);
                 if !ours {
                     let url = to.clone();

@@ -73,7 +73,8 @@ fn look(
     end: &mpsc::Receiver<Infallible>,
     to_loop: &UnboundedSender<Incoming>,
 ) {
-    let (mut told, mut looks) = (Ok(()), 0_u32);
+    let mut told = Ok(());
+    let mut looks = 0_u32;
     while end.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
         let mut looked = directory.check(|_| true).map_err(|error| error.to_string());
         let has_failed = failed.load(Ordering::Relaxed);

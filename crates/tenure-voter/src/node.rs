@@ -195,7 +195,8 @@ impl<C: Class> Builder<C> {
         }
         let (listener, address) = listen(&options, listener)?;
         let (mut state, memory) = remember(&config, &options)?;
-        let (incarnation, seed) = (driver::random()?, driver::seed()?);
+        let incarnation = driver::random()?;
+        let seed = driver::seed()?;
         let who = Participant { id: config.id.clone(), identity: memory.identity, incarnation };
         let start = Start { incarnation, seed, memory };
         let (to_loop, from_tasks) = mpsc::unbounded_channel();
@@ -272,7 +273,8 @@ fn header(config: &Checked, who: &Participant) -> Header {
 }
 
 fn timing(config: &Checked) -> Timing {
-    let (grace, kill_margin) = (config.grace, config.kill_margin);
+    let grace = config.grace;
+    let kill_margin = config.kill_margin;
     Timing { grace, kill_margin, resignation_max: config.lease() }
 }
 
@@ -315,7 +317,8 @@ fn server_tls(options: &CheckedOptions) -> Result<Option<Reread<rustls::ServerCo
     if options.tls.as_ref().is_none_or(|tls| tls.identity.is_none()) {
         return Ok(None);
     }
-    let (files, options) = (options.files(), options.clone());
+    let files = options.files();
+    let options = options.clone();
     let make = move || {
         let made = options.server_tls().map_err(|error| Arc::from(error.to_string()))?;
         made.ok_or_else(|| Arc::from("TLS is not set up any more"))

@@ -87,7 +87,8 @@ impl Operator {
         let question = Question { to: url.clone(), call, within: self.within, head, ask };
         let answer = exchange(&self.http, self.secrets.as_ref(), &question).await;
         answer.map_err(|failure| {
-            let (url, why) = (url.clone(), failure.why);
+            let url = url.clone();
+            let why = failure.why;
             match failure.label {
                 FORGED | UNAUTHENTICATED => OperatorError::Unauthenticated { url, why },
                 NO_TLS => OperatorError::NoTls { url, why },

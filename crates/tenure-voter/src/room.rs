@@ -94,7 +94,8 @@ mod tests {
     #[tokio::test]
     async fn one_address_takes_half_of_the_room() {
         let room = Room::new(4);
-        let (one, other) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        let one = "10.0.0.1".parse().unwrap();
+        let other = "10.0.0.2".parse().unwrap();
         let mapped = "::ffff:10.0.0.1".parse().unwrap();
         let two = ["2001:db8::1", "2001:db8::2:1:7"].map(|address| address.parse().unwrap());
         assert_eq!(network(two[0]), network(two[1]));
@@ -103,7 +104,8 @@ mod tests {
             let permit = room.one().await.unwrap();
             room.take(permit, from)
         };
-        let (first, second) = (take(one).await, take(mapped).await);
+        let first = take(one).await;
+        let second = take(mapped).await;
         assert!(first.is_some() && second.is_some());
         assert!(take(one).await.is_none());
         let others = (take(other).await, take(other).await);

@@ -117,11 +117,13 @@ impl Seeds {
     /// Resolves the name again and again, and hands each change to the loop.
     pub(crate) async fn watch(self, every: Duration, to_loop: mpsc::UnboundedSender<Incoming>) {
         let every = every.max(AGAIN_MIN);
-        let (mut before, mut told) = (Vec::new(), None);
+        let mut before = Vec::new();
+        let mut told = None;
         loop {
             let incoming = match self.resolve().await {
                 Ok(urls) if urls != before => {
-                    (before, told) = (urls.clone(), None);
+                    before = urls.clone();
+                    told = None;
                     Some(Incoming::Seeds(urls))
                 }
                 Ok(_) => None,

@@ -74,7 +74,8 @@ type Reply = Response<Full<Bytes>>;
 impl Server {
     /// Serves until it is aborted.
     pub(crate) async fn run(self, listener: TcpListener) {
-        let (this, room) = (Arc::new(self), Room::of_this_process());
+        let this = Arc::new(self);
+        let room = Room::of_this_process();
         loop {
             let Some(permit) = room.one().await else { return };
             match listener.accept().await {
@@ -111,7 +112,8 @@ impl Server {
     }
 
     async fn serve(self: Arc<Self>, stream: impl AsyncRead + AsyncWrite + Unpin) {
-        let (idle, counts) = (self.idle, self.clone());
+        let idle = self.idle;
+        let counts = self.clone();
         let handle = service_fn(move |request| {
             let this = self.clone();
             async move { Ok::<_, Infallible>(this.handle(request).await) }
@@ -171,7 +173,8 @@ impl Server {
         let body = read_body(&parts.headers, body).await?;
         let query = parts.uri.query();
         let full = query.map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
-        let (method, headers) = (parts.method.as_str(), &parts.headers);
+        let method = parts.method.as_str();
+        let headers = &parts.headers;
         let said = Said { method, path: &full, headers, body: &body };
         let checked = self.guard.check(said, clock::now(), clock::wall());
         *by = checked.as_ref().map_or_else(|refused| refused.proof.clone(), Proof::clone);

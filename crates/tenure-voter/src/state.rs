@@ -79,7 +79,8 @@ impl State {
         voter: &NodeName,
     ) -> Result<(Self, Memory), MemoryError> {
         let directory = Arc::new(Directory::open(path, &LAYOUT)?);
-        let (election, voter) = (election.clone(), voter.clone());
+        let election = election.clone();
+        let voter = voter.clone();
         let this = Self { lookout: None, directory, election, voter };
         let found = VOTER.read(&this.directory)?;
         let memory = match found {
@@ -123,7 +124,8 @@ impl State {
 
     /// Returns when `memory` would survive the loss of power.
     pub(crate) fn write(&self, memory: &Memory) -> Result<(), WriteError> {
-        let (election, voter) = (self.election.clone(), self.voter.clone());
+        let election = self.election.clone();
+        let voter = self.voter.clone();
         VOTER.write(&self.directory, &Stored { election, voter, memory: memory.clone() })
     }
 }
@@ -164,7 +166,8 @@ mod tests {
     #[test]
     fn a_memory_that_begins_keeps_its_identity_though_nothing_more_is_written() {
         let parent = tempfile::tempdir().unwrap();
-        let (path, election) = (parent.path().join("a"), "billing".parse().unwrap());
+        let path = parent.path().join("a");
+        let election = "billing".parse().unwrap();
         let open = || State::open(&path, &election, &name("a")).unwrap().1;
         assert_eq!(open(), open());
     }
@@ -173,7 +176,8 @@ mod tests {
     fn a_directory_of_another_voter_or_election_is_refused() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a");
-        let (billing, other) = ("billing".parse().unwrap(), "other".parse().unwrap());
+        let billing = "billing".parse().unwrap();
+        let other = "other".parse().unwrap();
         drop(State::open(&path, &billing, &name("a")).unwrap());
         for (election, voter) in [(&billing, "b"), (&other, "a")] {
             let told = State::open(&path, election, &name(voter)).unwrap_err().to_string();

@@ -43,7 +43,8 @@ impl<T: Send + Sync + 'static> Reread<T> {
 
     /// Makes it anew if a file has changed; fails once for each change that does not work.
     fn look(&self) -> Result<(), Arc<str>> {
-        let (mut of, now) = (lock(&self.of), contents(&self.files));
+        let mut of = lock(&self.of);
+        let now = contents(&self.files);
         if *of != now {
             *of = now;
             let anew = Arc::new((self.make)()?);

@@ -80,7 +80,8 @@ impl<C: SafetyClass> Election<C> {
         let (reply, answer) = ObserveReply::new();
         self.driver.request(Request::Observe { election: self.name.clone(), every, reply });
         // An observer keeps no participant going.
-        let (driver, election) = (Arc::downgrade(&self.driver), self.name.clone());
+        let driver = Arc::downgrade(&self.driver);
+        let election = self.name.clone();
         let leave = move || {
             if let Some(driver) = driver.upgrade() {
                 driver.request(Request::Unobserve { election });

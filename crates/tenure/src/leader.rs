@@ -50,7 +50,8 @@ impl<C: SafetyClass> Leader<C> {
         election: ElectionName,
         campaign: CampaignId,
     ) -> Self {
-        let (claim, driver) = (SharedClaim::new(won.cell.clone()), Arc::downgrade(driver));
+        let claim = SharedClaim::new(won.cell.clone());
+        let driver = Arc::downgrade(driver);
         Self { claim, about: Arc::new(About { election, campaign, driver, won }) }
     }
 
@@ -202,7 +203,8 @@ impl<C: SafetyClass> Leader<C> {
     async fn transfer(&self, to: NodeName, probe: bool) -> Result<(), TransferError> {
         let (reply, answer) = TransferReply::new();
         let About { election, campaign, driver, .. } = &*self.about;
-        let (election, campaign) = (election.clone(), *campaign);
+        let election = election.clone();
+        let campaign = *campaign;
         let driver = driver.upgrade().ok_or(TransferError::NotLeading)?;
         driver.request(Request::Transfer { election, campaign, to, probe, reply });
         drop(driver);

@@ -44,8 +44,7 @@ impl Change {
 impl Observer {
     /// `leave` is called once nothing of the answer is left.
     pub(crate) fn new(answer: oneshot::Receiver<watch::Receiver<Versioned>>, leave: Leave) -> Self {
-        let (answer, leave) = (Some(answer), Some(leave));
-        Self { answer, latest: None, told: 0, after_reset: None, leave }
+        Self { answer: Some(answer), latest: None, told: 0, after_reset: None, leave: Some(leave) }
     }
 
     /// The state once it is known, and then every change; `None` once the participant is closed,
@@ -59,7 +58,8 @@ impl Observer {
             self.latest = answer.await.ok();
             self.answer = None;
         }
-        let (told, latest) = (self.told, self.latest.as_mut()?);
+        let told = self.told;
+        let latest = self.latest.as_mut()?;
         let (version, view) = match latest.wait_for(|latest| latest.version > told).await {
             Ok(latest) => (latest.version, latest.view.clone()?),
             Err(_) => return None,

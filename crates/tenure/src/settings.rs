@@ -112,7 +112,8 @@ impl SecretFile {
     /// Reads the file at `path`, of 4,096 bytes at most, [without its mark](without_mark); or says
     /// why it is of no use.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let (mut bytes, mut mode) = (Vec::new(), 0);
+        let mut bytes = Vec::new();
+        let mut mode = 0;
         File::open(path)
             .and_then(|file| {
                 mode = file.metadata()?.permissions().mode() & 0o7777;

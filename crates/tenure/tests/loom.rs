@@ -36,7 +36,8 @@ fn a_lapsed_claim_never_comes_back() {
     loom::model(|| {
         let clock = Arc::new(AtomicU64::new(5));
         let cell = until(10);
-        let (driver_clock, driver_cell) = (clock.clone(), cell.clone());
+        let driver_clock = clock.clone();
+        let driver_cell = cell.clone();
         let driver = thread::spawn(move || {
             driver_cell.raise(show(&driver_clock), at(20));
             driver_clock.store(12, Ordering::SeqCst);
@@ -57,7 +58,8 @@ fn after_the_release_left_nobody_is_current() {
         let clock = Arc::new(AtomicU64::new(5));
         let cell = until(10);
         let released = Arc::new(AtomicU64::new(0));
-        let (giver_cell, giver_released) = (cell.clone(), released.clone());
+        let giver_cell = cell.clone();
+        let giver_released = released.clone();
         let giver = thread::spawn(move || {
             giver_cell.lower();
             giver_released.store(1, Ordering::SeqCst);
@@ -83,7 +85,8 @@ fn nobody_leads_at_an_instant_of_somebody_elses() {
     loom::model(|| {
         let clock = Arc::new(AtomicU64::new(5));
         let cell = until(10);
-        let (giver_clock, giver_cell) = (clock.clone(), cell.clone());
+        let giver_clock = clock.clone();
+        let giver_cell = cell.clone();
         let giver = thread::spawn(move || {
             giver_cell.lower();
             // The release has left, and the next one leads from here on.

@@ -99,7 +99,8 @@ impl Drop for Members {
 
 /// A process of candidates: until its input ends.
 pub(crate) async fn wait(endpoint: &str, number: usize) -> Result<()> {
-    let (mut nodes, mut campaigns) = (Vec::new(), JoinSet::new());
+    let mut nodes = Vec::new();
+    let mut campaigns = JoinSet::new();
     while nodes.len() < number {
         let more = AT_ONCE.min(number - nodes.len());
         let first = nodes.len();
@@ -131,7 +132,9 @@ async fn is_queued(node: &Node) -> Result<bool> {
 
 /// What is asked of etcd in a second, and what that takes.
 async fn taken(cluster: &Cluster, window: Duration) -> Result<Taken> {
-    let (began, messages, time) = (clock::now(), messages(cluster)?, used(cluster)?);
+    let began = clock::now();
+    let messages = messages(cluster)?;
+    let time = used(cluster)?;
     tokio::time::sleep(window).await;
     let seconds = clock::now().since(began).as_secs_f64();
     let time = used(cluster)?.saturating_sub(time).div_f64(seconds);

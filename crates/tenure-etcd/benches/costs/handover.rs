@@ -58,7 +58,8 @@ struct Bare {
 
 impl Bare {
     async fn new(cluster: &Cluster) -> Result<Self> {
-        let (leader, waiter) = (Party::start(cluster).await?, Party::start(cluster).await?);
+        let leader = Party::start(cluster).await?;
+        let waiter = Party::start(cluster).await?;
         let stream = waiter.run(async |mut client| bare::stream(&mut client).await).await?;
         let lease = bare::grant(&mut leader.client.clone()).await?;
         Ok(Self { leader, waiter, stream: Some(stream), lease, rounds: 0 })
@@ -110,12 +111,14 @@ struct Ours {
 
 impl Ours {
     async fn new(cluster: &Cluster) -> Result<Self> {
-        let (one, two) = (stage::node(cluster, LONG)?, stage::node(cluster, LONG)?);
+        let one = stage::node(cluster, LONG)?;
+        let two = stage::node(cluster, LONG)?;
         let held = [
             one.election("one")?.campaign("10.0.0.7:8080").await?,
             two.election("two")?.campaign("10.0.0.8:8080").await?,
         ];
-        let (after, next) = (one.election("ours")?, two.election("ours")?);
+        let after = one.election("ours")?;
+        let next = two.election("ours")?;
         let leadership = after.campaign("10.0.0.7:8080").await?;
         let watcher = Party::start(cluster).await?.client;
         Ok(Self { watcher, next, after, leadership, _held: held })
@@ -150,7 +153,8 @@ struct Theirs {
 
 impl Theirs {
     async fn new(cluster: &Cluster) -> Result<Self> {
-        let (one, two) = (Party::start(cluster).await?, Party::start(cluster).await?);
+        let one = Party::start(cluster).await?;
+        let two = Party::start(cluster).await?;
         let after = (one.clone(), bare::grant(&mut one.client.clone()).await?);
         let next = (two.clone(), bare::grant(&mut two.client.clone()).await?);
         let leader = elect(one.client, after.1).await?;

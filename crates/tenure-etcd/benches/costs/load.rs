@@ -34,7 +34,9 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         clock::now().since(began)
     );
     tokio::time::sleep(LEASE).await;
-    let (used, renewals, kept_alive) = (used(), renewals(&node).await?, kept_alive(&cluster)?);
+    let used = used();
+    let renewals = renewals(&node).await?;
+    let kept_alive = kept_alive(&cluster)?;
     tokio::time::sleep(span).await;
     let percent = (self::used() - used).as_secs_f64() / span.as_secs_f64() * 100.0;
     let renewals = self::renewals(&node).await? - renewals;

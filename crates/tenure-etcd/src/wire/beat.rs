@@ -66,7 +66,8 @@ async fn renew(
     mut requests: mpsc::UnboundedReceiver<Request>,
     incoming: mpsc::Sender<Incoming>,
 ) {
-    let (mut next, mut beats) = (requests.recv().await, None);
+    let mut next = requests.recv().await;
+    let mut beats = None;
     while let Some(Request { call, within, op }) = next.take() {
         let Op::KeepAlive { lease } = op else { continue };
         let mut under: Under = None;

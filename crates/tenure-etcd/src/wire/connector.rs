@@ -151,7 +151,8 @@ impl Connector {
         self.has_failed = false;
         self.lines += 1;
         let Connection { login, left, status } = connection;
-        let (line, since) = (Arc::new(Line::new(self.lines, endpoint.clone())), clock::now());
+        let line = Arc::new(Line::new(self.lines, endpoint.clone()));
+        let since = clock::now();
         let Status { cluster, member, version, .. } = status;
         let used = endpoint.clone();
         self.tell(Notice::Connected { endpoint: used, cluster, member, version }).await;
@@ -181,7 +182,8 @@ impl Connector {
         login: &Login,
         until: Option<Time>,
     ) -> Result<Option<Time>, Arc<str>> {
-        let (since, endpoint) = (clock::now(), &link.line.endpoint);
+        let since = clock::now();
+        let endpoint = &link.line.endpoint;
         loop {
             let ahead = until.and_then(|until| self.ahead(until.since(clock::now())));
             let stale = tokio::select! {

@@ -123,7 +123,8 @@ const VALUE_MAX: usize = 4 << 20;
 
 /// An event of a watch, and its revision.
 pub(super) fn change(event: PbEvent) -> Option<(Revision, Change)> {
-    let (kind, stored) = (event.r#type, event.kv?);
+    let kind = event.r#type;
+    let stored = event.kv?;
     let revision = unsigned(stored.mod_revision);
     let change = match kind {
         DELETE => Change::Deleted { key: Bytes::new(&stored.key), revision },

@@ -49,7 +49,8 @@ pub(super) fn channel(
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(within));
     let connector = service_fn(move |uri: Uri| {
-        let (is_sealed, tcp) = (seal.is_set(), tcp.clone());
+        let is_sealed = seal.is_set();
+        let tcp = tcp.clone();
         async move {
             if is_sealed {
                 return Err(BoxError::from("the connection has ended"));

@@ -168,7 +168,8 @@ impl Links {
         self.sick.send_if_modified(|sick| {
             let newer = sick.line < link.line.number;
             if newer {
-                (sick.line, sick.lost) = (link.line.number, why.clone());
+                sick.line = link.line.number;
+                sick.lost = why.clone();
             }
             newer
         });
@@ -179,7 +180,8 @@ impl Links {
         self.sick.send_if_modified(|sick| {
             let newer = sick.link < link.number;
             if newer {
-                (sick.link, sick.stale) = (link.number, said.clone());
+                sick.link = link.number;
+                sick.stale = said.clone();
             }
             newer
         });

@@ -105,7 +105,8 @@ fn wall_time() -> SystemTime {
 /// and when that is over.
 fn left(token: &str, now: SystemTime) -> Option<Duration> {
     let mut parts = token.split('.');
-    let (claims, signature) = (parts.nth(1)?, parts.next()?);
+    let claims = parts.nth(1)?;
+    let signature = parts.next()?;
     if signature.is_empty() || parts.next().is_some() {
         return None;
     }
@@ -120,7 +121,9 @@ fn left(token: &str, now: SystemTime) -> Option<Duration> {
 
 /// Base64 as in addresses, without padding.
 fn decoded(text: &str) -> Option<Vec<u8>> {
-    let (mut bits, mut count, mut bytes) = (0_u32, 0, Vec::new());
+    let mut bits = 0_u32;
+    let mut count = 0;
+    let mut bytes = Vec::new();
     for letter in text.bytes() {
         let value = match letter {
             b'A'..=b'Z' => letter - b'A',

@@ -100,7 +100,8 @@ impl Wire {
     /// runtime with I/O and time, in which its tasks run until it is dropped.
     #[must_use]
     pub fn new(options: CheckedOptions) -> Self {
-        let (first, then) = (Lane::new(), Lane::new());
+        let first = Lane::new();
+        let then = Lane::new();
         let (links, connector) = connector::new(options, first.incoming.clone());
         // Nobody but the core asks, and it has a bounded number of open requests.
         let (beats, beat_requests) = mpsc::unbounded_channel();

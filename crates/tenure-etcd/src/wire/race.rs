@@ -43,7 +43,8 @@ impl Found {
 pub(super) async fn race(options: &CheckedOptions, first: usize) -> Found {
     let all = options.endpoints.len();
     let mut waiting: VecDeque<usize> = (0..all).map(|nth| (first + nth) % all).collect();
-    let (mut asked, mut found) = (JoinSet::new(), Found { used: None, errors: Vec::new() });
+    let mut asked = JoinSet::new();
+    let mut found = Found { used: None, errors: Vec::new() };
     loop {
         if let Some(index) = waiting.pop_front() {
             let options = options.clone();

@@ -85,8 +85,14 @@ impl Live {
         let (sender, answers) = stream.split();
         let (orders, taken) = mpsc::unbounded_channel();
         tokio::spawn(write(sender, taken));
-        let (creating, watches) = (VecDeque::from([first]), BTreeSet::from([first]));
-        Self { link, orders, answers, silent: Some(clock::now()), creating, watches }
+        Self {
+            link,
+            orders,
+            answers,
+            silent: Some(clock::now()),
+            creating: VecDeque::from([first]),
+            watches: BTreeSet::from([first]),
+        }
     }
 
     pub(super) fn watch(&mut self, call: CallId, watched: Watched) {
@@ -185,7 +191,8 @@ impl Streams {
     pub(super) async fn next(&mut self, links: &Links) -> Step {
         let line = self.line();
         let Self { newest, older, turn } = self;
-        let (mut streams, mut pending) = (older.iter_mut().collect::<Vec<_>>(), None);
+        let mut streams = older.iter_mut().collect::<Vec<_>>();
+        let mut pending = None;
         match newest {
             Stage::Idle => {}
             Stage::Linking(_) | Stage::Opening { .. } => pending = Some(newest),

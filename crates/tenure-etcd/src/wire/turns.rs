@@ -23,12 +23,14 @@ pub(super) async fn run(
     mut requests: mpsc::UnboundedReceiver<Handed>,
     incoming: mpsc::Sender<Incoming>,
 ) {
-    let (mut waiting, mut calls) = (Waiting::default(), JoinSet::new());
+    let mut waiting = Waiting::default();
+    let mut calls = JoinSet::new();
     loop {
         while calls.len() < kind.most()
             && let Some(handed) = waiting.first()
         {
-            let (links, incoming) = (links.clone(), incoming.clone());
+            let links = links.clone();
+            let incoming = incoming.clone();
             calls.spawn(async move {
                 let answer = call::carry_out(&links, handed).await;
                 // Nobody takes answers any more: nobody waits for this one.

@@ -40,11 +40,18 @@ pub(super) async fn run(
     requests: mpsc::UnboundedReceiver<Request>,
     incoming: mpsc::Sender<Incoming>,
 ) {
-    let (watches, dues) = (BTreeMap::new(), BTreeSet::new());
-    let (streams, waiting) = (Streams::new(), VecDeque::new());
-    Watches { links, requests, incoming, watches, waiting, dues, streams, newer_than: 0 }
-        .run()
-        .await;
+    Watches {
+        links,
+        requests,
+        incoming,
+        watches: BTreeMap::new(),
+        waiting: VecDeque::new(),
+        dues: BTreeSet::new(),
+        streams: Streams::new(),
+        newer_than: 0,
+    }
+    .run()
+    .await;
 }
 
 struct Watches {
@@ -166,7 +173,8 @@ impl Watches {
             self.make_room();
         }
         if let Stage::Idle = &self.streams.newest {
-            let (links, newer_than) = (self.links.clone(), self.newer_than);
+            let links = self.links.clone();
+            let newer_than = self.newer_than;
             let linking = Box::pin(async move { links.get(newer_than).await });
             self.streams.newest = Stage::Linking(linking);
         }
@@ -205,7 +213,8 @@ impl Watches {
             }
             watch.phase = Phase::Waiting;
             // All of a revision is told again, or nothing.
-            (watch.joined, watch.joined_size) = (Vec::new(), 0);
+            watch.joined = Vec::new();
+            watch.joined_size = 0;
             self.waiting.push_back(call);
         }
     }

@@ -124,7 +124,8 @@ impl Case<'_> {
     async fn play(mut self) -> Result<(), Late> {
         let proxy = Proxy::start(self.cluster).await;
         let mut store = Store::open(self.cluster).await;
-        let (ours, rival) = (node(&proxy.options(), LEASE), node(&all(self.cluster), LEASE));
+        let ours = node(&proxy.options(), LEASE);
+        let rival = node(&all(self.cluster), LEASE);
         let mut notices = ours.notices();
         let _observer = connected(&ours, &rival).await;
         let first = soon(self.election(&rival).campaign("rival")).await.unwrap();
@@ -216,7 +217,8 @@ impl Case<'_> {
         let counters = soon(ours.counters()).await.unwrap();
         let count = |counters: &Counters, kind| counters.requests.get(kind).copied().unwrap_or(0);
         let sent = |kind| count(&counters, kind) - count(&self.before, kind);
-        let (keys, leases) = (store.values(&self.name()).await, store.leases().await);
+        let keys = store.values(&self.name()).await;
+        let leases = store.leases().await;
         let seen = ((sent("grant"), sent("txn"), sent("revoke")), (keys.join(" "), leases));
         let arrived = self.how != How::Lost;
         let sent = match self.at {
@@ -266,7 +268,8 @@ impl Case<'_> {
 
     /// Waits until the node has told what it is not sure of, and given the connection up.
     async fn told(&self, notices: &mut Notices) {
-        let (mut expected, mut connected) = (self.at.unsure(self.how), true);
+        let mut expected = self.at.unsure(self.how);
+        let mut connected = true;
         while connected || expected.is_some() {
             match soon(notices.recv()).await.unwrap() {
                 Notice::Unsure { doing, .. } if Some(doing) == expected => expected = None,

@@ -20,8 +20,10 @@ tenure_services::on_each_version!(a_late_key, a_deletion_that_is_lost, a_late_ke
 fn a_late_key(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
-        let (proxy, mut store) = (Proxy::start(&cluster).await, Store::open(&cluster).await);
-        let (ours, rival) = (node(&proxy.options(), LEASE), node(&all(&cluster), LEASE));
+        let proxy = Proxy::start(&cluster).await;
+        let mut store = Store::open(&cluster).await;
+        let ours = node(&proxy.options(), LEASE);
+        let rival = node(&all(&cluster), LEASE);
         let mut notices = ours.notices();
         let beside = soon(ours.election("beside").unwrap().campaign("ours")).await.unwrap();
         let late = ours.election("late").unwrap();
@@ -65,8 +67,10 @@ fn a_late_key(version: Version) {
 fn a_deletion_that_is_lost(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
-        let (proxy, mut store) = (Proxy::start(&cluster).await, Store::open(&cluster).await);
-        let (ours, rival) = (node(&proxy.options(), LEASE), node(&all(&cluster), LEASE));
+        let proxy = Proxy::start(&cluster).await;
+        let mut store = Store::open(&cluster).await;
+        let ours = node(&proxy.options(), LEASE);
+        let rival = node(&all(&cluster), LEASE);
         let beside = soon(ours.election("beside").unwrap().campaign("ours")).await.unwrap();
         let leader = soon(ours.election("late").unwrap().campaign("ours")).await.unwrap();
         let theirs = rival.election("late").unwrap();
@@ -93,8 +97,10 @@ fn a_deletion_that_is_lost(version: Version) {
 fn a_late_key_without_a_lease(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
-        let (proxy, mut store) = (Proxy::start(&cluster).await, Store::open(&cluster).await);
-        let (ours, rival) = (node(&proxy.options(), LEASE), node(&all(&cluster), LEASE));
+        let proxy = Proxy::start(&cluster).await;
+        let mut store = Store::open(&cluster).await;
+        let ours = node(&proxy.options(), LEASE);
+        let rival = node(&all(&cluster), LEASE);
         let mut notices = ours.notices();
         let _observer = connected(&ours, &rival).await;
         gone(&mut store).await;

@@ -191,7 +191,8 @@ impl<'a> Company<'a> {
     fn some_depart(&mut self, leader: Key) {
         let goes = !self.rng.once_in(4);
         let waiting = self.queue();
-        let (mut departing, mut staying) = (Vec::new(), Vec::new());
+        let mut departing = Vec::new();
+        let mut staying = Vec::new();
         for one in std::mem::take(&mut self.contenders) {
             let departs = if one.value == leader.value {
                 goes

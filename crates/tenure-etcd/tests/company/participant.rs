@@ -144,15 +144,19 @@ impl Participant {
 
     /// What it took for its own leadership, if it ever did.
     pub(crate) fn claim(&self) -> Option<Claim> {
-        let (said, value) = (self.said(), self.value.clone());
+        let said = self.said();
+        let value = self.value.clone();
         if self.kind == Kind::Etcdctl {
-            let (key, since) = (said.lines().next()?.to_owned(), self.seen?);
+            let key = said.lines().next()?.to_owned();
+            let since = self.seen?;
             return Some(Claim { value, key, fence: None, since, until: self.told? });
         }
         let mut lines = said.lines().skip(1).map(|line| line.split(' '));
         let mut first = lines.next()?;
         first.next().filter(|word| *word == "leading")?;
-        let (key, fence, since) = (first.next()?.to_owned(), first.next()?, first.next()?);
+        let key = first.next()?.to_owned();
+        let fence = first.next()?;
+        let since = first.next()?;
         let instant = |text: &str| Time::from_nanos(text.parse().unwrap());
         let since = instant(since);
         let mut second = lines.next();

@@ -36,8 +36,8 @@ impl Group for Etcd {
 
     fn election(&mut self, participant: &'static str, election: &str) -> Election<AtMostOne> {
         let start = || {
-            let (lease, grace, kill_margin) = (Duration::from_secs(20), MARGIN, MARGIN);
-            let config = Config { lease, grace, kill_margin, ..Config::default() };
+            let lease = Duration::from_secs(20);
+            let config = Config { lease, grace: MARGIN, kill_margin: MARGIN, ..Config::default() };
             Node::builder(config.check().unwrap(), all(&self.cluster)).start().unwrap()
         };
         self.candidates.entry(participant).or_insert_with(start).election(election).unwrap()
@@ -94,7 +94,8 @@ fn a_campaign_without_etcd_says_where_it_was_looked_for() {
 fn hand_over(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
-        let (one, two) = (node(&all(&cluster), 60), node(&all(&cluster), 60));
+        let one = node(&all(&cluster), 60);
+        let two = node(&all(&cluster), 60);
         let mut observer = two.election("billing").unwrap().observe();
         assert_eq!(seen(&mut observer).await, View::Vacant);
 
@@ -139,7 +140,8 @@ fn hand_over(version: Version) {
 fn a_lease_revoked_by_hand() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();
     run(async {
-        let (one, two) = (node(&all(&cluster), 60), node(&all(&cluster), 60));
+        let one = node(&all(&cluster), 60);
+        let two = node(&all(&cluster), 60);
         let mut notices = one.notices();
         let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
         let beside = soon(one.election("f").unwrap().campaign("one")).await.unwrap();

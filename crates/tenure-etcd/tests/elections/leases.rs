@@ -34,7 +34,8 @@ fn many_elections_on_one_lease() {
         if after.unknown == 0 {
             // A renewal is one keep-alive and one transaction, however many elections there are:
             // the first one may have been asked for before, and its transaction not.
-            let (renewals, transactions) = (more("keep_alive"), more("txn"));
+            let renewals = more("keep_alive");
+            let transactions = more("txn");
             assert!(renewals > 0 && transactions <= renewals + 1, "{renewals}, {transactions}");
             // Of so many campaigns at once some have no turn in time.
             let refused = after.refused - before.refused;
@@ -107,7 +108,8 @@ fn leaderships_outlive_a_leader_of_etcd(version: Version) {
     const MANY: usize = 150;
     let cluster = Cluster::start(version, 3).unwrap();
     run(async {
-        let (one, two) = (node(&all(&cluster), 20), node(&all(&cluster), 20));
+        let one = node(&all(&cluster), 20);
+        let two = node(&all(&cluster), 20);
         let mut notices = one.notices();
         let mut campaigns = JoinSet::new();
         for n in 0..MANY {
@@ -124,7 +126,8 @@ fn leaderships_outlive_a_leader_of_etcd(version: Version) {
             said.lines().skip(1).map(str::to_owned).collect()
         };
         until_waits(&cluster, "many/7", &["one", "two"], &mut waiting).await;
-        let (keys_before, mut leases_before) = (keys(), leases());
+        let keys_before = keys();
+        let mut leases_before = leases();
         for _ in 0..2 {
             soon(async {
                 while !moves_on(&cluster) {

@@ -31,7 +31,8 @@ fn grpc_proxies(version: Version) {
             let CheckError::NoEndpoint { errors } = &told else { panic!("{told}") };
             assert!(matches!(errors[..], [ConnectError::GrpcProxy { .. }]), "{told}");
         }
-        let (proxy, member) = (proxies[0].url(), cluster.member(0).endpoint());
+        let proxy = proxies[0].url();
+        let member = cluster.member(0).endpoint();
         let both = patient(&[proxy, member]);
         let report = check(&both, &config, &[]).await.unwrap();
         let good: Vec<_> = report.members().map(|(endpoint, _)| endpoint.as_str()).collect();

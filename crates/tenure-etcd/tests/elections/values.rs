@@ -58,7 +58,8 @@ async fn lease(notices: &mut Receiver<Notice>) -> LeaseId {
 fn a_large_value(version: Version) {
     let config = ClusterConfig::new(version, 1).argument("--max-request-bytes=16777216");
     let cluster = config.start().unwrap();
-    let (lease, value) = (LeaseId(9), "x".repeat(5 << 20));
+    let lease = LeaseId(9);
+    let value = "x".repeat(5 << 20);
     run(async {
         let mut theirs = Line::new(all(&cluster));
         theirs.ask(Op::Grant { lease, ttl: 600 }).await;

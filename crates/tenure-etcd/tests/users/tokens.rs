@@ -82,7 +82,8 @@ fn one_change_after_another(version: Version) {
 
 async fn campaigns_beside_a_leader(cluster: &Cluster) {
     let poor = user(cluster, "poor", PASSWORD);
-    let (one, two) = (node(&poor, 20), node(&poor, 20));
+    let one = node(&poor, 20);
+    let two = node(&poor, 20);
     let leader = soon(one.election("poor/kept").unwrap().campaign("kept")).await.unwrap();
     for _ in 0..5 {
         let won = soon(two.election("poor/e").unwrap().campaign("brief")).await.unwrap();

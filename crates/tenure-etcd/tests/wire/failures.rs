@@ -27,7 +27,8 @@ fn an_answer_that_is_too_large() {
     let cluster = config.start().unwrap();
     let lease = LeaseId(9);
     run(async {
-        let (mut theirs, mut line) = (Line::new(all(&cluster)), Line::new(all(&cluster)));
+        let mut theirs = Line::new(all(&cluster));
+        let mut line = Line::new(all(&cluster));
         theirs.ask(Op::Grant { lease, ttl: 60 }).await;
         let watch = line.watch(Keys::One("s/mine".into()), 0).await;
         let value = "x".repeat(5 << 20);
@@ -43,14 +44,14 @@ fn an_answer_that_is_too_large() {
         assert!(matches!(told.reply, Reply::Changed(_)), "the watch goes on: {told}");
         assert!(!line.was_disconnected());
         // Its key is read all the same; 3.7 leaves out its lease, too.
-        let (keys, pick) = (Keys::Prefix("s/".into()), Pick::First);
-        let key = Act::Read(Read { keys, pick, keys_only: true });
+        let keys = Keys::Prefix("s/".into());
+        let key = Act::Read(Read { keys, pick: Pick::First, keys_only: true });
         let key = found(line.reply(then(vec![key])).await).unwrap();
         assert_eq!((key.key, key.value), ("s/theirs".into(), "".into()));
         // A watch tells that it is there; one of deletions only when it is not.
         let all = line.watch(Keys::Prefix("s/".into()), 0).await;
-        let (keys, deletions) = (Keys::Prefix("s/".into()), true);
-        let gone = line.send(PATIENCE, Op::Watch { keys, from: 0, deletions });
+        let keys = Keys::Prefix("s/".into());
+        let gone = line.send(PATIENCE, Op::Watch { keys, from: 0, deletions: true });
         assert_eq!(line.answer(gone).await.reply, Reply::Watching);
         let changed = then(vec![delete("s/theirs"), put("s/large", &value, lease)]);
         theirs.ask(changed).await;

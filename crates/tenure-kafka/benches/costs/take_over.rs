@@ -47,7 +47,8 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let topic = NewTopic::new(BARE, 1, TopicReplication::Fixed(1));
     let made = admin.create_topics([&topic], &AdminOptions::new()).await?;
     made.into_iter().next().ok_or("nothing")?.map_err(|(_, code)| code)?;
-    let (times, exact) = (settings(Mode::AtLeastOne)?, settings(Mode::AtMostOne)?);
+    let times = settings(Mode::AtLeastOne)?;
+    let exact = settings(Mode::AtMostOne)?;
     println!(
         "takeover: two processes, session timeout {:?}, heartbeat {:?}, publish interval {:?}, \
          T {:?} in at-least-one and {:?} in at-most-one; {rounds} \

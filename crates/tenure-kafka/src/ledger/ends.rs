@@ -268,7 +268,8 @@ mod tests {
         let all: Vec<_> = (0..16).map(|number| (Partition(number), ())).collect();
         // Every other one has a broker that does not answer.
         for round in 0..2 {
-            let (mut found, mut asked) = (0, 0);
+            let mut found = 0;
+            let mut asked = 0;
             one_by_one(&mut failed, all.clone(), |(partition, ())| {
                 asked += 1;
                 let answers = partition.0 % 2 == 0;

@@ -289,7 +289,8 @@ impl Running {
             let partitions = self.assigned.keys().map(|number| number.cast_signed()).collect();
             self.changed(Changed { change: Change::Lost, partitions });
         }
-        (self.revoking, self.readings) = (None, Readings::new(self.begin.protocol.clone()));
+        self.revoking = None;
+        self.readings = Readings::new(self.begin.protocol.clone());
         self.deferred.clear();
         let consumer = std::mem::replace(&mut self.consumer, consumer);
         close(consumer, std::mem::replace(&mut self.ends, ends));
@@ -380,7 +381,8 @@ impl Running {
 
     /// Has the library read a partition from an offset on, and drop what it has of it.
     fn assign(&self, partition: Partition, end: u64) -> KafkaResult<()> {
-        let (topic, number) = (self.begin.topic.as_str(), partition.0.cast_signed());
+        let topic = self.begin.topic.as_str();
+        let number = partition.0.cast_signed();
         let offset = i64::try_from(end).map_or(Offset::Invalid, Offset::Offset);
         let mut list = TopicPartitionList::new();
         list.add_partition(topic, number);
@@ -418,7 +420,8 @@ impl Running {
     fn leave(mut self) {
         self.consumer.context().leave();
         self.give_back(None);
-        let (membership, queue) = (self.membership, self.begin.queue.clone());
+        let membership = self.membership;
+        let queue = self.begin.queue.clone();
         self.begin.watch.joins(None);
         close(self.consumer, self.ends);
         queue.put(Report::Left(membership));

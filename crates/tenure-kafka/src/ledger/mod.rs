@@ -214,8 +214,10 @@ impl Ledger {
         if self.observer.as_mut().is_some_and(|observer| observer.read(partition, reading)) {
             return;
         }
-        let (config, topic) = (&self.reader_config, &self.topic);
-        let (protocol, queue) = (&self.protocol, self.queue.clone());
+        let config = &self.reader_config;
+        let topic = &self.topic;
+        let protocol = &self.protocol;
+        let queue = self.queue.clone();
         let started = Observer::start(config, topic, (partition, reading), protocol, queue);
         self.observer = None;
         match started {

@@ -61,7 +61,8 @@ impl Observer {
             // Nobody hears it who was stopped.
             let _ = found.send(Ask::Found(end));
         });
-        let (topic, ours) = (topic.to_owned(), protocol.clone());
+        let topic = topic.to_owned();
+        let ours = protocol.clone();
         let run = move || {
             let mut readings = Readings::new(ours);
             loop {
@@ -104,7 +105,8 @@ impl Observer {
     /// Reads this one from now on, in the place of the one before. Says whether it does: another
     /// client is to be made from time to time.
     pub(super) fn read(&mut self, partition: Partition, reading: Reading) -> bool {
-        (self.reading, self.begun) = (reading, self.begun + 1);
+        self.reading = reading;
+        self.begun += 1;
         self.begun <= READINGS && self.asks.send(Ask::Read(partition, reading)).is_ok()
     }
 }

@@ -220,7 +220,8 @@ fn is_unknown(error: &KafkaError) -> bool {
 /// Waits for the time to look, or until somebody asks for that. Says whether to look. What the
 /// client says meanwhile is logged, so that it does not pile up.
 fn wait(client: &BaseConsumer<Told>, asked: &Receiver<()>, every: Duration) -> bool {
-    let (begin, mut wanted) = (now(), false);
+    let begin = now();
+    let mut wanted = false;
     loop {
         let waited = now().since(begin);
         if waited >= every {

@@ -169,8 +169,8 @@ impl Writer {
         let producer = producer(&config, &reports)?;
         let patience = STUCK_MIN.max(STUCK * protocol.delivery_timeout);
         let stuck = Stuck { patience, since: now(), pace: Pace::default() };
-        let (partitions, pace) = (protocol.partitions, Pace::default());
-        Ok(Self { config, topic, partitions, reports, producer, pace, stuck })
+        let partitions = protocol.partitions;
+        Ok(Self { config, topic, partitions, reports, producer, pace: Pace::default(), stuck })
     }
 
     /// Hands an entry to the library, which sends it at once. Waits for no broker.

@@ -110,7 +110,9 @@ impl Needs {
         if wrong.is_empty() {
             return Ok(());
         }
-        let (needs, brokers, copies) = (self.clone(), brokers.to_owned(), found.replication);
+        let needs = self.clone();
+        let brokers = brokers.to_owned();
+        let copies = found.replication;
         Err(WrongTopic { needs, brokers, copies, wrong })
     }
 
@@ -364,9 +366,17 @@ mod tests {
         let retention = Duration::from_secs(600);
         let topic = "prices".into();
         let copies = if replicated { REPLICATION_MIN } else { 1 };
-        let (strict, largest) = (replicated, 6_000);
-        let only_asks = false;
-        Needs { topic, partitions: 16, retention, replicated, strict, copies, only_asks, largest }
+        let strict = replicated;
+        Needs {
+            topic,
+            partitions: 16,
+            retention,
+            replicated,
+            strict,
+            copies,
+            only_asks: false,
+            largest: 6_000,
+        }
     }
 
     fn found(settings: &[(&str, &str)]) -> Found {

@@ -193,7 +193,8 @@ impl<'a> Asks<'a> {
         };
         let admin = config.create_with_context(Told::default()).map_err(refused)?;
         let client = config.create_with_context(Told::default()).map_err(refused)?;
-        let (admin, client) = (Arc::new(admin), Arc::new(client));
+        let admin = Arc::new(admin);
+        let client = Arc::new(client);
         let keeper = keep((Arc::clone(&admin), Arc::clone(&client))).map_err(refused)?;
         Ok(Self { options, needs, load, admin, client, _keeper: keeper })
     }
@@ -204,14 +205,16 @@ impl<'a> Asks<'a> {
     }
 
     async fn look(&self) -> KafkaResult<Option<(u32, u32)>> {
-        let (client, topic) = (Arc::clone(&self.client), self.options.topic.clone());
+        let client = Arc::clone(&self.client);
+        let topic = self.options.topic.clone();
         aside(move || shape(&client, &topic, ANSWER)).await
     }
 
     /// The same, of the first question: `tell` hears meanwhile why no broker answers.
     async fn first(&self, tell: &Tell) -> Result<Option<(u32, u32)>, TopicError> {
         let mut shape = pin!(self.look());
-        let (mut reason, mut told) = (None, String::new());
+        let mut reason = None;
+        let mut told = String::new();
         loop {
             let answer = tokio::time::timeout(SILENT, &mut shape).await;
             // The library says each reason once in half a minute.
@@ -232,7 +235,8 @@ impl<'a> Asks<'a> {
 
     /// Which topic it is, and what this user may do with it.
     async fn id(&self) -> Result<(TopicId, Option<Rights>), TopicError> {
-        let (client, topic) = (Arc::clone(&self.client), self.options.topic.clone());
+        let client = Arc::clone(&self.client);
+        let topic = self.options.topic.clone();
         let look = aside(move || {
             let client = client.client();
             let (topic, rights) = native::topic_rights(client, &CString::new(topic)?, ANSWER)?;
@@ -253,7 +257,8 @@ impl<'a> Asks<'a> {
             (false, true) => ("read", " --operation Read"),
             (false, false) => ("read or write to", " --operation Read --operation Write"),
         };
-        let (topic, brokers) = (self.options.topic.clone(), self.options.addresses());
+        let topic = self.options.topic.clone();
+        let brokers = self.options.addresses();
         Err(TopicError::NoRight { topic, brokers, may_not, operations })
     }
 
@@ -281,14 +286,16 @@ impl<'a> Asks<'a> {
 
     /// Which session timeout is in use. That nobody may read it is no error.
     async fn session(&self, protocol: &Config) -> Result<Session, SessionError> {
-        let (client, topic) = (Arc::clone(&self.client), self.options.topic.clone());
+        let client = Arc::clone(&self.client);
+        let topic = self.options.topic.clone();
         let broker = aside(move || {
             client.fetch_metadata(Some(&topic), ANSWER).map(|metadata| metadata.orig_broker_id())
         });
         let broker = broker.await.unwrap_or(0);
         let group = protocol.group_id();
         let [of_broker, of_group] = session::resources(broker, &group);
-        let (broker, group) = (self.times(of_broker).await, self.times(of_group).await);
+        let broker = self.times(of_broker).await;
+        let group = self.times(of_group).await;
         let find = |times: &[(String, Duration)], name: &str| {
             times.iter().find(|(of, _)| of == name).map(|(_, time)| *time)
         };

@@ -32,7 +32,8 @@ async fn hold(elections: usize, span: Duration, targets: &mut Targets) -> Result
         .map(|rank| stage::node(stage::config(rank, Callers::All)?, cluster.server(0).url()))
         .collect();
     let nodes = nodes?;
-    let (mut leading, mut waiting) = (tokio::task::JoinSet::new(), tokio::task::JoinSet::new());
+    let mut leading = tokio::task::JoinSet::new();
+    let mut waiting = tokio::task::JoinSet::new();
     for number in 0..elections {
         for (rank, node) in nodes.iter().enumerate() {
             let election = node.election(&format!("service-{number:03}"))?;

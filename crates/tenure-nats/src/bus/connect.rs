@@ -119,7 +119,8 @@ pub(super) async fn connect(
         // Before anything is published on this connection: a server takes what comes in its order.
         let subscriber = subscribed.map_err(|error| failed(error.to_string()))?;
         let info = client.server_info();
-        let (max_payload, needed) = (info.max_payload, MAX_PAYLOAD_MIN);
+        let max_payload = info.max_payload;
+        let needed = MAX_PAYLOAD_MIN;
         if max_payload < needed {
             return Err(ConnectError::PayloadTooSmall { max_payload, needed });
         }
@@ -136,7 +137,8 @@ fn with_login(
     connected: &Arc<AtomicBool>,
     signs: &Arc<AtomicBool>,
 ) -> ConnectOptions {
-    let (connected, signs) = (connected.clone(), signs.clone());
+    let connected = connected.clone();
+    let signs = signs.clone();
     ConnectOptions::with_auth_callback(move |nonce| {
         signs.store(!nonce.is_empty(), Ordering::Release);
         let auth = match &login {

@@ -200,7 +200,8 @@ enum Left {
 
 impl Keeper {
     async fn run(self) {
-        let (mut next, mut failures) = (0, 0_u32);
+        let mut next = 0;
+        let mut failures = 0_u32;
         for number in 1_u64.. {
             let server = loop {
                 let server = &self.options.servers[next % self.options.servers.len()];
@@ -264,7 +265,8 @@ impl Keeper {
     /// Passes on what is heard, until the connection is left.
     async fn keep(&self, server: &Server, connection: Connection, number: u64) -> Left {
         let Connection { client, mut subscriber, mut events, info } = connection;
-        let (name, version) = (info.server_name.as_str().into(), info.version.as_str().into());
+        let name = info.server_name.as_str().into();
+        let version = info.version.as_str().into();
         self.say(Notice::Connected { server: server.clone(), name, version });
         let up = Up { client, max_payload: info.max_payload, number };
         if self.tell.send(News::Up(up)).is_err() {

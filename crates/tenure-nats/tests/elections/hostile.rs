@@ -43,7 +43,8 @@ async fn overheard(stranger: &Client, count: usize) -> Vec<async_nats::Message> 
 fn a_flood_is_counted_and_changes_no_leader() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
-        let (one, two) = (ranked("one", 1, &cluster), ranked("two", 2, &cluster));
+        let one = ranked("one", 1, &cluster);
+        let two = ranked("two", 2, &cluster);
         let leadership = leads(&one).await;
         let mut waiting = two.election(ELECTION).unwrap();
         let mut waiting = Box::pin(async { waiting_for(&mut waiting).await });
@@ -116,7 +117,8 @@ fn node_of(rank: u64, id: &str, user: &str, cluster: &Cluster) -> Node {
 fn with_permissions_a_stranger_reaches_nobody(version: Version) {
     let cluster = ClusterConfig::new(version, 1).settings(PERMISSIONS).start().unwrap();
     run(async {
-        let (one, asker) = (node("one", "participant", &cluster), node("two", "asker", &cluster));
+        let one = node("one", "participant", &cluster);
+        let asker = node("two", "asker", &cluster);
         let leadership = leads(&one).await;
         // An asker sees who leads, and nothing more is needed for it.
         until_alone(&asker, "one").await;
@@ -165,8 +167,8 @@ tenure_services::on_each_version!(one_that_may_only_ask_makes_nobody_lead);
 fn one_that_may_only_ask_makes_nobody_lead(version: Version) {
     let cluster = ClusterConfig::new(version, 1).settings(PERMISSIONS).start().unwrap();
     run(async {
-        let (one, two) =
-            (node("one", "participant", &cluster), node_of(2, "two", "participant", &cluster));
+        let one = node("one", "participant", &cluster);
+        let two = node_of(2, "two", "participant", &cluster);
         let first = leads(&one).await;
         let election = two.election(ELECTION).unwrap();
         let mut next = election.campaign("two");

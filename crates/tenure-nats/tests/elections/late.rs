@@ -20,7 +20,8 @@ fn a_thousand_messages_held_back_over_a_reconnection(version: Version) {
     let through = [format!("nats://{}", relay.address())];
     run(async {
         let best = Config { rank: Some(1), ..config("one") };
-        let (one, two) = (start(best, &through), ranked("two", 2, &cluster));
+        let one = start(best, &through);
+        let two = ranked("two", 2, &cluster);
         let leadership = leads(&one).await;
         let listener = async_nats::connect(cluster.server(0).url()).await.unwrap();
         let mut calls = listener.subscribe("tenure.test.call").await.unwrap();

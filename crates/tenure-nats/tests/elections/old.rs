@@ -71,7 +71,8 @@ fn ten_isolated_nodes_lead_themselves_and_after_the_heal_the_best_one() {
 
 /// Campaigns again after each loss. Whether it leads at the moment.
 fn leads_whenever_it_can(node: &Node) -> Arc<AtomicBool> {
-    let (election, own) = (node.election(ELECTION).unwrap(), node.who().id.to_string());
+    let election = node.election(ELECTION).unwrap();
+    let own = node.who().id.to_string();
     let leads: Arc<AtomicBool> = Arc::default();
     let told = leads.clone();
     tokio::spawn(async move {
@@ -93,9 +94,12 @@ async fn until(is_so: impl Fn() -> bool) {
 fn two_equal_ranks_never_alternate(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
-        let (one, two) = (ranked("one", 7, &cluster), ranked("two", 7, &cluster));
-        let (first, second) = (one.election(ELECTION).unwrap(), two.election(ELECTION).unwrap());
-        let (mut first, mut second) = (first.campaign("one"), second.campaign("two"));
+        let one = ranked("one", 7, &cluster);
+        let two = ranked("two", 7, &cluster);
+        let first = one.election(ELECTION).unwrap();
+        let second = two.election(ELECTION).unwrap();
+        let mut first = first.campaign("one");
+        let mut second = second.campaign("two");
         let won = async {
             tokio::select! {
                 won = &mut first => (won, &mut second),

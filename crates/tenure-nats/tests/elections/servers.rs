@@ -38,7 +38,8 @@ fn one_that_speaks_tls_first_is_used() {
     fs::write(path("server.pem"), certificate.pem()).unwrap();
     fs::write(path("server.key"), key.serialize_pem()).unwrap();
     fs::write(path("ca.pem"), authority.pem()).unwrap();
-    let (certificate, key) = (path("server.pem"), path("server.key"));
+    let certificate = path("server.pem");
+    let key = path("server.key");
     let tls = ServerTls { certificate, key, clients: None, first: true };
     let cluster = ClusterConfig::new(Version::Newest, 1).tls(tls).start().unwrap();
     run(async {

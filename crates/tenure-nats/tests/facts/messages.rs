@@ -30,7 +30,8 @@ async fn own_echo(stage: Stage) -> Seen {
 }
 
 async fn one_publisher_one_order(stage: Stage) -> Seen {
-    let (says, hears) = (stage.client().await?, stage.client().await?);
+    let says = stage.client().await?;
+    let hears = stage.client().await?;
     let mut subscriber = subscribe(&hears, &format!("{}.*", stage.name())).await?;
     let told: Vec<_> = (0..2_000).map(|n: u32| n.to_string()).collect();
     for (nth, text) in told.iter().enumerate() {

@@ -57,7 +57,8 @@ enum Order {
 
 impl Floor {
     pub(crate) fn start() -> Result<Self> {
-        let (mut echoes, mut addresses) = (Vec::new(), Vec::new());
+        let mut echoes = Vec::new();
+        let mut addresses = Vec::new();
         for _ in 0..3 {
             let (echo, address) = Process::start(&["echo".to_owned()])?;
             echoes.push(echo);

@@ -32,7 +32,8 @@ impl Samples {
     }
 
     pub(crate) fn print(&self, what: &str) {
-        let (median, high) = (Nanos(self.median()), Nanos(self.quantile(0.99)));
+        let median = Nanos(self.median());
+        let high = Nanos(self.quantile(0.99));
         println!("  {what:46} p50 {median:>9}  p99 {high:>9}");
     }
 }

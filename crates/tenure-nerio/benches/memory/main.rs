@@ -48,7 +48,8 @@ fn measure() -> Result<()> {
         sleep(cluster.settings.lease);
         Ok((heap(&mut candidate)?, heap(&mut cluster.grantors[0])?))
     };
-    let (few, many) = (read(FEW)?, read(MANY)?);
+    let few = read(FEW)?;
+    let many = read(MANY)?;
     let each = |few: u64, many: u64| many.saturating_sub(few) / (MANY - FEW) as u64;
     println!("memory for each election: allocated bytes, {MANY} held less {FEW} held, over {}", {
         MANY - FEW

@@ -16,7 +16,8 @@ const GRANT_MAX: usize = 252;
 
 /// Whether what a hello says of a key has room in it.
 pub(super) fn check_room(grant: &Grant) -> Result<(), ElectionsError> {
-    let (name, bytes) = (grant.application.as_str().len(), grant.elections.as_str().len());
+    let name = grant.application.as_str().len();
+    let bytes = grant.elections.as_str().len();
     match grant.rights == Rights::USUAL || name + bytes <= GRANT_MAX {
         true => Ok(()),
         false => Err(ElectionsError::TooLongWithRights { bytes: name + bytes, name }),

@@ -162,7 +162,8 @@ impl ApplicationKey {
             Rights::USUAL => (APPLICATION, String::new()),
             rights => (WITH_RIGHTS, format!("{rights} ")),
         };
-        let (secret, members) = (hex(&self.secret.0), hex(&self.members));
+        let secret = hex(&self.secret.0);
+        let members = hex(&self.members);
         format!("{form} {} {application} {elections} {rights}{secret} {members}", self.cluster)
     }
 }
@@ -218,7 +219,8 @@ mod tests {
     #[test]
     fn a_key_with_rights_is_this_line() {
         let key = |elections: &str, rights: &str| {
-            let (application, elections) = ("billing".parse().unwrap(), elections.parse().unwrap());
+            let application = "billing".parse().unwrap();
+            let elections = elections.parse().unwrap();
             cluster("prod").issue_with(Grant {
                 application,
                 elections,
@@ -245,7 +247,8 @@ mod tests {
 
     #[test]
     fn comments_and_empty_lines_are_left_out_and_two_keys_stay_in_order() {
-        let (new, old) = (cluster("prod"), ClusterKey::generate("prod".parse().unwrap()).unwrap());
+        let new = cluster("prod");
+        let old = ClusterKey::generate("prod".parse().unwrap()).unwrap();
         let text = format!("# new\n{}\r\n\n # old\n{}\n", new.to_line(), old.to_line());
         assert_eq!(parse(&text), Ok(Held::Cluster(vec![new, old]).into()));
     }

@@ -147,13 +147,16 @@ impl ClusterKey {
     fn key_of(&self, grant: Grant) -> ApplicationKey {
         let grant = Arc::new(grant);
         let secret = self.of_application(&grant);
-        let (cluster, members, id) = (self.cluster.clone(), self.public, self.id);
+        let cluster = self.cluster.clone();
+        let members = self.public;
+        let id = self.id;
         ApplicationKey { cluster, grant, secret, members, id }
     }
 
     /// The secret of the application with this grant.
     pub(super) fn of_application(&self, grant: &Grant) -> Secret {
-        let (name, elections) = (grant.application.as_str(), grant.elections.as_str());
+        let name = grant.application.as_str();
+        let elections = grant.elections.as_str();
         let parts = [name.as_bytes(), b"\0", elections.as_bytes()];
         match grant.rights {
             Rights::USUAL => expand(&self.secret, "application", &parts),

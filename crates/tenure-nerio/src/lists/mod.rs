@@ -161,7 +161,8 @@ pub async fn elections(
         }
         break (words, asked);
     };
-    let (members, at) = (panel.heard(), clock::now());
+    let members = panel.heard();
+    let at = clock::now();
     let putting = Putting { config, at };
     let elections = words.into_iter().map(|(name, words)| putting.election(name, &words)).collect();
     let quorum = is_quorum(config, &members);
@@ -179,7 +180,8 @@ pub async fn candidates(
     let list = CandidateList(election.clone());
     let mut panel = Panel::new(config, keys, from).await?;
     let (holders, waiting, asked) = loop {
-        let (mut holders, mut asked) = (Vec::new(), None);
+        let mut holders = Vec::new();
+        let mut asked = None;
         let mut waiting = BTreeMap::<_, CandidateWords>::new();
         let told = panel.ask(&list, |mut round| {
             asked = merge::first(asked, &round);
@@ -194,7 +196,8 @@ pub async fn candidates(
             break (holders, waiting, asked);
         }
     };
-    let (members, at) = (panel.heard(), clock::now());
+    let members = panel.heard();
+    let at = clock::now();
     let (leader, candidates) = Putting { config, at }.candidates(&holders, &waiting);
     let quorum = is_quorum(config, &members);
     Ok(AllCandidates { members, leader, candidates, asked: asked.unwrap_or(at), at, quorum })

@@ -61,9 +61,17 @@ impl Panel {
         let mut voices = Vec::new();
         for (nth, member) in config.members.iter().cloned().enumerate() {
             let asker = Asker::new(config, keys, from).await?;
-            let (end, service, inc) = (None, None, None);
-            let (lives, told, thin) = (0, 0, 0);
-            voices.push(Voice { nth, member, asker, end, service, inc, lives, told, thin });
+            voices.push(Voice {
+                nth,
+                member,
+                asker,
+                end: None,
+                service: None,
+                inc: None,
+                lives: 0,
+                told: 0,
+                thin: 0,
+            });
         }
         Ok(Self { config: config.clone(), voices })
     }
@@ -116,13 +124,15 @@ impl Panel {
             let mut answers = Answers::new(&self.config);
             for mut voice in ask {
                 voice.asker.beside(answers.enough());
-                let (list, after) = (list.clone(), after.cloned());
+                let list = list.clone();
+                let after = after.cloned();
                 asked.spawn(async move {
                     let page = voice.ask(&list, after.as_ref()).await;
                     (voice, page)
                 });
             }
-            let (mut round, mut anew) = (Vec::new(), false);
+            let mut round = Vec::new();
+            let mut anew = false;
             while let Some(answer) = asked.join_next().await {
                 let (mut voice, page) = answer.map_err(io::Error::other)?;
                 if let Some((inc, page)) = page {
@@ -153,7 +163,8 @@ impl Panel {
 impl Voice {
     /// One page, of which life it is, or why there is none.
     async fn ask<L: List>(&mut self, list: &L, after: Option<&L::Key>) -> Option<(Inc, Page<L>)> {
-        let (start, asker) = (clock::now(), self.asker.inc());
+        let start = clock::now();
+        let asker = self.asker.inc();
         let question = list.question(start, after.cloned());
         let read = |message| list.read(message, asker, start);
         let came = self.asker.ask_new(&self.member, &question, list.election(), read).await;
@@ -189,7 +200,9 @@ impl Voice {
     }
 
     const fn begin_anew(&mut self) {
-        (self.service, self.told, self.thin) = (None, 0, 0);
+        self.service = None;
+        self.told = 0;
+        self.thin = 0;
     }
 
     /// It said so many, and whether it was the one that goes on first.

@@ -30,16 +30,19 @@ type Play = dyn Fn(usize, Inc, Message) -> Option<(Who, Message)> + Send + Sync;
 
 /// Three members that play so, for as long as the set is kept.
 async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
-    let (mut sockets, mut list) = (Vec::new(), Vec::new());
+    let mut sockets = Vec::new();
+    let mut list = Vec::new();
     for name in NAMES {
         let socket = UdpSocket::bind(FROM).await.unwrap();
         list.push(Member::at(name.parse().unwrap(), socket.local_addr().unwrap()));
         sockets.push(socket);
     }
     let mut config = Config::new("x".parse().unwrap(), list);
-    (config.round_trip, config.refresh) = (ROUND_TRIP, ROUND_TRIP * 2);
+    config.round_trip = ROUND_TRIP;
+    config.refresh = ROUND_TRIP * 2;
     let config = config.check().unwrap();
-    let (digest, mut playing) = (config.digest(), JoinSet::new());
+    let digest = config.digest();
+    let mut playing = JoinSet::new();
     for (nth, socket) in sockets.into_iter().enumerate() {
         let play = play.clone();
         playing.spawn(async move {
@@ -149,15 +152,27 @@ async fn an_answer_counts_of_who_was_asked_to_who_asked() {
     let other = |nth: usize, asker, message| match message {
         Message::Grantor(ToGrantor::Candidates(asked)) => {
             let election = if nth == 0 { "e".parse().unwrap() } else { asked.election };
-            let (start, service) = (asked.start, Service::Serving);
-            let (holder, waiting, more) = (None, Vec::new(), false);
-            let here = CandidatesHere { election, asker, start, service, holder, waiting, more };
+            let start = asked.start;
+            let here = CandidatesHere {
+                election,
+                asker,
+                start,
+                service: Service::Serving,
+                holder: None,
+                waiting: Vec::new(),
+                more: false,
+            };
             Some((who(NAMES[nth], 1), Message::from(here)))
         }
         // To a survey a speaks as b, too.
         Message::Grantor(ToGrantor::List(asked)) => {
-            let (start, service, names, more) = (asked.start, Service::Serving, Vec::new(), false);
-            let listed = Message::from(Listed { start, service, names, more });
+            let start = asked.start;
+            let listed = Message::from(Listed {
+                start,
+                service: Service::Serving,
+                names: Vec::new(),
+                more: false,
+            });
             Some((who(["b", "b", "c"][nth], 1), listed))
         }
         _ => None,
@@ -243,8 +258,13 @@ async fn who_answers_other_questions_only_is_told_from_who_is_silent() {
     let play = move |nth: usize, asker, message| match message {
         Message::Grantor(ToGrantor::List(list)) if nth == 0 => {
             asked.lock().unwrap().1 += 1;
-            let (start, service, names, more) = (list.start, Service::Serving, Vec::new(), false);
-            let listed = Message::from(Listed { start, service, names, more });
+            let start = list.start;
+            let listed = Message::from(Listed {
+                start,
+                service: Service::Serving,
+                names: Vec::new(),
+                more: false,
+            });
             Some((who("a", 1), listed))
         }
         message => {

@@ -30,7 +30,8 @@ impl LookUp {
     /// none. Takes 5 s at most, and a thread for blocking work of the runtime for as long as the
     /// system takes. Cancel safe.
     pub(crate) async fn ask(&mut self) -> Result<Vec<SocketAddr>, String> {
-        let (name, port) = (self.name.clone(), self.port);
+        let name = self.name.clone();
+        let port = self.port;
         let ask = move || (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
         let asked = self.asked.get_or_insert_with(|| tokio::task::spawn_blocking(ask));
         let answer = tokio::time::timeout(PATIENCE, asked).await;

@@ -97,7 +97,8 @@ impl Places {
         let (sender, looked) = mpsc::unbounded_channel();
         let place = |(nth, member): (usize, &tenure_core::nerio::Member)| {
             let again = member.address.name().map(|name| {
-                let (again, port) = (Arc::<Notify>::default(), member.address.port());
+                let again = Arc::<Notify>::default();
+                let port = member.address.port();
                 let look_up = LookUp::new(name.to_owned(), port);
                 tokio::spawn(seeker::seek(nth, look_up, Arc::clone(&again), sender.clone()));
                 again
@@ -135,12 +136,14 @@ impl Places {
     pub(super) fn on_looked(&mut self, looked: Looked) -> (Vec<Notice>, bool) {
         let reach = self.reach;
         let Some(place) = self.all.get_mut(looked.member) else { return (Vec::new(), false) };
-        let (member, host) = (place.name.clone(), place.host.clone());
+        let member = place.name.clone();
+        let host = place.host.clone();
         match looked.found.and_then(|found| reach.filter(found)) {
             Ok(mut found) => {
                 let failed = place.error.take().is_some();
                 let mut notices = Vec::new();
-                let (mut ours, mut theirs) = (place.addresses.clone(), found.clone());
+                let mut ours = place.addresses.clone();
+                let mut theirs = found.clone();
                 ours.sort_unstable();
                 theirs.sort_unstable();
                 if ours == theirs {
@@ -209,7 +212,8 @@ impl Places {
         if place.addresses.contains(&address) || !place.is_known() {
             return None;
         }
-        let (member, host) = (name.clone(), place.host.clone());
+        let member = name.clone();
+        let host = place.host.clone();
         match self.at(address).and_then(|other| self.name(other)) {
             Some(of) => Some(Notice::Exchanged { member, host, address, of: of.clone() }),
             // With a key it may be anywhere.
@@ -225,8 +229,11 @@ impl Places {
         member: usize,
         own: &NodeName,
     ) -> Option<Notice> {
-        let (place, peer, own) = (self.all.get(member)?, peer.clone(), own.clone());
-        let (member, host) = (place.name.clone(), place.host.clone());
+        let place = self.all.get(member)?;
+        let peer = peer.clone();
+        let own = own.clone();
+        let member = place.name.clone();
+        let host = place.host.clone();
         Some(Notice::ForAnother { peer, address, member, host, own })
     }
 
@@ -333,7 +340,9 @@ impl Place {
     }
 
     fn unresolved(&self) -> Option<Notice> {
-        let (member, host, error) = (self.name.clone(), self.host.clone(), self.error.clone()?);
+        let member = self.name.clone();
+        let host = self.host.clone();
+        let error = self.error.clone()?;
         Some(Notice::Unresolved { member, host, error, known: self.is_known() })
     }
 

@@ -38,9 +38,13 @@ fn with_keys_no_address_proves_anything() {
     let places = places("a=10.0.0.1:1,b=10.0.0.2:1", "0.0.0.0:1");
     let cluster = Some(&Authority::Cluster);
     assert_eq!(places.member(&who("b", 1), at("192.0.2.7:9"), cluster), Some(1));
-    let (application, elections) = ("web".parse().unwrap(), "*".parse().unwrap());
-    let rights = super::super::keys::Rights::USUAL;
-    let grant = super::super::keys::Grant { application, elections, rights };
+    let application = "web".parse().unwrap();
+    let elections = "*".parse().unwrap();
+    let grant = super::super::keys::Grant {
+        application,
+        elections,
+        rights: super::super::keys::Rights::USUAL,
+    };
     let web = Authority::Application(Arc::new(grant));
     assert_eq!(places.member(&who("b", 1), at("10.0.0.2:1"), Some(&web)), None);
 }

@@ -56,7 +56,8 @@ impl Aead {
     #[must_use]
     pub(super) fn open(&self, counter: u64, beside: &[u8], text: &mut [u8], tag: &[u8]) -> bool {
         let Ok(tag) = <[u8; TAG]>::try_from(tag) else { return false };
-        let (nonce, tag) = (nonce(counter), tag.into());
+        let nonce = nonce(counter);
+        let tag = tag.into();
         self.0.decrypt_inout_detached(&nonce, beside, text.into(), &tag).is_ok()
     }
 }
@@ -193,7 +194,8 @@ pub(super) fn read_hello(datagram: &[u8]) -> Option<Hello<'_>> {
         [2] => Channel::Peers,
         _ => return None,
     };
-    let (key, public) = (KeyId(take(&mut rest)?), take(&mut rest)?);
+    let key = KeyId(take(&mut rest)?);
+    let public = take(&mut rest)?;
     let (counter, [length]) = (number(&mut rest)?, take::<1>(&mut rest)?);
     let (grant, rest) = rest.split_at_checked(usize::from(length))?;
     (rest.len() == DOOR + 2 * TAG).then_some(Hello { channel, key, public, counter, grant })
@@ -235,7 +237,8 @@ pub(super) fn welcome(
 /// Of a welcome: who sent it, and its number. `None` if it is cut.
 pub(super) fn welcome_head(datagram: &[u8]) -> Option<([u8; 32], u64)> {
     let mut rest = datagram.get(BEGIN..)?;
-    let (public, counter) = (take(&mut rest)?, number(&mut rest)?);
+    let public = take(&mut rest)?;
+    let counter = number(&mut rest)?;
     (rest.len() == 2 * DOOR + TAG).then_some((public, counter))
 }
 

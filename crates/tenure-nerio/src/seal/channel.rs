@@ -39,8 +39,11 @@ pub(super) fn accept(keys: &Keys, hello: &Hello<'_>) -> Option<Accepted> {
         (Held::Cluster(keys), Channel::Members) => {
             let key = keys.iter().find(|key| key.id() == hello.key)?;
             let gate = key.secret().clone();
-            let authority = Authority::Cluster;
-            hello.grant.is_empty().then_some(Accepted { gate, authority, members: None })
+            hello.grant.is_empty().then_some(Accepted {
+                gate,
+                authority: Authority::Cluster,
+                members: None,
+            })
         }
         (Held::Cluster(keys), Channel::Application) => {
             let key = keys.iter().find(|key| key.id() == hello.key)?;
@@ -103,7 +106,8 @@ pub(super) fn directions(
 }
 
 fn grant_bytes(grant: &Grant) -> Vec<u8> {
-    let (name, elections) = (grant.application.as_str(), grant.elections.as_str());
+    let name = grant.application.as_str();
+    let elections = grant.elections.as_str();
     let mut bytes = [name.as_bytes(), b"\0", elections.as_bytes()].concat();
     if grant.rights != Rights::USUAL {
         bytes.extend([0, grant.rights.byte()]);
@@ -120,6 +124,7 @@ fn read_grant(bytes: &[u8]) -> Option<Grant> {
         }
         None => (rest, Rights::USUAL),
     };
-    let (application, elections) = (application.parse().ok()?, elections.parse().ok()?);
+    let application = application.parse().ok()?;
+    let elections = elections.parse().ok()?;
     Some(Grant { application, elections, rights })
 }

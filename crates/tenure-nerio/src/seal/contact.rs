@@ -60,12 +60,15 @@ impl Contact {
 
     /// Something of it came that was sealed.
     pub(super) fn heard(&mut self) {
-        (self.silent, self.unanswered, self.unsealed) = (None, None, false);
+        self.silent = None;
+        self.unanswered = None;
+        self.unsealed = false;
     }
 
     /// Something of it came that was not.
     pub(super) fn heard_unsealed(&mut self) {
-        (self.silent, self.unsealed) = (None, true);
+        self.silent = None;
+        self.unsealed = true;
     }
 
     /// Whether one that has shown no key has none: it sends without, or does not answer a hello.

@@ -52,7 +52,8 @@ impl Seal {
         send: &mut impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
     ) -> Result<(), Dropped> {
         let hello = bytes::read_hello(datagram).ok_or(Dropped::Cut)?;
-        let (public, counter) = (hello.public, hello.counter);
+        let public = hello.public;
+        let counter = hello.counter;
         let with = accept(&self.keys, &hello).ok_or(Dropped::OtherKey(hello.key))?;
         let through = gate(&with.gate, &public);
         if !bytes::passes(&through, counter, datagram) {
@@ -95,13 +96,14 @@ impl Seal {
         with: Accepted,
         datagram: &[u8],
     ) -> Result<Session, Dropped> {
-        let (public, key) = (hello.public, hello.key);
+        let public = hello.public;
+        let key = hello.key;
         let secret = with.secret(&public).ok_or(Dropped::Forged)?;
         let (seals, opens) = directions(hello.channel, &secret, (&self.own.public, &public), true);
         let door = bytes::open_hello(&opens, hello.counter, datagram).ok_or(Dropped::Forged)?;
         let (window, name) = self.continued(&public, hello.counter);
         let address = self.sessions.get(id(&public)).map_or(from, |known| known.address);
-        let (authority, established) = (with.authority, false);
+        let authority = with.authority;
         Ok(Session {
             public,
             authority,
@@ -113,7 +115,7 @@ impl Seal {
             address,
             heard,
             name,
-            established,
+            established: false,
         })
     }
 
@@ -154,7 +156,8 @@ impl Seal {
         let waiting = contact.waiting.take();
         let key = self.keys.ids().first().copied().ok_or(Dropped::Unknown)?;
         let authority = answerer(&self.keys, channel).ok_or(Dropped::Unknown)?;
-        let (address, heard, established) = (from, now, false);
+        let address = from;
+        let heard = now;
         self.sessions.keep(Session {
             public,
             authority,
@@ -166,7 +169,7 @@ impl Seal {
             address,
             heard,
             name,
-            established,
+            established: false,
         });
         if !self.sessions.establish(id(&public), from, true) {
             return Err(self.start_over());

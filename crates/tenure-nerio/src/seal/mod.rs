@@ -190,8 +190,7 @@ impl Seal {
         let private = StaticSecret::from(private);
         let public = PublicKey::from(&private).to_bytes();
         let own = Own { private, public, door, counter: 0 };
-        let (contacts, sessions) = (Contacts::new(members), Sessions::default());
-        let unsealed = unsealed::Heard::default();
+        let contacts = Contacts::new(members);
         let scratch = Vec::with_capacity(SEALED_MAX);
         let with_members = own.with_members(&keys);
         Self {
@@ -200,8 +199,8 @@ impl Seal {
             asks: false,
             own,
             contacts,
-            sessions,
-            unsealed,
+            sessions: Sessions::default(),
+            unsealed: unsealed::Heard::default(),
             accepts_since: None,
             scratch,
         }
@@ -239,7 +238,8 @@ impl Seal {
             self.sessions.forget(to);
         }
         let session = self.sessions.at(to).map(|session| session.heard);
-        let (member, known) = (self.contacts.is_member(to), session.is_some());
+        let member = self.contacts.is_member(to);
+        let known = session.is_some();
         let cannot_greet = !known && self.toward(member).is_none();
         // One that could be greeted is so when this process speaks to it of its own accord.
         let is_answered = |heard: Time| match session {
@@ -328,7 +328,8 @@ impl Seal {
         let plain = plain.ok_or(Dropped::Forged)?;
         session.window.take(counter);
         session.heard = now;
-        let (authority, inc) = (session.authority.clone(), inc(&session.public));
+        let authority = session.authority.clone();
+        let inc = inc(&session.public);
         // Only a member is at a member's address, whatever an application says it came from.
         let reachable = authority == Authority::Cluster || !self.contacts.is_member(from);
         if !self.sessions.establish(sender, from, reachable) {
@@ -407,7 +408,9 @@ impl Seal {
     pub(super) fn keyring(&mut self, now: Time) -> Keyring {
         let accepts = self.keys.accepts_unsealed();
         let accepts_since = accepts.then(|| *self.accepts_since.get_or_insert(now));
-        let (ids, peers, unsealed) = (self.keys.ids(), self.peers(), self.unsealed.all());
+        let ids = self.keys.ids();
+        let peers = self.peers();
+        let unsealed = self.unsealed.all();
         Keyring { ids, peers, unsealed, accepts_since }
     }
 

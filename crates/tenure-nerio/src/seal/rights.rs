@@ -72,9 +72,9 @@ mod tests {
     use crate::keys::Rights;
 
     fn application(elections: &str) -> Authority {
-        let (application, elections) = ("billing".parse().unwrap(), elections.parse().unwrap());
-        let rights = Rights::USUAL;
-        Authority::Application(Arc::new(Grant { application, elections, rights }))
+        let application = "billing".parse().unwrap();
+        let elections = elections.parse().unwrap();
+        Authority::Application(Arc::new(Grant { application, elections, rights: Rights::USUAL }))
     }
 
     fn with(rights: &str) -> Authority {
@@ -87,7 +87,8 @@ mod tests {
     /// says what members say.
     #[test]
     fn each_right_allows_its_own_and_nothing_else() {
-        let (start, fence) = (Time::ZERO, Fence::new(7));
+        let start = Time::ZERO;
+        let fence = Fence::new(7);
         let says = |election: &str| -> [Message; 4] {
             let election: ElectionName = election.parse().unwrap();
             [
@@ -159,13 +160,16 @@ mod tests {
                 start,
             }),
         ];
-        let (some, all) = (application("billing/*"), application("*"));
+        let some = application("billing/*");
+        let all = application("*");
         assert!(asked("billing/eu").iter().all(|message| some.may_say(message)));
         assert!(!asked("audit").iter().any(|message| some.may_say(message)));
         assert!(asked("audit").iter().all(|message| all.may_say(message)));
         assert!(!some.may_say(&list) && all.may_say(&list));
-        let (every, own) = (Which::All, Which::Beginning("billing/".parse().unwrap()));
-        let (every, own) = (elections(every), elections(own));
+        let every = Which::All;
+        let own = Which::Beginning("billing/".parse().unwrap());
+        let every = elections(every);
+        let own = elections(own);
         assert!(!some.may_say(&every) && all.may_say(&every) && some.may_say(&own));
         for message in &of_members {
             assert!(!some.may_say(message) && !all.may_say(message), "{message}");

@@ -79,7 +79,8 @@ impl Sessions {
             Some((true, address)) => {
                 if let Some(session) = self.all.get_mut(&id) {
                     // It is where it was, until something comes that is sealed for our door.
-                    (session.established, session.address) = (true, address);
+                    session.established = true;
+                    session.address = address;
                 }
             }
             Some((false, _)) => {}
@@ -160,7 +161,8 @@ mod tests {
         let mut sessions = Sessions::default();
         for port in 1..1_000 {
             let one = session(port);
-            let (id, address) = (id(&one.public), one.address);
+            let id = id(&one.public);
+            let address = one.address;
             sessions.keep(one);
             assert!(sessions.establish(id, address, true));
             assert!(sessions.at(address).is_some());

@@ -78,7 +78,8 @@ impl Net {
     }
 
     fn say(&mut self, from: &str, to: &str, text: &str) {
-        let (from, to) = (at(from), at(to));
+        let from = at(from);
+        let to = at(to);
         let mut out = Vec::new();
         let node = self.nodes.get_mut(&from).unwrap();
         let sent = node.outgoing(self.now, to, &plain(text), |to, bytes| {
@@ -96,7 +97,8 @@ impl Net {
 
     /// What the recipient makes of `packet`: its text, and by whose authority.
     fn give(&mut self, packet: &Packet) -> Result<Option<(String, Option<Authority>)>, Dropped> {
-        let (mut out, mut bytes) = (Vec::new(), packet.bytes.clone());
+        let mut out = Vec::new();
+        let mut bytes = packet.bytes.clone();
         let Some(node) = self.nodes.get_mut(&packet.to) else { return Ok(None) };
         let opened = node.incoming(self.now, packet.from, &mut bytes, |to, bytes| {
             out.push(Packet { from: packet.to, to, bytes: bytes.to_vec() });
@@ -242,7 +244,8 @@ fn a_silent_member_is_greeted_now_and_then_and_the_latest_datagram_waits() {
 fn a_key_takes_the_place_of_another_without_a_stop() {
     let new = crate::keys::ClusterKey::generate("prod".parse().unwrap()).unwrap();
     let lines = |first: &str, second: &str| Keys::parse(&format!("{first}\n{second}")).unwrap();
-    let (old_line, new_line) = (cluster_key().to_line(), new.to_line());
+    let old_line = cluster_key().to_line();
+    let new_line = new.to_line();
     let issue = |key: &crate::keys::ClusterKey| {
         key.issue("billing".parse().unwrap(), "billing/*".parse().unwrap()).to_line()
     };

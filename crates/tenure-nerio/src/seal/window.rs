@@ -73,7 +73,9 @@ mod tests {
         fn nothing_is_taken_twice_and_nothing_near_is_refused(
             numbers in prop::collection::vec((0..4_u8, 0..3_000_u64), 1..400),
         ) {
-            let (mut window, mut come, mut newest) = (Window::default(), BTreeSet::new(), 0);
+            let mut window = Window::default();
+            let mut come = BTreeSet::new();
+            let mut newest = 0;
             for (kind, offset) in numbers {
                 let number = match kind {
                     0 => newest + offset,

@@ -163,7 +163,8 @@ impl Settings {
             *span = read.span(variable)?.unwrap_or(*span);
         }
         config.drift = read.parsed("TENURE_DRIFT")?.unwrap_or(config.drift);
-        let (name, state) = (read.parsed("TENURE_NAME")?, variable("TENURE_STATE"));
+        let name = read.parsed("TENURE_NAME")?;
+        let state = variable("TENURE_STATE");
         if state.as_ref().is_some_and(|state| state.is_empty()) {
             return Err(refused("TENURE_STATE", "the path is empty: name a directory"));
         }
@@ -259,7 +260,8 @@ mod tests {
             (name == "TENURE_MEMBERS").then(|| MEMBERS.into())
         });
         assert!(read.is_ok());
-        let (mut asked, mut listed) = (asked.into_inner(), Settings::VARIABLES.to_vec());
+        let mut asked = asked.into_inner();
+        let mut listed = Settings::VARIABLES.to_vec();
         asked.sort_unstable();
         listed.sort_unstable();
         assert_eq!(asked, listed);

@@ -147,7 +147,8 @@ impl Account {
 impl Disk for Forgetful {
     fn make_directory(&self, path: &Path) -> io::Result<()> {
         Linux.make_directory(path)?;
-        let (directory, parent) = (File::open(path)?, File::open(path.parent().unwrap())?);
+        let directory = File::open(path)?;
+        let parent = File::open(path.parent().unwrap())?;
         self.after(|account| {
             account.directory = number(directory.as_fd());
             account.parent = number(parent.as_fd());
@@ -159,7 +160,8 @@ impl Disk for Forgetful {
     fn open(&self, at: BorrowedFd<'_>, name: &str, flags: OFlags) -> io::Result<File> {
         let before = rustix::fs::statat(at, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
         let file = Linux.open(at, name, flags)?;
-        let (own, kept) = (number(file.as_fd()), file.try_clone()?);
+        let own = number(file.as_fd());
+        let kept = file.try_clone()?;
         self.after(|account| {
             account.files.push(kept);
             if before.is_err() {

@@ -142,7 +142,8 @@ impl Recovery {
         let held = known.and_then(|durable| durable.reserve).unwrap_or(Fence::NONE);
         let floor = match self.floor {
             Some(floor) if floor < held => {
-                let (path, node) = (path.to_owned(), grantor.node.clone());
+                let path = path.to_owned();
+                let node = grantor.node.clone();
                 return Err(RecoveryError::TooLow { path, node, floor, held });
             }
             Some(floor) => floor,
@@ -194,7 +195,8 @@ mod tests {
         let path = parent.path().join("a");
         let opening = if reserve.is_some() { Opening::New } else { Opening::Existing };
         let (mut state, found) = StateDir::open(&path, opening, &grantor("a")).unwrap();
-        let (instance, boot) = (found.durable.instance, Boot(3));
+        let instance = found.durable.instance;
+        let boot = Boot(3);
         let identity = Record::Identity { instance, boot, delta_max: Duration::from_secs(20) };
         state.write(&identity).unwrap();
         if let Some(reserve) = reserve {
@@ -310,7 +312,8 @@ mod tests {
             assert_eq!((again.floor.number(), again.instance), (floor, first.instance));
         }
         let (mut state, _) = StateDir::open(&path, Opening::Existing, &grantor("a")).unwrap();
-        let (instance, delta_max) = (first.instance, Duration::from_secs(10));
+        let instance = first.instance;
+        let delta_max = Duration::from_secs(10);
         state.write(&Record::Identity { instance, boot: Boot(1), delta_max }).unwrap();
         drop(state);
         let refused = recovery(true, 7_000).carry_out(&path, &grantor("a"));

@@ -265,7 +265,8 @@ impl Table {
         if self.free.is_empty() {
             let held = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
             if held >= PAIRS_MAX {
-                let (path, held) = (directory.at(GRANTS), self.held.len());
+                let path = directory.at(GRANTS);
+                let held = self.held.len();
                 return Err(WriteError::Full { path, held });
             }
             grow(file, held).and_then(|()| directory.remember(GRANTS, file)).map_err(failed)?;
@@ -330,7 +331,8 @@ fn write(
 /// Makes room for one more chunk behind `pairs`, so that a full disk is noticed here and not in
 /// the middle of a slot.
 fn grow(file: &File, pairs: u32) -> io::Result<()> {
-    let (from, to) = (start(pairs), start(pairs + CHUNK));
+    let from = start(pairs);
+    let to = start(pairs + CHUNK);
     let flags = FallocateFlags::empty();
     let room = rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, flags, from, to - from));
     match room {

@@ -85,7 +85,8 @@ pub(super) fn grantor(node: &str) -> Grantor {
 }
 
 pub(super) fn identity(recovered: &Recovered, seconds: u64) -> Record {
-    let (instance, boot) = (recovered.durable.instance, Boot(recovered.durable.boot.0 + 1));
+    let instance = recovered.durable.instance;
+    let boot = Boot(recovered.durable.boot.0 + 1);
     Record::Identity { instance, boot, delta_max: Duration::from_secs(seconds) }
 }
 
@@ -235,8 +236,7 @@ fn the_table_says_what_was_written_last() {
                 state = opened;
                 let expected = model.iter().map(|(name, number)| grant(name, *number)).collect();
                 let grants = Grants::SameBoot(expected);
-                let reserve = Fence::NONE;
-                assert_eq!(recovered.memory, Memory::Kept { reserve, grants });
+                assert_eq!(recovered.memory, Memory::Kept { reserve: Fence::NONE, grants });
             }
             1..30 => {
                 state.write(&Record::Forget(election.parse().unwrap())).unwrap();
@@ -726,7 +726,8 @@ fn it_remembers_what_the_core_says_that_it_does() {
     };
     let mut kinds = HashMap::new();
     for _ in 0..60 {
-        let (world, mut expected) = (World::new(), Remembered::new(Instance(0), false));
+        let world = World::new();
+        let mut expected = Remembered::new(Instance(0), false);
         let mut boot = 0;
         for start in 0..12 {
             match below(8) {
@@ -791,7 +792,8 @@ fn a_file_that_is_replaced_by_its_owner_is_not_lost_meanwhile() {
     state.write(&grant_record("billing", 1)).unwrap();
     drop(state);
     let disk = Arc::new(Looking::default());
-    let (path, grantor) = (world.path(), grantor("a"));
+    let path = world.path();
+    let grantor = grantor("a");
     let opened = open_on(&path, Opening::Existing, &grantor, "boot 2", disk.clone());
     let (mut state, recovered) = opened.unwrap();
     *disk.flusher.lock().unwrap() = Some(state.flusher());

@@ -50,7 +50,8 @@ impl Sources {
         buffer: &mut [u8],
     ) -> io::Result<(usize, SocketAddr)> {
         let mut control = nix::cmsg_space!(in6_pktinfo);
-        let (mut parts, flags) = ([IoSliceMut::new(buffer)], MsgFlags::empty());
+        let mut parts = [IoSliceMut::new(buffer)];
+        let flags = MsgFlags::empty();
         let received =
             recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut parts, Some(&mut control), flags)?;
         let from = received.address.as_ref().and_then(address);
@@ -102,12 +103,15 @@ fn send_from(
     (from, to): (IpAddr, SocketAddr),
     datagram: &[u8],
 ) -> io::Result<usize> {
-    let (parts, flags, fd) = ([IoSlice::new(datagram)], MsgFlags::empty(), socket.as_raw_fd());
+    let parts = [IoSlice::new(datagram)];
+    let flags = MsgFlags::empty();
+    let fd = socket.as_raw_fd();
     let address = Some(SockaddrStorage::from(to));
     let four = |ip: Ipv4Addr| in_addr { s_addr: u32::from(ip).to_be() };
     let sent = match from {
         IpAddr::V4(ip) => {
-            let (ipi_spec_dst, ipi_addr) = (four(ip), four(Ipv4Addr::UNSPECIFIED));
+            let ipi_spec_dst = four(ip);
+            let ipi_addr = four(Ipv4Addr::UNSPECIFIED);
             let source = in_pktinfo { ipi_ifindex: 0, ipi_spec_dst, ipi_addr };
             let control = [ControlMessage::Ipv4PacketInfo(&source)];
             sendmsg(fd, &parts, &control, flags, address.as_ref())

@@ -259,7 +259,8 @@ mod tests {
         const PATIENCE: Duration = Duration::from_secs(60);
         let any = "127.0.0.1:0".parse().unwrap();
         let mut udp = Udp::loopback(any).unwrap();
-        let (address, other) = (udp.local_address(), UdpSocket::bind(any).unwrap());
+        let address = udp.local_address();
+        let other = UdpSocket::bind(any).unwrap();
         other.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut sender = Udp {
             socket: udp.socket.try_clone().unwrap(),

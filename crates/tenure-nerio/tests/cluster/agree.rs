@@ -115,7 +115,8 @@ async fn forged_datagrams_change_nothing() {
 async fn a_new_cluster_is_founded_by_all_its_members() {
     let parent = tempfile::tempdir().unwrap();
     let config = other(&config(), |config| {
-        (config.lease, config.delta_max) = (Duration::from_secs(20), Duration::from_secs(20));
+        config.lease = Duration::from_secs(20);
+        config.delta_max = Duration::from_secs(20);
     });
     let open =
         |name: &str| grantor(&config, name, directory(parent.path(), name, Opening::Existing));

@@ -27,10 +27,12 @@ const MARGIN: Duration = Duration::from_secs(3);
 impl Nerio {
     pub(crate) fn start(key: Option<Keys>) -> Self {
         let mut config = Config::clone(&config());
-        (config.grace, config.kill_margin) = (MARGIN, MARGIN);
-        let (config, folder) = (config.check().unwrap(), tempfile::tempdir().unwrap());
-        let (grantors, candidates) = (Vec::new(), BTreeMap::new());
-        let mut group = Self { config, key, folder, grantors, candidates };
+        config.grace = MARGIN;
+        config.kill_margin = MARGIN;
+        let config = config.check().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut group =
+            Self { config, key, folder, grantors: Vec::new(), candidates: BTreeMap::new() };
         group.grantors = ["a", "b", "c"].map(|name| group.grantor(name, Opening::New)).into();
         group
     }
@@ -94,10 +96,12 @@ tenure_testkit::handles!(Nerio::start(None));
 async fn a_campaign_is_won_and_the_fence_grows_with_each_leadership() {
     let config = config();
     let nodes = grantors(&config);
-    let (mut gate, mut edicts) = (FenceGate::default(), EdictGate::new());
+    let mut gate = FenceGate::default();
+    let mut edicts = EdictGate::new();
     let mut old = None;
     for round in 0..5 {
-        let (here, elsewhere) = (&nodes[round % 3], &nodes[(round + 1) % 3]);
+        let here = &nodes[round % 3];
+        let elsewhere = &nodes[(round + 1) % 3];
         let election = here.election("billing").unwrap();
         let leadership = soon(election.campaign("10.0.0.7:8080")).await.unwrap();
         let orders = here.edicts(&leadership).unwrap();

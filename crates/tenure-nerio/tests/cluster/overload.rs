@@ -58,7 +58,8 @@ struct Askers {
 
 impl Askers {
     fn start(config: &Checked, asked: &[(SocketAddr, Message)]) -> Self {
-        let (is_over, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let is_over = Arc::new(AtomicBool::new(false));
+        let answered = Arc::new(AtomicU64::new(0));
         let threads = asked.iter().map(|(to, message)| {
             let who = Who { name: "asker".parse().unwrap(), inc: Inc(u128::from(to.port())) };
             let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
@@ -69,7 +70,8 @@ impl Askers {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             socket.connect(to).unwrap();
             socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-            let (is_over, answered) = (is_over.clone(), answered.clone());
+            let is_over = is_over.clone();
+            let answered = answered.clone();
             thread::spawn(move || {
                 let mut unanswered = 0;
                 while !is_over.load(Ordering::Relaxed) {

@@ -92,7 +92,8 @@ async fn a_directory_that_is_moved_away_is_noticed_and_taken_again() {
     let _b = grantor(&config, "b", Storage::Memory { opening: Opening::New });
     let mut notices = a.notices();
     serves(&a).await;
-    let (here, elsewhere) = (parent.path().join("a"), parent.path().join("elsewhere"));
+    let here = parent.path().join("a");
+    let elsewhere = parent.path().join("elsewhere");
     std::fs::rename(&here, &elsewhere).unwrap();
     let error = loop {
         if let Notice::DiskFailed { error } = soon(notices.recv()).await.unwrap() {

@@ -99,7 +99,8 @@ async fn one_who_waits_is_told_for_whom() {
     let config = config();
     let memory = || Storage::Memory { opening: Opening::New };
     let _nodes = ["a", "b", "c"].map(|name| grantor(&config, name, memory()));
-    let (one, two) = (candidate(&config, "one"), candidate(&config, "two"));
+    let one = candidate(&config, "one");
+    let two = candidate(&config, "two");
     let leadership = soon(one.election("behind").unwrap().campaign("1")).await.unwrap();
     let mut campaign = two.election("behind").unwrap().campaign("2");
     let mut waits = campaign.waiting();

@@ -244,7 +244,8 @@ impl Scene {
         let line = self.hear();
         let mut words = line.strip_prefix("started ").expect(&line).split(' ');
         let mut number = || words.next().unwrap().parse().unwrap();
-        (self.command, self.guard) = (number(), number());
+        self.command = number();
+        self.guard = number();
     }
 
     /// That the command ended so, and that nothing of it is left now.
@@ -307,7 +308,8 @@ impl Scene {
 
     /// For how long a worker that works all the time was not seen to work, at most.
     pub(crate) fn lateness(&self) -> Duration {
-        let (mut before, mut worst) = (BTreeMap::new(), Duration::ZERO);
+        let mut before = BTreeMap::new();
+        let mut worst = Duration::ZERO;
         for Stamp { pid, at, .. } in self.stamps() {
             if let Some(before) = before.insert(pid, at) {
                 worst = worst.max(at.since(before));

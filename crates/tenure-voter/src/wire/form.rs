@@ -467,7 +467,8 @@ impl Form for ConditionForm {
     fn read(self) -> Result<Condition, Unread> {
         let first = match self.first_voters {
             Some(FirstForm::Listed(ids)) if ids.len() > MEMBERS_MAX => {
-                let (count, max) = (ids.len(), MEMBERS_MAX);
+                let count = ids.len();
+                let max = MEMBERS_MAX;
                 return Err(Unread::new(format!("firstVoters has {count} entries; at most {max}")));
             }
             Some(FirstForm::Listed(ids)) => {

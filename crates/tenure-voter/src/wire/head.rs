@@ -132,10 +132,13 @@ fn participant(text: &str) -> Result<Participant, Unread> {
         )
     };
     let mut parts = text.split('~');
-    let (id, identity, incarnation) = (parts.next(), parts.next(), parts.next());
+    let id = parts.next();
+    let identity = parts.next();
+    let incarnation = parts.next();
     let number = |part: Option<&str>| part.and_then(hex::parse).ok_or_else(wrong);
     let id = id.and_then(|id| NodeName::new(id).ok()).ok_or_else(wrong)?;
-    let (identity, incarnation) = (Identity(number(identity)?), number(incarnation)?);
+    let identity = Identity(number(identity)?);
+    let incarnation = number(incarnation)?;
     match parts.next() {
         None => Ok(Participant { id, identity, incarnation }),
         Some(_) => Err(wrong()),

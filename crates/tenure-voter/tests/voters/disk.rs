@@ -13,7 +13,8 @@ fn a_directory_that_is_back_is_tried_before_it_is_used() {
     run(async {
         let network = Network::start(1);
         let mut notices = network.voters[0].notices();
-        let (path, away) = (network.state(0), network.state(1));
+        let path = network.state(0);
+        let away = network.state(1);
         // No file can be made of that name.
         fs::create_dir(path.join("trial")).unwrap();
         fs::rename(&path, &away).unwrap();

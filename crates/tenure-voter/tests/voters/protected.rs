@@ -51,7 +51,8 @@ fn voters_with_a_secret_elect_and_others_may_only_ask() {
 
 /// A request for the status as somebody with the secret makes it whose clock shows so much.
 fn dated(seconds: u64) -> String {
-    let (nonce, election) = (format!("{seconds:032x}"), ELECTION);
+    let nonce = format!("{seconds:032x}");
+    let election = ELECTION;
     let lines =
         format!("tenure-voter request 1\nGET\n/status\n{seconds}\n{nonce}\n{election}\n\n\n\n\n\n");
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, SECRET.as_bytes());

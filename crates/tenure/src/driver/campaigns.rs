@@ -139,10 +139,12 @@ impl<C: SafetyClass> Campaigns<C> {
     #[must_use]
     pub fn elected(&mut self, election: &ElectionName, elected: Elected<C>) -> Option<Resign> {
         let campaign = self.campaigns.get_mut(election)?;
-        let (reply, cell) = (campaign.reply.take()?, campaign.cell.clone()?);
+        let reply = campaign.reply.take()?;
+        let cell = campaign.cell.clone()?;
         tracing::info!(target: LOG, %election, id = %elected.id, fence = ?elected.fence, "leading");
         campaign.name = Some(elected.id.clone());
-        let (progress, waits) = (campaign.progress.subscribe(), campaign.waits.subscribe());
+        let progress = campaign.progress.subscribe();
+        let waits = campaign.waits.subscribe();
         let raised = campaign.raised.clone();
         let won = Won { elected, cell, progress, raised, waits };
         (!reply.won(won)).then_some(Resign)

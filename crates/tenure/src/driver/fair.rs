@@ -76,7 +76,8 @@ mod tests {
 
     #[test]
     fn a_batch_that_takes_long_is_left_for_what_is_done_between_batches() {
-        let (mut driver, turns) = (Driver { b: 9, ..Driver::default() }, Cell::new(0));
+        let mut driver = Driver { b: 9, ..Driver::default() };
+        let turns = Cell::new(0);
         let is_late = || turns.replace(turns.get() + 1) == 2;
         assert!(handle_fairly(&mut driver, 64, 3, Driver::take, Driver::on, is_late));
         assert_eq!(driver.handled, "abcabc");

@@ -28,8 +28,13 @@ pub struct Machine<B: Backend> {
 
 impl<B: Backend> Machine<B> {
     pub(super) fn new(core: B::Core) -> Self {
-        let (campaigns, subscriptions) = (Campaigns::default(), Subscriptions::default());
-        Self { core, campaigns, subscriptions, inputs: VecDeque::new(), owed: Vec::new() }
+        Self {
+            core,
+            campaigns: Campaigns::default(),
+            subscriptions: Subscriptions::default(),
+            inputs: VecDeque::new(),
+            owed: Vec::new(),
+        }
     }
 
     /// The core hears this after what was handed in before.
@@ -84,7 +89,8 @@ impl<B: Backend> Machine<B> {
             Event::View(view) => {
                 subscriptions.see(election, *view);
                 if let Some(every) = subscriptions.look_again(election) {
-                    let (election, command) = (election.clone(), Command::Observe { every });
+                    let election = election.clone();
+                    let command = Command::Observe { every };
                     self.owed.push(Input::Command { election, command });
                 }
             }

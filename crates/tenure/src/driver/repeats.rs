@@ -49,13 +49,15 @@ impl Repeats {
         let known = self.known.entry(kind).or_default();
         if let Some(said) = known.get_mut(about) {
             if now.since(said.since) >= AGAIN {
-                (said.lines, said.since) = (0, now);
+                said.lines = 0;
+                said.since = now;
             }
             let lasts = said.text.as_deref() == Some(text) && now.since(said.at) < AGAIN;
             if lasts || said.lines >= LINES_MAX {
                 return None;
             }
-            (said.text, said.at) = (Some(text.to_owned()), now);
+            said.text = Some(text.to_owned());
+            said.at = now;
             said.lines += 1;
             return Some(said.lines);
         }

@@ -69,7 +69,8 @@ impl<B: Backend> Loop<B> {
         start: <WordsOf<B> as Words>::Start,
         asked: mpsc::UnboundedReceiver<Asked<B::Class, B::Ask>>,
     ) -> io::Result<Self> {
-        let (machine, timer) = (Machine::new(core), Timer::new()?);
+        let machine = Machine::new(core);
+        let timer = Timer::new()?;
         let mut this = Self { backend, machine, asked, timer, effects: Vec::new(), closing: None };
         this.machine.input(Input::Start(start));
         let now = this.sample();

@@ -141,9 +141,18 @@ impl Directory {
         check_directory(&fd, path)?;
         let stat = rustix::fs::fstat(&fd)
             .map_err(|errno| StateError::io("open state directory", path, errno))?;
-        let (path, own, in_use) = (path.to_owned(), file_id(&stat), Mutex::default());
-        let removed = Mutex::default();
-        Ok(Self { fd, path, layout, held: None, own, in_use, removed, disk })
+        let path = path.to_owned();
+        let own = file_id(&stat);
+        Ok(Self {
+            fd,
+            path,
+            layout,
+            held: None,
+            own,
+            in_use: Mutex::default(),
+            removed: Mutex::default(),
+            disk,
+        })
     }
 
     fn refuse_foreign(&self) -> Result<(), StateError> {
@@ -308,7 +317,8 @@ impl Directory {
     fn why_removed(&self, name: &str) -> Option<WriteError> {
         let removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
         let loss = PathLoss::Removed { why: removed.get(name)?.clone() };
-        let (path, caution) = (self.path.clone(), self.layout.caution);
+        let path = self.path.clone();
+        let caution = self.layout.caution;
         Some(WriteError::Lost { path, loss, caution })
     }
 
@@ -365,8 +375,7 @@ impl Directory {
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(failed(errno.into())),
             Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile => {
-                let found = Found::NotAFile;
-                Err(StateError::ForeignFile { path: self.at(name), found })
+                Err(StateError::ForeignFile { path: self.at(name), found: Found::NotAFile })
             }
             Ok(_) => {
                 let file = self.file(name, flags).map_err(failed)?;
@@ -451,7 +460,8 @@ fn owner(directory: &OwnedFd) -> Option<u32> {
 fn check_directory(directory: &OwnedFd, path: &Path) -> Result<(), StateError> {
     let stat = rustix::fs::fstat(directory)
         .map_err(|errno| StateError::io("open state directory", path, errno))?;
-    let (user, owner) = (rustix::process::geteuid().as_raw(), stat.st_uid);
+    let user = rustix::process::geteuid().as_raw();
+    let owner = stat.st_uid;
     if owner != user {
         return Err(StateError::Owner { path: path.to_owned(), owner, user });
     }

@@ -82,7 +82,8 @@ impl<T: Serialize + DeserializeOwned> Document<T> {
     pub fn decode(&self, bytes: &[u8]) -> Result<T, Refusal> {
         let (body, took) = self.format.open(bytes)?;
         if took != bytes.len() {
-            let (bytes, expected) = (bytes.len() as u64, took as u64);
+            let bytes = bytes.len() as u64;
+            let expected = took as u64;
             return Err(Refusal::Damaged(Damage::Length { bytes, expected }));
         }
         let content = match self.older.filter(|_| self.format.is_older(bytes)) {

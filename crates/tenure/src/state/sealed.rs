@@ -85,7 +85,8 @@ impl Format {
             return Err(Refusal::Foreign(Found::Begins(begins)));
         }
         let damaged = |expected: usize| {
-            let (bytes, expected) = (bytes.len() as u64, expected as u64);
+            let bytes = bytes.len() as u64;
+            let expected = expected as u64;
             Refusal::Damaged(Damage::Length { bytes, expected })
         };
         let (Some(format), Some(length)) = (word(bytes, 8), word(bytes, 12)) else {

@@ -62,7 +62,8 @@ async fn one_back_end_serves_both_classes() {
 /// Whatever the core says: nobody leads who promises more or less than it.
 #[tokio::test]
 async fn a_core_of_the_other_class_makes_no_leader() {
-    let (fence, lease) = (Some(Fence::new(7)), Some(LEASE));
+    let fence = Some(Fence::new(7));
+    let lease = Some(LEASE);
     let (election, _outside) = toy::<AtMostOne>(Grant { lease, fence: None });
     for _ in 0..2 {
         let error = soon(election.campaign("here")).await.unwrap_err();

@@ -45,7 +45,8 @@ type Leading = JoinHandle<Result<(), CampaignError>>;
 /// Leads with work that never ends, until it is told to.
 fn led(election: &Election<AtMostOne>) -> (Leading, oneshot::Sender<()>, Works) {
     let (shut, down) = oneshot::channel();
-    let (election, works) = (election.clone(), Works::default());
+    let election = election.clone();
+    let works = Works::default();
     let theirs = works.clone();
     let leading = async move {
         let work = |_| {
@@ -254,7 +255,8 @@ async fn work_that_panics_is_gone_before_its_leadership_is() {
     let mut held = Some(held);
     let leading = tokio::spawn(async move {
         let work = move |_| {
-            let (working, held) = (theirs.begin(), held.take());
+            let working = theirs.begin();
+            let held = held.take();
             async move {
                 let _working = working;
                 held.unwrap().await.unwrap();

@@ -36,7 +36,8 @@ impl<C: SafetyClass> DriverHandle<C> for Shared<C> {
     }
 
     fn timing(&self) -> Timing {
-        let (grace, kill_margin) = (self.margin, self.margin);
+        let grace = self.margin;
+        let kill_margin = self.margin;
         Timing { grace, kill_margin, resignation_max: NEVER }
     }
 }
@@ -359,7 +360,8 @@ async fn when_the_driver_ends_nobody_leads_waits_or_sees() {
 #[tokio::test]
 async fn observers_share_a_board_until_the_last_has_left() {
     let (election, mut driver) = start::<AtMostOne>();
-    let (slow, fast) = (Duration::from_secs(9), Duration::from_secs(1));
+    let slow = Duration::from_secs(9);
+    let fast = Duration::from_secs(1);
     let mut first = election.observe_every(slow);
     let mut second = election.observe_every(fast);
     assert_eq!(driver.observation().await, Some(slow));

@@ -237,10 +237,10 @@ impl<C: SafetyClass> Outside<C> {
         let all = all.clone();
         let begin = move || {
             let toy = Toy::<C> { id, all, incoming: taken, _ends: ended, kind: PhantomData };
-            let (leaders, observed) = (BTreeMap::new(), BTreeSet::new());
-            (toy, Core { id, grant, leaders, observed }, ())
+            (toy, Core { id, grant, leaders: BTreeMap::new(), observed: BTreeSet::new() }, ())
         };
-        let (grace, kill_margin) = (Duration::from_millis(2), Duration::from_millis(1));
+        let grace = Duration::from_millis(2);
+        let kill_margin = Duration::from_millis(1);
         let timing = move || Timing { grace, kill_margin, resignation_max: PATIENCE };
         Self { node: spawn(begin, timing).unwrap(), incoming, ends }
     }

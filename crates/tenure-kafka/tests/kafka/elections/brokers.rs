@@ -21,7 +21,8 @@ tests!(fences_grow_across_a_truncated_log, a_broker_of_three_is_killed_and_someb
 const MANY: u64 = 20_000;
 
 fn config(name: &str) -> Config {
-    let (election, group) = (name.parse().unwrap(), name.parse().unwrap());
+    let election = name.parse().unwrap();
+    let group = name.parse().unwrap();
     let mut config = Config::new(election, group, "one".parse().unwrap(), 1, Mode::AtMostOne);
     // A leadership may be lost before it is meant to be, and is won again with a higher fence.
     config.takeover = Duration::from_secs(4);

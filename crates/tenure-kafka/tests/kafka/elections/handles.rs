@@ -60,7 +60,8 @@ impl<C: Class> Processes<C> {
 
     fn begin(&self, participant: &str, election: &str) -> Node<C> {
         let name = format!("{}-{election}", self.prefix);
-        let (id, group) = (participant.parse().unwrap(), name.parse().unwrap());
+        let id = participant.parse().unwrap();
+        let group = name.parse().unwrap();
         let mut config = patient(short(name.parse().unwrap(), group, id, 1, C::MODE));
         // An observer waits for this long, anew whenever it has heard nobody for a moment. No
         // leadership ends with a session, which is as long as fits in twice.

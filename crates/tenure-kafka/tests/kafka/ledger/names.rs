@@ -27,12 +27,14 @@ async fn silent_name_servers_delay_no_leaving() {
     if std::env::var_os(INNER).is_some() {
         return leaves().await;
     }
-    let (broker, folder) = (cluster(), tempfile::tempdir().unwrap());
+    let broker = cluster();
+    let folder = tempfile::tempdir().unwrap();
     // An address of this test's own, at which nobody reads.
     let [.., a, b] = std::process::id().to_be_bytes();
     let own = Ipv4Addr::new(127, 53, a, b);
     let _silent = UdpSocket::bind((own, 53)).unwrap();
-    let (resolver, order) = (folder.path().join("resolv.conf"), folder.path().join("nss"));
+    let resolver = folder.path().join("resolv.conf");
+    let order = folder.path().join("nss");
     fs::write(&resolver, format!("nameserver {own}\noptions timeout:30 attempts:5\n")).unwrap();
     fs::write(&order, "hosts: dns\n").unwrap();
     let again = Command::new("unshare")
@@ -46,7 +48,8 @@ async fn silent_name_servers_delay_no_leaving() {
 }
 
 async fn leaves() {
-    let (good, name) = (cluster().addresses(), unique("names"));
+    let good = cluster().addresses();
+    let name = unique("names");
     // Clients begin with any of them.
     let all = format!("{good},a.nowhere.test:9092,b.nowhere.test:9092,c.nowhere.test:9092");
     let mut hand = Hand::join(&all, config(&name, "one", 1), GroupProtocol::Classic).await;

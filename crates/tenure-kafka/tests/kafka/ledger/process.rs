@@ -18,12 +18,14 @@ pub(crate) fn config(election: &str, id: &str, partitions: u32) -> Config {
     hasher.write(election.as_bytes());
     let group = format!("g{:016x}", hasher.finish()).parse().unwrap();
     let election = election.chars().take(Config::ELECTION_MAX).collect::<String>();
-    let (election, id) = (election.parse().unwrap(), id.parse().unwrap());
+    let election = election.parse().unwrap();
+    let id = id.parse().unwrap();
     let mut config = Config::new(election, group, id, partitions, Mode::AtMostOne);
     config.session_timeout = Duration::from_secs(45);
     config.heartbeat_interval = Duration::from_millis(300);
     config.max_poll_interval = PATIENCE;
-    (config.takeover, config.delivery_timeout) = (PATIENCE * 2, PATIENCE);
+    config.takeover = PATIENCE * 2;
+    config.delivery_timeout = PATIENCE;
     config.seek = PATIENCE;
     config
 }

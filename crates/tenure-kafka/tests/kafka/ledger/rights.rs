@@ -35,7 +35,8 @@ struct Ann<'a> {
 
 impl<'a> Ann<'a> {
     async fn new(cluster: &'a Shared, config: Config, by: GroupProtocol) -> Self {
-        let (topic, group) = (config.group.to_string(), config.group_id());
+        let topic = config.group.to_string();
+        let group = config.group_id();
         cluster.allow(Resource::Topic(&topic), true).unwrap();
         let options = options(&cluster.guarded(), &topic);
         let login = Login {
@@ -104,7 +105,8 @@ async fn by_both(
     let cluster = cluster();
     let run = async |by, name: String| {
         let mut config = with_session(&cluster, config(&name, "ann", 1), SESSION);
-        (config.takeover, config.delivery_timeout) = (takeover, takeover / 2);
+        config.takeover = takeover;
+        config.delivery_timeout = takeover / 2;
         config.seek = takeover.min(SESSION);
         test(&cluster, config, by).await;
     };

@@ -56,7 +56,8 @@ fn named(now: u64, said: [(u64, Option<HolderHere>); 3]) -> Option<(String, u64,
 #[test]
 fn a_quorum_names_the_leader_by_one_fence() {
     let p = |fence| (0, holds("p", fence, 10_000));
-    let (q, nobody) = ((0, holds("q", 7, 10_000)), (0, None));
+    let q = (0, holds("q", 7, 10_000));
+    let nobody = (0, None);
     let told = |fence| Some(("p".to_owned(), fence, 9_980));
     assert_eq!(named(1, [p(7), p(7), nobody.clone()]), told(7), "less the drift of clocks");
     assert_eq!(named(1, [p(7), p(7), q.clone()]), told(7));

@@ -18,7 +18,8 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn fields(bytes: &[u8], fields: &[(&str, usize)]) -> String {
-    let (mut text, mut rest) = (String::new(), bytes);
+    let mut text = String::new();
+    let mut rest = bytes;
     for (name, length) in fields {
         let (field, behind) = rest.split_at(*length);
         writeln!(text, "  {name:8} {}", hex(field)).unwrap();

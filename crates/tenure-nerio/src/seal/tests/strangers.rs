@@ -138,7 +138,8 @@ fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
     net.say(P, A, "request");
     let hello = net.queue[0].clone();
     let Held::Application(keys) = application("billing").held().clone() else { panic!() };
-    let (thief, victim) = (seal(application("billing"), 66), net.nodes[&at(P)].own.public);
+    let thief = seal(application("billing"), 66);
+    let victim = net.nodes[&at(P)].own.public;
     let leaked = keys[0].secret().clone();
     let secrets = [
         // Of processes of the application, its own with the members, and with the victim.
@@ -171,7 +172,8 @@ fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
         let forged = Packet { from: at(Q), to: at(A), bytes };
         assert_eq!(net.give(&forged), Err(Dropped::Forged));
         // And its data, though the member's door is known to all who can greet it.
-        let (to, mut bytes) = ((id(&victim), 1_000_000, 1 << 56), Vec::new());
+        let to = (id(&victim), 1_000_000, 1 << 56);
+        let mut bytes = Vec::new();
         bytes::data(&seals, to, &plain("release"), &mut bytes);
         let forged = Packet { from: at(P), to: at(A), bytes };
         assert_eq!(net.give(&forged), Err(Dropped::Forged));

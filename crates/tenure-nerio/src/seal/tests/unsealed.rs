@@ -50,7 +50,8 @@ fn one_without_a_key_is_sent_to_without_one_and_greeted_now_and_then() {
     assert_eq!(readable(&net, B), 1);
     let answer = net.give(&unsealed(B, A, "answer")).unwrap().unwrap();
     assert_eq!(answer, ("answer".to_owned(), None), "it shows nothing");
-    let (name, now) = ("b".parse().unwrap(), net.now);
+    let name = "b".parse().unwrap();
+    let now = net.now;
     net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(B), &name);
     net.sent.clear();
     for turn in 0..100 {
@@ -67,7 +68,8 @@ fn one_without_a_key_is_sent_to_without_one_and_greeted_now_and_then() {
 /// Nobody is greeted for what a stranger sent in its name.
 #[test]
 fn one_that_asks_without_a_key_is_answered_so_and_not_greeted() {
-    let (name, now) = ("web".parse().unwrap(), Time::ZERO);
+    let name = "web".parse().unwrap();
+    let now = Time::ZERO;
     for keys in [member(), application("billing")] {
         let mut net = Net::new(vec![(A, given(keys, 1))]);
         net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(P), &name);
@@ -109,7 +111,8 @@ fn one_that_spoke_last_is_not_taken_for_one_without_a_key() {
 #[test]
 fn one_that_was_given_its_key_is_sealed_for_at_once() {
     let mut net = begun(Vec::new());
-    let (name, now) = ("b".parse().unwrap(), net.now);
+    let name = "b".parse().unwrap();
+    let now = net.now;
     net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(B), &name);
     net.nodes.insert(at(B), given(member(), 2));
     net.say(B, A, "sealed");
@@ -131,7 +134,8 @@ fn one_that_was_given_its_key_is_sealed_for_at_once() {
 fn what_was_heard_is_kept_while_it_is_accepted() {
     let mut net = begun(Vec::new());
     assert!(net.give(&unsealed(P, A, "request")).is_ok());
-    let (name, now) = ("web".parse().unwrap(), net.now);
+    let name = "web".parse().unwrap();
+    let now = net.now;
     net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(P), &name);
     let before = heard(&mut net, A);
     net.wait(10_000);
@@ -147,9 +151,11 @@ fn what_was_heard_is_kept_while_it_is_accepted() {
 /// A stranger has sent something in its name, long before.
 #[test]
 fn one_that_can_be_greeted_is_when_it_is_not_answered() {
-    let (p, q) = (given(application("billing"), 3), given(application("billing"), 4));
+    let p = given(application("billing"), 3);
+    let q = given(application("billing"), 4);
     let mut net = Net::new(vec![(P, p), (Q, q)]);
-    let (name, now) = ("web".parse().unwrap(), net.now);
+    let name = "web".parse().unwrap();
+    let now = net.now;
     for (at_, other) in [(P, Q), (Q, P)] {
         net.nodes.get_mut(&at(at_)).unwrap().heard_unsealed(now, at(other), &name);
     }
@@ -197,7 +203,8 @@ fn a_stranger_ends_no_sealing_of_one_that_has_shown_its_key() {
         assert_eq!(net.settle(), ["sealed"]);
     }
     net.wait(100_000);
-    let (name, now) = ("b".parse().unwrap(), net.now);
+    let name = "b".parse().unwrap();
+    let now = net.now;
     for address in [B, P] {
         net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(address), &name);
     }
