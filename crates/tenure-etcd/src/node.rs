@@ -92,9 +92,10 @@ impl Node {
         }
         let election = leader.election().clone();
         let fence = leader.fence();
-        match self.shared.driver.tell(Ask::Proclaim { election, fence, value }) {
-            true => Ok(()),
-            false => Err(ProclaimError::NotLeading),
+        if self.shared.driver.tell(Ask::Proclaim { election, fence, value }) {
+            Ok(())
+        } else {
+            Err(ProclaimError::NotLeading)
         }
     }
 

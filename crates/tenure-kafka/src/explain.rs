@@ -44,9 +44,10 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> String {
 /// A property that the library does not take. Its own words repeat the value, which may be a
 /// secret.
 pub(crate) fn refused(name: &str, code: RDKafkaConfRes) -> String {
-    match is_unknown(code) {
-        true => format!("the client library has no property {name}"),
-        false => format!("the client library does not take the value of {name}"),
+    if is_unknown(code) {
+        format!("the client library has no property {name}")
+    } else {
+        format!("the client library does not take the value of {name}")
     }
 }
 

@@ -108,9 +108,10 @@ pub(crate) fn blame(waiting: Waiting, why: impl Fn(&str) -> Option<Obstacle>) ->
         .partition(|(why, _)| why.is_some());
     obstacles.extend(blamed.into_iter().filter_map(|(why, _)| why));
     let missing = missing.into_iter().map(|(_, silent)| silent).collect();
-    match obstacles.is_empty() {
-        true => Waiting::NoQuorum { missing },
-        false => Waiting::Refused { obstacles, missing },
+    if obstacles.is_empty() {
+        Waiting::NoQuorum { missing }
+    } else {
+        Waiting::Refused { obstacles, missing }
     }
 }
 

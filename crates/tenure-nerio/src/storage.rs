@@ -281,10 +281,8 @@ fn flush_all(
     let mut found = true;
     let mut doubt = false;
     loop {
-        let patience = match looks.written.load(Ordering::Relaxed) {
-            true => CHECK_WHILE_WRITTEN,
-            false => CHECK,
-        };
+        let patience =
+            if looks.written.load(Ordering::Relaxed) { CHECK_WHILE_WRITTEN } else { CHECK };
         let answer = match orders.recv_timeout(patience) {
             Ok(Order::Flush(ticket, record)) => {
                 let answer = flusher.flush(&record);

@@ -128,12 +128,13 @@ pub(crate) fn check_proc() -> io::Result<()> {
             *IS_OURS.get_or_init(|| is_ours)
         }
     };
-    match is_ours {
-        true => Ok(()),
-        false => Err(io::Error::other(
+    if is_ours {
+        Ok(())
+    } else {
+        Err(io::Error::other(
             "/proc is that of another PID namespace; mount one for this namespace, as \
              `unshare --mount-proc` does",
-        )),
+        ))
     }
 }
 

@@ -287,13 +287,13 @@ impl<'a> Guard<'a> {
             // Closed by `execve`, or by the end of a launcher that did not come so far.
             Ok(_) | Err(_) => {
                 let became = || launcher::became_the_command(self.main);
-                match self.became.unwrap_or_else(became) {
-                    true => Report::Started(self.main.as_raw_pid()),
-                    false if self.timeline.why().is_some() => Report::Failed(Failure::Hung),
-                    false => {
-                        let doing = "becoming the command".to_owned();
-                        Report::Failed(Failure::Setup { doing, errno: 0 })
-                    }
+                if self.became.unwrap_or_else(became) {
+                    Report::Started(self.main.as_raw_pid())
+                } else if self.timeline.why().is_some() {
+                    Report::Failed(Failure::Hung)
+                } else {
+                    let doing = "becoming the command".to_owned();
+                    Report::Failed(Failure::Setup { doing, errno: 0 })
                 }
             }
         };

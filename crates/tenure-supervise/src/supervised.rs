@@ -439,9 +439,12 @@ impl Supervised {
     /// stopped finds both.
     async fn next(&mut self) -> Event {
         let overdue_at = self.overdue_at();
-        let overdue = |_: &Alarm| match clock::now() >= overdue_at {
-            true => Ok(()),
-            false => Err(io::Error::from(io::ErrorKind::WouldBlock)),
+        let overdue = |_: &Alarm| {
+            if clock::now() >= overdue_at {
+                Ok(())
+            } else {
+                Err(io::Error::from(io::ErrorKind::WouldBlock))
+            }
         };
         // The thread cannot end without a word, unless it panics: then its end of the link is
         // closed as well.

@@ -78,9 +78,10 @@ impl Options {
             return Err(OptionsError::PlainSeeds { seeds: seeds.clone() });
         }
         let protected = checked.secrets.is_some() || shown.is_some();
-        match protected || checked.unprotected || is_loopback(checked.listen) {
-            true => Ok(checked),
-            false => Err(OptionsError::Unprotected { listen: checked.listen }),
+        if protected || checked.unprotected || is_loopback(checked.listen) {
+            Ok(checked)
+        } else {
+            Err(OptionsError::Unprotected { listen: checked.listen })
         }
     }
 }

@@ -109,9 +109,10 @@ impl Connector {
         loop {
             self.waiters.any().await;
             let Some(endpoint) = self.options.endpoints.get(self.index).cloned() else { return };
-            let Found { used, errors } = match self.has_failed {
-                true => race(&self.options, self.index).await,
-                false => Found::of(self.index, connect(&self.options, &endpoint).await),
+            let Found { used, errors } = if self.has_failed {
+                race(&self.options, self.index).await
+            } else {
+                Found::of(self.index, connect(&self.options, &endpoint).await)
             };
             let mut refused = None;
             for error in errors {

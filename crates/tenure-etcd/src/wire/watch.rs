@@ -256,10 +256,11 @@ impl Watches {
             let why = shorten(&format!("the watch did not open within {:?}", watch.within));
             let asked_on = (watch.phase != Phase::Waiting).then_some(watch.stream);
             if let Some((link, since)) = self.streams.silent(asked_on) {
-                let patience = match link.line.is_silent_since(since) {
+                let patience = if link.line.is_silent_since(since) {
                     // Some of its time went by before it could be asked for.
-                    true => watch.within - watch.within / 4,
-                    false => 2 * watch.within,
+                    watch.within - watch.within / 4
+                } else {
+                    2 * watch.within
                 };
                 if now.since(since) >= patience {
                     self.on_fault(&link, Fault::Lost(why.clone())).await;

@@ -128,10 +128,12 @@ fn in_logs(folder: &Path) -> Result<u64> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let is_log = entry.path().extension().is_some_and(|extension| extension == "log");
-        bytes += match entry.file_type()?.is_dir() {
-            true => in_logs(&entry.path())?,
-            false if is_log && is_of_election(folder) => entry.metadata()?.len(),
-            false => 0,
+        bytes += if entry.file_type()?.is_dir() {
+            in_logs(&entry.path())?
+        } else if is_log && is_of_election(folder) {
+            entry.metadata()?.len()
+        } else {
+            0
         };
     }
     Ok(bytes)

@@ -194,15 +194,12 @@ fn one_by_one<R>(
         if misses == MISSES {
             break;
         }
-        match ask(one) {
-            true => {
-                failed.remove(&partition);
-                misses = 0;
-            }
-            false => {
-                failed.insert(partition);
-                misses += 1;
-            }
+        if ask(one) {
+            failed.remove(&partition);
+            misses = 0;
+        } else {
+            failed.insert(partition);
+            misses += 1;
         }
     }
 }

@@ -322,12 +322,13 @@ impl WrongTopic {
                  --partitions {partitions} --replication-factor {copies}{settings}"
             )?;
             // They begin at the first record of the new topic.
-            return match needs.strict {
-                true => f.write_str(
+            return if needs.strict {
+                f.write_str(
                     "\nFences begin again there: start all with a --fence-base above every one \
                      before and every leader epoch",
-                ),
-                false => Ok(()),
+                )
+            } else {
+                Ok(())
             };
         }
         let settings: Vec<_> = wrong

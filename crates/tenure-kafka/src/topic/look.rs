@@ -370,9 +370,10 @@ impl<'a> Asks<'a> {
 
     /// A request failed: nobody answered it, or it was refused.
     fn failed(&self, error: &KafkaError, refused: impl Fn(String) -> TopicError) -> TopicError {
-        match explain::is_silence(error) {
-            true => self.unreachable(error),
-            false => refused(explain::error(error, None)),
+        if explain::is_silence(error) {
+            self.unreachable(error)
+        } else {
+            refused(explain::error(error, None))
         }
     }
 

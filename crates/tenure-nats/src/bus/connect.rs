@@ -107,10 +107,7 @@ pub(super) async fn connect(
             });
         let made = with_tls(login, options.tls.as_ref(), server)?;
         let client = made.connect(server.as_str()).await.map_err(|error| {
-            let asks = match signs.load(Ordering::Acquire) {
-                true => Asks::Signature,
-                false => Asks::Word,
-            };
+            let asks = if signs.load(Ordering::Acquire) { Asks::Signature } else { Asks::Word };
             why(&error, options, asks)
         })?;
         connected.store(true, Ordering::Release);

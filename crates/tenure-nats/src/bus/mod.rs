@@ -210,10 +210,7 @@ impl Keeper {
                 {
                     Ok(connection) => {
                         let left = self.keep(server, connection, number).await;
-                        match self.say_left(server, left) {
-                            true => break server,
-                            false => return,
-                        }
+                        if self.say_left(server, left) { break server } else { return }
                     }
                     Err(error) => {
                         self.say(Notice::Unreachable { server: server.clone(), error });
@@ -305,9 +302,10 @@ impl Keeper {
             }
             Event::ServerError(said) => {
                 let text = said.to_string().into();
-                self.say(match is_about_a_right(&said) {
-                    true => Notice::Denied { server, said: text },
-                    false => Notice::Complains { server, said: text },
+                self.say(if is_about_a_right(&said) {
+                    Notice::Denied { server, said: text }
+                } else {
+                    Notice::Complains { server, said: text }
                 });
             }
             Event::Connected | Event::LameDuckMode | Event::Draining | Event::ClientError(_) => {}

@@ -18,9 +18,10 @@ const GRANT_MAX: usize = 252;
 pub(super) fn check_room(grant: &Grant) -> Result<(), ElectionsError> {
     let name = grant.application.as_str().len();
     let bytes = grant.elections.as_str().len();
-    match grant.rights == Rights::USUAL || name + bytes <= GRANT_MAX {
-        true => Ok(()),
-        false => Err(ElectionsError::TooLongWithRights { bytes: name + bytes, name }),
+    if grant.rights == Rights::USUAL || name + bytes <= GRANT_MAX {
+        Ok(())
+    } else {
+        Err(ElectionsError::TooLongWithRights { bytes: name + bytes, name })
     }
 }
 

@@ -54,9 +54,10 @@ fn usable(found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, String> {
     let usable = found.into_iter().map(|at| SocketAddr::new(at.ip().to_canonical(), at.port()));
     let usable: Vec<_> =
         usable.filter(|at| !no_process(at.ip()) && known.insert(*at)).take(ADDRESSES_MAX).collect();
-    match usable.is_empty() {
-        true => Err("it gives no address at which a process can be".to_owned()),
-        false => Ok(usable),
+    if usable.is_empty() {
+        Err("it gives no address at which a process can be".to_owned())
+    } else {
+        Ok(usable)
     }
 }
 

@@ -56,10 +56,7 @@ pub(super) async fn seek(
         let gap = pace.next(clock::now(), is_new);
         if is_found {
             let silent = again.notified();
-            match several {
-                true => drop(tokio::time::timeout(SEVERAL, silent).await),
-                false => silent.await,
-            }
+            if several { drop(tokio::time::timeout(SEVERAL, silent).await) } else { silent.await }
         }
         tokio::select! {
             () = tokio::time::sleep(jittered(gap)) => {}
@@ -79,10 +76,7 @@ impl Pace {
     fn next(&mut self, now: Time, is_new: bool) -> Duration {
         let calm = self.last.is_none_or(|last| now.since(last) >= CALM);
         self.last = Some(now);
-        self.gap = match is_new || calm {
-            true => GAP.0,
-            false => (self.gap * 2).clamp(GAP.0, GAP.1),
-        };
+        self.gap = if is_new || calm { GAP.0 } else { (self.gap * 2).clamp(GAP.0, GAP.1) };
         self.gap
     }
 }

@@ -265,10 +265,7 @@ impl Seal {
             contact.sent(now);
             if !known {
                 contact.waiting = Some(plain.to_vec());
-                return match accepts && contact.has_no_key(now) {
-                    true => send(to, plain),
-                    false => Ok(()),
-                };
+                return if accepts && contact.has_no_key(now) { send(to, plain) } else { Ok(()) };
             }
         }
         self.send(to, plain, &mut send)

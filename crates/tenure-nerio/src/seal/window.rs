@@ -47,10 +47,7 @@ impl Window {
 
     fn set(&mut self, number: u64, come: bool) {
         let (word, bit) = place(number);
-        match come {
-            true => self.seen[word] |= bit,
-            false => self.seen[word] &= !bit,
-        }
+        if come { self.seen[word] |= bit } else { self.seen[word] &= !bit }
     }
 }
 

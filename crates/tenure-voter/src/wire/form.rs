@@ -144,12 +144,11 @@ impl Form for BallotForm {
 
 /// A counter that every reader of JSON takes exactly.
 pub(super) fn counted(counter: u64, min: u64) -> Result<u64, Unread> {
-    match (min..=Ballot::COUNTER_MAX).contains(&counter) {
-        true => Ok(counter),
-        false => {
-            let max = Ballot::COUNTER_MAX;
-            Err(Unread::new(format!("a counter is {counter}; it must be from {min} to {max}")))
-        }
+    if (min..=Ballot::COUNTER_MAX).contains(&counter) {
+        Ok(counter)
+    } else {
+        let max = Ballot::COUNTER_MAX;
+        Err(Unread::new(format!("a counter is {counter}; it must be from {min} to {max}")))
     }
 }
 
@@ -267,9 +266,10 @@ impl Form for ElectorateForm {
             founding: Fingerprint(founding),
             members: all(members, MEMBERS_MAX, "members")?,
         };
-        match electorate.is_formed() {
-            true => Ok(electorate),
-            false => Err(Unread::new("members are none, out of order, or one is there twice")),
+        if electorate.is_formed() {
+            Ok(electorate)
+        } else {
+            Err(Unread::new("members are none, out of order, or one is there twice"))
         }
     }
 }

@@ -190,9 +190,10 @@ impl<B: Backend> Loop<B> {
                 (election, Command::Transfer { to, probe })
             }
             Request::Observe { election, every, reply } => {
-                let every = match B::AFRESH {
-                    true => machine.subscriptions.observe_afresh(&election, every, reply),
-                    false => machine.subscriptions.observe(&election, every, reply),
+                let every = if B::AFRESH {
+                    machine.subscriptions.observe_afresh(&election, every, reply)
+                } else {
+                    machine.subscriptions.observe(&election, every, reply)
                 };
                 let Some(every) = every else { return };
                 (election, Command::Observe { every })
