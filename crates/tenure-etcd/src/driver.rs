@@ -56,7 +56,8 @@ impl Wired {
         config: Checked,
         options: CheckedOptions,
         notices: broadcast::Sender<Notice>,
-        (granted, mark): (Arc<AtomicU32>, Arc<Mark>),
+        granted: Arc<AtomicU32>,
+        mark: Arc<Mark>,
     ) -> Self {
         // The first endpoint is asked alone, and has not answered when a campaign begins.
         let silent = |first: &Endpoint| Obstacle {
@@ -134,7 +135,8 @@ impl Wired {
     /// that wait are in their queues, and wait for nothing else.
     fn is_refused(
         election: Option<&ElectionName>,
-        (doing, refusal): (&str, &Refusal),
+        doing: &str,
+        refusal: &Refusal,
         machine: &Machine<Self>,
     ) {
         if election.is_none() && machine.core.lease().is_some() {
@@ -259,7 +261,7 @@ impl Backend for Wired {
             (_, OwnEvent::WentBack { from, to }) => self.notice(Notice::WentBack { from, to }),
             (_, OwnEvent::Closed { lease, lost }) => self.notice(Notice::Closed { lease, lost }),
             (election, OwnEvent::Obstacle { doing, refusal }) => {
-                Self::is_refused(election.as_ref(), (doing, &refusal), machine);
+                Self::is_refused(election.as_ref(), doing, &refusal, machine);
                 self.notice(Notice::Obstacle { election, doing, refusal });
             }
             (election, OwnEvent::Unsure { doing, why }) => {

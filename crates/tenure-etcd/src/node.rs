@@ -153,10 +153,11 @@ impl Builder {
         let mark = Arc::new(Mark::default());
         let (notices, said) = Notices::new();
         let settings = config.clone();
-        let shared = (granted.clone(), mark.clone());
+        let lifetime = granted.clone();
+        let own = mark.clone();
         let begin = move || {
             let core = Etcd::new(settings.clone());
-            (Wired::new(settings, options, said, shared), core, start)
+            (Wired::new(settings, options, said, lifetime, own), core, start)
         };
         let grace = config.grace;
         let kill_margin = config.kill_margin;

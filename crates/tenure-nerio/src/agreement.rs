@@ -53,7 +53,9 @@ impl Agreement {
     pub(crate) fn differs(
         &mut self,
         now: Time,
-        (peer, address, member): (NodeName, SocketAddr, Option<usize>),
+        peer: NodeName,
+        address: SocketAddr,
+        member: Option<usize>,
         theirs: u64,
         config: &Checked,
     ) -> Vec<Notice> {
@@ -132,8 +134,9 @@ mod tests {
 
     fn differs(agreement: &mut Agreement, millis: u64, port: u16) -> Vec<Notice> {
         let member = port.checked_sub(7_101).map(usize::from);
-        let from = (NodeName::new("b").unwrap(), ([127, 0, 0, 1], port).into(), member);
-        agreement.differs(at(millis), from, 1, &config())
+        let peer = NodeName::new("b").unwrap();
+        let address = ([127, 0, 0, 1], port).into();
+        agreement.differs(at(millis), peer, address, member, 1, &config())
     }
 
     fn hopeless(notices: &[Notice]) -> bool {

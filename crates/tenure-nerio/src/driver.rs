@@ -83,9 +83,11 @@ pub(crate) enum Incoming {
 impl<T: Transport> Wire<T> {
     pub(crate) fn new(
         config: Checked,
-        (name, start): (&NodeName, &Start),
+        name: &NodeName,
+        start: &Start,
         transport: Line<T>,
-        (records, flushed): (Records, Flushed),
+        records: Records,
+        flushed: Flushed,
         notices: broadcast::Sender<Notice>,
     ) -> Self {
         let who = Who { name: name.clone(), inc: start.inc };
@@ -167,14 +169,15 @@ impl<T: Transport> Wire<T> {
     fn on_datagram(
         &mut self,
         now: Time,
-        (datagram, address): (&mut [u8], SocketAddr),
+        address: SocketAddr,
+        datagram: &mut [u8],
         machine: &mut Machine<Self>,
     ) {
         self.counters.received += 1;
         let (datagram, shown) = match self.transport.open(now, address, datagram) {
             Ok(Some(incoming)) => (incoming.plain, incoming.shown),
             Ok(None) => return,
-            Err(dropped) => return self.on_unopened(now, (datagram, address), dropped),
+            Err(dropped) => return self.on_unopened(now, address, datagram, dropped),
         };
         let (envelope, messages) = match open(self.config.digest(), 0, datagram) {
             Ok(opened) => opened,
@@ -183,7 +186,7 @@ impl<T: Transport> Wire<T> {
                 match dropped {
                     Dropped::Digest(foreign) => {
                         let shown = shown.map(|(authority, _)| authority);
-                        self.on_mismatch(now, foreign, (address, shown));
+                        self.on_mismatch(now, foreign, address, shown);
                     }
                     Dropped::Version(version) => {
                         let notice = self.key_troubles.version(now, address, version, &self.places);
@@ -194,7 +197,7 @@ impl<T: Transport> Wire<T> {
                 return;
             }
         };
-        let authority = match self.admit(now, (&envelope, address), shown) {
+        let authority = match self.admit(now, &envelope, address, shown) {
             Ok(authority) => authority,
             Err(reason) => return self.counters.drop_for(reason),
         };
@@ -208,19 +211,19 @@ impl<T: Transport> Wire<T> {
         if let Some(member) = member {
             let who = &envelope.who;
             let notice = self.agreement.agrees(member, &self.config, &mut self.repeats);
-            let twice = self.places.heard(now, member, (who, address));
+            let twice = self.places.heard(now, member, who, address);
             self.notice_if(notice);
             self.notice_if(twice);
         }
         // A name may lead to another member than the one that is meant.
         let recipient = recipient(datagram);
         if ![0, self.number].contains(&recipient) {
-            return self.on_other_recipient(recipient, (&envelope.who.name, address), messages);
+            return self.on_other_recipient(recipient, &envelope.who.name, address, messages);
         }
         let from = Sender { who: envelope.who, address, member };
         for message in messages {
             match message {
-                Ok(message) => self.on_message(now, (&from, authority.as_ref()), message, machine),
+                Ok(message) => self.on_message(now, &from, authority.as_ref(), message, machine),
                 Err(dropped) => self.counters.drop_for(dropped.label()),
             }
         }
@@ -230,7 +233,8 @@ impl<T: Transport> Wire<T> {
     fn on_message(
         &mut self,
         now: Time,
-        (from, by): (&Sender, Option<&Authority>),
+        from: &Sender,
+        by: Option<&Authority>,
         message: Message,
         machine: &mut Machine<Self>,
     ) {
@@ -269,7 +273,8 @@ impl<T: Transport> Wire<T> {
     fn admit(
         &mut self,
         now: Time,
-        (envelope, address): (&Envelope, SocketAddr),
+        envelope: &Envelope,
+        address: SocketAddr,
         shown: Option<(Authority, Inc)>,
     ) -> Result<Option<Authority>, &'static str> {
         let Some((authority, inc)) = shown else {
@@ -292,18 +297,19 @@ impl<T: Transport> Wire<T> {
     fn on_other_recipient(
         &mut self,
         recipient: u8,
-        (peer, address): (&NodeName, SocketAddr),
+        peer: &NodeName,
+        address: SocketAddr,
         mut messages: impl Iterator,
     ) {
         self.counters.drop_for("other-recipient");
         let meant = self.numbered(recipient);
         let Some(own) = self.numbered(self.number) else { return };
         let own = self.config.members[own].name.clone();
-        let notice = meant.and_then(|meant| self.places.for_another((peer, address), meant, &own));
+        let notice = meant.and_then(|meant| self.places.for_another(peer, address, meant, &own));
         self.notice_if(notice);
         if messages.next().is_some() {
-            let way = (&mut self.transport, &mut self.places);
-            self.outbox.introduce(address, way, &mut self.counters);
+            let Self { outbox, transport, places, counters, .. } = self;
+            outbox.introduce(address, transport, places, counters);
         }
     }
 
@@ -313,16 +319,11 @@ impl<T: Transport> Wire<T> {
     }
 
     /// One that sends without a key, and is not read for that, is told to who asks.
-    fn on_unopened(
-        &mut self,
-        now: Time,
-        (sent, address): (&[u8], SocketAddr),
-        dropped: seal::Dropped,
-    ) {
+    fn on_unopened(&mut self, now: Time, address: SocketAddr, sent: &[u8], dropped: seal::Dropped) {
         self.counters.drop_for(dropped.label());
         let digest = self.config.digest();
         let name = || open(digest, 0, sent).ok().map(|(envelope, _)| envelope.who.name);
-        let notice = self.key_troubles.unopened(now, (address, dropped), name, &self.places);
+        let notice = self.key_troubles.unopened(now, address, dropped, name, &self.places);
         if let (Some(seal), seal::Dropped::Unsealed) = (&mut self.transport.seal, dropped) {
             let Some(Notice::Key { peer, .. }) = &notice else { return seal.refused(now, address) };
             peer.iter().for_each(|name| seal.note_unsealed(now, address, name));
@@ -341,7 +342,8 @@ impl<T: Transport> Wire<T> {
         &mut self,
         now: Time,
         foreign: Foreign,
-        (address, shown): (SocketAddr, Option<Authority>),
+        address: SocketAddr,
+        shown: Option<Authority>,
     ) {
         let Foreign { digest: theirs, who: Some(who), is_empty } = foreign else { return };
         let member = self.places.member(&who, address, shown.as_ref());
@@ -350,10 +352,10 @@ impl<T: Transport> Wire<T> {
         // this would cause is longer.
         let may_be_anybody = self.transport.seal.is_some() && shown.is_none();
         if !is_empty && !may_be_anybody {
-            let way = (&mut self.transport, &mut self.places);
-            self.outbox.introduce(address, way, &mut self.counters);
+            let Self { outbox, transport, places, counters, .. } = self;
+            outbox.introduce(address, transport, places, counters);
         }
-        for notice in self.agreement.differs(now, (peer, address, member), theirs, &self.config) {
+        for notice in self.agreement.differs(now, peer, address, member, theirs, &self.config) {
             self.notice(notice);
         }
     }
@@ -445,7 +447,7 @@ impl<T: Transport> Backend for Wire<T> {
         match incoming {
             Incoming::Datagram { length, from } => {
                 let mut buffer = std::mem::take(&mut self.buffer);
-                self.on_datagram(now, (&mut buffer[..length], from), machine);
+                self.on_datagram(now, from, &mut buffer[..length], machine);
                 self.buffer = buffer;
             }
             Incoming::Flushed((ticket, Ok(()))) => machine.input(Input::Flushed(ticket)),
@@ -498,8 +500,8 @@ impl<T: Transport> Backend for Wire<T> {
     }
 
     fn send(&mut self, to: To, message: Message) {
-        let way = (&mut self.transport, &mut self.places);
-        self.outbox.push(to, &message, way, &mut self.counters);
+        let Self { outbox, transport, places, counters, .. } = self;
+        outbox.push(to, &message, transport, places, counters);
     }
 
     fn persist(&mut self, record: &Record) -> bool {
@@ -561,7 +563,7 @@ impl<T: Transport> Backend for Wire<T> {
     fn ended(&mut self, end: &End) {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
         // The application has its answer in the cell; others wait for the release.
-        self.outbox.flush((&mut self.transport, &mut self.places), &mut self.counters);
+        self.outbox.flush(&mut self.transport, &mut self.places, &mut self.counters);
     }
 
     fn explain(&self, waiting: Waiting) -> Waiting {
@@ -569,11 +571,11 @@ impl<T: Transport> Backend for Wire<T> {
     }
 
     fn before_more(&mut self) {
-        self.outbox.hurry((&mut self.transport, &mut self.places), &mut self.counters);
+        self.outbox.hurry(&mut self.transport, &mut self.places, &mut self.counters);
     }
 
     fn before_waiting(&mut self) {
-        self.outbox.flush((&mut self.transport, &mut self.places), &mut self.counters);
+        self.outbox.flush(&mut self.transport, &mut self.places, &mut self.counters);
         self.records.look();
     }
 

@@ -69,7 +69,8 @@ impl KeyTroubles {
     pub(crate) fn unopened(
         &mut self,
         now: Time,
-        (address, dropped): (SocketAddr, Dropped),
+        address: SocketAddr,
+        dropped: Dropped,
         name: impl FnOnce() -> Option<NodeName>,
         places: &Places,
     ) -> Option<Notice> {

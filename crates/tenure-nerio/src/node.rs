@@ -295,8 +295,7 @@ impl Builder {
         let grace = config.grace;
         let kill_margin = config.kill_margin;
         let begin = move || {
-            let stored = (records, flushed);
-            let wire = Wire::new(settings, (&own.name, &start), transport, stored, said);
+            let wire = Wire::new(settings, &own.name, &start, transport, records, flushed, said);
             (wire, core, start)
         };
         let driver = spawn(begin, move || Timing { grace, kill_margin, resignation_max })?;

@@ -63,7 +63,8 @@ impl Outbox {
         &mut self,
         to: To,
         message: &Message,
-        way: (&mut impl Transport, &mut Places),
+        transport: &mut impl Transport,
+        members: &mut Places,
         counters: &mut Counters,
     ) {
         let Self { packer, numbers, filling, places, spare, repeats, .. } = self;
@@ -80,7 +81,7 @@ impl Outbox {
         let Some(datagram) = filling.get_mut(place) else { return };
         let Datagram { bytes, messages, is_urgent, .. } = datagram;
         if !packer.push(bytes, message) {
-            dispatch((to, bytes), way, counters, repeats);
+            dispatch(to, bytes, transport, members, counters, repeats);
             packer.restart(bytes);
             Packer::address(bytes, number);
             let fits = packer.push(bytes, message);
@@ -95,7 +96,8 @@ impl Outbox {
     /// anything that nobody waits for follows with the next [`flush`](Self::flush).
     pub(crate) fn hurry(
         &mut self,
-        way: (&mut impl Transport, &mut Places),
+        transport: &mut impl Transport,
+        members: &mut Places,
         counters: &mut Counters,
     ) {
         if self.filling.iter().map(|datagram| datagram.messages).sum::<usize>() > HURRIED_MAX {
@@ -104,13 +106,13 @@ impl Outbox {
         if self.filling.iter().any(|datagram| !datagram.is_urgent) {
             let later = self.filling.extract_if(.., |datagram| !datagram.is_urgent).collect();
             let hurried = !self.filling.is_empty();
-            self.flush(way, counters);
+            self.flush(transport, members, counters);
             self.filling = later;
             let places = self.filling.iter().enumerate();
             self.places = places.map(|(place, datagram)| (datagram.to, place)).collect();
             self.gives_way |= hurried;
         } else {
-            self.flush(way, counters);
+            self.flush(transport, members, counters);
         }
     }
 
@@ -122,7 +124,8 @@ impl Outbox {
     /// Sends everything.
     pub(crate) fn flush(
         &mut self,
-        (transport, members): (&mut impl Transport, &mut Places),
+        transport: &mut impl Transport,
+        members: &mut Places,
         counters: &mut Counters,
     ) {
         if self.filling.is_empty() {
@@ -133,7 +136,7 @@ impl Outbox {
         }
         self.places.clear();
         for Datagram { to, bytes, .. } in self.filling.drain(..) {
-            dispatch((to, &bytes), (transport, members), counters, &mut self.repeats);
+            dispatch(to, &bytes, transport, members, counters, &mut self.repeats);
             if self.spare.len() < SPARE {
                 self.spare.push(bytes);
             }
@@ -144,10 +147,12 @@ impl Outbox {
     pub(crate) fn introduce(
         &mut self,
         to: SocketAddr,
-        way: (&mut impl Transport, &mut Places),
+        transport: &mut impl Transport,
+        members: &mut Places,
         counters: &mut Counters,
     ) {
-        dispatch((to.into(), &self.packer.start()), way, counters, &mut self.repeats);
+        let datagram = self.packer.start();
+        dispatch(to.into(), &datagram, transport, members, counters, &mut self.repeats);
     }
 }
 
@@ -164,8 +169,10 @@ fn begin(packer: &Packer, spare: &mut Vec<Vec<u8>>) -> Vec<u8> {
 /// Sends a datagram to where its recipient is now. What is for a member that is nowhere is lost, as
 /// on any way: it is sent again.
 fn dispatch(
-    (to, datagram): (To, &[u8]),
-    (transport, members): (&mut impl Transport, &mut Places),
+    to: To,
+    datagram: &[u8],
+    transport: &mut impl Transport,
+    members: &mut Places,
     counters: &mut Counters,
     repeats: &mut Repeats,
 ) {

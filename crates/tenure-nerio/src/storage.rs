@@ -235,7 +235,7 @@ impl FlushThread {
         let looks = Arc::<Looks>::default();
         let own = Arc::clone(&looks);
         let work = move || {
-            flush_all(&flusher, (&orders, &own), &flushed);
+            flush_all(&flusher, &orders, &own, &flushed);
             drop(flusher);
             drop(ends);
         };
@@ -274,7 +274,8 @@ impl FlushThread {
 
 fn flush_all(
     flusher: &Flusher,
-    (orders, looks): (&mpsc::Receiver<Order>, &Looks),
+    orders: &mpsc::Receiver<Order>,
+    looks: &Looks,
     flushed: &channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
 ) {
     let mut written = true;

@@ -383,7 +383,7 @@ pub async fn survey(
     from: SocketAddr,
     name_servers: NameServers,
 ) -> io::Result<Survey> {
-    let listed = side_by_side(config, keys, (from, name_servers), |mut voice| async move {
+    let listed = side_by_side(config, keys, from, name_servers, |mut voice| async move {
         let listed = elections_of(&mut voice).await;
         (voice, listed)
     });
@@ -435,7 +435,7 @@ pub async fn ask(
     from: SocketAddr,
     election: &ElectionName,
 ) -> io::Result<Seen> {
-    let asked = side_by_side(config, keys, (from, NameServers::Briefly), |mut voice| {
+    let asked = side_by_side(config, keys, from, NameServers::Briefly, |mut voice| {
         let election = election.clone();
         async move {
             let state = voice.asker.state(&voice.member, &election).await;
@@ -466,7 +466,8 @@ type Said<T> = io::Result<Option<(Service, T)>>;
 async fn side_by_side<T: Send + 'static, A>(
     config: &Checked,
     keys: Option<&Keys>,
-    (from, name_servers): (SocketAddr, NameServers),
+    from: SocketAddr,
+    name_servers: NameServers,
     ask: impl Fn(Voice) -> A,
 ) -> io::Result<Vec<(Voice, Said<T>)>>
 where

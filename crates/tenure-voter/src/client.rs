@@ -207,7 +207,7 @@ async fn ask(
     {
         headers.insert(names::TO, to);
     }
-    let nonce = sign(secrets, (route.method().as_str(), &path), headers, &body)?;
+    let nonce = sign(secrets, route.method().as_str(), &path, headers, &body)?;
     let answer = http.connections.request(request).await.map_err(|error| broken(&error))?;
     let (parts, body) = answer.into_parts();
     let body = Limited::new(body, BODY_BYTES_MAX).collect().await;
@@ -240,14 +240,15 @@ fn no_voter(status: StatusCode) -> Failure {
 
 fn sign(
     secrets: Option<&Secrets>,
-    target: (&str, &str),
+    method: &str,
+    path: &str,
     headers: &mut http::HeaderMap,
     body: &[u8],
 ) -> Result<Option<u128>, Failure> {
     let Some(secrets) = secrets else { return Ok(None) };
     let nonce = tenure::driver::random();
     let nonce = nonce.map_err(|error| Failure::new("random", error.to_string()))?;
-    secrets.sign(target, (clock::wall(), nonce), headers, body);
+    secrets.sign(method, path, clock::wall(), nonce, headers, body);
     Ok(Some(nonce))
 }
 

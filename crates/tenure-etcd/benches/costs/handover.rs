@@ -77,7 +77,7 @@ impl Bare {
         bare::watch(&mut open, &first, seen + 1).await?;
         let own = second.clone();
         let following = waiter.run(async move |mut client| {
-            bare::follow(&mut client, &mut open, (&own, revision, "bare/")).await?;
+            bare::follow(&mut client, &mut open, &own, revision, "bare/").await?;
             Ok(open)
         });
         tokio::time::sleep(just).await;

@@ -138,13 +138,13 @@ impl Case<'_> {
         self.before = soon(ours.counters()).await.unwrap();
         let (campaign, resignation) = self.at.call();
         let trap = campaign.map(|nth| self.trap(&proxy, nth));
-        let leader = self.campaign((&ours, &mut notices), trap, &mut store).await?;
+        let leader = self.campaign(&ours, &mut notices, trap, &mut store).await?;
         let waiting = campaigning(&self.election(&rival), "rival");
         while store.values(&self.name()).await != ["ours", "rival"] {
             tokio::time::sleep(LOOK).await;
         }
         let trap = resignation.map(|nth| self.trap(&proxy, nth));
-        self.resign((&ours, &mut notices), leader, trap, &mut store).await?;
+        self.resign(&ours, &mut notices, leader, trap, &mut store).await?;
         let successor = soon(waiting).await.unwrap().unwrap();
         self.grew(successor.fence());
         self.goes_on(&ours, successor).await;
@@ -163,7 +163,8 @@ impl Case<'_> {
 
     async fn campaign(
         &mut self,
-        (ours, notices): (&Node, &mut Notices),
+        ours: &Node,
+        notices: &mut Notices,
         trap: Option<impl Future<Output = Caught>>,
         store: &mut Store,
     ) -> Result<Leadership<AtMostOne>, Late> {
@@ -171,7 +172,7 @@ impl Case<'_> {
         let mut open = None;
         if let Some(caught) = trap {
             let caught = caught.await;
-            self.was_caught((ours, notices), store).await?;
+            self.was_caught(ours, notices, store).await?;
             assert!(!campaign.is_finished(), "{self:?}");
             open = self.decide(caught);
             self.told(notices).await;
@@ -187,7 +188,8 @@ impl Case<'_> {
 
     async fn resign(
         &self,
-        (ours, notices): (&Node, &mut Notices),
+        ours: &Node,
+        notices: &mut Notices,
         leader: Leadership<AtMostOne>,
         trap: Option<impl Future<Output = Caught>>,
         store: &mut Store,
@@ -199,7 +201,7 @@ impl Case<'_> {
         let mut open = None;
         if let Some(caught) = trap {
             let caught = caught.await;
-            self.was_caught((ours, notices), store).await?;
+            self.was_caught(ours, notices, store).await?;
             open = self.decide(caught);
             self.told(notices).await;
         }
@@ -211,7 +213,8 @@ impl Case<'_> {
     /// That it is the right request, and what etcd has done; nothing, if it was lost.
     async fn was_caught(
         &self,
-        (ours, notices): (&Node, &mut Notices),
+        ours: &Node,
+        notices: &mut Notices,
         store: &mut Store,
     ) -> Result<(), Late> {
         let counters = soon(ours.counters()).await.unwrap();

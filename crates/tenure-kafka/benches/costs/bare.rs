@@ -79,7 +79,8 @@ impl Drop for Member {
 /// How long the partition is nobody's.
 pub(crate) async fn round(
     cluster: &Cluster,
-    (way, topic): (usize, &str),
+    way: usize,
+    topic: &str,
     times: &Config,
     goes: Goes,
     number: u32,

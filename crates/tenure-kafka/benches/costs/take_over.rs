@@ -63,7 +63,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         let mut all = [const { Vec::new() }; 3];
         for number in 0..rounds {
             let (bare, least, most) = tokio::join!(
-                bare::round(&cluster, (0, BARE), &times, goes, number),
+                bare::round(&cluster, 0, BARE, &times, goes, number),
                 ours::round::<MayOverlap>(&cluster, 1, goes, number, Node::leave),
                 ours::round::<AtMostOne>(&cluster, 2, goes, number, Node::close),
             );

@@ -218,7 +218,7 @@ impl Ledger {
         let topic = &self.topic;
         let protocol = &self.protocol;
         let queue = self.queue.clone();
-        let started = Observer::start(config, topic, (partition, reading), protocol, queue);
+        let started = Observer::start(config, topic, partition, reading, protocol, queue);
         self.observer = None;
         match started {
             Ok(observer) => self.observer = Some(observer),

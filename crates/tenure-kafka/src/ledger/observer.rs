@@ -42,7 +42,8 @@ impl Observer {
     pub(super) fn start(
         config: &ClientConfig,
         topic: &str,
-        (partition, reading): (Partition, Reading),
+        partition: Partition,
+        reading: Reading,
         protocol: &Checked,
         queue: Queue,
     ) -> KafkaResult<Self> {

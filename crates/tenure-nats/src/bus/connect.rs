@@ -84,7 +84,8 @@ impl fmt::Display for Asks {
 pub(super) async fn connect(
     options: &CheckedOptions,
     server: &Server,
-    (subject, name): (&str, &str),
+    subject: &str,
+    name: &str,
     silence: Duration,
 ) -> Result<Connection, ConnectError> {
     let within = options.connect_within;

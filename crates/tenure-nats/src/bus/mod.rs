@@ -205,8 +205,7 @@ impl Keeper {
         for number in 1_u64.. {
             let server = loop {
                 let server = &self.options.servers[next % self.options.servers.len()];
-                match connect(&self.options, server, (&self.subject, &self.name), self.silence)
-                    .await
+                match connect(&self.options, server, &self.subject, &self.name, self.silence).await
                 {
                     Ok(connection) => {
                         let left = self.keep(server, connection, number).await;

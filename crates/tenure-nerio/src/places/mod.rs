@@ -225,7 +225,8 @@ impl Places {
     /// What is for `member` came from `peer` to `own`.
     pub(super) fn for_another(
         &self,
-        (peer, address): (&NodeName, SocketAddr),
+        peer: &NodeName,
+        address: SocketAddr,
         member: usize,
         own: &NodeName,
     ) -> Option<Notice> {
@@ -300,7 +301,8 @@ impl Places {
         &mut self,
         now: Time,
         member: usize,
-        (who, address): (&Who, SocketAddr),
+        who: &Who,
+        address: SocketAddr,
     ) -> Option<Notice> {
         let place = self.all.get_mut(member)?;
         // A member that has moved is heard, and does not hear what is sent to where it was.

@@ -131,10 +131,10 @@ async fn all_addresses_are_tried_and_the_one_that_answers_is_kept() {
     assert_eq!(places.address(millis(299), 0), Some(at("[fd::1]:1")));
     assert_eq!(places.address(millis(300), 0), Some(at("10.0.0.1:1")));
     assert_eq!(places.several(0), [at("[fd::1]:1"), at("10.0.0.1:1")]);
-    places.heard(millis(310), 0, (&who("a", 1), at("10.0.0.1:1")));
+    places.heard(millis(310), 0, &who("a", 1), at("10.0.0.1:1"));
     for n in 1..20 {
         assert_eq!(places.address(millis(n * 1_000), 0), Some(at("10.0.0.1:1")));
-        places.heard(millis(n * 1_000 + 1), 0, (&who("a", 1), at("10.0.0.1:1")));
+        places.heard(millis(n * 1_000 + 1), 0, &who("a", 1), at("10.0.0.1:1"));
     }
     // The order of answers means nothing.
     assert!(!found(&mut places, 0, &["10.0.0.1:1", "[fd::1]:1"]).1);
@@ -168,7 +168,7 @@ async fn two_members_at_one_address_are_told() {
 fn a_member_that_is_two_processes_is_told() {
     let mut places = places("a=10.0.0.1:1", "0.0.0.0:1");
     let mut heard = |second, inc, address: &str| {
-        places.heard(seconds(second), 0, (&who("a", inc), at(address))).map(|told| told.to_string())
+        places.heard(seconds(second), 0, &who("a", inc), at(address)).map(|told| told.to_string())
     };
     assert_eq!(heard(0, 1, "10.0.0.1:1"), None);
     assert_eq!(heard(1, 2, "10.0.0.2:1"), None);

@@ -97,7 +97,9 @@ fn beside(head: &[u8], door: u64) -> ([u8; WELCOME_HEAD + DOOR], usize) {
 /// Writes `plain`, an unsealed datagram, sealed for the one behind `door`.
 pub(super) fn data(
     aead: &Aead,
-    (id, counter, door): (u64, u64, u64),
+    id: u64,
+    counter: u64,
+    door: u64,
     plain: &[u8],
     into: &mut Vec<u8>,
 ) {
@@ -122,7 +124,8 @@ pub(super) fn data_head(datagram: &[u8]) -> Option<(u64, u64)> {
 /// Opens data in place: which part of it is now the unsealed datagram.
 pub(super) fn open_data<'a>(
     aead: &Aead,
-    (counter, door): (u64, u64),
+    counter: u64,
+    door: u64,
     datagram: &'a mut [u8],
 ) -> Option<&'a [u8]> {
     let end = datagram.len().checked_sub(TAG)?;
@@ -163,12 +166,7 @@ pub(super) struct Hello<'a> {
 }
 
 /// Writes a hello: of the holder of `aead`, through the gate of the key.
-pub(super) fn hello(
-    (aead, gate): (&Aead, &Aead),
-    hello: &Hello<'_>,
-    door: u64,
-    into: &mut Vec<u8>,
-) {
+pub(super) fn hello(aead: &Aead, gate: &Aead, hello: &Hello<'_>, door: u64, into: &mut Vec<u8>) {
     begin(HELLO, into);
     into.push(hello.channel as u8);
     into.extend_from_slice(&hello.key.0);
@@ -220,8 +218,11 @@ pub(super) fn open_hello(aead: &Aead, counter: u64, datagram: &[u8]) -> Option<u
 /// Writes a welcome: the answer to the hello number `echo` of the one behind `door`.
 pub(super) fn welcome(
     aead: &Aead,
-    (public, counter): (&[u8; 32], u64),
-    (own, door, echo): (u64, u64, u64),
+    public: &[u8; 32],
+    counter: u64,
+    own: u64,
+    door: u64,
+    echo: u64,
     into: &mut Vec<u8>,
 ) {
     begin(WELCOME, into);
@@ -245,7 +246,8 @@ pub(super) fn welcome_head(datagram: &[u8]) -> Option<([u8; 32], u64)> {
 /// Opens a welcome for the one behind `door`: the sender's door, and the number of the hello.
 pub(super) fn open_welcome(
     aead: &Aead,
-    (counter, door): (u64, u64),
+    counter: u64,
+    door: u64,
     datagram: &[u8],
 ) -> Option<(u64, u64)> {
     let (head, rest) = datagram.split_at_checked(WELCOME_HEAD)?;

@@ -88,7 +88,8 @@ impl Accepted {
 pub(super) fn directions(
     channel: Channel,
     secret: &Secret,
-    (own, other): (&[u8; 32], &[u8; 32]),
+    own: &[u8; 32],
+    other: &[u8; 32],
     greeted: bool,
 ) -> (Aead, Aead) {
     const MEMBERS: &str = "member to member";

@@ -36,10 +36,10 @@ impl Seal {
         let opened = self.toward(self.contacts.is_member(to)).zip(first(&self.keys));
         let Some(((channel, secret), (grant, key, held))) = opened else { return Ok(()) };
         let public = self.own.public;
-        let (seals, _) = directions(channel, &secret, (&public, &[0; 32]), false);
+        let (seals, _) = directions(channel, &secret, &public, &[0; 32], false);
         let hello = Hello { channel, key, public, counter: number, grant: &grant };
         let through = gate(held, &public);
-        bytes::hello((&seals, &through), &hello, self.own.door, &mut self.scratch);
+        bytes::hello(&seals, &through, &hello, self.own.door, &mut self.scratch);
         send(to, &self.scratch)
     }
 
@@ -76,13 +76,20 @@ impl Seal {
             session.door = door.ok_or(Dropped::Forged)?;
             session.window.take(counter);
         } else {
-            let session = self.open_session((now, from), &hello, with, datagram)?;
+            let session = self.open_session(now, from, &hello, with, datagram)?;
             self.sessions.keep(session);
         }
         let number = self.own.count();
         let session = self.sessions.get(id(&public)).ok_or(Dropped::Full)?;
-        let doors = (self.own.door, session.door, counter);
-        bytes::welcome(&session.seals, (&self.own.public, number), doors, &mut self.scratch);
+        bytes::welcome(
+            &session.seals,
+            &self.own.public,
+            number,
+            self.own.door,
+            session.door,
+            counter,
+            &mut self.scratch,
+        );
         // It says hello again if that is lost.
         let _ = send(from, &self.scratch);
         Ok(())
@@ -91,7 +98,8 @@ impl Seal {
     /// A session with the sender of a hello, with the key of ours that it has used.
     fn open_session(
         &self,
-        (heard, from): (Time, SocketAddr),
+        heard: Time,
+        from: SocketAddr,
         hello: &Hello<'_>,
         with: Accepted,
         datagram: &[u8],
@@ -99,7 +107,7 @@ impl Seal {
         let public = hello.public;
         let key = hello.key;
         let secret = with.secret(&public).ok_or(Dropped::Forged)?;
-        let (seals, opens) = directions(hello.channel, &secret, (&self.own.public, &public), true);
+        let (seals, opens) = directions(hello.channel, &secret, &self.own.public, &public, true);
         let door = bytes::open_hello(&opens, hello.counter, datagram).ok_or(Dropped::Forged)?;
         let (window, name) = self.continued(&public, hello.counter);
         let address = self.sessions.get(id(&public)).map_or(from, |known| known.address);
@@ -145,8 +153,8 @@ impl Seal {
             return Err(Dropped::Replayed);
         }
         let (channel, secret) = self.toward(member).ok_or(Dropped::Unknown)?;
-        let (seals, opens) = directions(channel, &secret, (&self.own.public, &public), false);
-        let opened = bytes::open_welcome(&opens, (counter, self.own.door), datagram);
+        let (seals, opens) = directions(channel, &secret, &self.own.public, &public, false);
+        let opened = bytes::open_welcome(&opens, counter, self.own.door, datagram);
         let (door, echo) = opened.ok_or(Dropped::Forged)?;
         let (window, name) = self.continued(&public, counter);
         let Some(contact) = self.contacts.get(from) else { return Err(Dropped::Unknown) };

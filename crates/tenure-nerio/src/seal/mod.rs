@@ -278,8 +278,9 @@ impl Seal {
         send: &mut impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         let Some(session) = self.sessions.at(to) else { return Ok(()) };
-        let address = (id(&self.own.public), self.own.count(), session.door);
-        bytes::data(&session.seals, address, plain, &mut self.scratch);
+        let id = id(&self.own.public);
+        let counter = self.own.count();
+        bytes::data(&session.seals, id, counter, session.door, plain, &mut self.scratch);
         send(to, &self.scratch)
     }
 
@@ -321,7 +322,7 @@ impl Seal {
         if !session.window.is_new(counter) {
             return Err(Dropped::Replayed);
         }
-        let plain = bytes::open_data(&session.opens, (counter, self.own.door), datagram);
+        let plain = bytes::open_data(&session.opens, counter, self.own.door, datagram);
         let plain = plain.ok_or(Dropped::Forged)?;
         session.window.take(counter);
         session.heard = now;

@@ -87,7 +87,7 @@ impl Sources {
         let Some(from) = self.asked.get(&to).copied().or(own) else {
             return socket.send_to(datagram, to);
         };
-        match send_from(socket, (from, to), datagram) {
+        match send_from(socket, from, to, datagram) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
                 // The machine may have lost the address.
                 self.asked.remove(&to);
@@ -100,7 +100,8 @@ impl Sources {
 
 fn send_from(
     socket: &UdpSocket,
-    (from, to): (IpAddr, SocketAddr),
+    from: IpAddr,
+    to: SocketAddr,
     datagram: &[u8],
 ) -> io::Result<usize> {
     let parts = [IoSlice::new(datagram)];

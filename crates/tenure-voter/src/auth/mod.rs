@@ -205,8 +205,10 @@ impl Secrets {
     /// Authenticates a request, by the first of them.
     pub(crate) fn sign(
         &self,
-        (method, path): (&str, &str),
-        (wall, nonce): (WallTime, u128),
+        method: &str,
+        path: &str,
+        wall: WallTime,
+        nonce: u128,
         headers: &mut HeaderMap,
         body: &[u8],
     ) {

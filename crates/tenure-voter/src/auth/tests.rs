@@ -26,8 +26,7 @@ fn signed(lines: &[&str], at: u64, nonce: u128, body: &[u8]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert("tenure-election", HeaderValue::from_static("billing"));
     headers.insert("tenure-to", HeaderValue::from_static("http://10.0.0.1:7001"));
-    let what = ("POST", "/election/start");
-    secrets(lines).sign(what, (wall(at), nonce), &mut headers, body);
+    secrets(lines).sign("POST", "/election/start", wall(at), nonce, &mut headers, body);
     headers
 }
 

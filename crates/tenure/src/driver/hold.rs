@@ -86,7 +86,7 @@ pub fn spawn<B: Backend>(
         };
         thread.spawn(work).map_err(refused("starting a thread")).and_then(|_| {
             let (backend, core, start) = begin();
-            Loop::new((backend, core), start, taken).map_err(refused("making a timer"))
+            Loop::new(backend, core, start, taken).map_err(refused("making a timer"))
         })
     };
     match begun {

@@ -65,7 +65,8 @@ enum Happened<B: Backend> {
 impl<B: Backend> Loop<B> {
     /// Must be called in the runtime in which it runs.
     pub(super) fn new(
-        (backend, core): (B, B::Core),
+        backend: B,
+        core: B::Core,
         start: <WordsOf<B> as Words>::Start,
         asked: mpsc::UnboundedReceiver<Asked<B::Class, B::Ask>>,
     ) -> io::Result<Self> {

@@ -150,10 +150,10 @@ fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
     for secret in &secrets {
         for channel in [Channel::Members, Channel::Application, Channel::Peers] {
             for public in [thief.own.public, net.nodes[&at(A)].own.public] {
-                let (seals, _) = directions(channel, secret, (&public, &victim), true);
+                let (seals, _) = directions(channel, secret, &public, &victim, true);
                 let mut bytes = Vec::new();
                 let door = net.nodes[&at(P)].own.door;
-                bytes::welcome(&seals, (&public, 1), (7, door, 1), &mut bytes);
+                bytes::welcome(&seals, &public, 1, 7, door, 1, &mut bytes);
                 let forged = Packet { from: at(A), to: at(P), bytes };
                 assert_eq!(net.give(&forged), Err(Dropped::Forged), "{channel:?}");
             }
@@ -164,17 +164,16 @@ fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
     // In the victim's name to the member: its hello, with a higher number and another door.
     let gate = gate(&leaked, &victim);
     for secret in &secrets {
-        let (seals, _) = directions(Channel::Application, secret, (&victim, &[0; 32]), false);
+        let (seals, _) = directions(Channel::Application, secret, &victim, &[0; 32], false);
         let mut read = bytes::read_hello(&hello.bytes).unwrap();
         read.counter = 1_000_000;
         let mut bytes = Vec::new();
-        bytes::hello((&seals, &gate), &read, 99, &mut bytes);
+        bytes::hello(&seals, &gate, &read, 99, &mut bytes);
         let forged = Packet { from: at(Q), to: at(A), bytes };
         assert_eq!(net.give(&forged), Err(Dropped::Forged));
         // And its data, though the member's door is known to all who can greet it.
-        let to = (id(&victim), 1_000_000, 1 << 56);
         let mut bytes = Vec::new();
-        bytes::data(&seals, to, &plain("release"), &mut bytes);
+        bytes::data(&seals, id(&victim), 1_000_000, 1 << 56, &plain("release"), &mut bytes);
         let forged = Packet { from: at(P), to: at(A), bytes };
         assert_eq!(net.give(&forged), Err(Dropped::Forged));
     }
