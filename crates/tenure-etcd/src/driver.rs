@@ -37,7 +37,7 @@ pub(crate) struct Mark {
 }
 
 /// One process's way to etcd, and what it says of it.
-pub(crate) struct Wired {
+pub(crate) struct Driver {
     config: Checked,
     wire: Wire,
     notices: broadcast::Sender<Notice>,
@@ -51,7 +51,7 @@ pub(crate) struct Wired {
     connecting: Option<Vec<Obstacle>>,
 }
 
-impl Wired {
+impl Driver {
     pub(crate) fn new(
         config: Checked,
         options: CheckedOptions,
@@ -157,7 +157,7 @@ impl Wired {
     }
 }
 
-impl Backend for Wired {
+impl Backend for Driver {
     type Core = Etcd;
     type Class = AtMostOne;
     type Extra = Extra;

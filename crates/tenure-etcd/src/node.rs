@@ -12,7 +12,7 @@ use tenure_core::{ElectionName, NameError, Value};
 use tokio::sync::broadcast;
 
 use crate::counters::Counters;
-use crate::driver::{Ask, Mark, Wired};
+use crate::driver::{Ask, Driver, Mark};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 
@@ -157,7 +157,7 @@ impl Builder {
         let own = mark.clone();
         let begin = move || {
             let core = Etcd::new(settings.clone());
-            (Wired::new(settings, options, said, lifetime, own), core, start)
+            (Driver::new(settings, options, said, lifetime, own), core, start)
         };
         let grace = config.grace;
         let kill_margin = config.kill_margin;

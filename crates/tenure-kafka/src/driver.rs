@@ -41,7 +41,7 @@ pub(crate) enum Incoming {
 }
 
 /// One process's part on the ledger, and what it says of it.
-pub(crate) struct Wired<C> {
+pub(crate) struct Driver<C> {
     pub(crate) config: Checked,
     pub(crate) ledger: Ledger,
     /// The phase in which the member has had no assignment for long.
@@ -52,7 +52,7 @@ pub(crate) struct Wired<C> {
     pub(crate) class: PhantomData<fn() -> C>,
 }
 
-impl<C: SafetyClass> Wired<C> {
+impl<C: SafetyClass> Driver<C> {
     fn on_report(&mut self, now: Time, report: Report, machine: &mut Machine<Self>) {
         self.counters.hear(&report);
         self.others.hear(now, &report, &self.config);
@@ -72,7 +72,7 @@ impl<C: SafetyClass> Wired<C> {
     }
 }
 
-impl<C: SafetyClass> Backend for Wired<C> {
+impl<C: SafetyClass> Backend for Driver<C> {
     type Core = Nele;
     type Class = C;
     type Extra = Extra;

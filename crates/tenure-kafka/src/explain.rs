@@ -3,7 +3,7 @@
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::types::RDKafkaConfRes;
 
-use crate::told::Reason;
+use crate::client_log::Reason;
 
 /// The words for a record that ran out of time: why it was not written begins with them.
 pub const UNACKNOWLEDGED: &str = "brokers acknowledge no records";

@@ -6,6 +6,7 @@
 //! there, is seen to by [`topic`]; how entries are written is in [`wire`].
 
 mod broker;
+mod client_log;
 mod counters;
 mod driver;
 mod explain;
@@ -22,7 +23,6 @@ mod property;
 mod roles;
 mod session;
 mod settings;
-mod told;
 pub mod topic;
 pub mod wire;
 

@@ -13,7 +13,7 @@ use tenure_core::nele::{Checked, Mode, Nele, Process, Role, Seen, Start, TopicId
 use tokio::sync::broadcast;
 
 use crate::counters::Counters;
-use crate::driver::{Ask, Wired};
+use crate::driver::{Ask, Driver};
 use crate::ledger::{Ledger, LedgerError};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
@@ -72,7 +72,7 @@ struct Shared<C: Class> {
     config: Checked,
     who: Process,
     topic: TopicId,
-    driver: HoldOf<Wired<C>>,
+    driver: HoldOf<Driver<C>>,
     notices: Notices<Notice>,
 }
 
@@ -291,7 +291,7 @@ impl<C: Class> Builder<C> {
         let settings = config.clone();
         let others = Others::new(who.clone());
         let begin = move || {
-            let wired = Wired {
+            let wired = Driver {
                 config: settings.clone(),
                 joining: ledger.joining(),
                 ledger,

@@ -100,31 +100,31 @@ impl fmt::Display for Why {
 }
 
 /// A property, or all whose names begin so, if it ends in a dot.
-struct Fixed {
+struct ReservedProperty {
     name: &'static str,
     why: Why,
 }
 
-impl Fixed {
+impl ReservedProperty {
     fn covers(&self, name: &str) -> bool {
         name == self.name || (self.name.ends_with('.') && name.starts_with(self.name))
     }
 }
 
-const fn flag(name: &'static str, flag: &'static str) -> Fixed {
-    Fixed { name, why: Why::Flag(flag) }
+const fn flag(name: &'static str, flag: &'static str) -> ReservedProperty {
+    ReservedProperty { name, why: Why::Flag(flag) }
 }
 
-const fn needs(name: &'static str, value: &'static str, reason: &'static str) -> Fixed {
-    Fixed { name, why: Why::Needs(value, reason) }
+const fn needs(name: &'static str, value: &'static str, reason: &'static str) -> ReservedProperty {
+    ReservedProperty { name, why: Why::Needs(value, reason) }
 }
 
-const fn lacks(name: &'static str, what: &'static str, instead: &'static str) -> Fixed {
-    Fixed { name, why: Why::Lacks(what, instead) }
+const fn lacks(name: &'static str, what: &'static str, instead: &'static str) -> ReservedProperty {
+    ReservedProperty { name, why: Why::Lacks(what, instead) }
 }
 
 /// The one that covers `name`, if it is not the user's.
-fn fixed(name: &str) -> Option<&'static Fixed> {
+fn fixed(name: &str) -> Option<&'static ReservedProperty> {
     FIXED.iter().find(|fixed| fixed.covers(name))
 }
 
@@ -145,7 +145,7 @@ const LOGINS: &str = "log in with --user and --password-file, by PLAIN or SCRAM 
                       (--sasl-mechanism), or with a certificate (--cert)";
 
 /// What is not the user's, under every name that the library has for it.
-const FIXED: &[Fixed] = &[
+const FIXED: &[ReservedProperty] = &[
     flag("bootstrap.servers", "--brokers"),
     flag("metadata.broker.list", "--brokers"),
     flag("group.id", "--group"),

@@ -140,7 +140,7 @@ pub fn read(header: Option<&[u8]>, ours: &Config) -> Said {
 
 /// What is read of an entry that cannot be read as a whole.
 #[derive(Deserialize)]
-struct Whose {
+struct EntryOwner {
     election: ElectionName,
     group: ClusterName,
 }
@@ -149,10 +149,12 @@ struct Whose {
 /// where each has leaders of its own: in `at_least_one` observers are shown those of all groups.
 fn is_of_others(value: &[u8], ours: &Config) -> bool {
     let whose = match value.len() {
-        0..=ENTRY_BYTES_MAX => serde_json::from_slice::<Whose>(value).ok(),
+        0..=ENTRY_BYTES_MAX => serde_json::from_slice::<EntryOwner>(value).ok(),
         _ => None,
     };
-    whose.is_some_and(|Whose { election, group }| election != ours.election || !ours.shows(&group))
+    whose.is_some_and(|EntryOwner { election, group }| {
+        election != ours.election || !ours.shows(&group)
+    })
 }
 
 fn entry(value: &[u8]) -> Option<Entry> {

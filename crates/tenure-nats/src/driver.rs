@@ -13,7 +13,7 @@ use tenure_core::allcall::{
 use tenure_core::{ElectionName, End, Input, Loss, Ticket, WallTime};
 use tokio::sync::{broadcast, oneshot};
 
-use crate::bus::{Bus, Heard, Incoming, News, Published};
+use crate::bus::{Bus, Delivery, Incoming, News, Published};
 use crate::counters::Counters;
 use crate::notice::Notice;
 use crate::subject::{Kind, Subjects};
@@ -35,7 +35,7 @@ pub(crate) enum Ask {
 pub(crate) type WallClock = Box<dyn Fn() -> WallTime + Send>;
 
 /// One process's part on the bus, and what it says of it.
-pub(crate) struct Wired {
+pub(crate) struct Driver {
     pub(crate) config: Checked,
     pub(crate) bus: Bus,
     pub(crate) subjects: Subjects,
@@ -52,7 +52,7 @@ pub(crate) struct Wired {
     pub(crate) resigning: u32,
 }
 
-impl Wired {
+impl Driver {
     /// This server is of no use: whatever campaigns waits for another.
     fn is_without(&mut self, server: &str, why: &Arc<str>, campaigns: &Campaigns<MayOverlap>) {
         let by: Arc<str> = server.into();
@@ -97,7 +97,7 @@ impl Wired {
         machine.input(Input::Message { from: allcall::Bus, message });
     }
 
-    fn on_heard(&mut self, heard: &Heard, machine: &mut Machine<Self>) {
+    fn on_heard(&mut self, heard: &Delivery, machine: &mut Machine<Self>) {
         self.counters.heard_bytes += heard.payload.len() as u64;
         // What came on a connection that is gone may be as old as one likes.
         if !self.bus.is_current(heard) {
@@ -135,7 +135,7 @@ impl Wired {
     }
 }
 
-impl Backend for Wired {
+impl Backend for Driver {
     type Core = Allcall;
     type Class = MayOverlap;
     type Extra = Infallible;
@@ -158,14 +158,14 @@ impl Backend for Wired {
     fn take(&mut self, kind: usize) -> Option<Incoming> {
         match kind {
             0 => self.bus.take_news().map(Incoming::News),
-            _ => self.bus.take_heard().map(Incoming::Heard),
+            _ => self.bus.take_heard().map(Incoming::Delivery),
         }
     }
 
     fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
         match incoming {
             Incoming::News(news) => self.on_news(news, machine),
-            Incoming::Heard(heard) => self.on_heard(&heard, machine),
+            Incoming::Delivery(heard) => self.on_heard(&heard, machine),
         }
     }
 

@@ -12,7 +12,7 @@ use tokio::sync::broadcast;
 
 use crate::bus::Bus;
 use crate::counters::Counters;
-use crate::driver::{Ask, NO_ANSWER, WallClock, Wired};
+use crate::driver::{Ask, Driver, NO_ANSWER, WallClock};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 use crate::server::Server;
@@ -168,7 +168,7 @@ impl Builder {
                 why: "no answer yet".into(),
             };
             let silent: Vec<_> = options.servers.iter().map(silent).collect();
-            let wired = Wired {
+            let wired = Driver {
                 bus: Bus::new(options, subjects.all(), name, silence),
                 config: settings.clone(),
                 subjects,

@@ -15,7 +15,7 @@ use tokio::net::UdpSocket;
 use crate::enough::Enough;
 use crate::keys::Keys;
 use crate::places::{LookUp, Reach};
-use crate::seal::{Authority, Opened, SEALED_MAX, Seal};
+use crate::seal::{Authority, OpenDatagram, SEALED_MAX, Seal};
 use crate::transport::{self, Families};
 
 /// What its questions are signed with.
@@ -24,7 +24,7 @@ pub(crate) const NAME: &str = "survey";
 pub(crate) const TRIES: u32 = 5;
 
 /// What came of a question that not every version knows.
-pub(crate) enum Came<T> {
+pub(crate) enum Outcome<T> {
     /// This, of that incarnation.
     Answer(Inc, T),
     Nothing,
@@ -178,7 +178,7 @@ impl Asker {
         question: &Message,
         election: Option<&ElectionName>,
         mut read: impl FnMut(Message) -> Option<T>,
-    ) -> io::Result<Came<T>> {
+    ) -> io::Result<Outcome<T>> {
         let start = clock::now();
         let asker = self.inc;
         let old = match election.cloned() {
@@ -200,13 +200,13 @@ impl Asker {
         self.packer.push(&mut datagram, question);
         for nth in 0..TRIES {
             if let Some((inc, answer)) = self.try_once(to, &datagram, &mut read).await? {
-                return Ok(Came::Answer(inc, answer));
+                return Ok(Outcome::Answer(inc, answer));
             }
             if nth == 0 {
                 self.packer.push(&mut datagram, &old);
             }
         }
-        Ok(if is_there { Came::ElseOnly } else { Came::Nothing })
+        Ok(if is_there { Outcome::ElseOnly } else { Outcome::Nothing })
     }
 
     /// Sends a datagram, sealed if there are keys.
@@ -286,7 +286,7 @@ impl Asker {
         });
         let opened = opened.ok().flatten();
         self.send_all(sealed).await?;
-        Ok(opened.and_then(|Opened { plain, shown }| match shown {
+        Ok(opened.and_then(|OpenDatagram { plain, shown }| match shown {
             Some((Authority::Cluster, inc)) => Some((Some(inc), plain)),
             Some((Authority::Application(_), _)) => None,
             None => Some((None, plain)),

@@ -22,19 +22,19 @@ use crate::agreement::Agreement;
 use crate::counters::Counters;
 use crate::edicts::Source;
 use crate::key_trouble::KeyTroubles;
-use crate::lasting::Lasting;
+use crate::lasting::LastingTroubles;
 use crate::line::Line;
 use crate::log;
 use crate::notice::Notice;
 use crate::of_core::of_core;
 use crate::orders::is_loopback;
 use crate::outbox::Outbox;
-use crate::places::{Looked, Places, receives};
+use crate::places::{LookUpResult, Places, receives};
 use crate::proofs::{Proof, Proofs};
 use crate::request::Ask;
 use crate::seal::{self, Authority, SEALED_MAX};
 use crate::state::WriteError;
-use crate::storage::{Flushed, Records};
+use crate::storage::{FlushAnswers, Records};
 use crate::transport::Transport;
 
 /// How long a node that closes waits for its releases to arrive.
@@ -45,7 +45,7 @@ pub(crate) struct Wire<T> {
     config: Checked,
     transport: Line<T>,
     records: Records,
-    flushed: Flushed,
+    flushed: FlushAnswers,
     notices: broadcast::Sender<Notice>,
     repeats: Repeats,
     places: Places,
@@ -55,7 +55,7 @@ pub(crate) struct Wire<T> {
     proofs: Proofs,
     agreement: Agreement,
     key_troubles: KeyTroubles,
-    lasting: Lasting,
+    lasting: LastingTroubles,
     /// That it receives elsewhere than members say.
     elsewhere: Option<Notice>,
     inc: Inc,
@@ -75,7 +75,7 @@ pub(crate) enum Incoming {
     },
     Flushed((Ticket, Result<(), WriteError>)),
     /// The name of a member was looked up.
-    Looked(Looked),
+    LookUpResult(LookUpResult),
     /// One datagram could not be received.
     Nothing,
 }
@@ -87,7 +87,7 @@ impl<T: Transport> Wire<T> {
         start: &Start,
         transport: Line<T>,
         records: Records,
-        flushed: Flushed,
+        flushed: FlushAnswers,
         notices: broadcast::Sender<Notice>,
     ) -> Self {
         let who = Who { name: name.clone(), inc: start.inc };
@@ -97,7 +97,7 @@ impl<T: Transport> Wire<T> {
         let mut this = Self {
             places: Places::new(&config, transport.local_address()),
             number: own.map_or(0, |own| config.number(own)),
-            lasting: Lasting::new(config.delta_max),
+            lasting: LastingTroubles::new(config.delta_max),
             elsewhere: None,
             config,
             transport,
@@ -135,7 +135,7 @@ impl<T: Transport> Wire<T> {
     }
 
     /// A look-up has ended.
-    fn on_looked(&mut self, now: Time, looked: Looked) {
+    fn on_looked(&mut self, now: Time, looked: LookUpResult) {
         let member = looked.member();
         let (notices, moved) = self.places.on_looked(looked);
         if moved {
@@ -319,12 +319,18 @@ impl<T: Transport> Wire<T> {
     }
 
     /// One that sends without a key, and is not read for that, is told to who asks.
-    fn on_unopened(&mut self, now: Time, address: SocketAddr, sent: &[u8], dropped: seal::Dropped) {
+    fn on_unopened(
+        &mut self,
+        now: Time,
+        address: SocketAddr,
+        sent: &[u8],
+        dropped: seal::DropReason,
+    ) {
         self.counters.drop_for(dropped.label());
         let digest = self.config.digest();
         let name = || open(digest, 0, sent).ok().map(|(envelope, _)| envelope.who.name);
         let notice = self.key_troubles.unopened(now, address, dropped, name, &self.places);
-        if let (Some(seal), seal::Dropped::Unsealed) = (&mut self.transport.seal, dropped) {
+        if let (Some(seal), seal::DropReason::Unsealed) = (&mut self.transport.seal, dropped) {
             let Some(Notice::Key { peer, .. }) = &notice else { return seal.refused(now, address) };
             peer.iter().for_each(|name| seal.note_unsealed(now, address, name));
         }
@@ -424,7 +430,7 @@ impl<T: Transport> Backend for Wire<T> {
             biased;
             received = received => datagram(received),
             Some(done) = flushed.recv() => Incoming::Flushed(done),
-            looked = places.looked() => Incoming::Looked(looked),
+            looked = places.looked() => Incoming::LookUpResult(looked),
         }
     }
 
@@ -432,7 +438,7 @@ impl<T: Transport> Backend for Wire<T> {
     fn take(&mut self, kind: usize) -> Option<Incoming> {
         match kind {
             0 => return self.flushed.try_recv().ok().map(Incoming::Flushed),
-            1 => return self.places.try_looked().map(Incoming::Looked),
+            1 => return self.places.try_looked().map(Incoming::LookUpResult),
             _ => {}
         }
         // Nobody is woken by this: the next wait asks again.
@@ -455,7 +461,7 @@ impl<T: Transport> Backend for Wire<T> {
                 self.write_failed(&error);
                 machine.input(Input::Failed(Some(ticket)));
             }
-            Incoming::Looked(looked) => self.on_looked(now, looked),
+            Incoming::LookUpResult(looked) => self.on_looked(now, looked),
             Incoming::Nothing => {}
         }
     }

@@ -11,7 +11,7 @@ use tenure_core::{NodeName, Time};
 use crate::keys::{Grant, KeyId};
 use crate::notice::Notice;
 use crate::places::Places;
-use crate::seal::{Authority, Dropped, is_sealed};
+use crate::seal::{Authority, DropReason, is_sealed};
 
 /// Between two that are worth a look at the log; of what others may forge only one in that time
 /// costs more than its check.
@@ -70,13 +70,13 @@ impl KeyTroubles {
         &mut self,
         now: Time,
         address: SocketAddr,
-        dropped: Dropped,
+        dropped: DropReason,
         name: impl FnOnce() -> Option<NodeName>,
         places: &Places,
     ) -> Option<Notice> {
         let why = match dropped {
-            Dropped::OtherKey(key) => KeyTrouble::Other(key),
-            Dropped::Unsealed => KeyTrouble::Unsealed,
+            DropReason::OtherKey(key) => KeyTrouble::Other(key),
+            DropReason::Unsealed => KeyTrouble::Unsealed,
             _ => return None,
         };
         self.tell(now, address, places, || (name(), why))

@@ -16,13 +16,13 @@ const LATELY: Duration = Duration::from_secs(60);
 const STRANGERS_MAX: usize = 4;
 
 #[derive(Debug)]
-pub(crate) struct Lasting {
+pub(crate) struct LastingTroubles {
     lately: Duration,
-    heard: BTreeMap<(Kind, SocketAddr), Heard>,
+    heard: BTreeMap<(Kind, SocketAddr), Trouble>,
 }
 
 #[derive(Debug)]
-struct Heard {
+struct Trouble {
     at: Time,
     notice: Notice,
     is_member: bool,
@@ -39,7 +39,7 @@ enum Kind {
     Twice,
 }
 
-impl Lasting {
+impl LastingTroubles {
     /// A leader may take as long as the longest lease to be heard again.
     pub(crate) fn new(delta_max: Duration) -> Self {
         Self { lately: LATELY.max(delta_max), heard: BTreeMap::new() }
@@ -61,7 +61,7 @@ impl Lasting {
             Notice::MemberTwice { addresses: [one, _], .. } => (Kind::Twice, *one, true),
             _ => return,
         };
-        self.heard.insert((kind, address), Heard { at: now, notice: notice.clone(), is_member });
+        self.heard.insert((kind, address), Trouble { at: now, notice: notice.clone(), is_member });
         let strangers = || self.heard.iter().filter(|(_, heard)| !heard.is_member);
         if strangers().count() > STRANGERS_MAX
             && let Some(oldest) = strangers().min_by_key(|(_, heard)| heard.at).map(|(key, _)| *key)
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn it_lasts_until_it_is_mended_or_not_heard_for_a_while() {
-        let mut lasting = Lasting::new(Duration::from_secs(90));
+        let mut lasting = LastingTroubles::new(Duration::from_secs(90));
         lasting.take(at(0), &unsealed(1, true));
         lasting.take(at(80), &unsealed(2, true));
         assert_eq!(lasting.now(at(90)).count(), 2);
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn strangers_take_no_place_of_a_member() {
-        let mut lasting = Lasting::new(Duration::ZERO);
+        let mut lasting = LastingTroubles::new(Duration::ZERO);
         lasting.take(at(0), &unsealed(1, true));
         (2..20_000).for_each(|port| lasting.take(at(1), &unsealed(port, false)));
         let all: Vec<_> = lasting.now(at(2)).collect();

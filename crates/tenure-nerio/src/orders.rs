@@ -13,7 +13,7 @@ use tenure_core::nerio::{self, Checked, HostPort, Member, Message, Ordered, Pass
 use tenure_core::{ElectionName, Fence, NodeName};
 use tokio::task::JoinSet;
 
-use crate::asker::{Asker, Came};
+use crate::asker::{Asker, Outcome};
 use crate::enough::Answers;
 use crate::keys::{Grant, Keys, Right};
 
@@ -162,10 +162,10 @@ async fn one(asker: &mut Asker, member: &Member, order: &Order) -> Answered {
     let came = asker.ask_new(member, &question, Some(&election), read).await;
     // One to which the system cannot send is as silent as one that does not answer.
     match came {
-        Ok(Came::Answer(_, passed)) => Answered::Did(passed),
-        Ok(Came::ElseOnly) => Answered::ElseOnly,
-        Ok(Came::Nothing) | Err(_) if asker.differs(&member.name) => Answered::Differs,
-        Ok(Came::Nothing) | Err(_) => Answered::Silent,
+        Ok(Outcome::Answer(_, passed)) => Answered::Did(passed),
+        Ok(Outcome::ElseOnly) => Answered::ElseOnly,
+        Ok(Outcome::Nothing) | Err(_) if asker.differs(&member.name) => Answered::Differs,
+        Ok(Outcome::Nothing) | Err(_) => Answered::Silent,
     }
 }
 

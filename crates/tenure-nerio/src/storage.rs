@@ -70,14 +70,14 @@ pub(crate) struct Records {
 }
 
 /// The answers to flushes.
-pub(crate) type Flushed = channel::UnboundedReceiver<(Ticket, Result<(), WriteError>)>;
+pub(crate) type FlushAnswers = channel::UnboundedReceiver<(Ticket, Result<(), WriteError>)>;
 
 impl Records {
     /// Opens the storage of `grantor`, and tells what it remembers.
     pub(crate) fn open(
         storage: &Storage,
         grantor: &Grantor,
-    ) -> Result<(Self, Flushed, Memory), MemoryError> {
+    ) -> Result<(Self, FlushAnswers, Memory), MemoryError> {
         let (flushed, answers) = channel::unbounded_channel();
         match storage {
             Storage::Directory { path, opening } => {
@@ -110,7 +110,7 @@ impl Records {
     }
 
     /// No storage at all: for a node that is no grantor.
-    pub(crate) fn none() -> (Self, Flushed) {
+    pub(crate) fn none() -> (Self, FlushAnswers) {
         let (flushed, answers) = channel::unbounded_channel();
         (Self::nowhere(flushed), answers)
     }

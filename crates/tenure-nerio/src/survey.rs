@@ -72,7 +72,7 @@ pub enum Unsafe {
     #[error("{member} runs with another configuration")]
     Differs { member: NodeName },
     /// A grantor does not grant yet, or cannot write down what it grants.
-    #[error("{member} {}", Does(*service))]
+    #[error("{member} {}", Activity(*service))]
     NotServing { member: NodeName, service: Service },
     /// A leader relies on fewer grantors than there are.
     #[error("{member} has not granted the latest lease of {election} to {leader}")]
@@ -223,9 +223,9 @@ fn list(names: &[NodeName]) -> String {
 }
 
 /// What a grantor does instead of granting, as a verb.
-struct Does(Service);
+struct Activity(Service);
 
-impl fmt::Display for Does {
+impl fmt::Display for Activity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Service::Serving => f.write_str("serves"),
@@ -460,7 +460,7 @@ struct Voice {
 }
 
 /// How a member does, and what else it says; `None` of a silent one.
-type Said<T> = io::Result<Option<(Service, T)>>;
+type Reply<T> = io::Result<Option<(Service, T)>>;
 
 /// Asks all members at once, each by `ask`. In the order of their list.
 async fn side_by_side<T: Send + 'static, A>(
@@ -469,9 +469,9 @@ async fn side_by_side<T: Send + 'static, A>(
     from: SocketAddr,
     name_servers: NameServers,
     ask: impl Fn(Voice) -> A,
-) -> io::Result<Vec<(Voice, Said<T>)>>
+) -> io::Result<Vec<(Voice, Reply<T>)>>
 where
-    A: Future<Output = (Voice, Said<T>)> + Send + 'static,
+    A: Future<Output = (Voice, Reply<T>)> + Send + 'static,
 {
     let mut asked = JoinSet::new();
     let mut answers = Answers::new(config);
@@ -495,7 +495,7 @@ where
 }
 
 /// Asks one member for the elections that it knows of.
-async fn elections_of(voice: &mut Voice) -> Said<BTreeSet<ElectionName>> {
+async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
     let mut names = BTreeSet::new();
     let mut after = None;
     loop {

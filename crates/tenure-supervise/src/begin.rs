@@ -17,13 +17,13 @@ use crate::guards;
 use crate::until_file::UntilFile;
 
 /// A guard process, and the file that its command reads.
-pub(crate) struct Begun {
+pub(crate) struct GuardStart {
     pub(crate) guard: Pid,
     pub(crate) until_file: Option<UntilFile>,
 }
 
 /// Brings what [`begin`] came to.
-pub(crate) type Beginning = oneshot::Receiver<Result<Begun, SuperviseError>>;
+pub(crate) type Beginning = oneshot::Receiver<Result<GuardStart, SuperviseError>>;
 
 /// Writes the until file at `path`, if there is one, and spawns `guard`. Once nobody waits for that
 /// any more no guard is spawned and the file is removed; a guard that was being spawned already
@@ -42,7 +42,7 @@ pub(crate) fn begin(
         });
         let begun =
             file.transpose().and_then(|until_file| match guards::spawn(&mut guard, &wanted) {
-                Ok(Some(guard)) => Ok(Begun { guard, until_file }),
+                Ok(Some(guard)) => Ok(GuardStart { guard, until_file }),
                 // Nobody is there to hear that.
                 Ok(None) => Err(SuperviseError::GuardLost),
                 Err(error) => Err(SuperviseError::setup("starting the guard process", error)),

@@ -12,13 +12,13 @@ use tenure::clock::{self, Alarm};
 use tenure::driver::Watched;
 use tenure_core::Time;
 
-use crate::begin::{Beginning, Begun, begin};
+use crate::begin::{Beginning, GuardStart, begin};
 use crate::deadline::Deadline;
 use crate::descend;
 use crate::error::SuperviseError;
 use crate::frame::{Ended, Failure, Order, Report, Why};
 use crate::guards;
-use crate::link::{Heard, Link};
+use crate::link::{Link, Received};
 use crate::plan::{Plan, check_proc};
 use crate::strays::{Left, Strays};
 use crate::until_file::UntilFile;
@@ -121,7 +121,7 @@ struct Sweep {
 }
 
 enum Event {
-    Begun(Result<Begun, SuperviseError>),
+    GuardStart(Result<GuardStart, SuperviseError>),
     Report(Report),
     GuardGone,
     Overdue,
@@ -323,7 +323,7 @@ impl Supervised {
     /// Takes in what comes next.
     async fn hear(&mut self) {
         match self.next().await {
-            Event::Begun(begun) => self.begun(begun),
+            Event::GuardStart(begun) => self.begun(begun),
             Event::Report(Report::Started(pid)) => {
                 self.pid = Pid::from_raw(pid.max(0));
                 match self.later.take().map(|later| self.extend(later)) {
@@ -350,10 +350,10 @@ impl Supervised {
         }
     }
 
-    fn begun(&mut self, begun: Result<Begun, SuperviseError>) {
+    fn begun(&mut self, begun: Result<GuardStart, SuperviseError>) {
         self.beginning = None;
         match begun {
-            Ok(Begun { guard, until_file }) => {
+            Ok(GuardStart { guard, until_file }) => {
                 self.guard = Some(guard);
                 if let Some(file) = &until_file {
                     file.set(self.until);
@@ -459,10 +459,10 @@ impl Supervised {
         };
         tokio::select! {
             biased;
-            begun = begun => Event::Begun(begun),
+            begun = begun => Event::GuardStart(begun),
             heard = self.link.read(Link::receive), if self.listening => match heard {
-                Ok(Heard::Frame(report)) => Event::Report(report),
-                Ok(Heard::End) | Err(_) => Event::GuardGone,
+                Ok(Received::Frame(report)) => Event::Report(report),
+                Ok(Received::End) | Err(_) => Event::GuardGone,
             },
             _ = self.alarm.read(overdue), if self.listening => Event::Overdue,
         }

@@ -17,7 +17,7 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinSet;
 
 use crate::client::{Client, Question};
-use crate::incoming::{Answered, Incoming};
+use crate::incoming::{Incoming, RequestResult};
 use crate::node::{Class, IDLE_MIN, StartError};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
@@ -112,8 +112,8 @@ struct Asking<C> {
 }
 
 impl<C: Class> Asking<C> {
-    fn on_answered(&mut self, answered: Answered, machine: &mut Machine<Self>) {
-        let Answered { to, call, result, .. } = answered;
+    fn on_answered(&mut self, answered: RequestResult, machine: &mut Machine<Self>) {
+        let RequestResult { to, call, result, .. } = answered;
         let message = match result {
             Ok((header, answer)) => {
                 let election = header.election.clone();
@@ -175,7 +175,7 @@ impl<C: Class> Backend for Asking<C> {
 
     fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
         match incoming {
-            Incoming::Answered(answered) => self.on_answered(*answered, machine),
+            Incoming::RequestResult(answered) => self.on_answered(*answered, machine),
             Incoming::Seeds(urls) => {
                 let Some(from) = urls.first().cloned().map(Peer::At) else { return };
                 machine.input(Input::Message { from, message: Message::Seeds(urls) });
@@ -185,7 +185,7 @@ impl<C: Class> Backend for Asking<C> {
                 self.notice(notice);
             }
             // It serves nobody, and has no directory.
-            Incoming::Asked(_) | Incoming::Directory(_) => {}
+            Incoming::IncomingRequest(_) | Incoming::Directory(_) => {}
         }
     }
 

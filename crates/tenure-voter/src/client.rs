@@ -22,7 +22,7 @@ use tenure_tls::PemError;
 use tokio::sync::mpsc;
 
 use crate::auth::Secrets;
-use crate::incoming::{Answered, Failure, Incoming};
+use crate::incoming::{Failure, Incoming, RequestResult};
 use crate::options::CheckedOptions;
 use crate::tls::Reread;
 use crate::wire::{BODY_BYTES_MAX, Head, Outgoing, names, read_answer};
@@ -103,10 +103,10 @@ impl Client {
             let in_time = tokio::time::timeout(*within, &mut asked).await;
             let is_late = in_time.is_err();
             let result = in_time.unwrap_or_else(|_| Err(overdue(*within)));
-            let answered = Answered { to: to.clone(), call: *call, label, result };
+            let answered = RequestResult { to: to.clone(), call: *call, label, result };
             // The loop may have ended.
-            let goes_on = to_loop.send(Incoming::Answered(answered.into())).is_ok() && is_late;
-            if goes_on && let Some(_late) = Late::begin(&late, to) {
+            let goes_on = to_loop.send(Incoming::RequestResult(answered.into())).is_ok() && is_late;
+            if goes_on && let Some(_late) = Exchange::begin(&late, to) {
                 let _ = tokio::time::timeout((LATE - 1) * *within, asked).await;
             }
         });
@@ -114,12 +114,12 @@ impl Client {
 }
 
 /// The one exchange with a voter that goes on, until it is dropped.
-struct Late<'a> {
+struct Exchange<'a> {
     all: &'a Mutex<BTreeSet<VoterUrl>>,
     with: &'a VoterUrl,
 }
 
-impl<'a> Late<'a> {
+impl<'a> Exchange<'a> {
     fn begin(all: &'a Mutex<BTreeSet<VoterUrl>>, with: &'a VoterUrl) -> Option<Self> {
         // What it guards is changed whole.
         let first = all.lock().unwrap_or_else(PoisonError::into_inner).insert(with.clone());
@@ -127,7 +127,7 @@ impl<'a> Late<'a> {
     }
 }
 
-impl Drop for Late<'_> {
+impl Drop for Exchange<'_> {
     fn drop(&mut self) {
         self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(self.with);
     }

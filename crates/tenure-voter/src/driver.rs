@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 use crate::client::{Client, Question};
 use crate::counters::{Counters, Tally, count};
-use crate::incoming::{Answered, Asked, Incoming};
+use crate::incoming::{Incoming, IncomingRequest, RequestResult};
 use crate::notice::Notice;
 use crate::state::State;
 use crate::wire::Head;
@@ -43,12 +43,12 @@ pub(crate) enum Ask {
 }
 
 /// One voter on its network, and what it says of it.
-pub(crate) struct Wired<C> {
+pub(crate) struct Driver<C> {
     pub(crate) config: Checked,
     pub(crate) client: Client,
     /// The tasks that listen and resolve; they end with this.
     pub(crate) _tasks: JoinSet<()>,
-    pub(crate) requests: mpsc::Receiver<Asked>,
+    pub(crate) requests: mpsc::Receiver<IncomingRequest>,
     pub(crate) from_tasks: mpsc::UnboundedReceiver<Incoming>,
     /// Requests that the core has not answered, by the number by which it knows them.
     pub(crate) exchanges: BTreeMap<u64, oneshot::Sender<(Header, Answer)>>,
@@ -69,9 +69,9 @@ pub(crate) struct Wired<C> {
     pub(crate) class: PhantomData<fn() -> C>,
 }
 
-impl<C: SafetyClass> Wired<C> {
-    fn on_asked(&mut self, asked: Asked, machine: &mut Machine<Self>) {
-        let Asked { caller, ask, reply } = asked;
+impl<C: SafetyClass> Driver<C> {
+    fn on_asked(&mut self, asked: IncomingRequest, machine: &mut Machine<Self>) {
+        let IncomingRequest { caller, ask, reply } = asked;
         count(&mut self.counters.heard, ask.label());
         if self.exchanges.len() >= EXCHANGES_MAX {
             // Those that nobody waits for any more.
@@ -89,8 +89,8 @@ impl<C: SafetyClass> Wired<C> {
         machine.input(Input::Message { from, message });
     }
 
-    fn on_answered(&mut self, answered: Answered, machine: &mut Machine<Self>) {
-        let Answered { to, call, label, result } = answered;
+    fn on_answered(&mut self, answered: RequestResult, machine: &mut Machine<Self>) {
+        let RequestResult { to, call, label, result } = answered;
         if label == RELEASE {
             self.releasing = self.releasing.saturating_sub(1);
         }
@@ -148,7 +148,7 @@ impl<C: SafetyClass> Wired<C> {
     }
 }
 
-impl<C: SafetyClass> Backend for Wired<C> {
+impl<C: SafetyClass> Backend for Driver<C> {
     type Core = Voter;
     type Class = C;
     type Extra = Infallible;
@@ -165,7 +165,7 @@ impl<C: SafetyClass> Backend for Wired<C> {
         let next = tokio::select! {
             biased;
             next = self.from_tasks.recv() => next,
-            asked = self.requests.recv() => asked.map(Incoming::Asked),
+            asked = self.requests.recv() => asked.map(Incoming::IncomingRequest),
         };
         match next {
             Some(next) => next,
@@ -177,14 +177,14 @@ impl<C: SafetyClass> Backend for Wired<C> {
     fn take(&mut self, kind: usize) -> Option<Incoming> {
         match kind {
             0 => self.from_tasks.try_recv().ok(),
-            _ => self.requests.try_recv().ok().map(Incoming::Asked),
+            _ => self.requests.try_recv().ok().map(Incoming::IncomingRequest),
         }
     }
 
     fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
         match incoming {
-            Incoming::Asked(asked) => self.on_asked(asked, machine),
-            Incoming::Answered(answered) => self.on_answered(*answered, machine),
+            Incoming::IncomingRequest(asked) => self.on_asked(asked, machine),
+            Incoming::RequestResult(answered) => self.on_answered(*answered, machine),
             Incoming::Seeds(urls) => {
                 let from = Peer::At(self.config.url.clone());
                 machine.input(Input::Message { from, message: Message::Seeds(urls) });

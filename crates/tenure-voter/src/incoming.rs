@@ -9,7 +9,7 @@ use crate::notice::Notice;
 
 /// A request of somebody else.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct IncomingRequest {
     pub(crate) caller: Caller,
     pub(crate) ask: Ask,
     /// Dropped if nobody answers.
@@ -18,7 +18,7 @@ pub(crate) struct Asked {
 
 /// What became of a request of this voter.
 #[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct RequestResult {
     pub(crate) to: VoterUrl,
     pub(crate) call: Call,
     pub(crate) label: &'static str,
@@ -42,8 +42,8 @@ impl Failure {
 /// Anything of it.
 #[derive(Debug)]
 pub(crate) enum Incoming {
-    Asked(Asked),
-    Answered(Box<Answered>),
+    IncomingRequest(IncomingRequest),
+    RequestResult(Box<RequestResult>),
     Seeds(Vec<VoterUrl>),
     /// The state directory is not what it was, or is again.
     Directory(Result<(), Arc<str>>),

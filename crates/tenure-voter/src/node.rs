@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use crate::auth::{self, Guard};
 use crate::client::Client;
 use crate::counters::{Counters, Tally};
-use crate::driver::{Ask, Wired};
+use crate::driver::{Ask, Driver};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 use crate::server::{self, Server, WAITING_MAX};
@@ -57,7 +57,7 @@ struct Shared<C: Class> {
     config: Checked,
     who: Participant,
     address: SocketAddr,
-    driver: HoldOf<Wired<C>>,
+    driver: HoldOf<Driver<C>>,
     notices: Notices<Notice>,
 }
 
@@ -235,7 +235,7 @@ impl<C: Class> Builder<C> {
                 tasks.spawn(seeds.watch(settings.heartbeat, to_loop));
             }
             let core = Voter::new(settings.clone());
-            let wired = Wired {
+            let wired = Driver {
                 config: settings,
                 client,
                 _tasks: tasks,

@@ -32,12 +32,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio_rustls::TlsAcceptor;
 
-use crate::auth::{Guard, Proof, Said};
+use crate::auth::{Guard, Proof, SignedRequest};
 use crate::counters::Tally;
-use crate::incoming::{Asked, Incoming};
+use crate::incoming::{Incoming, IncomingRequest};
 use crate::openapi::OPENAPI;
 use crate::room::Room;
-use crate::stalled::Stalled;
+use crate::stalled::WriteTimeout;
 use crate::tls::Reread;
 use crate::wire::{BODY_BYTES_MAX, Head, PROBLEM, Problem, Route, names, write_answer};
 
@@ -64,7 +64,7 @@ pub(crate) struct Server {
     pub(crate) tls: Option<Arc<Reread<ServerConfig>>>,
     /// How long a connection may be without a request.
     pub(crate) idle: Duration,
-    pub(crate) requests: mpsc::Sender<Asked>,
+    pub(crate) requests: mpsc::Sender<IncomingRequest>,
     pub(crate) to_loop: mpsc::UnboundedSender<Incoming>,
     pub(crate) refused: Arc<Tally>,
 }
@@ -101,7 +101,7 @@ impl Server {
     async fn connection(self: Arc<Self>, stream: TcpStream) {
         // Without it an answer waits for the acknowledgement of its head.
         let _ = stream.set_nodelay(true);
-        let stream = Stalled::new(stream, SLOW_MAX);
+        let stream = WriteTimeout::new(stream, SLOW_MAX);
         let Some(tls) = &self.tls else { return self.clone().serve(stream).await };
         let accepted = TlsAcceptor::from(tls.get()).accept(stream).into_fallible();
         match tokio::time::timeout(SLOW_MAX, accepted).await {
@@ -175,7 +175,7 @@ impl Server {
         let full = query.map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
         let method = parts.method.as_str();
         let headers = &parts.headers;
-        let said = Said { method, path: &full, headers, body: &body };
+        let said = SignedRequest { method, path: &full, headers, body: &body };
         let checked = self.guard.check(said, clock::now(), clock::wall());
         *by = checked.as_ref().map_or_else(|refused| refused.proof.clone(), Proof::clone);
         let proof = checked.map_err(|refused| *refused.problem)?;
@@ -246,7 +246,7 @@ impl Server {
             let detail = format!("{WAITING_MAX} requests wait already: ask later");
             Problem::new(503, "busy", detail)
         };
-        self.requests.try_send(Asked { caller, ask, reply }).map_err(busy)?;
+        self.requests.try_send(IncomingRequest { caller, ask, reply }).map_err(busy)?;
         match tokio::time::timeout(ANSWER_WITHIN, answer).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => Err(Problem::new(503, "busy", "this voter is ending, or has no room")),

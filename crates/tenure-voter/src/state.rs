@@ -15,7 +15,7 @@ use crate::lookout::{Lookout, TRIAL};
 /// Far above what 64 members with names of the longest take.
 const BYTES_MAX: u64 = 65_536;
 
-const VOTER: Document<Stored> =
+const VOTER: Document<StoredMemory> =
     Document::new("voter", Format { magic: *b"\x89TENUREv", oldest: 1, newest: 1 }, BYTES_MAX);
 
 static LAYOUT: Layout = Layout {
@@ -27,7 +27,7 @@ static LAYOUT: Layout = Layout {
 
 /// Whose memory it is, and what it says.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-struct Stored {
+struct StoredMemory {
     election: ElectionName,
     voter: NodeName,
     memory: Memory,
@@ -126,7 +126,7 @@ impl State {
     pub(crate) fn write(&self, memory: &Memory) -> Result<(), WriteError> {
         let election = self.election.clone();
         let voter = self.voter.clone();
-        VOTER.write(&self.directory, &Stored { election, voter, memory: memory.clone() })
+        VOTER.write(&self.directory, &StoredMemory { election, voter, memory: memory.clone() })
     }
 }
 
@@ -198,7 +198,7 @@ mod tests {
             ..Memory::begin(Identity(u128::MAX))
         };
         let election = ElectionName::new(&"x".repeat(ElectionName::MAX_BYTES)).unwrap();
-        let bytes = VOTER.encode(&Stored { election, voter: name("a"), memory });
+        let bytes = VOTER.encode(&StoredMemory { election, voter: name("a"), memory });
         assert!((bytes.len() as u64) < BYTES_MAX / 2, "{}", bytes.len());
     }
 }

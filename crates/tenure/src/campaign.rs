@@ -14,7 +14,7 @@ use crate::request::{CampaignAnswer, CampaignId, CampaignReply, DriverHandle, Re
 use crate::resignation::Resignation;
 use crate::safety::SafetyClass;
 
-type Won<C> = Pin<Box<dyn Future<Output = Result<Leadership<C>, CampaignError>> + Send>>;
+type Outcome<C> = Pin<Box<dyn Future<Output = Result<Leadership<C>, CampaignError>> + Send>>;
 
 /// A campaign in an election, which begins when it is first polled. A future: it resolves when
 /// the campaign is won, or when it can never be won. Dropping it withdraws the candidacy.
@@ -38,7 +38,7 @@ type Won<C> = Pin<Box<dyn Future<Output = Result<Leadership<C>, CampaignError>> 
 /// ```
 #[must_use = "a campaign begins when it is polled"]
 pub struct Campaign<C: SafetyClass> {
-    won: Won<C>,
+    won: Outcome<C>,
     waits: watch::Receiver<Option<Waiting>>,
 }
 

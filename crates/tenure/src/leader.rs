@@ -12,7 +12,7 @@ use tenure_core::{ElectionName, Fence, Loss, NodeName, Time, Waiting};
 use crate::claim::SharedClaim;
 use crate::clock;
 use crate::error::TransferError;
-use crate::request::{CampaignId, DriverHandle, Progress, Request, TransferReply, Won};
+use crate::request::{CampaignId, DriverHandle, Progress, Request, TransferReply, Victory};
 use crate::safety::{AtMostOne, SafetyClass};
 
 /// A handle on a won election, for the work that is done under it. Whether this node still leads
@@ -34,7 +34,7 @@ struct About<C: SafetyClass> {
     election: ElectionName,
     campaign: CampaignId,
     driver: Weak<dyn DriverHandle<C>>,
-    won: Won<C>,
+    won: Victory<C>,
 }
 
 impl<C: SafetyClass> Clone for Leader<C> {
@@ -45,7 +45,7 @@ impl<C: SafetyClass> Clone for Leader<C> {
 
 impl<C: SafetyClass> Leader<C> {
     pub(crate) fn new(
-        won: Won<C>,
+        won: Victory<C>,
         driver: &Arc<dyn DriverHandle<C>>,
         election: ElectionName,
         campaign: CampaignId,

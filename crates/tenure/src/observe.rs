@@ -4,15 +4,15 @@ use std::fmt;
 
 use tokio::sync::{oneshot, watch};
 
-use crate::request::Versioned;
+use crate::request::VersionedView;
 use tenure_core::View;
 
 /// Follows one election. It may be read as slowly as one likes: it tells the latest state, and
 /// says so when it has skipped some. Dropping it ends the questions; it lasts as long as the
 /// participant it came from.
 pub struct Observer {
-    answer: Option<oneshot::Receiver<watch::Receiver<Versioned>>>,
-    latest: Option<watch::Receiver<Versioned>>,
+    answer: Option<oneshot::Receiver<watch::Receiver<VersionedView>>>,
+    latest: Option<watch::Receiver<VersionedView>>,
     told: u64,
     after_reset: Option<View>,
     leave: Option<Leave>,
@@ -43,7 +43,10 @@ impl Change {
 
 impl Observer {
     /// `leave` is called once nothing of the answer is left.
-    pub(crate) fn new(answer: oneshot::Receiver<watch::Receiver<Versioned>>, leave: Leave) -> Self {
+    pub(crate) fn new(
+        answer: oneshot::Receiver<watch::Receiver<VersionedView>>,
+        leave: Leave,
+    ) -> Self {
         Self { answer: Some(answer), latest: None, told: 0, after_reset: None, leave: Some(leave) }
     }
 

@@ -106,13 +106,13 @@ pub enum Request<C: SafetyClass> {
 
 /// Answers a handle that campaigns. Dropped, it says that the driver has ended.
 pub struct CampaignReply<C: SafetyClass> {
-    won: oneshot::Sender<Result<Won<C>, CampaignError>>,
+    won: oneshot::Sender<Result<Victory<C>, CampaignError>>,
     waits: watch::Sender<Option<Waiting>>,
 }
 
 /// The side of [`CampaignReply`] that waits.
 pub(crate) struct CampaignAnswer<C: SafetyClass> {
-    pub(crate) won: oneshot::Receiver<Result<Won<C>, CampaignError>>,
+    pub(crate) won: oneshot::Receiver<Result<Victory<C>, CampaignError>>,
     pub(crate) waits: watch::Receiver<Option<Waiting>>,
 }
 
@@ -130,7 +130,7 @@ impl<C: SafetyClass> CampaignReply<C> {
     }
 
     /// Whether somebody took it.
-    pub(crate) fn won(self, won: Won<C>) -> bool {
+    pub(crate) fn won(self, won: Victory<C>) -> bool {
         self.won.send(Ok(won)).is_ok()
     }
 
@@ -169,10 +169,10 @@ impl TransferReply {
 }
 
 /// Answers a handle that observes. Dropped, it says that the driver has ended.
-pub struct ObserveReply(oneshot::Sender<watch::Receiver<Versioned>>);
+pub struct ObserveReply(oneshot::Sender<watch::Receiver<VersionedView>>);
 
 impl ObserveReply {
-    pub(crate) fn new() -> (Self, oneshot::Receiver<watch::Receiver<Versioned>>) {
+    pub(crate) fn new() -> (Self, oneshot::Receiver<watch::Receiver<VersionedView>>) {
         let (reply, answer) = oneshot::channel();
         (Self(reply), answer)
     }
@@ -182,7 +182,7 @@ impl ObserveReply {
         self.0.is_closed()
     }
 
-    pub(crate) fn show(self, latest: watch::Receiver<Versioned>) {
+    pub(crate) fn show(self, latest: watch::Receiver<VersionedView>) {
         let _ = self.0.send(latest);
     }
 }
@@ -200,7 +200,7 @@ pub struct Elected<C: SafetyClass> {
 }
 
 /// A won election.
-pub(crate) struct Won<C: SafetyClass> {
+pub(crate) struct Victory<C: SafetyClass> {
     pub(crate) elected: Elected<C>,
     pub(crate) cell: Arc<ClaimCell>,
     pub(crate) progress: watch::Receiver<Progress>,
@@ -225,7 +225,7 @@ pub(crate) struct Progress {
 
 /// What an observer sees, with a number that grows with each change.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Versioned {
+pub(crate) struct VersionedView {
     pub(crate) version: u64,
     pub(crate) view: Option<View>,
 }

@@ -102,7 +102,7 @@ async fn renew(
     }
 }
 
-type Answered = (Option<Header>, Reply, Option<Beats>);
+type Exchange = (Option<Header>, Reply, Option<Beats>);
 
 /// Renewing twice does no harm, so it goes on while there is time.
 async fn attempt(
@@ -110,7 +110,7 @@ async fn attempt(
     lease: LeaseId,
     mut beats: Option<Beats>,
     under: &mut Under,
-) -> Answered {
+) -> Exchange {
     let mut attempts = Attempts::new(links, under);
     loop {
         let link = match attempts.link().await {
@@ -127,7 +127,7 @@ async fn attempt(
     }
 }
 
-async fn beat(link: &Arc<Link>, lease: LeaseId, beats: Option<Beats>) -> Result<Answered, Error> {
+async fn beat(link: &Arc<Link>, lease: LeaseId, beats: Option<Beats>) -> Result<Exchange, Error> {
     let usable = beats.filter(|beats| beats.lease == lease && beats.link == link.number);
     let mut beats = match usable {
         Some(beats) => beats,

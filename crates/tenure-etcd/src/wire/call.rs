@@ -10,7 +10,7 @@ use super::convert;
 use super::fault::{Fault, shorten};
 use super::limits;
 use super::links::Links;
-use super::turns::Handed;
+use super::turns::TimedRequest;
 
 /// How large an answer about own keys may be, in bytes. Somebody else may have written one, as much
 /// as the server takes; it must be read to be mended, and all other keys of the process are
@@ -19,7 +19,7 @@ const OWN_MAX: usize = 64 << 20;
 
 /// Carries a request out as far as its time goes, counted from when it was handed over, and says
 /// what came of it.
-pub(super) async fn carry_out(links: &Links, (handed, request): Handed) -> Answer {
+pub(super) async fn carry_out(links: &Links, (handed, request): TimedRequest) -> Answer {
     let Request { call, within, op } = request;
     let mut under: Under = None;
     let attempts = attempt(links, &op, &mut under);

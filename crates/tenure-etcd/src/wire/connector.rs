@@ -19,7 +19,7 @@ use super::connect::{ConnectError, Connection, Status, connect, log_in_again};
 use super::fault::shorten;
 use super::links::{Line, Link, Links, Sick, State, Waiters};
 use super::login::Login;
-use super::race::{Found, race};
+use super::race::{RaceResult, race};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 
@@ -109,10 +109,10 @@ impl Connector {
         loop {
             self.waiters.any().await;
             let Some(endpoint) = self.options.endpoints.get(self.index).cloned() else { return };
-            let Found { used, errors } = if self.has_failed {
+            let RaceResult { used, errors } = if self.has_failed {
                 race(&self.options, self.index).await
             } else {
-                Found::of(self.index, connect(&self.options, &endpoint).await)
+                RaceResult::of(self.index, connect(&self.options, &endpoint).await)
             };
             let mut refused = None;
             for error in errors {

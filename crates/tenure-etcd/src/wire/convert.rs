@@ -11,7 +11,7 @@ use tenure_core::etcd::{
 
 /// What a watch is about.
 #[derive(Clone)]
-pub(super) struct Watched {
+pub(super) struct WatchRange {
     pub(super) keys: Keys,
     pub(super) from: Revision,
     pub(super) deletions: bool,
@@ -145,8 +145,8 @@ pub(super) fn size(change: &Change) -> usize {
 }
 
 /// The key of a watch, and its options.
-pub(super) fn watch(watched: &Watched, id: i64) -> (Vec<u8>, WatchOptions) {
-    let Watched { keys, from, deletions } = watched;
+pub(super) fn watch(watched: &WatchRange, id: i64) -> (Vec<u8>, WatchOptions) {
+    let WatchRange { keys, from, deletions } = watched;
     let (first, end) = keys.range();
     let options = WatchOptions::new()
         .with_range(end)

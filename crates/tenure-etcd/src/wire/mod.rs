@@ -52,7 +52,7 @@ use tokio::task::AbortHandle;
 
 use self::limits::Kind;
 use self::links::Links;
-use self::turns::Handed;
+use self::turns::TimedRequest;
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 
@@ -72,7 +72,7 @@ pub enum Incoming {
 pub struct Wire {
     links: Links,
     /// Of each kind.
-    calls: [mpsc::UnboundedSender<Handed>; 3],
+    calls: [mpsc::UnboundedSender<TimedRequest>; 3],
     beats: mpsc::UnboundedSender<Request>,
     watches: mpsc::UnboundedSender<Request>,
     /// What the lease needs, and what is rare.

@@ -21,14 +21,14 @@ const AHEAD: Duration = Duration::from_millis(200);
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
 /// What came of it.
-pub(super) struct Found {
+pub(super) struct RaceResult {
     /// Which endpoint is to be used, if one can be.
     pub(super) used: Option<(usize, Connection)>,
     /// Why others cannot.
     pub(super) errors: Vec<ConnectError>,
 }
 
-impl Found {
+impl RaceResult {
     /// One endpoint, tried alone.
     pub(super) fn of(index: usize, tried: Result<Connection, ConnectError>) -> Self {
         match tried {
@@ -40,11 +40,11 @@ impl Found {
 
 /// Connects to all endpoints, beginning with this one, a little later to each after it. The first
 /// whose store answers is used; if none does in time, the first that could be reached.
-pub(super) async fn race(options: &CheckedOptions, first: usize) -> Found {
+pub(super) async fn race(options: &CheckedOptions, first: usize) -> RaceResult {
     let all = options.endpoints.len();
     let mut waiting: VecDeque<usize> = (0..all).map(|nth| (first + nth) % all).collect();
     let mut asked = JoinSet::new();
-    let mut found = Found { used: None, errors: Vec::new() };
+    let mut found = RaceResult { used: None, errors: Vec::new() };
     loop {
         if let Some(index) = waiting.pop_front() {
             let options = options.clone();

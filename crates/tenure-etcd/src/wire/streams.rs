@@ -15,7 +15,7 @@ use tenure_core::Time;
 use tenure_core::etcd::{CallId, Refusal};
 use tokio::sync::mpsc;
 
-use super::convert::{self, Watched};
+use super::convert::{self, WatchRange};
 use super::links::{Link, Links};
 
 /// How many streams there are besides the one on which watches are opened. A stream costs etcd some
@@ -65,7 +65,7 @@ pub(super) struct Live {
 
 /// For the task that writes.
 enum Order {
-    Watch { id: i64, watched: Watched },
+    Watch { id: i64, watched: WatchRange },
     Cancel { id: i64 },
 }
 
@@ -95,7 +95,7 @@ impl Live {
         }
     }
 
-    pub(super) fn watch(&mut self, call: CallId, watched: Watched) {
+    pub(super) fn watch(&mut self, call: CallId, watched: WatchRange) {
         self.creating.push_back(call);
         self.watches.insert(call);
         self.silent.get_or_insert_with(clock::now);

@@ -16,7 +16,7 @@ use tenure_core::etcd::{Answer, CallId, Change, Header, Op, Refusal, Reply, Requ
 use tokio::sync::mpsc;
 
 use super::Incoming;
-use super::convert::{self, Watched};
+use super::convert::{self, WatchRange};
 use super::fault::{Fault, shorten, words};
 use super::links::{Link, Links};
 use super::streams::{Live, Stage, Step, Streams, id};
@@ -69,7 +69,7 @@ struct Watches {
 }
 
 struct Watch {
-    watched: Watched,
+    watched: WatchRange,
     phase: Phase,
     /// The link on whose stream it is or was asked for last.
     stream: u64,
@@ -93,7 +93,7 @@ enum Phase {
 }
 
 /// What happened.
-enum Happened {
+enum Wake {
     Request(Option<Request>),
     Due,
     Streams(Step),
@@ -104,28 +104,28 @@ impl Watches {
         loop {
             let due = self.dues.first().map(|(due, _)| due.since(clock::now()));
             let happened = tokio::select! {
-                request = self.requests.recv() => Happened::Request(request),
-                step = self.streams.next(&self.links) => Happened::Streams(step),
+                request = self.requests.recv() => Wake::Request(request),
+                step = self.streams.next(&self.links) => Wake::Streams(step),
                 () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => {
-                    Happened::Due
+                    Wake::Due
                 }
             };
             match happened {
-                Happened::Request(None) => return,
-                Happened::Request(Some(request)) => self.on_request(request).await,
-                Happened::Due => self.on_due().await,
-                Happened::Streams(Step::Linked(linked)) => self.on_linked(linked).await,
-                Happened::Streams(Step::Opened(opened)) => self.on_opened(opened).await,
-                Happened::Streams(Step::Said(on, Ok(Some(answer)))) => {
+                Wake::Request(None) => return,
+                Wake::Request(Some(request)) => self.on_request(request).await,
+                Wake::Due => self.on_due().await,
+                Wake::Streams(Step::Linked(linked)) => self.on_linked(linked).await,
+                Wake::Streams(Step::Opened(opened)) => self.on_opened(opened).await,
+                Wake::Streams(Step::Said(on, Ok(Some(answer)))) => {
                     self.on_answer(on, answer.0).await;
                 }
-                Happened::Streams(Step::Said(on, Ok(None))) => {
+                Wake::Streams(Step::Said(on, Ok(None))) => {
                     self.on_stream_end(on, Fault::Lost("the watch stream has ended".into())).await;
                 }
-                Happened::Streams(Step::Said(on, Err(error))) => {
+                Wake::Streams(Step::Said(on, Err(error))) => {
                     self.on_stream_end(on, of_stream(&error)).await;
                 }
-                Happened::Streams(Step::Gone) => self.on_gone().await,
+                Wake::Streams(Step::Gone) => self.on_gone().await,
             }
         }
     }
@@ -137,7 +137,7 @@ impl Watches {
                 let due = clock::now().after(within);
                 self.dues.insert((due, call));
                 let watch = Watch {
-                    watched: Watched { keys, from, deletions },
+                    watched: WatchRange { keys, from, deletions },
                     phase: Phase::Waiting,
                     stream: 0,
                     resumes: None,
@@ -187,7 +187,7 @@ impl Watches {
     }
 
     /// The next watch that is to be asked for on that link.
-    async fn next_waiting(&mut self, link: &Link) -> Option<(CallId, Watched)> {
+    async fn next_waiting(&mut self, link: &Link) -> Option<(CallId, WatchRange)> {
         while let Some(call) = self.waiting.pop_front() {
             let Some(watch) = self.watches.get_mut(&call) else { continue };
             if watch.resumes.is_some_and(|line| line != link.line.number) {

@@ -13,10 +13,10 @@ use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::types::RDKafkaRespErr;
 use tenure_core::nele::Change;
 
-use crate::told::{LOG, Reason, Told};
+use crate::client_log::{ClientLog, LOG, Reason};
 
 /// What is to be done with partitions.
-pub(super) struct Changed {
+pub(super) struct PartitionChange {
     pub(super) change: Change,
     pub(super) partitions: Vec<i32>,
 }
@@ -24,14 +24,14 @@ pub(super) struct Changed {
 /// What the library has told.
 #[derive(Default)]
 pub(super) struct Context {
-    changes: Mutex<VecDeque<Changed>>,
-    told: Told,
+    changes: Mutex<VecDeque<PartitionChange>>,
+    told: ClientLog,
     /// From then on partitions are given back at once, and nothing is told.
     leaves: AtomicBool,
 }
 
 impl Context {
-    pub(super) fn take(&self) -> Option<Changed> {
+    pub(super) fn take(&self) -> Option<PartitionChange> {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
@@ -84,7 +84,7 @@ impl ConsumerContext for Context {
         }
         if !self.leaves() {
             let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-            changes.push_back(Changed { change, partitions });
+            changes.push_back(PartitionChange { change, partitions });
         }
     }
 }

@@ -20,11 +20,11 @@ use super::{rights, topic};
 use crate::explain;
 
 /// An end that was found, or why it was not.
-pub(super) type Found = (Partition, Reading, Result<u64, Missed>);
+pub(super) type Found = (Partition, Reading, Result<u64, NoEnd>);
 
 /// Why an end was not found.
 #[derive(Clone, Debug)]
-pub(super) struct Missed {
+pub(super) struct NoEnd {
     pub(super) why: Arc<str>,
     /// The right to look is missing.
     pub(super) denied: bool,
@@ -125,14 +125,14 @@ impl Asks {
             // The library knows no topic that it was once refused, and does not say why.
             Err(error) if error.rdkafka_error_code().is_some_and(is_unknown) => {
                 let refused = self.look().err().filter(|missed| missed.denied);
-                Err(refused.unwrap_or_else(|| Missed::because(&error)))
+                Err(refused.unwrap_or_else(|| NoEnd::because(&error)))
             }
-            Err(error) => Err(Missed::because(&error)),
+            Err(error) => Err(NoEnd::because(&error)),
         };
         Answer(found)
     }
 
-    fn look(&self) -> Result<(), Missed> {
+    fn look(&self) -> Result<(), NoEnd> {
         let Some(queue) = &self.tells_topic else { return Ok(()) };
         let until = now().after(self.within);
         match topic::look(&self.consumer, &self.topic, until) {
@@ -141,9 +141,9 @@ impl Asks {
                 Ok(())
             }
             Err(error) => {
-                let Missed { why, denied } = Missed::because(&error);
+                let NoEnd { why, denied } = NoEnd::because(&error);
                 let why = format!("which topic it is cannot be found out: {why}").into();
-                Err(Missed { why, denied })
+                Err(NoEnd { why, denied })
             }
         }
     }
@@ -160,7 +160,7 @@ impl Asks {
     }
 }
 
-impl Missed {
+impl NoEnd {
     /// For a reason that is no right.
     pub(super) fn new(why: impl Into<Arc<str>>) -> Self {
         Self { why: why.into(), denied: false }
@@ -204,20 +204,20 @@ fn one_by_one<R>(
     }
 }
 
-struct Answer(Result<TopicPartitionList, Missed>);
+struct Answer(Result<TopicPartitionList, NoEnd>);
 
 impl Answer {
-    fn end(&self, topic: &str, partition: Partition) -> Result<u64, Missed> {
+    fn end(&self, topic: &str, partition: Partition) -> Result<u64, NoEnd> {
         let list = self.0.as_ref().map_err(Clone::clone)?;
         let one = list.find_partition(topic, partition.0.cast_signed());
-        let one = one.ok_or_else(|| Missed::new("the answer lacks this partition"))?;
-        one.error().map_err(|error| Missed::because(&error))?;
+        let one = one.ok_or_else(|| NoEnd::new("the answer lacks this partition"))?;
+        one.error().map_err(|error| NoEnd::because(&error))?;
         match one.offset() {
             Offset::Offset(offset) => {
-                u64::try_from(offset).map_err(|_| Missed::new("the answer has a negative offset"))
+                u64::try_from(offset).map_err(|_| NoEnd::new("the answer has a negative offset"))
             }
             // The broker's word for none.
-            other => Err(Missed::new(format!("the answer is {other:?}, and no offset"))),
+            other => Err(NoEnd::new(format!("the answer is {other:?}, and no offset"))),
         }
     }
 }

@@ -16,13 +16,13 @@ use tenure_core::nele::{
     Change, Checked, Membership, Partition, Reading, Rebalance, RebalanceId, Report,
 };
 
-use super::context::{Changed, Context, give_back};
-use super::ends::{Asks, Ends, Missed};
+use super::context::{Context, PartitionChange, give_back};
+use super::ends::{Asks, Ends, NoEnd};
 use super::queue::Queue;
 use super::reading::{Readings, is_broken};
 use super::rights::{self, Right, Rights};
 use super::topic::Watch;
-use crate::told::LOG;
+use crate::client_log::LOG;
 use crate::{explain, keeper};
 
 /// How long a poll waits for something to happen. What is asked of a member waits as long at most.
@@ -35,7 +35,7 @@ const REFUSED: Duration = Duration::from_secs(2);
 pub(super) enum Ask {
     Read(Partition, Reading),
     /// The end of a partition was found, or not.
-    Found(Partition, Reading, Result<u64, Missed>),
+    Found(Partition, Reading, Result<u64, NoEnd>),
     GiveBack(RebalanceId),
     Leave,
 }
@@ -67,7 +67,7 @@ impl Member {
         let (consumer, ends) = begin.client(&asks)?;
         consumer.subscribe(&[&begin.topic])?;
         begin.watch.joins(Some(now()));
-        let running = Running {
+        let running = MemberLoop {
             membership,
             consumer,
             asked,
@@ -117,7 +117,7 @@ impl Begin {
 }
 
 /// What is to be given back.
-struct Revoking {
+struct Revocation {
     rebalance: RebalanceId,
     partitions: Vec<i32>,
     /// From then on nothing is waited for.
@@ -125,7 +125,7 @@ struct Revoking {
 }
 
 /// What was refused, and may not be any more.
-struct Refused {
+struct Denial {
     right: Right,
     why: String,
     /// From then on it is taken for refused.
@@ -134,7 +134,7 @@ struct Refused {
     told: bool,
 }
 
-struct Running {
+struct MemberLoop {
     membership: Membership,
     consumer: Arc<BaseConsumer<Context>>,
     asked: Receiver<Ask>,
@@ -145,19 +145,19 @@ struct Running {
     /// By which rebalance each partition was assigned.
     assigned: BTreeMap<u32, RebalanceId>,
     readings: Readings,
-    revoking: Option<Revoking>,
+    revoking: Option<Revocation>,
     /// Ends that were found while something was to be given back.
     deferred: VecDeque<(Partition, Reading, u64)>,
     /// From then on it is told that it gets nothing, unless it was told of something.
     silent_until: Option<Time>,
-    refused: Option<Refused>,
+    refused: Option<Denial>,
     /// Why it is no member any more.
     over: Option<String>,
     /// It was looked for what it waits for.
     lasts: bool,
 }
 
-impl Running {
+impl MemberLoop {
     fn run(mut self) {
         loop {
             while let Ok(ask) = self.asked.try_recv() {
@@ -178,7 +178,7 @@ impl Running {
             let silent = self.silent_until.is_some_and(|until| until <= now());
             // One that is refused is not told that either.
             if silent && self.refused.is_none() {
-                self.changed(Changed { change: Change::Assigned, partitions: Vec::new() });
+                self.changed(PartitionChange { change: Change::Assigned, partitions: Vec::new() });
             }
             self.take_for_refused();
             if !self.lasts {
@@ -247,17 +247,17 @@ impl Running {
         let session = self.begin.protocol.session_timeout + REFUSED;
         let at = now.after(if stays { session } else { REFUSED });
         self.refused = Some(match self.refused.take().filter(|before| !before.told) {
-            Some(Refused { right: before, at: sooner, .. }) => {
-                Refused { right: right.max(before), why, at: at.min(sooner), told: false }
+            Some(Denial { right: before, at: sooner, .. }) => {
+                Denial { right: right.max(before), why, at: at.min(sooner), told: false }
             }
-            None => Refused { right, why, at, told: false },
+            None => Denial { right, why, at, told: false },
         });
     }
 
     /// What was refused a moment ago, and is still as far as anybody knows.
     fn take_for_refused(&mut self) {
         let now = now();
-        let due = |refused: &mut Refused| refused.at <= now;
+        let due = |refused: &mut Denial| refused.at <= now;
         let Some(refused) = self.refused.take_if(due) else { return };
         let stays = !self.is_dead() && !self.assigned.is_empty();
         // The classic client ends its session by itself: one that outlived it was answered.
@@ -270,7 +270,7 @@ impl Running {
         if !refused.told {
             self.all_broken(&refused.why);
         }
-        self.refused = Some(Refused { at: now.after(REFUSED), told: true, ..refused });
+        self.refused = Some(Denial { at: now.after(REFUSED), told: true, ..refused });
     }
 
     /// Whether the library takes no part any more by this client.
@@ -287,7 +287,7 @@ impl Running {
         };
         if !self.assigned.is_empty() {
             let partitions = self.assigned.keys().map(|number| number.cast_signed()).collect();
-            self.changed(Changed { change: Change::Lost, partitions });
+            self.changed(PartitionChange { change: Change::Lost, partitions });
         }
         self.revoking = None;
         self.readings = Readings::new(self.begin.protocol.clone());
@@ -309,7 +309,7 @@ impl Running {
         self.begin.queue.put(Report::Broken { partition, reading, why: why.into() });
     }
 
-    fn changed(&mut self, Changed { change, partitions }: Changed) {
+    fn changed(&mut self, PartitionChange { change, partitions }: PartitionChange) {
         let number = self.begin.rebalances.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
         let id = RebalanceId(number);
         self.silent_until = None;
@@ -329,7 +329,7 @@ impl Running {
         if change == Change::Revoked {
             // Less a quarter, for what happens on the way.
             let until = now().after(self.begin.protocol.max_poll_interval * 3 / 4);
-            self.revoking = Some(Revoking { rebalance: id, partitions, until });
+            self.revoking = Some(Revocation { rebalance: id, partitions, until });
         }
         let membership = self.membership;
         let rebalance = Rebalance { membership, id, change, partitions: named };
@@ -344,7 +344,7 @@ impl Running {
         }
     }
 
-    fn found(&mut self, partition: Partition, reading: Reading, end: Result<u64, Missed>) {
+    fn found(&mut self, partition: Partition, reading: Reading, end: Result<u64, NoEnd>) {
         if !self.readings.is_wanted(partition, reading) {
             return;
         }
@@ -354,7 +354,7 @@ impl Running {
                 self.deferred.push_back((partition, reading, end));
             }
             Ok(end) => self.begin_at(partition, reading, end),
-            Err(Missed { why, denied }) => {
+            Err(NoEnd { why, denied }) => {
                 if denied && self.begin.rights.is_refused(Right::Topic, now()) {
                     self.over = Some(why.to_string());
                 }
@@ -396,8 +396,8 @@ impl Running {
     /// Gives back what is to be given back, if it was by this rebalance.
     fn give_back(&mut self, by: Option<RebalanceId>) {
         let is_it =
-            |revoking: &mut Revoking| by.is_none_or(|rebalance| revoking.rebalance == rebalance);
-        let Some(Revoking { partitions, .. }) = self.revoking.take_if(is_it) else { return };
+            |revoking: &mut Revocation| by.is_none_or(|rebalance| revoking.rebalance == rebalance);
+        let Some(Revocation { partitions, .. }) = self.revoking.take_if(is_it) else { return };
         let mut list = TopicPartitionList::new();
         for partition in partitions {
             list.add_partition(&self.begin.topic, partition);

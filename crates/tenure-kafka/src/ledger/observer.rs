@@ -14,8 +14,8 @@ use super::context::Context;
 use super::ends::{Asks, Ends, Found};
 use super::queue::Queue;
 use super::reading::Readings;
+use crate::client_log::LOG;
 use crate::explain;
-use crate::told::LOG;
 
 /// How long a poll waits for something to happen.
 const POLL: Duration = Duration::from_millis(100);

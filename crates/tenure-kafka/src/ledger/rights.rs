@@ -37,11 +37,11 @@ const APART: Duration = Duration::from_secs(30);
 pub(super) struct Rights {
     /// So long one that was there may be missing.
     patience: Duration,
-    known: Arc<Mutex<[Known; 2]>>,
+    known: Arc<Mutex<[RightState; 2]>>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct RightState {
     /// It was there once.
     had: bool,
     /// When it was refused first and last, since it was there.
@@ -55,7 +55,7 @@ impl Rights {
 
     /// A right is there.
     pub(super) fn has(&self, right: Right) {
-        self.with(right, |known| *known = Known { had: true, refused: None });
+        self.with(right, |known| *known = RightState { had: true, refused: None });
     }
 
     /// A right is refused now. Says whether for good: it was never there, or has been missing for
@@ -70,7 +70,7 @@ impl Rights {
         })
     }
 
-    fn with<T>(&self, right: Right, act: impl FnOnce(&mut Known) -> T) -> T {
+    fn with<T>(&self, right: Right, act: impl FnOnce(&mut RightState) -> T) -> T {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let [topic, group] = &mut *known;
         act(match right {

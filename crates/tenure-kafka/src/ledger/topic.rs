@@ -15,9 +15,9 @@ use tokio::sync::broadcast::Sender;
 use tokio::sync::watch;
 
 use super::queue::Queue;
+use crate::client_log::{ClientLog, LOG, Reason};
 use crate::explain;
 use crate::notice::Notice;
-use crate::told::{LOG, Reason, Told};
 use crate::topic::{ANSWER, id, shape};
 
 /// Between two looks are so many publish intervals: a look costs less than one of them.
@@ -53,13 +53,13 @@ impl Watch {
         notices: Option<Sender<Notice>>,
     ) -> KafkaResult<Self> {
         let every = publish_interval.saturating_mul(INTERVALS).min(MOST);
-        let client: BaseConsumer<Told> = config.create_with_context(Told::default())?;
+        let client: BaseConsumer<ClientLog> = config.create_with_context(ClientLog::default())?;
         let (soon, asked) = sync_channel::<()>(1);
         let joining = Arc::<Mutex<Option<Time>>>::default();
         let since = Arc::clone(&joining);
         let (tell, phases) = watch::channel(None);
         let run = move || {
-            let mut gone = Gone { topic, looks: 0, phase: tell, notices };
+            let mut gone = MissingTopic { topic, looks: 0, phase: tell, notices };
             let mut reason = None;
             while wait(&client, &asked, every) {
                 let seen = look(&client, &gone.topic, now().after(ANSWER));
@@ -109,7 +109,7 @@ impl Watch {
 }
 
 /// What is told of a topic that is gone.
-struct Gone {
+struct MissingTopic {
     topic: String,
     /// So many looks in a row.
     looks: u32,
@@ -118,7 +118,7 @@ struct Gone {
     notices: Option<Sender<Notice>>,
 }
 
-impl Gone {
+impl MissingTopic {
     /// Tells when it is gone, and when it is back.
     fn look(&mut self, seen: &KafkaResult<(TopicId, u32)>) {
         match seen {
@@ -164,7 +164,7 @@ const OFFSETS: &str = "__consumer_offsets";
 /// What keeps a member from its assignment. Brokers that were silent a moment ago, when the look
 /// `failed`, are asked no second time: looks at the topic would come half as often.
 fn phase(
-    client: &BaseConsumer<Told>,
+    client: &BaseConsumer<ClientLog>,
     failed: Option<KafkaError>,
     reason: Option<Reason>,
 ) -> String {
@@ -219,7 +219,7 @@ fn is_unknown(error: &KafkaError) -> bool {
 
 /// Waits for the time to look, or until somebody asks for that. Says whether to look. What the
 /// client says meanwhile is logged, so that it does not pile up.
-fn wait(client: &BaseConsumer<Told>, asked: &Receiver<()>, every: Duration) -> bool {
+fn wait(client: &BaseConsumer<ClientLog>, asked: &Receiver<()>, every: Duration) -> bool {
     let begin = now();
     let mut wanted = false;
     loop {
@@ -262,7 +262,8 @@ mod tests {
     fn silent_brokers_are_asked_once() {
         let mut config = ClientConfig::new();
         config.set("bootstrap.servers", "127.0.0.1:1");
-        let client: BaseConsumer<Told> = config.create_with_context(Told::default()).unwrap();
+        let client: BaseConsumer<ClientLog> =
+            config.create_with_context(ClientLog::default()).unwrap();
         let silence = KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut);
         let said = explain::error(&silence, None);
         // That nobody listens there would be said otherwise.

@@ -17,7 +17,7 @@ use tenure_core::nele::{Config, Entry, EntryNumber, Kind, Partition, Report, Tar
 
 use super::pace::Pace;
 use super::queue::Queue;
-use crate::told::Told;
+use crate::client_log::ClientLog;
 use crate::{explain, keeper, wire};
 
 /// So many delivery timeouts after the first record of a partition that failed a producer is taken
@@ -28,7 +28,7 @@ const STUCK: u32 = 4;
 const STUCK_MIN: Duration = Duration::from_secs(5);
 
 /// Which record something became of.
-struct Sent {
+struct EntryInFlight {
     number: EntryNumber,
     partition: Partition,
     /// Whether success is told in any case.
@@ -37,7 +37,7 @@ struct Sent {
 
 /// What hears what became of records, on the producer's own thread.
 struct Outcomes {
-    told: Told,
+    told: ClientLog,
     reports: Reports,
     /// Brokers take nothing more from this producer.
     over: AtomicBool,
@@ -65,9 +65,9 @@ impl ClientContext for Outcomes {
 }
 
 impl ProducerContext for Outcomes {
-    type DeliveryOpaque = Box<Sent>;
+    type DeliveryOpaque = Box<EntryInFlight>;
 
-    fn delivery(&self, result: &DeliveryResult<'_>, sent: Box<Sent>) {
+    fn delivery(&self, result: &DeliveryResult<'_>, sent: Box<EntryInFlight>) {
         match result {
             Ok(_) => self.worked.store(true, Ordering::Relaxed),
             Err((error, _)) => drop(self.over.fetch_or(is_over(error), Ordering::Relaxed)),
@@ -96,8 +96,8 @@ impl Reports {
         Self { queue, failing: Arc::default() }
     }
 
-    fn became(&self, sent: &Sent, outcome: Result<u64, Arc<str>>, now: Time) {
-        let Sent { number, partition, told } = *sent;
+    fn became(&self, sent: &EntryInFlight, outcome: Result<u64, Arc<str>>, now: Time) {
+        let EntryInFlight { number, partition, told } = *sent;
         let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
         let news = match outcome {
             Ok(_) => failing.remove(&partition).is_some(),
@@ -189,12 +189,12 @@ impl Writer {
         };
         let told = entry.kind == Kind::Claim;
         for partition in partitions.map(Partition) {
-            let sent = Box::new(Sent { number: entry.number, partition, told });
+            let sent = Box::new(EntryInFlight { number: entry.number, partition, told });
             self.send(partition, headers.clone(), sent);
         }
     }
 
-    fn send(&mut self, partition: Partition, headers: OwnedHeaders, sent: Box<Sent>) {
+    fn send(&mut self, partition: Partition, headers: OwnedHeaders, sent: Box<EntryInFlight>) {
         let record = BaseRecord::<(), (), _>::with_opaque_to(&self.topic, sent)
             .partition(partition.0.cast_signed())
             .headers(headers);
@@ -244,7 +244,7 @@ fn is_over(error: &KafkaError) -> bool {
 
 fn producer(config: &ClientConfig, reports: &Reports) -> KafkaResult<ThreadedProducer<Outcomes>> {
     config.create_with_context(Outcomes {
-        told: Told::default(),
+        told: ClientLog::default(),
         reports: reports.clone(),
         over: AtomicBool::new(false),
         worked: AtomicBool::new(false),
@@ -274,7 +274,7 @@ mod tests {
         let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
         let became = |partition: u32, works: bool, now: u64| {
             let partition = Partition(partition);
-            let sent = Sent { number: EntryNumber(1), partition, told: false };
+            let sent = EntryInFlight { number: EntryNumber(1), partition, told: false };
             reports.became(&sent, if works { Ok(1) } else { Err("no".into()) }, at(now));
             reports.failing()
         };
@@ -292,7 +292,11 @@ mod tests {
         let mut number = 0;
         let mut became = |partition: u32, told: bool, works: bool| {
             number += 1;
-            let sent = Sent { number: EntryNumber(number), partition: Partition(partition), told };
+            let sent = EntryInFlight {
+                number: EntryNumber(number),
+                partition: Partition(partition),
+                told,
+            };
             let outcome = if works { Ok(number) } else { Err("no".into()) };
             reports.clone().became(&sent, outcome, Time::ZERO);
             std::iter::from_fn(|| queue.take()).count()

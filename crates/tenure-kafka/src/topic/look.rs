@@ -19,12 +19,12 @@ use tenure_core::nele::{Config, Mode, TopicId};
 use tokio::sync::oneshot;
 
 use super::checks::{Found, Needs, REPLICATION_MIN, WrongTopic, flags};
+use crate::client_log::{ClientLog, Reason};
 use crate::load::Load;
 use crate::login::LoginError;
 use crate::native::Rights;
 use crate::options::{CheckedOptions, Options};
 use crate::session::{self, Session, SessionError};
-use crate::told::{Reason, Told};
 use crate::{explain, native, settings};
 
 /// How long one question is waited for.
@@ -166,8 +166,8 @@ struct Asks<'a> {
     options: &'a Options,
     needs: Needs,
     load: Load,
-    admin: Arc<AdminClient<Told>>,
-    client: Arc<BaseConsumer<Told>>,
+    admin: Arc<AdminClient<ClientLog>>,
+    client: Arc<BaseConsumer<ClientLog>>,
     /// Dropped after the clients.
     _keeper: Sender<Infallible>,
 }
@@ -191,8 +191,8 @@ impl<'a> Asks<'a> {
             // Who only asks has no say in how large the others' are.
             largest: if options.only_asks { 0 } else { load.largest },
         };
-        let admin = config.create_with_context(Told::default()).map_err(refused)?;
-        let client = config.create_with_context(Told::default()).map_err(refused)?;
+        let admin = config.create_with_context(ClientLog::default()).map_err(refused)?;
+        let client = config.create_with_context(ClientLog::default()).map_err(refused)?;
         let admin = Arc::new(admin);
         let client = Arc::new(client);
         let keeper = keep((Arc::clone(&admin), Arc::clone(&client))).map_err(refused)?;

@@ -22,7 +22,7 @@ use tokio_stream::StreamExt as _;
 
 pub use self::connect::{Asks, ConnectError};
 use self::connect::{Connection, connect};
-pub use self::queue::Heard;
+pub use self::queue::Delivery;
 use self::queue::{Queue, Reader};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
@@ -72,7 +72,7 @@ pub enum Incoming {
     /// The connection has changed.
     News(News),
     /// Somebody has published something.
-    Heard(Heard),
+    Delivery(Delivery),
 }
 
 /// The way to the bus, for packets of one cluster.
@@ -112,7 +112,7 @@ impl Bus {
         tokio::select! {
             biased;
             Some(news) = self.news.recv() => Incoming::News(news),
-            heard = self.heard.next() => Incoming::Heard(heard),
+            heard = self.heard.next() => Incoming::Delivery(heard),
         }
     }
 
@@ -124,7 +124,7 @@ impl Bus {
 
     /// What was heard already, if anything.
     #[must_use]
-    pub fn take_heard(&mut self) -> Option<Heard> {
+    pub fn take_heard(&mut self) -> Option<Delivery> {
         self.heard.take()
     }
 
@@ -147,7 +147,7 @@ impl Bus {
 
     /// Whether it was heard on the connection in use.
     #[must_use]
-    pub fn is_current(&self, heard: &Heard) -> bool {
+    pub fn is_current(&self, heard: &Delivery) -> bool {
         self.up.as_ref().is_some_and(|up| up.number == heard.connection)
     }
 

@@ -23,7 +23,7 @@ const ASKS_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Something that was published.
 #[derive(Debug)]
-pub struct Heard {
+pub struct Delivery {
     /// On which connection.
     pub connection: u64,
     /// Where.
@@ -32,7 +32,7 @@ pub struct Heard {
     pub payload: Bytes,
 }
 
-impl Heard {
+impl Delivery {
     fn size(&self) -> usize {
         self.subject.len() + self.payload.len()
     }
@@ -46,14 +46,14 @@ struct Counts {
 
 /// The side of one lane that hears.
 struct Put {
-    heard: mpsc::Sender<Heard>,
+    heard: mpsc::Sender<Delivery>,
     bytes_max: usize,
     counts: Arc<Counts>,
 }
 
 /// The side of one lane that reads.
 struct Take {
-    heard: mpsc::Receiver<Heard>,
+    heard: mpsc::Receiver<Delivery>,
     counts: Arc<Counts>,
 }
 
@@ -95,12 +95,12 @@ impl Queue {
         let payload = Bytes::copy_from_slice(message.payload.get(..length).unwrap_or_default());
         let subject = message.subject.as_str().into();
         let lane = if is_question(&message.subject) { &self.asks } else { &self.others };
-        lane.put(Heard { connection, subject, payload });
+        lane.put(Delivery { connection, subject, payload });
     }
 }
 
 impl Put {
-    fn put(&self, heard: Heard) {
+    fn put(&self, heard: Delivery) {
         let size = heard.size();
         let Counts { bytes, lost } = &*self.counts;
         if bytes.load(Ordering::Relaxed) + size > self.bytes_max {
@@ -116,19 +116,19 @@ impl Put {
 }
 
 impl Take {
-    async fn next(&mut self) -> Heard {
+    async fn next(&mut self) -> Delivery {
         match self.heard.recv().await {
             Some(heard) => self.read(heard),
             None => std::future::pending().await,
         }
     }
 
-    fn take(&mut self) -> Option<Heard> {
+    fn take(&mut self) -> Option<Delivery> {
         let heard = self.heard.try_recv().ok()?;
         Some(self.read(heard))
     }
 
-    fn read(&self, heard: Heard) -> Heard {
+    fn read(&self, heard: Delivery) -> Delivery {
         self.counts.bytes.fetch_sub(heard.size(), Ordering::Relaxed);
         heard
     }
@@ -140,7 +140,7 @@ impl Take {
 
 impl Reader {
     /// Cancel safe. Waits for ever once nothing can come any more.
-    pub(super) async fn next(&mut self) -> Heard {
+    pub(super) async fn next(&mut self) -> Delivery {
         tokio::select! {
             biased;
             heard = self.others.next() => heard,
@@ -148,7 +148,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn take(&mut self) -> Option<Heard> {
+    pub(super) fn take(&mut self) -> Option<Delivery> {
         self.others.take().or_else(|| self.asks.take())
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tenure_core::{ClusterName, NameError, NodeName};
 
 use super::{
-    ApplicationKey, ClusterKey, Elections, ElectionsError, Grant, Held, KEYS_MAX, Keys, Rights,
+    ApplicationKey, ClusterKey, Elections, ElectionsError, Grant, HeldKeys, KEYS_MAX, Keys, Rights,
     RightsError, Secret, derive, elections,
 };
 
@@ -58,7 +58,7 @@ pub(super) fn parse(text: &str) -> Result<Keys, KeyError> {
     if lines.len() > KEYS_MAX {
         return Err(KeyError::TooMany { count: lines.len() });
     }
-    let mut keys: Option<Held> = None;
+    let mut keys: Option<HeldKeys> = None;
     for (nth, line) in lines {
         let key = one(nth, line)?;
         keys = Some(match keys {
@@ -70,14 +70,14 @@ pub(super) fn parse(text: &str) -> Result<Keys, KeyError> {
     Ok(keys.accept_unsealed(!more.is_empty()))
 }
 
-fn one(line: usize, text: &str) -> Result<Held, KeyError> {
+fn one(line: usize, text: &str) -> Result<HeldKeys, KeyError> {
     let words: Vec<_> = text.split_ascii_whitespace().collect();
     let name = |error| KeyError::Name { line, error };
     match words[..] {
         [CLUSTER, cluster, digits] => {
             let cluster = ClusterName::new(cluster).map_err(name)?;
             let secret = Secret(secret(line, digits, "secret")?);
-            Ok(Held::Cluster(vec![ClusterKey::of(cluster, secret)]))
+            Ok(HeldKeys::Cluster(vec![ClusterKey::of(cluster, secret)]))
         }
         [APPLICATION, cluster, application, elections, digits, members] => {
             let of = [cluster, application, elections];
@@ -98,7 +98,7 @@ fn application_key(
     [cluster, application, elections]: [&str; 3],
     rights: Rights,
     [digits, members]: [&str; 2],
-) -> Result<Held, KeyError> {
+) -> Result<HeldKeys, KeyError> {
     let name = |error| KeyError::Name { line, error };
     let of_elections = |error| KeyError::Elections { line, error };
     let cluster = ClusterName::new(cluster).map_err(name)?;
@@ -110,7 +110,7 @@ fn application_key(
     elections::check_room(&grant).map_err(of_elections)?;
     let id = derive::id(&members);
     let key = ApplicationKey { cluster, grant: grant.into(), secret: digits, members, id };
-    Ok(Held::Application(vec![key]))
+    Ok(HeldKeys::Application(vec![key]))
 }
 
 fn secret(line: usize, digits: &str, part: &'static str) -> Result<[u8; 32], KeyError> {
@@ -123,23 +123,23 @@ fn is_other_version(kind: &str) -> bool {
     other(CLUSTER) || other(APPLICATION)
 }
 
-fn join(first: Held, second: Held) -> Result<Held, KeyError> {
+fn join(first: HeldKeys, second: HeldKeys) -> Result<HeldKeys, KeyError> {
     if first.cluster() != second.cluster() {
         return Err(KeyError::Mixed { what: "clusters" });
     }
     match (first, second) {
-        (Held::Cluster(mut keys), Held::Cluster(more)) => {
+        (HeldKeys::Cluster(mut keys), HeldKeys::Cluster(more)) => {
             keys.extend(more);
-            Ok(Held::Cluster(keys))
+            Ok(HeldKeys::Cluster(keys))
         }
-        (Held::Application(mut keys), Held::Application(more)) => {
+        (HeldKeys::Application(mut keys), HeldKeys::Application(more)) => {
             let application =
                 |keys: &[ApplicationKey]| keys.first().map(|key| key.grant.application.clone());
             if application(&keys) != application(&more) {
                 return Err(KeyError::Mixed { what: "applications" });
             }
             keys.extend(more);
-            Ok(Held::Application(keys))
+            Ok(HeldKeys::Application(keys))
         }
         _ => Err(KeyError::Mixed { what: "kinds" }),
     }
@@ -197,8 +197,8 @@ mod tests {
 
     fn cluster(name: &str) -> ClusterKey {
         match parse(&format!("{CLUSTER} {name} {SECRET}")).unwrap().held() {
-            Held::Cluster(keys) => keys[0].clone(),
-            Held::Application(_) => panic!("of a cluster"),
+            HeldKeys::Cluster(keys) => keys[0].clone(),
+            HeldKeys::Application(_) => panic!("of a cluster"),
         }
     }
 
@@ -250,7 +250,7 @@ mod tests {
         let new = cluster("prod");
         let old = ClusterKey::generate("prod".parse().unwrap()).unwrap();
         let text = format!("# new\n{}\r\n\n # old\n{}\n", new.to_line(), old.to_line());
-        assert_eq!(parse(&text), Ok(Held::Cluster(vec![new, old]).into()));
+        assert_eq!(parse(&text), Ok(HeldKeys::Cluster(vec![new, old]).into()));
     }
 
     #[test]

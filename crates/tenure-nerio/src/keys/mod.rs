@@ -79,13 +79,13 @@ pub struct ApplicationKey {
 /// The keys of one node: one or two, of one kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Keys {
-    held: Held,
+    held: HeldKeys,
     accept_unsealed: bool,
 }
 
 /// The keys themselves, the one that is used first.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Held {
+pub(super) enum HeldKeys {
     /// Of a member.
     Cluster(Vec<ClusterKey>),
     /// Of a process of an application.
@@ -234,7 +234,7 @@ impl Keys {
         self.accept_unsealed
     }
 
-    pub(super) const fn held(&self) -> &Held {
+    pub(super) const fn held(&self) -> &HeldKeys {
         &self.held
     }
 
@@ -248,23 +248,23 @@ impl Keys {
     #[must_use]
     pub fn ids(&self) -> Vec<KeyId> {
         match &self.held {
-            Held::Cluster(keys) => keys.iter().map(ClusterKey::id).collect(),
-            Held::Application(keys) => keys.iter().map(ApplicationKey::id).collect(),
+            HeldKeys::Cluster(keys) => keys.iter().map(ClusterKey::id).collect(),
+            HeldKeys::Application(keys) => keys.iter().map(ApplicationKey::id).collect(),
         }
     }
 
     /// Whether they are a member's.
     #[must_use]
     pub const fn is_cluster(&self) -> bool {
-        matches!(self.held, Held::Cluster(_))
+        matches!(self.held, HeldKeys::Cluster(_))
     }
 
     /// Which application they are of; `None` if they are a member's.
     #[must_use]
     pub fn application(&self) -> Option<&Grant> {
         match &self.held {
-            Held::Cluster(_) => None,
-            Held::Application(keys) => keys.first().map(|key| &**key.grant()),
+            HeldKeys::Cluster(_) => None,
+            HeldKeys::Application(keys) => keys.first().map(|key| &**key.grant()),
         }
     }
 
@@ -279,8 +279,8 @@ impl Keys {
     #[must_use]
     pub fn issue(&self, application: NodeName, elections: Elections) -> Option<ApplicationKey> {
         match &self.held {
-            Held::Cluster(keys) => keys.first().map(|key| key.issue(application, elections)),
-            Held::Application(_) => None,
+            HeldKeys::Cluster(keys) => keys.first().map(|key| key.issue(application, elections)),
+            HeldKeys::Application(_) => None,
         }
     }
 
@@ -288,8 +288,8 @@ impl Keys {
     #[must_use]
     pub fn issue_with(&self, grant: Grant) -> Option<Result<ApplicationKey, ElectionsError>> {
         match &self.held {
-            Held::Cluster(keys) => keys.first().map(|key| key.issue_with(grant)),
-            Held::Application(_) => None,
+            HeldKeys::Cluster(keys) => keys.first().map(|key| key.issue_with(grant)),
+            HeldKeys::Application(_) => None,
         }
     }
 
@@ -306,7 +306,7 @@ impl Keys {
     }
 }
 
-impl Held {
+impl HeldKeys {
     fn cluster(&self) -> Option<&ClusterName> {
         match self {
             Self::Cluster(keys) => keys.first().map(ClusterKey::cluster),
@@ -337,21 +337,21 @@ impl fmt::Debug for ApplicationKey {
     }
 }
 
-impl From<Held> for Keys {
-    fn from(held: Held) -> Self {
+impl From<HeldKeys> for Keys {
+    fn from(held: HeldKeys) -> Self {
         Self { held, accept_unsealed: false }
     }
 }
 
 impl From<ClusterKey> for Keys {
     fn from(key: ClusterKey) -> Self {
-        Held::Cluster(vec![key]).into()
+        HeldKeys::Cluster(vec![key]).into()
     }
 }
 
 impl From<ApplicationKey> for Keys {
     fn from(key: ApplicationKey) -> Self {
-        Held::Application(vec![key]).into()
+        HeldKeys::Application(vec![key]).into()
     }
 }
 

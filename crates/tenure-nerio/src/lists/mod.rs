@@ -17,7 +17,7 @@ use tenure::clock;
 use tenure_core::nerio::{Checked, HolderHere, Member, Service, Which, Who};
 use tenure_core::{ElectionName, Fence, NodeName, Time};
 
-use self::merge::{CandidateWords, ElectionWords, Putting, Told};
+use self::merge::{CandidateStatements, ElectionStatements, Merge, Statement};
 use self::pages::{CandidateList, ElectionList};
 use self::step::Panel;
 use super::keys::Keys;
@@ -149,7 +149,7 @@ pub async fn elections(
     let lists: Vec<_> = which.into_iter().map(ElectionList).collect();
     let mut panel = Panel::new(config, keys, from).await?;
     let (words, asked) = 'anew: loop {
-        let (mut words, mut asked) = (BTreeMap::<_, ElectionWords>::new(), None);
+        let (mut words, mut asked) = (BTreeMap::<_, ElectionStatements>::new(), None);
         for list in &lists {
             let told = panel.ask(list, |round| {
                 asked = merge::first(asked, &round);
@@ -163,7 +163,7 @@ pub async fn elections(
     };
     let members = panel.heard();
     let at = clock::now();
-    let putting = Putting { config, at };
+    let putting = Merge { config, at };
     let elections = words.into_iter().map(|(name, words)| putting.election(name, &words)).collect();
     let quorum = is_quorum(config, &members);
     Ok(AllElections { members, elections, asked: asked.unwrap_or(at), at, quorum })
@@ -182,13 +182,17 @@ pub async fn candidates(
     let (holders, waiting, asked) = loop {
         let mut holders = Vec::new();
         let mut asked = None;
-        let mut waiting = BTreeMap::<_, CandidateWords>::new();
+        let mut waiting = BTreeMap::<_, CandidateStatements>::new();
         let told = panel.ask(&list, |mut round| {
             asked = merge::first(asked, &round);
             // Each page says who holds it: the last word counts.
             holders = round
                 .iter_mut()
-                .map(|(nth, page)| Told { nth: *nth, asked: page.asked, said: page.head.take() })
+                .map(|(nth, page)| Statement {
+                    nth: *nth,
+                    asked: page.asked,
+                    said: page.head.take(),
+                })
                 .collect();
             merge::sort(round, &mut waiting);
         });
@@ -198,7 +202,7 @@ pub async fn candidates(
     };
     let members = panel.heard();
     let at = clock::now();
-    let (leader, candidates) = Putting { config, at }.candidates(&holders, &waiting);
+    let (leader, candidates) = Merge { config, at }.candidates(&holders, &waiting);
     let quorum = is_quorum(config, &members);
     Ok(AllCandidates { members, leader, candidates, asked: asked.unwrap_or(at), at, quorum })
 }

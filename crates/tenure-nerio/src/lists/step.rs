@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::Heard;
 use super::pages::{List, Page};
-use crate::asker::{Asker, Came};
+use crate::asker::{Asker, Outcome};
 use crate::enough::Answers;
 use crate::keys::Keys;
 
@@ -172,9 +172,9 @@ impl Voice {
         let unresolved = self.asker.unresolved(&self.member.name).map(str::to_owned);
         // One to which the system cannot send is as silent as one that does not answer.
         self.end = Some(match came {
-            Ok(Came::Answer(inc, page)) => return Some((inc, page.behind(after))),
-            Ok(Came::ElseOnly) => Heard::ElseOnly,
-            Ok(Came::Nothing) | Err(_) => match unresolved {
+            Ok(Outcome::Answer(inc, page)) => return Some((inc, page.behind(after))),
+            Ok(Outcome::ElseOnly) => Heard::ElseOnly,
+            Ok(Outcome::Nothing) | Err(_) => match unresolved {
                 _ if differs => Heard::Differs,
                 Some(error) => Heard::Unresolved(error),
                 None => Heard::Silent,

@@ -18,7 +18,7 @@ use tokio::sync::{Notify, mpsc};
 
 use self::lives::Lives;
 pub(super) use self::look_up::LookUp;
-pub(super) use self::seeker::Looked;
+pub(super) use self::seeker::LookUpResult;
 use super::agreement::blame;
 use super::notice::Notice;
 use super::seal::Authority;
@@ -85,9 +85,9 @@ struct Place {
 pub(super) struct Places {
     all: Vec<Place>,
     reach: Reach,
-    looked: mpsc::UnboundedReceiver<Looked>,
+    looked: mpsc::UnboundedReceiver<LookUpResult>,
     /// So that waiting for a look-up never ends.
-    _sender: mpsc::UnboundedSender<Looked>,
+    _sender: mpsc::UnboundedSender<LookUpResult>,
 }
 
 impl Places {
@@ -120,7 +120,7 @@ impl Places {
     }
 
     /// What a look-up has found. Cancel safe.
-    pub(super) async fn looked(&mut self) -> Looked {
+    pub(super) async fn looked(&mut self) -> LookUpResult {
         match self.looked.recv().await {
             Some(looked) => looked,
             None => std::future::pending().await,
@@ -128,12 +128,12 @@ impl Places {
     }
 
     /// The same if there is one already.
-    pub(super) fn try_looked(&mut self) -> Option<Looked> {
+    pub(super) fn try_looked(&mut self) -> Option<LookUpResult> {
         self.looked.try_recv().ok()
     }
 
     /// Takes what a look-up has found. What to tell of it, and whether addresses have changed.
-    pub(super) fn on_looked(&mut self, looked: Looked) -> (Vec<Notice>, bool) {
+    pub(super) fn on_looked(&mut self, looked: LookUpResult) -> (Vec<Notice>, bool) {
         let reach = self.reach;
         let Some(place) = self.all.get_mut(looked.member) else { return (Vec::new(), false) };
         let member = place.name.clone();

@@ -19,13 +19,13 @@ const SEVERAL: Duration = Duration::from_secs(15);
 
 /// What came of a look-up.
 #[derive(Debug)]
-pub(crate) struct Looked {
+pub(crate) struct LookUpResult {
     /// Of which member.
     pub(super) member: usize,
     pub(super) found: Result<Vec<std::net::SocketAddr>, String>,
 }
 
-impl Looked {
+impl LookUpResult {
     /// Of which member.
     pub(crate) const fn member(&self) -> usize {
         self.member
@@ -38,7 +38,7 @@ pub(super) async fn seek(
     member: usize,
     mut look_up: LookUp,
     again: Arc<Notify>,
-    looked: mpsc::UnboundedSender<Looked>,
+    looked: mpsc::UnboundedSender<LookUpResult>,
 ) {
     let mut pace = Pace::default();
     let mut before = None;
@@ -50,7 +50,7 @@ pub(super) async fn seek(
             Err(_) => (false, false),
         };
         before = Some(found.clone());
-        if looked.send(Looked { member, found }).is_err() {
+        if looked.send(LookUpResult { member, found }).is_err() {
             return;
         }
         let gap = pace.next(clock::now(), is_new);
@@ -122,7 +122,7 @@ mod tests {
         let look_up = LookUp::new("nobody.invalid".to_owned(), 7);
         let task = tokio::spawn(seek(3, look_up, Arc::default(), send));
         for _ in 0..2 {
-            let Looked { member, found } = looked.recv().await.unwrap();
+            let LookUpResult { member, found } = looked.recv().await.unwrap();
             assert!(member == 3 && found.is_err());
         }
         drop(looked);

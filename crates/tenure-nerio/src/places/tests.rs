@@ -17,7 +17,7 @@ fn places(list: &str, local: &str) -> Places {
 
 fn found(places: &mut Places, member: usize, all: &[&str]) -> (Vec<String>, bool) {
     let found = Ok(all.iter().map(|text| at(text)).collect());
-    let (notices, changed) = places.on_looked(Looked { member, found });
+    let (notices, changed) = places.on_looked(LookUpResult { member, found });
     (notices.iter().map(ToString::to_string).collect(), changed)
 }
 
@@ -57,7 +57,7 @@ async fn what_does_not_resolve_is_a_trouble_until_it_does() {
         |places: &Places| -> Vec<_> { places.troubles().iter().map(ToString::to_string).collect() };
     for known in [false, true] {
         assert!(troubles(&places).is_empty());
-        places.on_looked(Looked { member: 0, found: Err("refused".to_owned()) });
+        places.on_looked(LookUpResult { member: 0, found: Err("refused".to_owned()) });
         let told = troubles(&places);
         let words = if known { "where it was is tried" } else { "see to its DNS record" };
         assert!(told.len() == 1 && told[0].contains(words), "{told:?}");
@@ -92,7 +92,7 @@ async fn with_a_key_a_member_may_be_anywhere_but_where_another_one_is() {
 async fn a_name_is_told_when_it_fails_and_when_it_is_found() {
     let mut places = places("a=a.invalid:1,b=10.0.0.2:1", "[::]:1");
     assert_eq!(places.address(seconds(0), 0), None);
-    let fails = || Looked { member: 0, found: Err("Name or service not known".to_owned()) };
+    let fails = || LookUpResult { member: 0, found: Err("Name or service not known".to_owned()) };
     let (notices, changed) = places.on_looked(fails());
     assert_eq!(
         (notices[0].to_string(), changed),

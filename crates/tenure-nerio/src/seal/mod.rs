@@ -59,11 +59,11 @@ use self::contact::Contacts;
 pub use self::rights::Authority;
 use self::session::{Sessions, id};
 pub use self::unsealed::Unsealed;
-use super::keys::{Held, KeyId, Keys, Secret, extract};
+use super::keys::{HeldKeys, KeyId, Keys, Secret, extract};
 
 /// Why a sealed datagram was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Dropped {
+pub(super) enum DropReason {
     /// Too short or too long for what it says it is.
     Cut,
     /// Not ours at all.
@@ -84,7 +84,7 @@ pub(super) enum Dropped {
     Full,
 }
 
-impl Dropped {
+impl DropReason {
     pub(super) const fn label(self) -> &'static str {
         match self {
             Self::Cut => "size",
@@ -101,7 +101,7 @@ impl Dropped {
 }
 
 /// What was opened.
-pub(super) struct Opened<'a> {
+pub(super) struct OpenDatagram<'a> {
     /// The datagram as it would be unsealed.
     pub(super) plain: &'a [u8],
     /// What its sender may say, and which incarnation it is. Unsealed, a datagram shows nothing.
@@ -147,7 +147,7 @@ pub(super) struct Seal {
     own: Own,
     contacts: Contacts,
     sessions: Sessions,
-    unsealed: unsealed::Heard,
+    unsealed: unsealed::UnsealedSenders,
     /// Since when that is accepted: from the first datagram on.
     accepts_since: Option<Time>,
     /// Room for a datagram on its way out.
@@ -171,7 +171,7 @@ impl Own {
 
     /// What the process of an application shares with members, by the first of its keys.
     fn with_members(&self, keys: &Keys) -> Option<Secret> {
-        let Held::Application(keys) = keys.held() else { return None };
+        let HeldKeys::Application(keys) = keys.held() else { return None };
         let key = keys.first()?;
         Some(extract(key.secret(), &self.private.diffie_hellman(&key.members())))
     }
@@ -200,7 +200,7 @@ impl Seal {
             own,
             contacts,
             sessions: Sessions::default(),
-            unsealed: unsealed::Heard::default(),
+            unsealed: unsealed::UnsealedSenders::default(),
             accepts_since: None,
             scratch,
         }
@@ -291,23 +291,25 @@ impl Seal {
         from: SocketAddr,
         datagram: &'a mut [u8],
         mut send: impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
-    ) -> Result<Option<Opened<'a>>, Dropped> {
+    ) -> Result<Option<OpenDatagram<'a>>, DropReason> {
         if self.keys.accepts_unsealed() {
             self.accepts_since.get_or_insert(now);
         }
         if datagram.len() <= MAGIC.len() || datagram.len() > SEALED_MAX {
-            return Err(Dropped::Cut);
+            return Err(DropReason::Cut);
         }
         if datagram[..MAGIC.len()] != MAGIC {
-            return Err(Dropped::Magic);
+            return Err(DropReason::Magic);
         }
         match datagram[MAGIC.len()] {
             DATA => self.on_data(now, from, datagram).map(Some),
             HELLO => self.on_hello(now, from, datagram, &mut send).map(|()| None),
             WELCOME => self.on_welcome(now, from, datagram, &mut send).map(|()| None),
-            _ if self.keys.accepts_unsealed() => Ok(Some(Opened { plain: datagram, shown: None })),
-            version if version <= wire::VERSION => Err(Dropped::Unsealed),
-            _ => Err(Dropped::Version),
+            _ if self.keys.accepts_unsealed() => {
+                Ok(Some(OpenDatagram { plain: datagram, shown: None }))
+            }
+            version if version <= wire::VERSION => Err(DropReason::Unsealed),
+            _ => Err(DropReason::Version),
         }
     }
 
@@ -316,14 +318,14 @@ impl Seal {
         now: Time,
         from: SocketAddr,
         datagram: &'a mut [u8],
-    ) -> Result<Opened<'a>, Dropped> {
-        let (sender, counter) = bytes::data_head(datagram).ok_or(Dropped::Cut)?;
-        let session = self.sessions.get_mut(sender).ok_or(Dropped::Unknown)?;
+    ) -> Result<OpenDatagram<'a>, DropReason> {
+        let (sender, counter) = bytes::data_head(datagram).ok_or(DropReason::Cut)?;
+        let session = self.sessions.get_mut(sender).ok_or(DropReason::Unknown)?;
         if !session.window.is_new(counter) {
-            return Err(Dropped::Replayed);
+            return Err(DropReason::Replayed);
         }
         let plain = bytes::open_data(&session.opens, counter, self.own.door, datagram);
-        let plain = plain.ok_or(Dropped::Forged)?;
+        let plain = plain.ok_or(DropReason::Forged)?;
         session.window.take(counter);
         session.heard = now;
         let authority = session.authority.clone();
@@ -338,16 +340,16 @@ impl Seal {
         if let Some(contact) = self.contacts.get(from).filter(|_| is_there) {
             contact.heard();
         }
-        Ok(Opened { plain, shown: Some((authority, inc)) })
+        Ok(OpenDatagram { plain, shown: Some((authority, inc)) })
     }
 
     /// Too many have shown their keys: nothing that was sealed before counts any more.
-    fn start_over(&mut self) -> Dropped {
+    fn start_over(&mut self) -> DropReason {
         // Without random numbers another one will do: what was sealed for an earlier door is not
         // for this one.
         self.own.door = tenure::driver::seed().unwrap_or(self.own.door.wrapping_add(1));
         self.sessions = Sessions::default();
-        Dropped::Full
+        DropReason::Full
     }
 
     /// How a sender calls itself, for [`peers`](Self::peers).
@@ -389,7 +391,7 @@ impl Seal {
         match (accepted, self.keys.accepts_unsealed()) {
             (true, false) => self.accepts_since = None,
             // Whom it refused until now may be anybody.
-            (false, true) => self.unsealed = unsealed::Heard::default(),
+            (false, true) => self.unsealed = unsealed::UnsealedSenders::default(),
             _ => {}
         }
         for address in self.contacts.clear() {

@@ -26,8 +26,8 @@ fn cluster_key() -> crate::keys::ClusterKey {
     const LINE: &str = "tenure-cluster-key-1 prod \
                         0707070707070707070707070707070707070707070707070707070707070707";
     match Keys::parse(LINE).unwrap().held() {
-        Held::Cluster(keys) => keys[0].clone(),
-        Held::Application(_) => panic!("of a cluster"),
+        HeldKeys::Cluster(keys) => keys[0].clone(),
+        HeldKeys::Application(_) => panic!("of a cluster"),
     }
 }
 
@@ -96,7 +96,7 @@ impl Net {
     }
 
     /// What the recipient makes of `packet`: its text, and by whose authority.
-    fn give(&mut self, packet: &Packet) -> Result<Option<(String, Option<Authority>)>, Dropped> {
+    fn give(&mut self, packet: &Packet) -> Result<Option<(String, Option<Authority>)>, DropReason> {
         let mut out = Vec::new();
         let mut bytes = packet.bytes.clone();
         let Some(node) = self.nodes.get_mut(&packet.to) else { return Ok(None) };
@@ -165,7 +165,7 @@ fn a_member_talks_to_itself() {
     }
     let sent = net.sent.clone();
     for packet in &sent {
-        assert_eq!(net.give(packet), Err(Dropped::Replayed));
+        assert_eq!(net.give(packet), Err(DropReason::Replayed));
     }
     // Not what it has said to another one.
     net.say(A, B, "fences");
@@ -188,7 +188,7 @@ fn processes_of_one_application_talk_and_those_of_two_do_not() {
     // As far as it knows, B is the address of a member.
     net.say(P, B, "request");
     let hello = net.queue.remove(0);
-    assert_eq!(net.give(&hello), Err(Dropped::OtherKey(cluster_key().id())));
+    assert_eq!(net.give(&hello), Err(DropReason::OtherKey(cluster_key().id())));
 }
 
 /// A grantor is killed and started again at the same address.
@@ -283,7 +283,7 @@ fn a_key_takes_the_place_of_another_without_a_stop() {
     net.nodes.get_mut(&at(P)).unwrap().rekey(Keys::parse(&issue(&cluster_key())).unwrap());
     net.say(P, A, "with the old one");
     let hello = net.queue.remove(0);
-    assert_eq!(net.give(&hello), Err(Dropped::OtherKey(cluster_key().id())));
+    assert_eq!(net.give(&hello), Err(DropReason::OtherKey(cluster_key().id())));
 }
 
 /// A key with these rights for `billing/*`.

@@ -21,9 +21,9 @@ pub struct Unsealed {
 
 /// By their addresses.
 #[derive(Default)]
-pub(super) struct Heard(BTreeMap<SocketAddr, (NodeName, Time)>);
+pub(super) struct UnsealedSenders(BTreeMap<SocketAddr, (NodeName, Time)>);
 
-impl Heard {
+impl UnsealedSenders {
     pub(super) fn note(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
         if let Some((known, heard)) = self.0.get_mut(&address)
             && known == name

@@ -27,7 +27,7 @@ type Number = u64;
 type Change = Vec<(String, Option<Number>)>;
 
 /// The files of a state directory that is found on a disk; `None` without one.
-type Found = Option<BTreeMap<String, Vec<u8>>>;
+type DiskContent = Option<BTreeMap<String, Vec<u8>>>;
 
 #[derive(Default, Debug)]
 struct Account {
@@ -42,7 +42,7 @@ struct Account {
     /// The content of each file, and what is surely on disk of it.
     contents: BTreeMap<Number, (Vec<u8>, Option<Vec<u8>>)>,
     /// All that could be found after one step or another, and for which promise it was judged.
-    found: BTreeSet<(Promise, Found)>,
+    found: BTreeSet<(Promise, DiskContent)>,
     promise: Promise,
     /// All files, kept open so that no number is used again.
     files: Vec<File>,
@@ -242,7 +242,7 @@ fn live(path: &Path, disk: &Arc<Forgetful>) {
 }
 
 /// What a start finds on such a disk, in the next boot of the machine.
-fn judge(promise: Promise, disk: &Found) {
+fn judge(promise: Promise, disk: &DiskContent) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
     if let Some(disk) = disk {

@@ -109,7 +109,7 @@ pub(super) fn read(format: u32, bytes: &[u8; PAIR]) -> Option<Entry> {
     };
     let record = match body {
         [] => None,
-        body if format == FORMATS.oldest => Some(whole::<Unannounced>(body)?.into()),
+        body if format == FORMATS.oldest => Some(whole::<GrantOfFormat1>(body)?.into()),
         body => Some(whole(body)?),
     };
     Some(Entry { sequence, record, torn })
@@ -125,7 +125,7 @@ fn whole<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Option<T> {
 /// A grant in format 1: nobody knows whether its holder had announced a fence, and until its
 /// next renewal nobody is told that it leads.
 #[derive(Deserialize)]
-struct Unannounced {
+struct GrantOfFormat1 {
     election: ElectionName,
     holder: Who,
     address: SocketAddr,
@@ -140,8 +140,8 @@ struct Unannounced {
     fence_owner: Option<Tenancy>,
 }
 
-impl From<Unannounced> for GrantRecord {
-    fn from(old: Unannounced) -> Self {
+impl From<GrantOfFormat1> for GrantRecord {
+    fn from(old: GrantOfFormat1) -> Self {
         Self {
             election: old.election,
             holder: old.holder,

@@ -48,7 +48,7 @@ use tenure_core::{Time, WallTime};
 
 use self::mac::Stamp;
 pub(crate) use self::replay::room;
-use self::replay::{Replays, Seen};
+use self::replay::{NonceState, Replays};
 pub use self::secret::{SecretError, Secrets};
 use crate::wire::Problem;
 
@@ -59,7 +59,7 @@ const MAC: HeaderName = HeaderName::from_static("tenure-mac");
 
 /// What a request says, as far as its MAC says so.
 #[derive(Clone, Copy)]
-pub(crate) struct Said<'a> {
+pub(crate) struct SignedRequest<'a> {
     pub(crate) method: &'a str,
     /// Below the voter URL, with the query.
     pub(crate) path: &'a str,
@@ -79,7 +79,7 @@ pub(crate) enum Proof {
 }
 
 /// Why a request is refused, and how that is authenticated: one whose MAC was right is told by one.
-pub(crate) struct Refused {
+pub(crate) struct AuthFailure {
     pub(crate) problem: Box<Problem>,
     pub(crate) proof: Proof,
 }
@@ -108,13 +108,13 @@ impl Guard {
     /// Checks who has sent this, and that it was not carried out before.
     pub(crate) fn check(
         &self,
-        said: Said<'_>,
+        said: SignedRequest<'_>,
         now: Time,
         wall: WallTime,
-    ) -> Result<Proof, Refused> {
+    ) -> Result<Proof, AuthFailure> {
         let Some(secrets) = &self.secrets else { return Ok(Proof::Elsewhere) };
         let Some(authorization) = said.headers.get(AUTHORIZATION) else { return Ok(Proof::None) };
-        let refuse = |why: &str| Refused {
+        let refuse = |why: &str| AuthFailure {
             problem: Problem::new(401, "unauthenticated", why).into(),
             proof: Proof::None,
         };
@@ -133,7 +133,7 @@ impl Guard {
         let proof = Proof::Secret { number, nonce: stamp.nonce };
         match self.is_new(&stamp, now, wall) {
             Ok(()) => Ok(proof),
-            Err(problem) => Err(Refused { problem: problem.into(), proof }),
+            Err(problem) => Err(AuthFailure { problem: problem.into(), proof }),
         }
     }
 
@@ -164,12 +164,12 @@ impl Guard {
         // What it guards is changed whole, so a panic elsewhere leaves nothing half done.
         let mut replays = self.replays.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match replays.see(stamp.nonce, now) {
-            Seen::New => Ok(()),
-            Seen::Before => {
+            NonceState::New => Ok(()),
+            NonceState::Before => {
                 let detail = "a request with this nonce was carried out before: draw a new one";
                 Err(Problem::new(401, "replayed", detail))
             }
-            Seen::Full => {
+            NonceState::Full => {
                 let detail = format!(
                     "more than {} requests within {} s: ask later",
                     replays.room,
@@ -213,7 +213,7 @@ impl Secrets {
         body: &[u8],
     ) {
         let date = seconds(wall);
-        let value = self.request(Said { method, path, headers, body }, date, nonce);
+        let value = self.request(SignedRequest { method, path, headers, body }, date, nonce);
         if let Ok(value) = HeaderValue::from_str(&value) {
             headers.insert(AUTHORIZATION, value);
         }

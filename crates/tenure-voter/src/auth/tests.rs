@@ -30,11 +30,11 @@ fn signed(lines: &[&str], at: u64, nonce: u128, body: &[u8]) -> HeaderMap {
     headers
 }
 
-fn said<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Said<'a> {
-    Said { method: "POST", path: "/election/start", headers, body }
+fn said<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> SignedRequest<'a> {
+    SignedRequest { method: "POST", path: "/election/start", headers, body }
 }
 
-fn kind(refused: Result<Proof, Refused>) -> String {
+fn kind(refused: Result<Proof, AuthFailure>) -> String {
     refused.map_or_else(|refused| refused.problem.kind, |proof| format!("{proof:?}"))
 }
 
@@ -52,13 +52,13 @@ fn what_is_signed_passes_once() {
 fn whatever_is_changed_is_noticed() {
     let guard = guard(&[ONE]);
     let good = signed(&[ONE], 1_000, 7, b"{}");
-    fn check(guard: &Guard, said: Said<'_>) -> String {
+    fn check(guard: &Guard, said: SignedRequest<'_>) -> String {
         kind(guard.check(said, NOW, wall(1_000)))
     }
     let wrong = "urn:tenure:voter:unauthenticated";
     assert_eq!(check(&guard, said(&good, b"{ }")), wrong);
-    assert_eq!(check(&guard, Said { method: "GET", ..said(&good, b"{}") }), wrong);
-    assert_eq!(check(&guard, Said { path: "/remove", ..said(&good, b"{}") }), wrong);
+    assert_eq!(check(&guard, SignedRequest { method: "GET", ..said(&good, b"{}") }), wrong);
+    assert_eq!(check(&guard, SignedRequest { path: "/remove", ..said(&good, b"{}") }), wrong);
     for name in [&crate::wire::names::ALL[..], &[crate::wire::names::TO]].concat() {
         let mut changed = good.clone();
         changed.insert(&name, HeaderValue::from_static("other"));

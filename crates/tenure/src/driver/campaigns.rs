@@ -10,7 +10,7 @@ use tokio::sync::{Notify, watch};
 use crate::cell::ClaimCell;
 use crate::clock;
 use crate::error::{CampaignError, TransferError};
-use crate::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Won, say};
+use crate::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Victory, say};
 use crate::safety::SafetyClass;
 
 /// The target of what drivers log: who leads, why not, what is waited for, and what an operator
@@ -146,7 +146,7 @@ impl<C: SafetyClass> Campaigns<C> {
         let progress = campaign.progress.subscribe();
         let waits = campaign.waits.subscribe();
         let raised = campaign.raised.clone();
-        let won = Won { elected, cell, progress, raised, waits };
+        let won = Victory { elected, cell, progress, raised, waits };
         (!reply.won(won)).then_some(Resign)
     }
 

@@ -21,7 +21,7 @@ use crate::safety::SafetyClass;
 const NOTICES: usize = 256;
 
 /// What reaches the loop.
-pub(super) enum Asked<C: SafetyClass, A> {
+pub(super) enum Call<C: SafetyClass, A> {
     Handle(Request<C>),
     Node(A),
     Close(oneshot::Sender<()>),
@@ -42,13 +42,13 @@ pub fn seed() -> Result<u64, SystemError> {
 /// The way to a loop that runs, for its node and all handles. When the last one is dropped, the
 /// loop gives up what it holds and ends.
 pub struct Hold<C: SafetyClass, A> {
-    asked: mpsc::UnboundedSender<Asked<C, A>>,
+    asked: mpsc::UnboundedSender<Call<C, A>>,
     timing: Box<dyn Fn() -> Timing + Send + Sync>,
 }
 
 impl<C: SafetyClass, A: Send + 'static> DriverHandle<C> for Hold<C, A> {
     fn request(&self, request: Request<C>) {
-        let _ = self.asked.send(Asked::Handle(request));
+        let _ = self.asked.send(Call::Handle(request));
     }
 
     fn timing(&self) -> Timing {
@@ -110,7 +110,7 @@ impl<C: SafetyClass, A: Send + 'static> Hold<C, A> {
 
     /// Passes on what the node asks; `false` if the loop has ended.
     pub fn tell(&self, ask: A) -> bool {
-        self.asked.send(Asked::Node(ask)).is_ok()
+        self.asked.send(Call::Node(ask)).is_ok()
     }
 
     /// What the loop answers; `None` once it has ended. Cancel safe.
@@ -124,7 +124,7 @@ impl<C: SafetyClass, A: Send + 'static> Hold<C, A> {
     /// loop goes on closing if the future is dropped.
     pub async fn close(&self) {
         let (done, closed) = oneshot::channel();
-        let _ = self.asked.send(Asked::Close(done));
+        let _ = self.asked.send(Call::Close(done));
         let _ = closed.await;
     }
 

@@ -18,12 +18,12 @@ const AGAIN: Duration = Duration::from_secs(600);
 /// own room, and so has each thing: forged senders silence nobody but others of theirs.
 #[derive(Debug, Default)]
 pub struct Repeats {
-    known: BTreeMap<&'static str, BTreeMap<String, Said>>,
+    known: BTreeMap<&'static str, BTreeMap<String, LastLine>>,
 }
 
 /// The last line about one thing.
 #[derive(Debug)]
-struct Said {
+struct LastLine {
     /// `None` when the thing is over.
     text: Option<String>,
     at: Time,
@@ -67,7 +67,7 @@ impl Repeats {
                 return None;
             }
         }
-        let said = Said { text: Some(text.to_owned()), at: now, lines: 1, since: now };
+        let said = LastLine { text: Some(text.to_owned()), at: now, lines: 1, since: now };
         known.insert(about.to_owned(), said);
         Some(1)
     }

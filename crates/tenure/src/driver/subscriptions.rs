@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure_core::{ElectionName, View};
 use tokio::sync::watch;
 
-use crate::request::{ObserveReply, Versioned};
+use crate::request::{ObserveReply, VersionedView};
 
 /// One subscription for each election that somebody observes: all its observers look at it.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub struct Subscriptions {
 
 #[derive(Debug)]
 struct Subscription {
-    latest: watch::Sender<Versioned>,
+    latest: watch::Sender<VersionedView>,
     every: Duration,
     newcomers: Newcomers,
     /// What is seen next comes after a gap.
@@ -34,7 +34,7 @@ struct Newcomers {
 
 impl Subscription {
     fn new(every: Duration) -> Self {
-        let (latest, _) = watch::channel(Versioned::default());
+        let (latest, _) = watch::channel(VersionedView::default());
         Self { latest, every, newcomers: Newcomers::default(), missed: false }
     }
 

@@ -73,7 +73,7 @@ pub struct Directory {
     held: Option<File>,
     own: FileId,
     /// The file that is locked, and those that hold the memory, once each was found or written.
-    in_use: Mutex<BTreeMap<String, InUse>>,
+    in_use: Mutex<BTreeMap<String, Binding>>,
     /// Why files were removed by this process, by their names.
     removed: Mutex<BTreeMap<String, String>>,
     disk: Arc<dyn Disk>,
@@ -84,20 +84,20 @@ type FileId = (u64, u64);
 
 /// Which file must be found under a name.
 #[derive(Clone, Copy, Debug)]
-struct InUse {
-    own: Whole,
+struct Binding {
+    own: FileSize,
     /// One that is just being given that name.
-    next: Option<Whole>,
+    next: Option<FileSize>,
 }
 
 /// A file, and how many bytes it has at least unless somebody cut it off.
 #[derive(Clone, Copy, Debug)]
-struct Whole {
+struct FileSize {
     id: FileId,
     bytes: u64,
 }
 
-impl Whole {
+impl FileSize {
     fn of(stat: &Stat) -> Self {
         Self { id: file_id(stat), bytes: u64::try_from(stat.st_size).unwrap_or_default() }
     }
@@ -266,7 +266,7 @@ impl Directory {
     /// are `wanted`. One system call for it and one for each of them, along their paths.
     pub fn check(&self, wanted: impl Fn(&str) -> bool) -> Result<(), WriteError> {
         // What is in a directory says nothing of its length.
-        let own = InUse { own: Whole { id: self.own, bytes: 0 }, next: None };
+        let own = Binding { own: FileSize { id: self.own, bytes: 0 }, next: None };
         self.same(|| self.path.clone(), own, rustix::fs::stat(&self.path))?;
         let in_use = self.in_use().clone();
         in_use.keys().filter(|name| wanted(name)).try_for_each(|name| self.check_file(name))
@@ -290,7 +290,7 @@ impl Directory {
     /// wherever the name leads: one system call.
     pub fn is_whole(&self, name: &str, file: &File) -> bool {
         let known = self.in_use().get(name).map(|known| known.own);
-        let there = rustix::fs::fstat(file).map(|stat| Whole::of(&stat));
+        let there = rustix::fs::fstat(file).map(|stat| FileSize::of(&stat));
         known
             .zip(there.ok())
             .is_some_and(|(known, there)| known.id == there.id && known.bytes <= there.bytes)
@@ -322,22 +322,22 @@ impl Directory {
         Some(WriteError::Lost { path, loss, caution })
     }
 
-    fn in_use(&self) -> MutexGuard<'_, BTreeMap<String, InUse>> {
+    fn in_use(&self) -> MutexGuard<'_, BTreeMap<String, Binding>> {
         self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn same(
         &self,
         path: impl Fn() -> PathBuf,
-        in_use: InUse,
+        in_use: Binding,
         there: rustix::io::Result<Stat>,
     ) -> Result<(), WriteError> {
-        let loss = match there.map(|there| Whole::of(&there)) {
+        let loss = match there.map(|there| FileSize::of(&there)) {
             Ok(there) => {
                 let mut known = [Some(in_use.own), in_use.next].into_iter().flatten();
                 match known.find(|known| known.id == there.id) {
                     Some(known) if there.bytes >= known.bytes => return Ok(()),
-                    Some(Whole { bytes, .. }) => {
+                    Some(FileSize { bytes, .. }) => {
                         PathLoss::CutOff { path: path(), bytes: there.bytes, before: bytes }
                     }
                     None => PathLoss::Replaced { path: path() },
@@ -352,7 +352,7 @@ impl Directory {
     pub fn remember(&self, name: &str, file: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use();
-        in_use.insert(name.to_owned(), InUse { own: Whole::of(&stat), next: None });
+        in_use.insert(name.to_owned(), Binding { own: FileSize::of(&stat), next: None });
         Ok(())
     }
 
@@ -363,7 +363,7 @@ impl Directory {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use();
         if let Some(in_use) = in_use.get_mut(name) {
-            in_use.next = Some(Whole::of(&stat));
+            in_use.next = Some(FileSize::of(&stat));
         }
         Ok(())
     }

@@ -40,10 +40,10 @@ fn seen(now: u64, said: [(u64, Option<HolderHere>); 3]) -> ElectionSeen {
     let election: ElectionName = "e".parse().unwrap();
     let words = said.into_iter().enumerate().map(|(nth, (asked, holder))| {
         let here = ElectionHere { election: election.clone(), holder, waiting: 0 };
-        Told { nth, asked: at(asked), said: Some(here) }
+        Statement { nth, asked: at(asked), said: Some(here) }
     });
     let words = words.collect();
-    Putting { config: &config(), at: at(now) }.election(election, &words)
+    Merge { config: &config(), at: at(now) }.election(election, &words)
 }
 
 /// Whom they name, with which fence, and until when: what a, b and c say, asked at these times.
@@ -131,10 +131,10 @@ fn the_age_is_that_of_all_who_answered() {
     let election: ElectionName = "e".parse().unwrap();
     let here = ElectionHere { election: election.clone(), holder: None, waiting: 2 };
     let words = vec![
-        Told { nth: 0, asked: at(50), said: Some(here) },
-        Told { nth: 1, asked: at(20), said: None },
+        Statement { nth: 0, asked: at(50), said: Some(here) },
+        Statement { nth: 1, asked: at(20), said: None },
     ];
-    let seen = Putting { config: &config(), at: at(90) }.election(election, &words);
+    let seen = Merge { config: &config(), at: at(90) }.election(election, &words);
     assert_eq!((seen.asked, seen.waiting), (at(20), 2));
 }
 
@@ -154,22 +154,22 @@ fn holder(name: &str, priority: u8, remaining: u64) -> Option<Box<Holder>> {
     }))
 }
 
-fn waits(nth: usize, name: &str, seconds: u64) -> (Who, Told<Option<CandidateHere>>) {
+fn waits(nth: usize, name: &str, seconds: u64) -> (Who, Statement<Option<CandidateHere>>) {
     let waited = Duration::from_secs(seconds);
     let said = CandidateHere { who: who(name), priority: 3, leading: false, waited };
-    (who(name), Told { nth, asked: at(5), said: Some(said) })
+    (who(name), Statement { nth, asked: at(5), said: Some(said) })
 }
 
 #[test]
 fn who_waits_is_told_once_with_its_longest_wait() {
     let config = config();
-    let mut waiting = BTreeMap::<_, CandidateWords>::new();
+    let mut waiting = BTreeMap::<_, CandidateStatements>::new();
     for (who, told) in [waits(0, "q", 1), waits(0, "r", 5), waits(1, "q", 3_600)] {
         waiting.entry(who).or_default().push(told);
     }
-    let held = |nth, remaining| Told { nth, asked: at(0), said: holder("p", 9, remaining) };
+    let held = |nth, remaining| Statement { nth, asked: at(0), said: holder("p", 9, remaining) };
     let holders = [held(0, 9_000), held(1, 20)];
-    let (leader, all) = Putting { config: &config, at: at(50) }.candidates(&holders, &waiting);
+    let (leader, all) = Merge { config: &config, at: at(50) }.candidates(&holders, &waiting);
     assert_eq!(leader, None, "one of its two grants is over");
     let told = all.iter().map(|one| {
         let grants = (one.granted.len(), one.ended.len());

@@ -36,7 +36,7 @@ fn what_was_sent_once_is_read_once() {
     for packet in &sent {
         for from in [packet.from, at(Q)] {
             let again = Packet { from, ..packet.clone() };
-            assert_eq!(net.give(&again), Err(Dropped::Replayed), "{again:?}");
+            assert_eq!(net.give(&again), Err(DropReason::Replayed), "{again:?}");
         }
     }
     assert!(net.queue.is_empty(), "and nothing is answered");
@@ -137,7 +137,7 @@ fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
     let mut net = candidate_and_members();
     net.say(P, A, "request");
     let hello = net.queue[0].clone();
-    let Held::Application(keys) = application("billing").held().clone() else { panic!() };
+    let HeldKeys::Application(keys) = application("billing").held().clone() else { panic!() };
     let thief = seal(application("billing"), 66);
     let victim = net.nodes[&at(P)].own.public;
     let leaked = keys[0].secret().clone();
@@ -155,7 +155,7 @@ fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
                 let door = net.nodes[&at(P)].own.door;
                 bytes::welcome(&seals, &public, 1, 7, door, 1, &mut bytes);
                 let forged = Packet { from: at(A), to: at(P), bytes };
-                assert_eq!(net.give(&forged), Err(Dropped::Forged), "{channel:?}");
+                assert_eq!(net.give(&forged), Err(DropReason::Forged), "{channel:?}");
             }
         }
     }
@@ -170,12 +170,12 @@ fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
         let mut bytes = Vec::new();
         bytes::hello(&seals, &gate, &read, 99, &mut bytes);
         let forged = Packet { from: at(Q), to: at(A), bytes };
-        assert_eq!(net.give(&forged), Err(Dropped::Forged));
+        assert_eq!(net.give(&forged), Err(DropReason::Forged));
         // And its data, though the member's door is known to all who can greet it.
         let mut bytes = Vec::new();
         bytes::data(&seals, id(&victim), 1_000_000, 1 << 56, &plain("release"), &mut bytes);
         let forged = Packet { from: at(P), to: at(A), bytes };
-        assert_eq!(net.give(&forged), Err(Dropped::Forged));
+        assert_eq!(net.give(&forged), Err(DropReason::Forged));
     }
     net.say(P, A, "on");
     assert_eq!(net.settle(), ["on"]);

@@ -224,7 +224,7 @@ fn who_does_not_accept_it_reads_nothing_unsealed_any_more() {
     let mut net = begun(Vec::new());
     assert!(net.give(&unsealed(P, A, "request")).is_ok());
     net.nodes.get_mut(&at(A)).unwrap().rekey(member());
-    assert_eq!(net.give(&unsealed(P, A, "request")), Err(Dropped::Unsealed));
+    assert_eq!(net.give(&unsealed(P, A, "request")), Err(DropReason::Unsealed));
     assert_eq!(heard(&mut net, A).accepts_since, None);
     net.wait(2_000);
     for _ in 0..10 {

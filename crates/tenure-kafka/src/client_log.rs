@@ -30,18 +30,18 @@ impl Reason {
 
 /// Keeps why the last thing failed.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct ClientLog {
     reason: Mutex<Option<Reason>>,
 }
 
-impl Told {
+impl ClientLog {
     /// Why the last thing failed that failed since this was asked last.
     pub(crate) fn reason(&self) -> Option<Reason> {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-impl ClientContext for Told {
+impl ClientContext for ClientLog {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
         match level {
             RDKafkaLogLevel::Debug => tracing::trace!(target: LOG, "{facility}: {message}"),
@@ -64,7 +64,7 @@ impl ClientContext for Told {
     }
 }
 
-impl ConsumerContext for Told {}
+impl ConsumerContext for ClientLog {}
 
 /// A reason without the time and the count of repeats, which are others at each attempt.
 fn lasting(reason: &str) -> &str {
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn reasons_are_the_same_at_each_attempt() {
-        let told = Told::default();
+        let told = ClientLog::default();
         let hear = |code, reason: &str| {
             told.error(KafkaError::Global(code), reason);
             told.reason().unwrap().text
