@@ -20,21 +20,20 @@ pub enum StartError {
     #[error(transparent)]
     State(#[from] MemoryError),
     /// A grantor that nobody would ask.
-    #[error("{name} is to grant leases but is not in the members list ({members})")]
+    #[error("grantor {name} is not in the members list ({members})")]
     NotAMember { name: NodeName, members: String },
     /// A candidate must not be mistaken for a grantor.
     #[error(
-        "{name} is a member, so it has to grant leases: give it a storage, or give this \
-         candidate another name"
+        "member {name} must grant leases: give it a storage, or give this candidate another name"
     )]
     IsAMember { name: NodeName },
     /// A key of another cluster.
-    #[error("the key is one of the cluster {theirs}, and this is the cluster {ours}")]
+    #[error("the key belongs to cluster {theirs}, and this node to cluster {ours}")]
     OtherCluster { theirs: ClusterName, ours: ClusterName },
     /// A grantor needs the cluster's key.
     #[error(
-        "{name} is to grant leases, and its key is one of the application {application}, with \
-         which nobody can: give it the key of the cluster"
+        "grantor {name} has a key of application {application}, and only the key of the cluster \
+         allows to grant: give {name} that key"
     )]
     NotAMembersKey { name: NodeName, application: NodeName },
     /// The system refused something a node needs.
@@ -73,12 +72,12 @@ pub enum VerifyError {
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum RekeyError {
     /// They are of another cluster, of another application, or for another kind of participant.
-    #[error("it is of another cluster or application")]
+    #[error("the key belongs to another cluster or application")]
     Others,
     /// They accept what is not sealed, where it could not have been started without keys.
     #[error(
-        "it says accept-unsealed, which a process that receives on {address} must have been \
-         allowed at its start"
+        "the keys set accept-unsealed, which this process, as it receives on {address}, must have \
+         been allowed at its start"
     )]
     Unsealed { address: SocketAddr },
     /// It was started without keys, or was closed.
@@ -91,7 +90,7 @@ pub enum RekeyError {
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum FindError {
     /// Nobody leads, and this node could not win in time.
-    #[error("nobody leads {election} after {waited:?}: {}", last.as_ref().map_or_else(
+    #[error("{election} has no leader after {waited:?}: {}", last.as_ref().map_or_else(
         || "no grantor answered".to_owned(), ToString::to_string))]
     NoLeader { election: ElectionName, waited: Duration, last: Option<View> },
     /// The campaign failed.

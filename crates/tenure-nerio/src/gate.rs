@@ -20,7 +20,7 @@ pub struct EdictGate {
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum EdictRefused {
     /// An edict created later was admitted before, or this very one was.
-    #[error("edict {offered} was created no later than {newest}, which was admitted before")]
+    #[error("edict {offered} is not later than edict {newest}, which the gate has admitted")]
     Older { offered: Box<EdictTimestamp>, newest: Box<EdictTimestamp> },
     /// The two cannot be ordered; it says why and what to look for.
     #[error("edict {offered} cannot be ordered with {newest}")]

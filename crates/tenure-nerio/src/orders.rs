@@ -50,7 +50,7 @@ pub enum Refusal {
     )]
     Unsealed { member: Member },
     /// The key does not allow it.
-    #[error("the key is that of the application {grant}, and does not allow to {} in {election}",
+    #[error("the key of application {grant} does not allow to {} in {election}",
         .right.as_str())]
     NoRight { grant: Grant, right: Right, election: ElectionName },
 }

@@ -80,8 +80,8 @@ pub enum Unsafe {
     /// The same, and it never will: the leader asks for longer leases than this grantor gives, and
     /// renews them.
     #[error(
-        "{member} gives no lease longer than {}, and that of {leader}, which leads {election} and \
-         renews it, has {}, so {member} never grants it",
+        "{member} grants no lease longer than {}, and {leader}, which leads {election}, renews a \
+         lease of {}: {member} never grants it",
         Span(*longest), Span(*lease)
     )]
     TooLong {
@@ -93,8 +93,8 @@ pub enum Unsafe {
     },
     /// The same, but nobody has seen the leader renew: it may be gone, and then the lease ends.
     #[error(
-        "{member} gives no lease longer than {}, and that of {leader}, which leads {election}, has \
-         {}: it ends in {} unless {leader} renews it",
+        "{member} grants no lease longer than {}, and {leader} leads {election} with a lease of \
+         {}, which ends in {} unless {leader} renews it",
         Span(*longest), Span(*lease), Span(*remaining)
     )]
     Ending {
@@ -107,9 +107,9 @@ pub enum Unsafe {
     },
     /// The same, and it is going to: its lease-max was raised.
     #[error(
-        "{member} gives no lease longer than {} for {} more, as its lease-max was raised and \
-         longer ones that others may have forgotten must end first, and that of {leader}, which \
-         leads {election}, has {}",
+        "{member} grants no lease longer than {} for {} more, because its lease-max was raised and \
+         longer leases that other grantors may have forgotten must end first, and {leader} leads \
+         {election} with a lease of {}",
         Span(raising.before), Span(raising.remaining), Span(*lease)
     )]
     Later {
@@ -123,7 +123,7 @@ pub enum Unsafe {
     /// of others.
     #[error(
         "{} lost the memory or never had one, and the other nodes are no quorum to read the fences \
-         from: none of these ever grants again",
+         from: these nodes never grant again",
         list(lost)
     )]
     Lost { lost: Vec<NodeName> },
@@ -141,8 +141,8 @@ impl Unsafe {
     pub fn fix(&self) -> String {
         match self {
             Self::Silent { member } => format!(
-                "start {member}, or look at the way to it, and at its log: it answers nobody whose \
-                 key it does not accept"
+                "start {member}, or check the network to it and its log: {member} answers no node \
+                 whose key it does not accept"
             ),
             Self::Unresolved { host, .. } => {
                 format!("correct {host} in members, or see to its DNS record")
@@ -156,8 +156,7 @@ impl Unsafe {
                     format!("see that a full quorum of the nodes beside {member} serves")
                 }
                 Service::Recovering { known: false } => {
-                    "see that all nodes are there: a new cluster is founded by all of them"
-                        .to_owned()
+                    "start all nodes: only all of them together found a new cluster".to_owned()
                 }
                 Service::Replaced => format!(
                     "if an old directory was put back, stop {member}, move that directory away, \
@@ -231,7 +230,11 @@ impl fmt::Display for Activity {
             Service::Serving => f.write_str("serves"),
             Service::Quarantine { remaining } => {
                 let left = Span(remaining);
-                write!(f, "grants nothing for {left} more, until leases that it may have given end")
+                write!(
+                    f,
+                    "grants nothing for {left} more, until the leases that it may have \
+                           granted end"
+                )
             }
             Service::Recovering { .. } => {
                 f.write_str("has no memory, lost or never had, and asks the others")
@@ -241,7 +244,7 @@ impl fmt::Display for Activity {
                 f.write_str("starts, and waits for the first write to its state directory")
             }
             Service::Replaced => {
-                f.write_str("has an old state directory: the others know a later one of it")
+                f.write_str("has an old state directory: the other members know a later one")
             }
         }
     }
@@ -617,8 +620,8 @@ mod tests {
         let why = now.obstacle(Some(&before)).unwrap();
         assert_eq!(
             why.to_string(),
-            "a gives no lease longer than 4s, and that of p, which leads e and renews it, has 5s, \
-             so a never grants it"
+            "a grants no lease longer than 4s, and p, which leads e, renews a lease of 5s: a never \
+             grants it"
         );
         let fix = "start a again with a lease-max of 5s or more, or p with a shorter lease";
         assert!(why.is_for_ever() && why.fix() == fix, "{}", why.fix());
@@ -634,7 +637,7 @@ mod tests {
             survey
         };
         let why = look(1).obstacle(None).unwrap();
-        assert!(!why.is_for_ever() && why.to_string().starts_with("a gives no lease"), "{why}");
+        assert!(!why.is_for_ever() && why.to_string().starts_with("a grants no lease"), "{why}");
         assert!(look(2).obstacle(Some(&look(1))).unwrap().is_for_ever());
         let mut long_enough = look(2);
         long_enough.longest = [(name("a"), Duration::from_secs(5))].into();
@@ -652,7 +655,7 @@ mod tests {
         let why = now.obstacle(None).unwrap();
         assert_eq!(
             why.to_string(),
-            "a gives no lease longer than 4s, and that of p, which leads e, has 5s: it ends in 1s \
+            "a grants no lease longer than 4s, and p leads e with a lease of 5s, which ends in 1s \
              unless p renews it"
         );
         assert!(!why.is_for_ever() && why.fix() == "wait until then", "{}", why.fix());
@@ -690,9 +693,9 @@ mod tests {
         let why = survey.obstacle(None).unwrap();
         assert_eq!(
             why.to_string(),
-            "a gives no lease longer than 4s for 3.25s more, as its lease-max was raised and \
-             longer ones that others may have forgotten must end first, and that of p, which leads \
-             e, has 5s"
+            "a grants no lease longer than 4s for 3.25s more, because its lease-max was raised and \
+             longer leases that other grantors may have forgotten must end first, and p leads e \
+             with a lease of 5s"
         );
         survey.raising = [(name("a"), raising(3_000))].into();
         assert!(!why.is_for_ever() && why.is_as(&survey.obstacle(None).unwrap()));
@@ -715,7 +718,7 @@ mod tests {
         assert_eq!(
             why.to_string(),
             "a, b lost the memory or never had one, and the other nodes are no quorum to read the \
-             fences from: none of these ever grants again"
+             fences from: these nodes never grant again"
         );
         assert!(why.is_for_ever(), "{}", why.fix());
         assert!(!set("c", None).is_for_ever(), "c may be as empty: all of them are new");
@@ -820,7 +823,7 @@ mod tests {
             member: "a".parse().unwrap(),
             service: Service::Quarantine { remaining },
         };
-        let text = "a grants nothing for 1.25s more, until leases that it may have given end";
+        let text = "a grants nothing for 1.25s more, until the leases that it may have granted end";
         assert_eq!(why(remaining).to_string(), text);
         assert!(why(remaining).is_as(&why(Duration::ZERO)));
     }

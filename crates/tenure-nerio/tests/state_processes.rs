@@ -153,7 +153,7 @@ fn a_second_process_is_refused_and_told_who_the_first_is() {
     let refusal = || open(&path, Opening::Existing).unwrap_err().to_string();
     let text = |who: &str| {
         format!(
-            "state directory {} is in use by {who}; stop that one, or give this node a \
+            "state directory {} is in use by {who}; stop that process, or give this node a \
              directory of its own",
             path.display()
         )

@@ -49,10 +49,13 @@ pub enum CampaignError {
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum TransferError {
     /// Nobody of that name waits.
-    #[error("no quorum of grantors knows {to} as waiting; it must be campaigning to take over")]
+    #[error(
+        "no quorum of grantors knows {to} as a waiting candidate; {to} must campaign before it \
+             can take over"
+    )]
     NotWaiting { to: NodeName },
     /// Another hand-over of this leadership was asked for meanwhile.
-    #[error("another hand-over was asked for before this one was done")]
+    #[error("a later hand-over of this leadership has replaced this one")]
     Replaced,
     /// There is nothing to hand over.
     #[error("this node does not lead any more")]

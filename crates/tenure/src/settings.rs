@@ -10,13 +10,13 @@ use std::time::Duration;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DurationError {
     /// Nothing was given.
-    #[error("it is empty")]
+    #[error("the value is empty")]
     Empty,
     /// It is below zero.
     #[error("a span of time is not negative")]
     Negative,
     /// A number alone.
-    #[error("it has no unit")]
+    #[error("the unit is missing")]
     NoUnit,
     /// A unit that nobody knows.
     #[error("the unit {0:?} is unknown")]
@@ -25,7 +25,7 @@ pub enum DurationError {
     #[error("the number is too large, or finer than a nanosecond")]
     Overflow,
     /// Something else.
-    #[error("it is not a number with a unit")]
+    #[error("a number with a unit is expected")]
     Form,
 }
 
@@ -40,7 +40,7 @@ impl DurationError {
 /// use std::time::Duration;
 ///
 /// assert_eq!(tenure::settings::duration("1m 30s")?, Duration::from_secs(90));
-/// assert_eq!(tenure::settings::duration("5").unwrap_err().to_string(), "it has no unit");
+/// assert_eq!(tenure::settings::duration("5").unwrap_err().to_string(), "the unit is missing");
 /// # Ok::<(), tenure::settings::DurationError>(())
 /// ```
 pub fn duration(text: &str) -> Result<Duration, DurationError> {
@@ -155,12 +155,12 @@ mod tests {
         assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1_500)));
         assert_eq!(said("5 parsecs"), "the unit \"parsecs\" is unknown");
         assert_eq!(said("-5s"), "a span of time is not negative");
-        assert_eq!(said(""), "it is empty");
+        assert_eq!(said(""), "the value is empty");
         assert_eq!(
             said("99999999999999999999y"),
             "the number is too large, or finer than a nanosecond"
         );
-        assert_eq!(said("five"), "it is not a number with a unit");
+        assert_eq!(said("five"), "a number with a unit is expected");
     }
 
     #[test]

@@ -34,15 +34,15 @@ pub struct Elections(Box<str>);
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum ElectionsError {
     /// There is none.
-    #[error("it names no election")]
+    #[error("the list names no election")]
     Empty,
     /// It is too long.
-    #[error("it has {bytes} bytes; at most {BYTES_MAX} are allowed")]
+    #[error("the list has {bytes} bytes; at most {BYTES_MAX} are allowed")]
     TooLong { bytes: usize },
     /// With the rights of the key and the name of its application it is too long.
     #[error(
-        "with the name of the application, which has {name} bytes, it has {bytes} bytes; at most \
-         {GRANT_MAX} are allowed together where a key has other rights than contend,ask"
+        "the list and the name of the application, which has {name} bytes, have {bytes} bytes \
+         together; at most {GRANT_MAX} are allowed in a key with other rights than contend,ask"
     )]
     TooLongWithRights { bytes: usize, name: usize },
     /// One of them cannot be one.

@@ -19,12 +19,12 @@ const ACCEPT_UNSEALED: &str = "accept-unsealed";
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum KeyError {
     /// There is no line with a key.
-    #[error("it holds no key")]
+    #[error("no line holds a key")]
     Empty,
     /// There are more keys than two.
     #[error(
-        "it holds {count} keys; at most {KEYS_MAX} are allowed: the one that is used, and one \
-             that is accepted beside it"
+        "{count} lines hold keys; at most {KEYS_MAX} may: the key that this process uses, and one \
+         more that it accepts"
     )]
     TooMany { count: usize },
     /// A line is no key.
@@ -34,7 +34,10 @@ pub enum KeyError {
     #[error("line {line} has a key of a form that this version of tenure does not know")]
     Version { line: usize },
     /// A line was damaged or cut.
-    #[error("line {line}: its {part} is not {digits} hexadecimal digits: it was damaged or cut")]
+    #[error(
+        "line {line}: its {part} is not {digits} hexadecimal digits: the line was damaged or \
+             cut"
+    )]
     Digits { line: usize, part: &'static str, digits: usize },
     /// A name in a line cannot be one.
     #[error("line {line}: {error}")]
@@ -46,7 +49,7 @@ pub enum KeyError {
     #[error("line {line}: the rights: {error}")]
     Rights { line: usize, error: RightsError },
     /// Two keys of which one cannot take the place of the other.
-    #[error("its two keys are of different {what}: one can only take the place of its like")]
+    #[error("two keys of different {what} cannot replace each other")]
     Mixed { what: &'static str },
 }
 
@@ -285,16 +288,16 @@ mod tests {
         let told: Vec<_> = texts.iter().map(|text| parse(text).unwrap_err().to_string()).collect();
         assert!(told.iter().all(|told| !told.contains("0707")), "{told:?}");
         let begins = [
-            "it holds no key",
+            "no line holds a key",
             "line 1 is no key",
             "line 1 is no key",
             "line 1: its secret is not 64",
             "line 1: the name of a cluster or group may hold",
             "line 1 has a key of a form",
             "line 1: the elections: \"**\" is no election",
-            "it holds 3 keys",
-            "its two keys are of different clusters",
-            "its two keys are of different kinds",
+            "3 lines hold keys",
+            "two keys of different clusters",
+            "two keys of different kinds",
         ];
         for (told, begin) in told.iter().zip(begins) {
             assert!(told.starts_with(begin), "{told}");

@@ -214,7 +214,7 @@ fn of_file(path: &Path) -> Result<Keys, String> {
     let SecretFile { bytes, mode } = SecretFile::read(path)?;
     if SecretFile::is_open(mode) {
         return Err(format!(
-            "can be read or changed by others, its mode is {mode:o}: take that away, chmod 600"
+            "can be read or changed by other users, its mode is {mode:o}: run chmod 600 on it"
         ));
     }
     let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
@@ -276,7 +276,7 @@ mod tests {
         );
         assert_eq!(
             wrong("TENURE_LEASE", "5"),
-            "TENURE_LEASE: it has no unit: write a number and a unit, such as 500ms, 5s or 2m"
+            "TENURE_LEASE: the unit is missing: write a number and a unit, such as 500ms, 5s or 2m"
         );
         assert_eq!(wrong("TENURE_NAME", ""), "TENURE_NAME: a node's name is empty");
         assert!(wrong("TENURE_STATE", "").contains("the path is empty"));
@@ -316,8 +316,8 @@ mod tests {
         let wrong = |text: &str| file(text, &[("TENURE_MEMBERS", MEMBERS)]).unwrap_err();
         assert_eq!(
             wrong("lease = \"5\""),
-            "the settings file FILE sets lease: it has no unit: write a number and a unit, such as \
-             500ms, 5s or 2m"
+            "the settings file FILE sets lease: the unit is missing: write a number and a unit, \
+             such as 500ms, 5s or 2m"
         );
         assert_eq!(
             wrong("name = \"a\"\nlease-mx = \"5s\""),
@@ -342,7 +342,7 @@ mod tests {
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         let shown = path.display().to_string();
         let said = wrong("TENURE_KEY_FILE", &shown);
-        assert!(said.contains("others, its mode is 644: take that away, chmod 600"), "{said}");
+        assert!(said.contains("other users, its mode is 644: run chmod 600 on it"), "{said}");
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         let settings = read(&[("TENURE_MEMBERS", MEMBERS), ("TENURE_KEY_FILE", &shown)]).unwrap();
         assert_eq!(settings.keys, Some(key.into()));

@@ -19,8 +19,8 @@ pub enum MemoryError {
     /// memory that begins now would be taken for an earlier one than those before it.
     #[error(
         "the clock of this machine is at least {seconds} s behind: set it (chrony, \
-         systemd-timesyncd), then start again; an empty state directory is told from those before \
-         it by when it began"
+         systemd-timesyncd), then start again; a new memory is ordered behind earlier ones by the \
+         time at which it begins"
     )]
     ClockBehind { seconds: u64 },
     /// The machine gives no random numbers.

@@ -418,9 +418,9 @@ fn a_directory_that_was_replaced_is_not_written_to() {
     assert_eq!(
         state.write(&reserve(5)).unwrap_err().to_string(),
         format!(
-            "state directory {path} is lost: another one is at {path} now; put the same one \
-             back, never a copy, or start this node again, without --new, and no other node before \
-             it grants"
+            "state directory {path} is lost: another file or directory is at {path} now; put the \
+             original back, never a copy, or start this node again, without --new, and no other \
+             node before it grants"
         )
     );
     let files = fs::read_dir(world.path()).unwrap();
@@ -525,9 +525,8 @@ fn a_directory_that_others_can_change_is_refused() {
         assert_eq!(
             world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
             format!(
-                "others can write to the state directory {0}, its mode is {mode:o}; take that \
-                 away: chmod go-w {0}, or name a directory below it: that is created for this user \
-                 alone",
+                "other users can write to state directory {0}, whose mode is {mode:o}; run chmod \
+                 go-w {0}, or name a directory below it, which Tenure creates for this user alone",
                 path.display()
             )
         );
@@ -538,8 +537,8 @@ fn a_directory_that_others_can_change_is_refused() {
     assert_eq!(
         world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
         format!(
-            "others can open {0}, its mode is 640, and could keep this node from starting; take \
-             that away: chmod 600 {0}",
+            "other users can open {0}, whose mode is 640, and could keep this node from starting; \
+             run chmod 600 {0}",
             held.display()
         )
     );
@@ -548,8 +547,8 @@ fn a_directory_that_others_can_change_is_refused() {
         assert_eq!(
             world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
             format!(
-                "state directory {0} belongs to user 65534, this process runs as user 0; run it as \
-                 that user, or have it changed: chown -R 0 {0}",
+                "state directory {0} belongs to user 65534, and this process runs as user 0; run \
+                 the process as user 65534, or change the owner: chown -R 0 {0}",
                 path.display()
             )
         );
@@ -566,7 +565,7 @@ fn a_directory_that_the_next_start_would_not_find_is_not_written_to() {
         ("cannot be found any more", |world| {
             fs::rename(world.path(), world.parent.path().join("elsewhere")).unwrap();
         }),
-        ("another one is at", |world| {
+        ("another file or directory is at", |world| {
             fs::rename(world.path(), world.parent.path().join("elsewhere")).unwrap();
             fs::create_dir(world.path()).unwrap();
         }),

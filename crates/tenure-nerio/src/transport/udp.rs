@@ -88,9 +88,10 @@ pub enum UdpError {
     /// Datagrams are not authenticated: anybody who can reach the address could end and win
     /// leaderships.
     #[error(
-        "{address} is not a loopback address, and there are no keys, or they accept what is not \
-         sealed: anybody who can send to it could end leaderships and win elections; give keys \
-         that do not, or allow it with insecure_any_address where nobody else can"
+        "{address} is not a loopback address, and this node has no keys, or its keys accept \
+         unsealed datagrams: every host that reaches it could end leaderships and win elections; \
+         give keys that accept sealed datagrams only, or allow it with insecure_any_address on a \
+         network without such hosts"
     )]
     NotLoopback { address: SocketAddr },
     /// The address is taken.

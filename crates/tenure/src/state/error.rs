@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub enum StateError {
     /// Another process, or another handle of this one, holds it.
     #[error(
-        "state directory {path} is in use by {}; stop that one, or give this node a directory \
+        "state directory {path} is in use by {}; stop that process, or give this node a directory \
          of its own",
         user(*.owner)
     )]
@@ -22,7 +22,7 @@ pub enum StateError {
     /// It is missing, and so is the directory it would be created in.
     #[error(
         "state directory {path} does not exist and cannot be created: {parent} does not exist; \
-         create that first (it is not done here, so that a missing mount is noticed)"
+         create that first (Tenure does not, so that a missing mount is noticed)"
     )]
     NoParent { path: PathBuf, parent: PathBuf },
     /// A symbolic link that leads nowhere.
@@ -36,30 +36,31 @@ pub enum StateError {
     NotADirectory { path: PathBuf, found: PathBuf },
     /// It belongs to another user, who could take its memory away.
     #[error(
-        "state directory {path} belongs to user {owner}, this process runs as user {user}; run it \
-         as that user, or have it changed: chown -R {user} {path}"
+        "state directory {path} belongs to user {owner}, and this process runs as user {user}; run \
+         the process as user {owner}, or change the owner: chown -R {user} {path}"
     )]
     Owner { path: PathBuf, owner: u32, user: u32 },
     /// Others could put another memory in the place of this one.
     #[error(
-        "others can write to the state directory {path}, its mode is {mode:o}; take that away: \
-         chmod go-w {path}, or name a directory below it: that is created for this user alone"
+        "other users can write to state directory {path}, whose mode is {mode:o}; run chmod go-w \
+         {path}, or name a directory below it, which Tenure creates for this user alone"
     )]
     Writable { path: PathBuf, mode: u32 },
     /// Others could hold the lock, and nobody could start.
     #[error(
-        "others can open {path}, its mode is {mode:o}, and could keep this node from starting; \
-         take that away: chmod 600 {path}"
+        "other users can open {path}, whose mode is {mode:o}, and could keep this node from \
+         starting; run chmod 600 {path}"
     )]
     Lockable { path: PathBuf, mode: u32 },
     /// It belongs to something else.
     #[error(
-        "{path} is not a state directory: it holds {found:?}; name one that is empty or missing"
+        "{path} is not a state directory: it holds {found:?}; name a directory that is empty or \
+         missing"
     )]
     Foreign { path: PathBuf, found: String },
     /// A file of ours that is not what we wrote.
     #[error(
-        "{path} is damaged: {damage}; it was left as it is. What it promised is lost: check the \
+        "{path} is damaged: {damage}; Tenure left it unchanged. Its promises are lost: check the \
          disk, move the whole directory away and start{relearn}"
     )]
     Damaged {
@@ -70,7 +71,7 @@ pub enum StateError {
     },
     /// A file in the place of ours.
     #[error(
-        "{path} was not written by Tenure: it {found}; it was left as it is. Move it away, or \
+        "{path} is not a file of Tenure: it {found}; Tenure left it unchanged. Move it away, or \
          name another directory"
     )]
     ForeignFile { path: PathBuf, found: Found },
@@ -82,8 +83,8 @@ pub enum StateError {
     Version { path: PathBuf, found: u32, oldest: u32, known: u32 },
     /// The machine does not say which boot this is.
     #[error(
-        "cannot read {path}: {source}; without it nobody can tell whether what is on disk is \
-         from this boot of the machine: mount /proc"
+        "cannot read {path}: {source}; this file says whether records on disk are of this boot of \
+         the machine: mount /proc"
     )]
     Boot { path: PathBuf, source: io::Error },
     /// The system refused.
@@ -128,10 +129,10 @@ pub enum PathLoss {
     #[error("{path} cannot be found any more: {source}")]
     Missing { path: PathBuf, source: io::Error },
     /// Something else is in its place.
-    #[error("another one is at {path} now")]
+    #[error("another file or directory is at {path} now")]
     Replaced { path: PathBuf },
     /// A file that was not the one that was written, or not all of it, was removed.
-    #[error("{why}; this node has removed it, so that no start believes it")]
+    #[error("{why}; this node removed the file, so that no start believes it")]
     Removed { why: String },
     /// A file is shorter than it was written.
     #[error("{path} was cut off: it has {bytes} bytes, and had {before}")]
@@ -143,7 +144,7 @@ impl PathLoss {
     const fn cure(&self) -> &'static str {
         match self {
             Self::Missing { .. } | Self::Replaced { .. } => {
-                "put the same one back, never a copy, or "
+                "put the original back, never a copy, or "
             }
             Self::Removed { .. } | Self::CutOff { .. } => "",
         }
