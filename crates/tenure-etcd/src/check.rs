@@ -46,8 +46,8 @@ pub enum CheckError {
     NoEndpoint { errors: Vec<ConnectError> },
     /// The endpoints lead to more than one cluster, so that two could be elected.
     #[error(
-        "{one} is of cluster {first:x}, and {other} of cluster {second:x}: all endpoints must be \
-         of one"
+        "endpoint {one} belongs to cluster {first:x}, and {other} to cluster {second:x}: all \
+         endpoints must belong to one cluster"
     )]
     TwoClusters { one: Endpoint, first: u64, other: Endpoint, second: u64 },
     /// The user may not read and write the keys of this election.
@@ -56,7 +56,7 @@ pub enum CheckError {
     )]
     Denied { prefix: String, said: Arc<str> },
     /// A member answers, and a question that needs the others gets no answer.
-    #[error("etcd cannot be asked: {why}; is there a quorum?")]
+    #[error("etcd does not answer: {why}; check that its members have a quorum")]
     NotAnswered { why: Arc<str> },
 }
 

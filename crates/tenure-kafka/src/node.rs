@@ -90,7 +90,7 @@ pub struct Builder<C: Class> {
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum StartError {
     /// The settings are of the other mode.
-    #[error("mode {mode} does not promise what this node's handles do: those are of {handles}")]
+    #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
     Mode { mode: Mode, handles: Mode },
     /// The topic cannot be used.
     #[error(transparent)]

@@ -137,7 +137,7 @@ pub(crate) fn is_fixed(name: &str) -> bool {
 /// Positions are looked up at each assignment.
 const POSITIONS: &str = "reading begins at the end that is looked up after an assignment";
 /// The log decides.
-const ACKNOWLEDGED: &str = "what is acknowledged must be in every copy, once and in order";
+const ACKNOWLEDGED: &str = "an acknowledged record must be in every copy, once and in order";
 /// Takeover, sessions and hand-overs are sums.
 const SUMS: &str = "the times of a hand-over are computed with it";
 /// By which users are known, as librdkafka is built here.
@@ -230,7 +230,7 @@ mod tests {
     fn what_the_protocol_relies_on_is_refused_by_name() {
         assert_eq!(
             told("acks=1"),
-            "acks is not for --kafka-property: it is always all, as what is acknowledged must be \
+            "acks is not for --kafka-property: it is always all, as an acknowledged record must be \
              in every copy, once and in order"
         );
         assert_eq!(told(" group.id = x"), "group.id is not for --kafka-property: use --group");

@@ -41,7 +41,7 @@ pub enum SuperviseError {
     )]
     TooLate { remaining: Duration, grace: Duration },
     /// It was stopped before it was started. Nothing is left running.
-    #[error("the command was not started: it was stopped before that")]
+    #[error("the command was not started: a stop came first")]
     Stopped,
     /// The until file cannot be written. Nothing was started.
     #[error(
@@ -51,16 +51,16 @@ pub enum SuperviseError {
     /// `execve` had not returned when the command was to end: when it was stopped, or when the
     /// lease under which its start began came to its end. The command's own code has not run.
     #[error(
-        "{}: execve has not returned in {waited:.1?}, and then {why}; does the file system that \
-         it is on still answer?", .path.display()
+        "{}: execve has not returned in {waited:.1?}, and then {why}; check that its file system \
+         still answers", .path.display()
     )]
     Hung { path: PathBuf, waited: Duration, why: Why },
     /// A process of a command that never ran has not ended by the end of the lease, though it was
     /// killed: it is in uninterruptible sleep, and ends as soon as that ends. It will not run the
     /// command. (Nothing but processes that had not become the command yet is left then.)
     #[error(
-        "{}: not started in {waited:.1?}, and its process cannot be killed yet; does the file \
-         system that it is on still answer?", .path.display()
+        "{}: not started in {waited:.1?}, and its process cannot be killed yet; check that its \
+         file system still answers", .path.display()
     )]
     Stuck { path: PathBuf, waited: Duration },
     /// The system refused something that supervising needs. Nothing is left running.
@@ -72,7 +72,7 @@ pub enum SuperviseError {
     GuardLost,
     /// The deadline cannot be written for the guard to read. It keeps the one it has, so the
     /// command ends early rather than late.
-    #[error("the guard process keeps the deadline it has: a new one cannot be written: {0}")]
+    #[error("the guard process keeps the deadline it has: the new one cannot be written: {0}")]
     Deadline(io::Error),
     /// The guard has ended; [`Supervised::wait`](crate::Supervised::wait) tells what became of
     /// the command.

@@ -164,7 +164,7 @@ pub enum PemError {
     #[error("the client's private key is not that of its certificate")]
     KeyOfAnother,
     /// A key that only a password opens, for which nobody is asked.
-    #[error("{place} holds an encrypted key, which nothing here can decrypt")]
+    #[error("{place} holds an encrypted key, which Tenure cannot decrypt")]
     Encrypted { place: String },
     /// A key on a curve that the TLS library does not know.
     #[error("{place} holds a key on the curve P-521, and only RSA, P-256, P-384 and Ed25519 work")]
@@ -232,7 +232,7 @@ mod tests {
                      Ed25519 work";
         assert_eq!(told_of(include_str!("../tests/keys/p521-pkcs8.pem")), curve);
         assert_eq!(told_of(include_str!("../tests/keys/p521-sec1.pem")), curve);
-        let encrypted = "the PEM text holds an encrypted key, which nothing here can decrypt";
+        let encrypted = "the PEM text holds an encrypted key, which Tenure cannot decrypt";
         assert_eq!(told_of(include_str!("../tests/keys/encrypted-pkcs8.pem")), encrypted);
         assert_eq!(told_of(include_str!("../tests/keys/encrypted-sec1.pem")), encrypted);
         let damaged = told_of("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");

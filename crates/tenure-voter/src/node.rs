@@ -75,12 +75,12 @@ pub struct Builder<C: Class> {
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum StartError {
     /// The settings are of the other mode.
-    #[error("mode {mode} does not promise what this node's handles do: those are of {handles}")]
+    #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
     Mode { mode: Mode, handles: Mode },
     /// A promise that nobody would remember.
     #[error(
-        "mode majority needs a state directory: what a voter has promised must survive it; mode \
-         available does without"
+        "mode majority needs a state directory: the promises of a voter must survive its process; \
+         mode available needs none"
     )]
     NoState,
     /// The address cannot be bound.
@@ -88,8 +88,8 @@ pub enum StartError {
     Listen { listen: SocketAddr, source: io::Error },
     /// What was promised in the other mode.
     #[error(
-        "state directory {path} is one of a voter of mode majority: in mode available it would \
-         lead beside those that it has promised to follow"
+        "state directory {path} belongs to a voter of mode majority: in mode available this voter \
+         could lead beside a leader that it has promised to follow"
     )]
     Promised { path: PathBuf },
     /// No state directory.

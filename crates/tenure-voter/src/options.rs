@@ -137,14 +137,14 @@ impl Deref for CheckedOptions {
 pub enum OptionsError {
     /// Anybody could be a voter.
     #[error(
-        "listening on {listen}, beyond loopback, with neither a secret nor TLS: whoever reaches it \
-         could elect; give a secret file or certificates, or listen on 127.0.0.1"
+        "listening on {listen}, beyond loopback, with neither a secret nor TLS: every host that \
+         reaches this voter could vote; give a secret file or certificates, or listen on 127.0.0.1"
     )]
     Unprotected { listen: SocketAddr },
     /// Anybody could be a voter, with a certificate.
     #[error(
-        "TLS with the system's authorities and no secret: anybody has a certificate of those; give \
-         the voters' own authority, or a secret file"
+        "TLS with the system's authorities and no secret: every host of the web has such a \
+         certificate; give the voters' own authority, or a secret file"
     )]
     AnyCertificate,
     /// Seeds that anybody on the way could answer for.

@@ -96,8 +96,8 @@ pub enum ConnectError {
     /// The server is a proxy of etcd's that renews leases by itself.
     #[error(
         "{endpoint} is an etcd grpc-proxy, which renews leases by itself and answers with what it \
-         asked for earlier, so that nobody knows until when a lease is good; name the members of \
-         etcd instead"
+         asked for earlier, so that the end of a lease is not known; name the members of etcd \
+         instead"
     )]
     GrpcProxy { endpoint: Endpoint },
     /// The certificates or the key cannot be used.

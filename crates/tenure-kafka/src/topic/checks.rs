@@ -122,7 +122,8 @@ impl Needs {
             name: "max.message.bytes",
             needed: self.largest.to_string(),
             is_right: at_least,
-            why: "a record names all that its writer leads, and one that is refused is none",
+            why: "each record lists all roles that its writer leads; the broker rejects a record \
+                  that is too large, and the heartbeat is lost",
         }
     }
 
@@ -161,7 +162,7 @@ impl Needs {
                 name: "retention.ms",
                 needed: retention,
                 is_right: |found, needed| at_least(found, needed) || found == "-1",
-                why: "what was claimed must not be deleted while somebody could read it",
+                why: "a broker must not delete a claim while a process may still read it",
             },
             Setting {
                 name: "retention.bytes",
@@ -173,8 +174,8 @@ impl Needs {
                 name: "message.timestamp.type",
                 needed: "LogAppendTime".to_owned(),
                 is_right: |found, needed| found == needed,
-                why: "retention counts from it, and the clock of one process must not delete what \
-                      others claimed",
+                why: "brokers delete by this time, and the clock of one process must not delete \
+                      the claims of others",
             },
             Setting {
                 name: "compression.type",
@@ -188,7 +189,7 @@ impl Needs {
                 name: "min.insync.replicas",
                 needed: IN_SYNC_MIN.to_string(),
                 is_right: at_least,
-                why: "what is acknowledged must be in more than one copy",
+                why: "an acknowledged record must be in more than one copy",
             });
             settings.push(Setting {
                 name: "unclean.leader.election.enable",
@@ -256,13 +257,13 @@ impl fmt::Display for Wrong {
         match self {
             Self::Partitions { found, needed } => write!(
                 f,
-                "it has {found} partitions, and {needed} are set: role j is decided on partition j \
-                 mod M, so all must count the same"
+                "the topic has {found} partitions, and {needed} are set: partition j mod M decides \
+                 role j, so all processes must use one M"
             ),
             Self::Replication { found } => write!(
                 f,
-                "a partition has {found} of at least {REPLICATION_MIN} copies: what is \
-                 acknowledged must outlive a broker"
+                "a partition has {found} of at least {REPLICATION_MIN} copies: an acknowledged \
+                 record must outlive a broker"
             ),
             Self::InSync { found, copies, needed } if found > copies => write!(
                 f,
@@ -300,7 +301,11 @@ impl WrongTopic {
             }
             for wrong in wrong {
                 if let Wrong::Partitions { found, .. } = wrong {
-                    writeln!(f, "If others go by {found}, give --partitions {found}. Otherwise:")?;
+                    writeln!(
+                        f,
+                        "If the other processes use {found} partitions, give --partitions \
+                                 {found}. Otherwise:"
+                    )?;
                 }
             }
             let mut settings = needs.made_with();
@@ -355,7 +360,7 @@ impl WrongTopic {
             Wrong::InSync { .. } | Wrong::Setting { .. } => None,
         });
         let instead: Vec<_> = instead.collect();
-        write!(f, "Ask as those do who lead by it: give {}", instead.join(" and "))
+        write!(f, "Ask with the flags of the candidates: give {}", instead.join(" and "))
     }
 }
 
@@ -419,19 +424,15 @@ mod tests {
         ]);
         assert_eq!(
             needs(true).check(&found, "b:1").unwrap_err().to_string(),
-            "topic prices cannot be used:\n  \
-             - cleanup.policy is compact,delete, it must be delete: records have no keys, and \
-             compaction leaves gaps\n  \
-             - retention.ms is 60000, it must be at least 600000: what was claimed must not be \
-             deleted while somebody could read it\n  \
-             - message.timestamp.type is CreateTime, it must be LogAppendTime: retention counts \
-             from it, and the clock of one process must not delete what others claimed\n  \
-             - min.insync.replicas is 1, it must be at least 2: what is acknowledged must be in \
-             more than one copy\n\
-             This mends it:\n    \
-             kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
-             prices --add-config cleanup.policy=delete,retention.ms=600000,\
-             message.timestamp.type=LogAppendTime,min.insync.replicas=2"
+            "topic prices cannot be used:\n  - cleanup.policy is compact,delete, it must be \
+             delete: records have no keys, and compaction leaves gaps\n  - retention.ms is 60000, \
+             it must be at least 600000: a broker must not delete a claim while a process may \
+             still read it\n  - message.timestamp.type is CreateTime, it must be LogAppendTime: \
+             brokers delete by this time, and the clock of one process must not delete the claims \
+             of others\n  - min.insync.replicas is 1, it must be at least 2: an acknowledged \
+             record must be in more than one copy\nThis mends it:\n    kafka-configs.sh \
+             --bootstrap-server b:1 --alter --entity-type topics --entity-name prices --add-config \
+             cleanup.policy=delete,retention.ms=600000,message.timestamp.type=LogAppendTime,min.insync.replicas=2"
         );
         assert_eq!(needs(false).check(&found, "b:1").unwrap_err().wrong.len(), 3);
     }
@@ -474,12 +475,11 @@ mod tests {
         needs(false).check(&room("6000"), "b:1").unwrap();
         assert_eq!(
             needs(false).check(&room("5999"), "b:1").unwrap_err().to_string(),
-            "topic prices cannot be used:\n  \
-             - max.message.bytes is 5999, it must be at least 6000: a record names all that its \
-             writer leads, and one that is refused is none\n\
-             This mends it:\n    \
-             kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
-             prices --add-config max.message.bytes=6000"
+            "topic prices cannot be used:\n  - max.message.bytes is 5999, it must be at least \
+             6000: each record lists all roles that its writer leads; the broker rejects a record \
+             that is too large, and the heartbeat is lost\nThis mends it:\n    kafka-configs.sh \
+             --bootstrap-server b:1 --alter --entity-type topics --entity-name prices --add-config \
+             max.message.bytes=6000"
         );
     }
 
@@ -488,9 +488,9 @@ mod tests {
         let found = Found { partitions: 8, replication: 1, ..found(&[]) };
         let said = needs(true).check(&found, "b:1").unwrap_err().to_string();
         for part in [
-            "If others go by 8, give --partitions 8. Otherwise:",
+            "If the other processes use 8 partitions, give --partitions 8. Otherwise:",
             "Fences begin again there: start all with a --fence-base",
-            "it has 8 partitions, and 16 are set",
+            "the topic has 8 partitions, and 16 are set",
             "a partition has 1 of at least 3 copies",
             "--create --topic prices --partitions 16 --replication-factor 3 --config \
              cleanup.policy=delete --config retention.ms=600000",
@@ -501,7 +501,7 @@ mod tests {
         let asked = Needs { only_asks: true, ..needs(true) };
         let said = asked.check(&found, "b:1").unwrap_err().to_string();
         assert!(
-            said.ends_with("lead by it: give --partitions 8 and --allow-unreplicated"),
+            said.ends_with("of the candidates: give --partitions 8 and --allow-unreplicated"),
             "{said}"
         );
         let three = Found { replication: 3, ..found.clone() };

@@ -128,8 +128,8 @@ pub enum TopicError {
     NotMade { topic: String, why: String, command: String },
     /// There are fewer brokers than it is to have copies.
     #[error(
-        "topic {topic} cannot be made with {copies} copies: there are fewer brokers\n\
-         Start more brokers; or give --allow-unreplicated, if a topic may be lost with a broker"
+        "topic {topic} cannot be made with {copies} copies: there are fewer brokers\nStart more \
+         brokers; or give --allow-unreplicated to accept a topic that is lost with its broker"
     )]
     TooFewBrokers { topic: String, copies: u16 },
     /// Its settings cannot be read, so that nobody knows whether it can be used.
@@ -141,9 +141,8 @@ pub enum TopicError {
     NotDescribed { topic: String, brokers: String, why: String },
     /// Who leads writes, and this user may not.
     #[error(
-        "this user may not {may_not} topic {topic}, and who is to lead does both\n\
-         This allows it:\n    \
-         kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal \
+        "this user may not {may_not} topic {topic}, and a candidate reads and writes\nThis allows \
+         it:\n    kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal \
          User:NAME{operations} --topic {topic}"
     )]
     NoRight {

@@ -39,7 +39,7 @@ pub enum ConnectError {
     #[error("no answer within {within:?}")]
     Silent { within: Duration },
     /// It knows no such user, or the password, credentials or key are not the ones it knows.
-    #[error("it refuses this login ({said}): it asks for {asks}")]
+    #[error("the server refuses this login ({said}): it asks for {asks}")]
     Refused { said: Arc<str>, asks: Asks },
     /// The files of the login cannot be used any more.
     #[error("{why}")]
@@ -48,12 +48,11 @@ pub enum ConnectError {
     #[error("TLS did not come about: {why}")]
     Tls { why: Arc<str> },
     /// It answers without TLS.
-    #[error("it speaks no TLS")]
+    #[error("the server speaks no TLS")]
     NoTls,
     /// It takes only messages that are too short for what participants say.
     #[error(
-        "it takes {max_payload} bytes a message, and {needed} are needed: its max_payload must be \
-         that or more"
+        "the server takes messages of {max_payload} bytes: its max_payload must be {needed} or more"
     )]
     PayloadTooSmall { max_payload: usize, needed: usize },
     /// Anything else: nobody listens there, or there is no such host.

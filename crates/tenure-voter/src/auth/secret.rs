@@ -74,7 +74,7 @@ impl fmt::Debug for Secrets {
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SecretError {
     /// None, or too many.
-    #[error("{lines} secrets, one on each line; there must be one, or two during a rotation")]
+    #[error("{lines} lines hold a secret; there must be one, or two during a rotation")]
     Count { lines: usize },
     /// Too short or too long.
     #[error(

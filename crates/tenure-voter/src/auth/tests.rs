@@ -200,7 +200,7 @@ fn the_bytes_are_those_of_the_documentation() {
 #[test]
 fn secrets_that_cannot_be_used_are_told() {
     let told = |text: &str| Secrets::parse(text).unwrap_err().to_string();
-    let count = "secrets, one on each line; there must be one, or two during a rotation";
+    let count = "lines hold a secret; there must be one, or two during a rotation";
     assert_eq!(told(" \n"), format!("0 {count}"));
     assert_eq!(told(&[ONE, TWO, ONE].join("\n")), format!("3 {count}"));
     assert_eq!(
