@@ -8,9 +8,9 @@ use tenure_core::{ElectionName, Loss, NameError, NodeName};
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start a node: {doing}")]
 pub struct SystemError {
-    /// What was being done.
+    /// The step that failed.
     pub doing: &'static str,
-    /// What the system said.
+    /// The error of the system.
     pub source: io::Error,
 }
 
@@ -19,23 +19,24 @@ pub struct SystemError {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CampaignError {
-    /// One campaign for each election and participant.
+    /// A participant has at most one campaign for each election.
     #[error(
         "this node campaigns in {election} or leads it already; wait for that to end, or use \
          another node"
     )]
     AlreadyCampaigning { election: ElectionName },
-    /// Others could not be told this value.
+    /// The value cannot be published.
     #[error(transparent)]
     Value(NameError),
     /// This candidate can never win, so waiting is of no use: the store does not permit it, or
     /// is not the one it was, or the election's name is in conflict with another one.
     #[error("{why}")]
     Refused { why: String },
-    /// What the candidacy stood on was lost before it was won. Another campaign may win.
+    /// The candidacy lost its lease, session or connection before it was won. Another campaign may
+    /// win.
     #[error("the candidacy was lost: {0}")]
     Lost(Loss),
-    /// It was resigned from elsewhere.
+    /// An order from elsewhere withdrew the campaign.
     #[error("the campaign was withdrawn")]
     Withdrawn,
     /// The node was closed or its thread ended.
@@ -48,19 +49,19 @@ pub enum CampaignError {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum TransferError {
-    /// Nobody of that name waits.
+    /// No candidate of that name waits.
     #[error(
         "no quorum of grantors knows {to} as a waiting candidate; {to} must campaign before it \
              can take over"
     )]
     NotWaiting { to: NodeName },
-    /// Another hand-over of this leadership was asked for meanwhile.
+    /// A later hand-over of this leadership was asked for.
     #[error("a later hand-over of this leadership has replaced this one")]
     Replaced,
-    /// There is nothing to hand over.
+    /// This node does not lead.
     #[error("this node does not lead any more")]
     NotLeading,
-    /// The protocol has no such thing.
+    /// The protocol has no hand-over to a named candidate.
     #[error(
         "{protocol} cannot hand over to a named candidate; resign, and the next in order leads"
     )]

@@ -1,4 +1,4 @@
-//! What settings of any protocol are made of, as the command `tenure` reads them, too.
+//! Values of settings for any protocol, which the command `tenure` reads, too.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,13 +6,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Why a text is no span of time.
+/// Errors of a text that is no span of time.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DurationError {
     /// Nothing was given.
     #[error("the value is empty")]
     Empty,
-    /// It is below zero.
+    /// The number is negative.
     #[error("a span of time is not negative")]
     Negative,
     /// A number alone.
@@ -30,7 +30,7 @@ pub enum DurationError {
 }
 
 impl DurationError {
-    /// What to write instead.
+    /// Advice for all of these errors.
     pub const FIX: &str = "write a number and a unit, such as 500ms, 5s or 2m";
 }
 
@@ -90,7 +90,7 @@ pub fn check_line(text: &str) -> Result<(), &'static str> {
 /// A small file that may hold a secret, and who may read it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretFile {
-    /// What is in it.
+    /// The content, without a byte order mark.
     pub bytes: Vec<u8>,
     /// The bits of its mode.
     pub mode: u32,
@@ -129,7 +129,7 @@ impl SecretFile {
         Ok(Self { bytes, mode })
     }
 
-    /// Its only line, without the end that editors give it; or why that is of no use.
+    /// Returns the only line, without the end that editors give it, or an error.
     pub fn line(self) -> Result<String, String> {
         let text = String::from_utf8(self.bytes).map_err(|_| "is not UTF-8".to_owned())?;
         let line = text.strip_suffix('\n').unwrap_or(&text);

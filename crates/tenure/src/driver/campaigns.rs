@@ -17,21 +17,21 @@ use crate::safety::SafetyClass;
 /// should hear of. Each change once, never a line for each message.
 pub const LOG: &str = "tenure::events";
 
-/// What the core must be told: to resign this election, now.
+/// Orders the caller to hand `Command::Resign` of this election to the core, now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Resign;
 
-/// One campaign, and the leadership that it may become.
+/// A campaign, and the leadership that it may become.
 struct Entry<C: SafetyClass> {
     id: CampaignId,
     reply: Option<CampaignReply<C>>,
     cell: Option<Arc<ClaimCell>>,
     progress: watch::Sender<Progress>,
-    /// At each renewal, wakes who waits for one: for most nobody does.
+    /// Wakes callers of `Leader::renewed` at each renewal.
     raised: Arc<Notify>,
-    /// What names the leader, once it is one.
+    /// The id of the leader, once the campaign is won.
     name: Option<Arc<str>>,
-    /// What keeps others from knowing that the leadership is over.
+    /// Why observers do not know yet that the leadership is over.
     waits: watch::Sender<Option<Waiting>>,
     transfer: Option<TransferReply>,
 }
@@ -73,8 +73,8 @@ impl<C: SafetyClass> Campaigns<C> {
         true
     }
 
-    /// What the campaign waits for, if it has not been won, and what a leadership of this election
-    /// that was given up waits for until others know. Logged when it has changed.
+    /// Reports why an open campaign waits, and why a leadership that was given up is not known to
+    /// be over. Logs each change.
     pub fn waits(&self, election: &ElectionName, waiting: Waiting) {
         let reply = self.campaigns.get(election).and_then(|campaign| campaign.reply.as_ref());
         let mut changed = false;

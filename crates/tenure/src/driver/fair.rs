@@ -1,8 +1,8 @@
-//! What has come in is handled fairly: one of each kind in turn.
+//! Handles input fairly: one of each kind in turn.
 
-/// Handles what is there, one of each kind in turn, until nothing is, each kind has had `limit - 1`
-/// turns, or `is_late`: one kind that never ends keeps no other waiting, nor what its driver does
-/// between batches. Says whether more may be there.
+/// Handles input, one of each kind in turn, until no input is left, each kind has had `limit - 1`
+/// turns, or `is_late`: a kind that never ends delays neither the other kinds nor the driver's work
+/// between batches. Returns whether more input may be there.
 pub(super) fn handle_fairly<D, H>(
     driver: &mut D,
     limit: usize,
@@ -62,7 +62,7 @@ mod tests {
 
         fn on(&mut self, letter: char) {
             self.handled.push(letter);
-            // What is handled gives rise to more.
+            // Handling a letter gives rise to more.
             self.c += usize::from(letter == 'b');
         }
     }

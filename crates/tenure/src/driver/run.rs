@@ -53,12 +53,12 @@ impl<B: Backend> Clocks for Real<'_, B> {
     }
 }
 
-/// What happened.
+/// Reasons for which the loop wakes up.
 enum Wake<B: Backend> {
     Incoming(B::Incoming),
     Alarm,
     Call(Call<B::Class, B::Ask>),
-    /// Nobody holds the node any more.
+    /// No node or handle holds the loop any more.
     Abandoned,
 }
 
@@ -100,9 +100,9 @@ impl<B: Backend> Loop<B> {
             self.arm();
             let happened = self.next().await;
             self.on(happened);
-            // Somebody may wait for this one, so it waits for nothing that comes after it.
+            // A caller may wait for this input, so it does not wait for the inputs behind it.
             self.backend.before_more();
-            // What never ends keeps neither handles nor other kinds waiting.
+            // An endless kind of input must delay neither handles nor other kinds.
             let begin = clock::now();
             let is_late = || clock::now().since(begin) >= SPAN;
             if handle_fairly(self, BATCH, 1 + B::KINDS, Self::take, Self::on, is_late) {
@@ -223,7 +223,7 @@ impl<B: Backend> Loop<B> {
         self.closing.as_ref().is_some_and(|closing| quiet || clock::now() >= closing.until)
     }
 
-    /// What the clocks show that the core is given.
+    /// Samples the clocks that the core takes.
     fn sample(&self) -> NowOf<B> {
         NowOf::<B>::sample(&Real(&self.backend))
     }
@@ -260,7 +260,7 @@ impl<B: Backend> Loop<B> {
                 Effect::Emit { election: None, event: Event::Own(own) } => {
                     backend.on_event(None, own, machine);
                 }
-                // Of no election there is nothing that every protocol tells.
+                // No common event concerns no election.
                 Effect::Emit { election: None, event: _ } => {}
             }
         }

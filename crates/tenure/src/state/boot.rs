@@ -13,7 +13,7 @@ use super::error::StateError;
 pub struct BootKey(String);
 
 impl BootKey {
-    /// That of this process.
+    /// Reads the key of this process.
     pub fn current() -> Result<Self, StateError> {
         let path = Path::new("/proc/sys/kernel/random/boot_id");
         let boot = std::fs::read_to_string(path)

@@ -17,8 +17,8 @@ use super::error::{Found, PathLoss, StateError, WriteError};
 /// Holds the pid of the process that has the directory, for people and error messages.
 const LOCK: &str = "lock";
 
-/// Is locked by the process that has the directory. Its name is none that people take for left
-/// over, and is not removed by `rm *`.
+/// The file that the process locks that has the directory. People do not take this name for left
+/// over, and `rm *` does not remove it.
 const HELD: &str = ".held";
 
 /// Others than its owner can open a directory of such a mode.
@@ -30,7 +30,7 @@ const ATTEMPTS: u32 = 100;
 const HELD_TEXT: &[u8] =
     b"The process that uses this directory holds a lock on this file: leave it\n";
 
-/// What a protocol keeps in a state directory, as far as the directory must know.
+/// Files that a protocol keeps in a state directory.
 #[derive(Debug)]
 pub struct Layout {
     /// The [`Document`](super::Document) without which there is no memory.
@@ -86,7 +86,7 @@ type FileId = (u64, u64);
 #[derive(Clone, Copy, Debug)]
 struct Binding {
     own: FileSize,
-    /// One that is just being given that name.
+    /// The file that is about to get that name.
     next: Option<FileSize>,
 }
 
@@ -171,7 +171,7 @@ impl Directory {
         Ok(names.into_iter().find(|name| self.layout.remains(name)))
     }
 
-    /// What is kept in it.
+    /// The files that are kept in it.
     #[must_use]
     pub const fn layout(&self) -> &'static Layout {
         self.layout
@@ -190,7 +190,8 @@ impl Directory {
                 }
                 Err(errno) => return Err(StateError::io("lock", &self.at(HELD), errno)),
             }
-            // Somebody may have removed it since it was opened, and another process made another.
+            // The file may have been removed since it was opened, and another process may have made
+            // another one.
             let there = rustix::fs::statat(&self.fd, HELD, AtFlags::SYMLINK_NOFOLLOW);
             let same = |there: &Stat, about: &Metadata| {
                 (there.st_dev, there.st_ino) == (about.dev(), about.ino())
@@ -236,7 +237,7 @@ impl Directory {
         self.path.join(name)
     }
 
-    /// Its path, as it was named.
+    /// The path of the directory, as it was given.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -263,9 +264,10 @@ impl Directory {
     }
 
     /// Whether the next start would find this directory, and in it those of the files in use that
-    /// are `wanted`. One system call for it and one for each of them, along their paths.
+    /// are `wanted`. Takes one system call for the directory and one for each file, along their
+    /// paths.
     pub fn check(&self, wanted: impl Fn(&str) -> bool) -> Result<(), WriteError> {
-        // What is in a directory says nothing of its length.
+        // A directory has no length to compare.
         let own = Binding { own: FileSize { id: self.own, bytes: 0 }, next: None };
         self.same(|| self.path.clone(), own, rustix::fs::stat(&self.path))?;
         let in_use = self.in_use().clone();
@@ -313,7 +315,7 @@ impl Directory {
         }
     }
 
-    /// That this process has removed it, if that is so.
+    /// The error if this process has removed the file.
     fn why_removed(&self, name: &str) -> Option<WriteError> {
         let removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
         let loss = PathLoss::Removed { why: removed.get(name)?.clone() };
@@ -487,7 +489,7 @@ fn open_held(directory: &OwnedFd, path: &Path) -> Result<File, StateError> {
         return Err(StateError::Lockable { path, mode });
     }
     if about.len() == 0 {
-        // For people. It is as good without.
+        // The text is for people: the lock holds without it.
         let _ = file.write_all(HELD_TEXT);
     }
     Ok(file)

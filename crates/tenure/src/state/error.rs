@@ -1,4 +1,4 @@
-//! What can be wrong with a state directory, and what to do about it.
+//! Errors of state directories, and what to do about them.
 
 use std::fmt;
 use std::io;
@@ -19,7 +19,7 @@ pub enum StateError {
         /// Process id of the holder; `None` when it is in another pid namespace.
         owner: Option<u32>,
     },
-    /// It is missing, and so is the directory it would be created in.
+    /// The directory and its parent are missing.
     #[error(
         "state directory {path} does not exist and cannot be created: {parent} does not exist; \
          create that first (Tenure does not, so that a missing mount is noticed)"
@@ -31,10 +31,10 @@ pub enum StateError {
          that directory, or correct the link"
     )]
     DanglingLink { path: PathBuf, target: PathBuf },
-    /// Something else is in its place.
+    /// A file is in the place of the directory.
     #[error("state directory {path}: {found} is not a directory; name another path")]
     NotADirectory { path: PathBuf, found: PathBuf },
-    /// It belongs to another user, who could take its memory away.
+    /// The directory belongs to another user, who could take its memory away.
     #[error(
         "state directory {path} belongs to user {owner}, and this process runs as user {user}; run \
          the process as user {owner}, or change the owner: chown -R {user} {path}"
@@ -52,7 +52,7 @@ pub enum StateError {
          starting; run chmod 600 {path}"
     )]
     Lockable { path: PathBuf, mode: u32 },
-    /// It belongs to something else.
+    /// The directory holds files of another program.
     #[error(
         "{path} is not a state directory: it holds {found:?}; name a directory that is empty or \
          missing"
@@ -100,7 +100,7 @@ impl StateError {
     }
 }
 
-/// A record was not written. What was on disk before still holds and can be read; a later write
+/// A record was not written. The record on disk before still holds and can be read; a later write
 /// may succeed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -108,8 +108,8 @@ pub enum WriteError {
     /// The system refused.
     #[error("cannot write {path}: {source}{}", hint(.source))]
     Io { path: PathBuf, source: io::Error },
-    /// What was written is out of the next start's reach: the directory, or a file in it, has lost
-    /// its name. Until it has it again nothing is written.
+    /// The next start would not find the records: the directory, or a file in it, has lost its
+    /// name. Until the name is back the node writes nothing.
     #[error(
         "state directory {path} is lost: {loss}; {}start this node again{caution}", loss.cure()
     )]
@@ -125,7 +125,7 @@ pub enum WriteError {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum PathLoss {
-    /// Nothing can be found at its path.
+    /// The path leads to nothing.
     #[error("{path} cannot be found any more: {source}")]
     Missing { path: PathBuf, source: io::Error },
     /// Something else is in its place.
@@ -140,7 +140,7 @@ pub enum PathLoss {
 }
 
 impl PathLoss {
-    /// What may be done instead of a start, as the beginning of a sentence that goes on with it.
+    /// An alternative to a start, as the beginning of a sentence that goes on with the start.
     const fn cure(&self) -> &'static str {
         match self {
             Self::Missing { .. } | Self::Replaced { .. } => {
@@ -154,25 +154,25 @@ impl PathLoss {
 /// How a file of ours differs from what we wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Damage {
-    /// It has another length.
+    /// The file has another length than it says.
     Length {
-        /// Its bytes.
+        /// The length of the file, in bytes.
         bytes: u64,
-        /// What it says it has.
+        /// The length that the file says, in bytes.
         expected: u64,
     },
-    /// Its bytes changed.
+    /// Bytes of the file changed.
     Checksum {
         /// The checksum stored with them.
         stored: u32,
-        /// The one they have.
+        /// The checksum of the bytes.
         computed: u32,
     },
     /// The checksum holds, the content makes no sense.
     Content,
 }
 
-/// What was found in the place of a file of ours.
+/// The kind of file in the place of one of ours.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Found {
     /// A file that begins otherwise than ours.
@@ -189,7 +189,7 @@ fn user(owner: Option<u32>) -> String {
     }
 }
 
-/// What to do about the commonest refusals of the system.
+/// Advice for the commonest errors of the system.
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "; it must belong to the user of this process",

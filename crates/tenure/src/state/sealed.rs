@@ -12,7 +12,7 @@ use super::error::{Damage, Found, StateError};
 /// How one kind of file is told from others, and which of its formats are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Format {
-    /// What it begins with.
+    /// The first bytes of the file.
     pub magic: [u8; 8],
     /// The oldest format that is read.
     pub oldest: u32,
@@ -23,14 +23,14 @@ pub struct Format {
 const HEAD: usize = 16;
 const CRC: usize = 4;
 
-/// Why bytes are not what was sealed.
+/// Reasons why bytes are not a sealed file.
 #[derive(Debug)]
 pub enum Refusal {
-    /// They are of something else.
+    /// The bytes are of another program.
     Foreign(Found),
-    /// They have a format that is not read.
+    /// The format is not read by this release.
     Format(u32),
-    /// They were changed.
+    /// The bytes were changed.
     Damaged(Damage),
 }
 
