@@ -1,4 +1,4 @@
-//! What a start does that may take long, on a thread of its own.
+//! The slow part of a start, on a thread of its own.
 //!
 //! Executing this binary and writing the until file wait for file systems, and a file system may
 //! not answer for hours. The supervisor has signals, control and a lease to look after.
@@ -43,7 +43,7 @@ pub(crate) fn begin(
         let begun =
             file.transpose().and_then(|until_file| match guards::spawn(&mut guard, &wanted) {
                 Ok(Some(guard)) => Ok(GuardStart { guard, until_file }),
-                // Nobody is there to hear that.
+                // No caller waits for this error any more.
                 Ok(None) => Err(SuperviseError::GuardLost),
                 Err(error) => Err(SuperviseError::setup("starting the guard process", error)),
             });
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::eventually::eventually;
 
-    /// It hangs after its file was written: another one is being spawned meanwhile.
+    /// A start hangs after its file was written, because another guard is being spawned.
     #[test]
     fn what_nobody_waits_for_any_more_is_not_spawned() {
         let folder = tempfile::tempdir().unwrap();

@@ -19,7 +19,7 @@ const BYTES: usize = 16;
 /// How often a read that saw half a write is repeated. A write takes nanoseconds.
 const ATTEMPTS: u32 = 1_000;
 
-/// One side's handle to the deadline.
+/// The handle of one side to the deadline.
 pub(crate) struct Deadline(OwnedFd);
 
 impl Deadline {

@@ -1,16 +1,16 @@
 //! The processes below this one: finding, signalling and reaping them.
 //!
-//! Numbers of processes are used again, so a signal must only ever go to one that cannot have
-//! changed hands. A child keeps its number, and that of its group, until it is reaped, and only
-//! this process reaps its children. So children are signalled by number, with their
-//! groups, which reaches every member at once, however fast they fork. Descendants further down
-//! are signalled through a pidfd, after a look at who their parent is.
+//! Process ids are used again, so a signal must only go to an id that cannot belong to another
+//! process by now. A child keeps its id, and that of its group, until it is reaped, and only this
+//! process reaps its children. So children are signalled by id, with their groups, which reaches
+//! every member at once, however fast they fork. Descendants further down are signalled through a
+//! pidfd, after a look at who their parent is.
 //!
-//! A group holds nobody but descendants: they belong to sessions that began below this process,
-//! and a group is never in two sessions. Only this process's own group is left alone.
+//! A group holds descendants only: they belong to sessions that began below this process, and a
+//! group is never in two sessions. Only this process's own group is left alone.
 //!
-//! One pass can miss processes that are being born or whose parents are dying; those come up in
-//! a later pass, at the latest as children of this process, the subreaper.
+//! A single pass can miss processes that are being born or whose parents are dying; a later pass
+//! finds them, at the latest as children of this process, the subreaper.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -122,7 +122,7 @@ pub(crate) fn check_proc() -> io::Result<()> {
         Some(is_ours) => *is_ours,
         None => {
             let status = fs::read_to_string("/proc/self/status")?;
-            // One number for each namespace, from that of `/proc` down to our own.
+            // The line has a number for each namespace, from that of `/proc` down to our own.
             let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
             let is_ours = numbers.is_none_or(|line| line.split_ascii_whitespace().count() == 1);
             *IS_OURS.get_or_init(|| is_ours)
@@ -249,7 +249,7 @@ impl Stat {
     /// `PF_EXITING` of the kernel.
     const ENDING: u32 = 4;
 
-    /// Of a process whose first thread has ended others may live.
+    /// Other threads may live when the first thread of a process has ended.
     fn is_dead(&self, pid: Pid) -> bool {
         let threads = || fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
         matches!(self.state, 'Z' | 'X') && threads() <= 1

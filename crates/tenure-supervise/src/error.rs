@@ -1,4 +1,4 @@
-//! What can go wrong with supervising.
+//! Errors of supervising a command.
 
 use std::ffi::OsString;
 use std::io;
@@ -40,7 +40,7 @@ pub enum SuperviseError {
          come at once; lengthen the lease or shorten the grace"
     )]
     TooLate { remaining: Duration, grace: Duration },
-    /// It was stopped before it was started. Nothing is left running.
+    /// A stop came before the start. Nothing is left running.
     #[error("the command was not started: a stop came first")]
     Stopped,
     /// The until file cannot be written. Nothing was started.
@@ -56,8 +56,8 @@ pub enum SuperviseError {
     )]
     Hung { path: PathBuf, waited: Duration, why: Why },
     /// A process of a command that never ran has not ended by the end of the lease, though it was
-    /// killed: it is in uninterruptible sleep, and ends as soon as that ends. It will not run the
-    /// command. (Nothing but processes that had not become the command yet is left then.)
+    /// killed: it is in uninterruptible sleep, and ends as soon as that ends. The process will not
+    /// run the command. (Only processes that had not become the command yet are left then.)
     #[error(
         "{}: not started in {waited:.1?}, and its process cannot be killed yet; check that its \
          file system still answers", .path.display()
@@ -70,8 +70,8 @@ pub enum SuperviseError {
     /// command runs. Nothing is left running.
     #[error("the guard process was lost before it said that the command runs")]
     GuardLost,
-    /// The deadline cannot be written for the guard to read. It keeps the one it has, so the
-    /// command ends early rather than late.
+    /// The deadline cannot be written for the guard to read. The guard keeps the earlier deadline,
+    /// so the command ends early rather than late.
     #[error("the guard process keeps the deadline it has: the new one cannot be written: {0}")]
     Deadline(io::Error),
     /// The guard has ended; [`Supervised::wait`](crate::Supervised::wait) tells what became of

@@ -33,7 +33,7 @@ use crate::timeline::{Due, Timeline};
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
-/// Orders read before the deadline and the clock are looked at again. None of those left holds a
+/// The most orders read before the guard looks at deadline and clock again. No order holds a
 /// deadline.
 const ORDERS_AT_ONCE: usize = 64;
 
@@ -82,7 +82,7 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Somebody started a hidden subcommand by hand.
+/// Refuses a hidden subcommand that a user started by hand.
 pub(crate) fn refuse(role: &str) -> ExitCode {
     let sentence = format!("{role} is a part of this command that it starts by itself\n");
     io::stderr().write_all(sentence.as_bytes()).ok();
@@ -166,9 +166,9 @@ impl<'a> Guard<'a> {
         })
     }
 
-    /// The clock is read first and the deadline after it: so a guard that is stopped anywhere
-    /// never judges an old deadline by a later clock, which would kill a healthy command. What
-    /// became due meanwhile is seen in the next turn, which begins at once.
+    /// The clock is read first and the deadline after it: so a guard that is stopped anywhere never
+    /// judges an old deadline by a later clock, which would kill a healthy command. The next turn
+    /// begins at once and sees anything that became due meanwhile.
     fn watch(mut self) -> ExitCode {
         loop {
             self.sleep();
@@ -331,7 +331,7 @@ impl Signals {
         let (woken, wake) = UnixStream::pair()?;
         let numbers = ending_signals().into_iter().chain([Signal::CHILD.as_raw()]);
         let signals = SignalDelivery::with_pipe(woken, wake, SignalOnly, numbers)?;
-        // What the supervisor has blocked is blocked for those that it starts, too.
+        // Children inherit the signals that the supervisor has blocked.
         SigSet::empty().thread_set_mask()?;
         Ok(Self(signals))
     }

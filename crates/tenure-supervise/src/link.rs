@@ -23,16 +23,16 @@ const FRAME_MAX: usize = 1024;
 /// As many descriptors as one frame may have.
 const ATTACHED_MAX: usize = 2;
 
-/// One end of the socket. Dropping it ends the link.
+/// An end of the socket. Dropping the end closes the link.
 pub(crate) struct Link(OwnedFd);
 
-/// What came over a link.
+/// A frame that came over a link, or the end of the link.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Received<T> {
     /// A frame.
     Frame(T),
-    /// Nothing more will come, or what came was no frame: the other side is not to be trusted
-    /// any longer, which is the same.
+    /// The link is closed, or the packet was no frame: the other side is not to be trusted any
+    /// longer, which is the same.
     End,
 }
 

@@ -27,13 +27,13 @@ use crate::until_file::UntilFile;
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
-/// What became of a command of which no process is left.
+/// The end of a command of which no process is left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// How its first process ended; `None` when that was not seen, because the guard died
     /// between reaping and telling.
     pub ended: Option<Ended>,
-    /// What made it end.
+    /// Why the command ended.
     pub why: Why,
 }
 
@@ -210,7 +210,7 @@ impl Supervised {
         SuperviseError::Hung { path: self.program.clone(), waited, why }
     }
 
-    /// What a failure is in words; `None` when the reason is still to come.
+    /// The error for a failure; `None` when the reason is still to come.
     fn error(&self, failure: Failure) -> Option<SuperviseError> {
         Some(match failure {
             Failure::Hung => return None,
@@ -328,7 +328,7 @@ impl Supervised {
                 self.pid = Pid::from_raw(pid.max(0));
                 match self.later.take().map(|later| self.extend(later)) {
                     // The command may have ended already, and its guard with it; or the guard was
-                    // lost. What comes next says which.
+                    // lost. The next event says which.
                     None | Some(Ok(()) | Err(SuperviseError::GuardGone)) => {}
                     Some(Err(error)) => {
                         tracing::warn!(%error, "the command has the lease it was started under");
@@ -339,7 +339,7 @@ impl Supervised {
             Event::Report(Report::Ended(ended)) => self.ended = Some(ended),
             Event::Report(Report::AllGone(why)) => self.all_gone = Some(why),
             Event::GuardGone => match &mut self.beginning {
-                // What came of it was said before the link was closed.
+                // The outcome of the start was reported before the link was closed.
                 Some(beginning) => {
                     let begun = beginning.await;
                     self.begun(begun.unwrap_or(Err(SuperviseError::GuardLost)));
@@ -376,9 +376,9 @@ impl Supervised {
         *self.sweep.insert(Sweep { begun: clock::now(), spawning, warned: false })
     }
 
-    /// Kills the guard and all it left behind, until two looks in a row find nothing. What cannot
-    /// be killed is waited for, but for processes that never became the command, beyond its lease,
-    /// and for the guard itself when nothing else is left.
+    /// Kills the guard and all that it left behind, until two looks in a row find nothing. Waits
+    /// for processes that cannot be killed, except those that never became the command, beyond its
+    /// lease, and except the guard itself when nothing else is left.
     async fn sweep(&mut self, Sweep { begun, spawning, mut warned }: Sweep) {
         let mut empty = 0;
         let mut pause = PAUSE_MIN;
@@ -415,7 +415,7 @@ impl Supervised {
                     break;
                 }
                 Ok(Left::GuardOnly) if now >= begun.after(REAPING_MAX) => {
-                    // It is reaped when a next one is spawned.
+                    // The guard is reaped when the next one is spawned.
                     return self.guard.map_or((), warn_of_unreaped);
                 }
                 Ok(Left::Others) if !warned && now >= begun.after(REAPING_MAX) => {
@@ -435,7 +435,7 @@ impl Supervised {
         guards::forget(self.guard);
     }
 
-    /// Cancel safe. What the guard said counts before the clock: a supervisor that was itself
+    /// Cancel safe. A report of the guard counts before the clock: a supervisor that was itself
     /// stopped finds both.
     async fn next(&mut self) -> Event {
         let overdue_at = self.overdue_at();
@@ -494,8 +494,8 @@ impl Supervised {
     }
 }
 
-/// What the command reads. The terminal belongs to the group in its foreground: a command in the
-/// background, which is in a session of its own, would not be stopped for reading it.
+/// Standard input of the command. The terminal belongs to the group in its foreground: a command in
+/// the background, which is in a session of its own, would not be stopped for reading the terminal.
 fn input() -> io::Result<OwnedFd> {
     let stdin = io::stdin();
     if stdin.is_terminal() && descend::is_in_background() {
@@ -504,7 +504,7 @@ fn input() -> io::Result<OwnedFd> {
     stdin.as_fd().try_clone_to_owned()
 }
 
-/// It sleeps where no signal reaches it, or somebody traces it.
+/// The guard sleeps where no signal reaches it, or a tracer holds it.
 fn warn_of_unreaped(guard: Pid) {
     tracing::warn!(
         guard = guard.as_raw_pid(),

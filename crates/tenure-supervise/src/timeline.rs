@@ -10,7 +10,7 @@ use crate::frame::Why;
 /// through the processes is not taken out of the margin.
 const HEADSTART: Duration = Duration::from_millis(10);
 
-/// What is to be done now.
+/// Actions that are due now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
     /// Wait.
@@ -58,7 +58,7 @@ impl Timeline {
         self.why
     }
 
-    /// What is due at `now`; the caller must do it.
+    /// Takes the action that is due at `now`; the caller must carry it out.
     pub(crate) fn due(&mut self, now: Time) -> Due {
         if self.stage == Stage::Killing || now >= self.kill_at() {
             self.end(Why::Deadline);

@@ -21,7 +21,7 @@ pub(crate) struct UntilFile {
     shared: Arc<Shared>,
 }
 
-/// How long the end of the writer is waited for. It may be stuck, and then the file is left behind.
+/// The longest wait for the end of the writer. A writer that is stuck leaves the file behind.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -123,16 +123,17 @@ impl Drop for UntilFile {
 /// Distinguishes the writers of one process.
 static WRITERS: AtomicU64 = AtomicU64::new(0);
 
-/// Writes the file. A writer that was stuck goes on when nobody waits for it any more, and the
-/// path may belong to the next leadership by then: it touches only what it wrote itself. One that
-/// hangs within the rename cannot be called back: when that goes on, an older instant is there, and
-/// then no file, until the next renewal writes it anew. Its reader stops too early, not late.
+/// Writes the file. A writer that was stuck may go on when no caller waits for it any more, and the
+/// path may belong to the next leadership by then: a writer touches only files that it wrote
+/// itself. A writer that hangs within the rename cannot be called back: when the rename goes on, an
+/// older instant is there, and then no file, until the next renewal writes the file anew. The
+/// reader stops too early, not late.
 struct Writer {
     path: PathBuf,
     name: OsString,
     /// Where the next content is written before it takes the place of the one before.
     new: OsString,
-    /// What was put at `path` last; open, so that no other file gets its inode.
+    /// The file that was put at `path` last; open, so that no other file gets its inode.
     last: Option<File>,
 }
 

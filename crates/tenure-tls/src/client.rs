@@ -23,7 +23,7 @@ pub fn client_config(
 ) -> Result<ClientConfig, PemError> {
     let roots = match authority {
         Some(pem) => roots(pem)?,
-        // One that cannot be read keeps no other from being believed.
+        // A certificate that cannot be read does not keep others from being trusted.
         None => {
             let mut roots = RootCertStore::empty();
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -60,8 +60,8 @@ pub fn is_no_tls(reason: &(dyn Error + 'static)) -> bool {
     )
 }
 
-/// What TLS says of a connection that did not come about, if it was TLS: a certificate is not
-/// believed, on one side or the other, or the other side does not speak it.
+/// The TLS error of a failed connection, if TLS failed: one side does not trust a certificate, or
+/// the other side speaks no TLS.
 #[must_use]
 pub fn reason<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     let mut error = Some(error);
@@ -69,7 +69,7 @@ pub fn reason<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + '
         if one.is::<rustls::Error>() {
             return Some(one);
         }
-        // What an error of the system wraps is not its source.
+        // The error that a system error wraps is not its source.
         let wrapped = one.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         error = match wrapped {
             Some(wrapped) => Some(wrapped),

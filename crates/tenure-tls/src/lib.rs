@@ -1,8 +1,8 @@
 //! Certificates and keys as the drivers of all protocols with servers read them.
 //!
 //! Files are read anew for each connection, so that a renewed certificate is used without a
-//! restart. What cannot work is told before anything is connected to: the TLS library would say
-//! it at each connection, where it looks like the network's fault.
+//! restart. Files that cannot work are refused before the first connection: the TLS library would
+//! fail at each connection, where the failure looks like the network's fault.
 
 mod client;
 mod pem;

@@ -43,11 +43,11 @@ impl fmt::Debug for Pem {
 pub struct Identity {
     /// The certificate, and those between it and the authority.
     pub certificate: Pem,
-    /// Its private key.
+    /// The private key.
     pub key: Pem,
 }
 
-/// What an [`Identity`] holds, in PEM format.
+/// The content of an [`Identity`], in PEM format.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pair {
     /// The certificate, and those between it and the authority.
@@ -157,7 +157,7 @@ pub enum PemError {
     /// A certificate or key cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
     File { path: PathBuf, source: Arc<io::Error> },
-    /// It is read, and is something else.
+    /// The file holds something else.
     #[error("{place} has no PEM section \"BEGIN {kind}\"")]
     NotPem { place: String, kind: &'static str },
     /// Both are read, and are not of each other.
@@ -169,7 +169,7 @@ pub enum PemError {
     /// A key on a curve that the TLS library does not know.
     #[error("{place} holds a key on the curve P-521, and only RSA, P-256, P-384 and Ed25519 work")]
     Curve { place: String },
-    /// It looks like PEM, and what it holds is damaged or of an unknown kind.
+    /// The PEM section is damaged or of an unknown kind.
     #[error("{place} cannot be used: {why}")]
     Unusable { place: String, why: Arc<str> },
 }
