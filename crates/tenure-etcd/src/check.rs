@@ -38,7 +38,7 @@ impl Report {
 
 /// Why no election can be held.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum CheckError {
     /// No endpoint can be used. Each says why.
     #[error("no endpoint can be used: {}", .errors.iter().map(ToString::to_string)

@@ -84,7 +84,7 @@ impl FromStr for Endpoint {
 /// Why something is not an [`Endpoint`]. What stands before an `@` may be a password, and is in
 /// none of these.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum EndpointError {
     /// A user, and a password perhaps, stand before the host.
     #[error(
@@ -101,10 +101,8 @@ pub enum EndpointError {
          a certificate"
     )]
     NoScheme { given: String },
-    /// Not one that etcd serves clients by.
     #[error("endpoint \"{given}\": its scheme must be http or https")]
     Scheme { given: String },
-    /// Anything else.
     #[error(
         "endpoint \"{given}\" must be a scheme, a host and a port and nothing else, as \
          http://10.0.0.7:2379 or https://[fd00::7]:2379"

@@ -136,12 +136,10 @@ impl Tls {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
-    /// Nobody to ask.
     #[error("no endpoint is given: at least one, as http://127.0.0.1:2379")]
     NoEndpoint,
-    /// No connection is made at once.
     #[error("0 s for connecting to an endpoint: give it some time, as 2 s")]
     NoTime,
     /// What is meant to be secret would go over the network as it is.

@@ -103,12 +103,11 @@ impl FromStr for Mechanism {
 
 /// A login that cannot work. What the file holds is in none of these.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum LoginError {
     /// The file of the password cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
     File { path: PathBuf, source: Arc<io::Error> },
-    /// Not a known mechanism.
     #[error("a SASL mechanism is one of: plain, scram-sha-256, scram-sha-512")]
     Mechanism,
 }

@@ -87,9 +87,8 @@ pub struct Builder<C: Class> {
 
 /// Why a node did not start.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StartError {
-    /// The settings are of the other mode.
     #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
     Mode { mode: Mode, handles: Mode },
     /// The topic cannot be used.

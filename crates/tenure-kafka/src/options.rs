@@ -201,20 +201,16 @@ impl FromStr for GroupProtocol {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
-    /// Nowhere to connect to.
     #[error("no broker is given: at least one, as kafka-1:9092")]
     NoBroker,
-    /// No name of a topic.
     #[error(
         "topic {given:?} must be 1 to {TOPIC_MAX} letters, digits, dots, underscores and hyphens"
     )]
     Topic { given: String },
-    /// No copy at all.
     #[error("a topic is made with at least one copy of each partition; 3 outlive a broker")]
     NoCopy,
-    /// Not a known protocol.
     #[error("a group protocol is one of: classic, consumer")]
     GroupProtocol,
     /// The client library does not take a property. Its value, which may be a secret, is not told.

@@ -68,12 +68,10 @@ impl FromStr for Property {
 
 /// Why something is not a [`Property`] for the user to give.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PropertyError {
-    /// It is no name and value.
     #[error("--kafka-property takes NAME=VALUE, as client.rack=b")]
     NoValue,
-    /// It is set by something else.
     #[error("{name} is not for --kafka-property: {why}")]
     Fixed { name: String, why: Why },
 }

@@ -43,9 +43,8 @@ pub enum Unread {
 
 /// Settings that do not fit what brokers allow or set.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SessionError {
-    /// Out of the brokers' range.
     #[error(
         "session timeout is {session:?}; brokers allow {least:?} to {most:?}: change \
          --session-timeout, or group.min.session.timeout.ms and group.max.session.timeout.ms at \

@@ -124,9 +124,8 @@ fn sign(path: &Path, seed: &str, nonce: &[u8]) -> Result<(String, Vec<u8>), Logi
 
 /// A login that cannot work. What the files hold is in none of these.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum LoginError {
-    /// A file cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
     File { path: PathBuf, source: Arc<io::Error> },
     /// A file does not hold one line that can be a password or a token.

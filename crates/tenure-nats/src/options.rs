@@ -99,12 +99,10 @@ impl Deref for CheckedOptions {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
-    /// Nowhere to connect to.
     #[error("no server is given: at least one, as nats://127.0.0.1:4222")]
     NoServer,
-    /// No connection is made at once.
     #[error("0 s for connecting to a server: give it some time, as 2 s")]
     NoTime,
     /// What is meant to be secret could go over the network as it is.

@@ -80,7 +80,7 @@ impl FromStr for Server {
 /// Why something is not a [`Server`]. What stands before an `@` may be a password, and is in none
 /// of these.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ServerError {
     /// A user, a password or a token stands before the host.
     #[error(
@@ -96,10 +96,8 @@ pub enum ServerError {
         "server \"{given}\" has no scheme: write nats://{given}, or tls:// if it has a certificate"
     )]
     NoScheme { given: String },
-    /// Not one that is spoken here.
     #[error("server \"{given}\": its scheme must be nats or tls")]
     Scheme { given: String },
-    /// Anything else.
     #[error(
         "server \"{given}\" must be a scheme, a host and a port and nothing else, as \
          nats://10.0.0.7:4222 or tls://[fd00::7]:4222"

@@ -55,9 +55,8 @@ impl FromStr for SubjectPrefix {
 
 /// Why something is no [`SubjectPrefix`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PrefixError {
-    /// More than a subject should have.
     #[error(
         "a subject prefix has at most {} bytes; this one has {bytes}",
         SubjectPrefix::MAX_BYTES

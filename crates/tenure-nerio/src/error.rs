@@ -11,7 +11,7 @@ use crate::transport::UdpError;
 
 /// Why a node did not start.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StartError {
     /// No socket.
     #[error(transparent)]
@@ -19,7 +19,6 @@ pub enum StartError {
     /// No state directory.
     #[error(transparent)]
     State(#[from] MemoryError),
-    /// A grantor that nobody would ask.
     #[error("grantor {name} is not in the members list ({members})")]
     NotAMember { name: NodeName, members: String },
     /// A candidate must not be mistaken for a grantor.
@@ -27,10 +26,8 @@ pub enum StartError {
         "member {name} must grant leases: give it a storage, or give this candidate another name"
     )]
     IsAMember { name: NodeName },
-    /// A key of another cluster.
     #[error("the key belongs to cluster {theirs}, and this node to cluster {ours}")]
     OtherCluster { theirs: ClusterName, ours: ClusterName },
-    /// A grantor needs the cluster's key.
     #[error(
         "grantor {name} has a key of application {application}, and only the key of the cluster \
          allows to grant: give {name} that key"
@@ -53,15 +50,13 @@ pub struct NotWonHere;
 
 /// Why a leader could not be verified.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum VerifyError {
     /// The one who was asked says that it does not lead.
     #[error("{by} says that it does not lead {election}")]
     DoesNotLead { election: ElectionName, by: NodeName },
-    /// Nobody answered.
     #[error("no answer within {waited:?}")]
     NoAnswer { waited: Duration },
-    /// The node was closed.
     #[error("the node has been closed")]
     Closed,
 }
@@ -69,7 +64,7 @@ pub enum VerifyError {
 /// Why keys did not take the place of those that a node has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum RekeyError {
     /// They are of another cluster, of another application, or for another kind of participant.
     #[error("the key belongs to another cluster or application")]
@@ -87,7 +82,7 @@ pub enum RekeyError {
 
 /// Why no leader was found (section 10.4).
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum FindError {
     /// Nobody leads, and this node could not win in time.
     #[error("{election} has no leader after {waited:?}: {}", last.as_ref().map_or_else(

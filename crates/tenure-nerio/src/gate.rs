@@ -17,7 +17,7 @@ pub struct EdictGate {
 
 /// Why an edict was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum EdictRefused {
     /// An edict created later was admitted before, or this very one was.
     #[error("edict {offered} is not later than edict {newest}, which the gate has admitted")]

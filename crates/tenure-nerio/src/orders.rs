@@ -41,7 +41,7 @@ pub enum Answered {
 
 /// Why no member obeys an order.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum Refusal {
     /// Without keys anybody could give orders in anybody's name.
     #[error(
@@ -49,7 +49,6 @@ pub enum Refusal {
          are obeyed only where all members are on loopback", .member.name, .member.address
     )]
     Unsealed { member: Member },
-    /// The key does not allow it.
     #[error("the key of application {grant} does not allow to {} in {election}",
         .right.as_str())]
     NoRight { grant: Grant, right: Right, election: ElectionName },

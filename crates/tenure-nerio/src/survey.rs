@@ -60,15 +60,12 @@ pub struct Seen {
 
 /// Why it is not safe to restart another grantor now.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum Unsafe {
-    /// A grantor cannot be counted on.
     #[error("{member} does not answer")]
     Silent { member: NodeName },
-    /// A grantor is nowhere to be found.
     #[error("{member} is not found: {host} does not resolve ({error})")]
     Unresolved { member: NodeName, host: String, error: String },
-    /// A grantor runs with another configuration.
     #[error("{member} runs with another configuration")]
     Differs { member: NodeName },
     /// A grantor does not grant yet, or cannot write down what it grants.

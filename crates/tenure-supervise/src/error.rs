@@ -10,7 +10,7 @@ use crate::frame::Why;
 /// Why a command was not started, or an order to its guard not carried out.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SuperviseError {
     /// There is no such command. Nothing was started.
     #[error("{}: command not found; looked {}", .command.display(), .searched)]
@@ -22,7 +22,6 @@ pub enum SuperviseError {
     /// first line does not exist. Nothing is left running.
     #[error("{}: cannot be executed: {source}", .path.display())]
     Exec { path: PathBuf, source: io::Error },
-    /// The plan contradicts itself. Nothing was started.
     #[error(
         "the grace of {grace:?} is shorter than the kill margin of {kill_margin:?}: SIGTERM would \
          come after SIGKILL; set the grace to the kill margin or more"

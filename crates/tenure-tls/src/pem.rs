@@ -152,12 +152,10 @@ impl Identity {
 
 /// Certificates and keys that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PemError {
-    /// A certificate or key cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
     File { path: PathBuf, source: Arc<io::Error> },
-    /// The file holds something else.
     #[error("{place} has no PEM section \"BEGIN {kind}\"")]
     NotPem { place: String, kind: &'static str },
     /// Both are read, and are not of each other.

@@ -72,21 +72,17 @@ pub struct Builder<C: Class> {
 
 /// Why a voter did not start.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StartError {
-    /// The settings are of the other mode.
     #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
     Mode { mode: Mode, handles: Mode },
-    /// A promise that nobody would remember.
     #[error(
         "mode majority needs a state directory: the promises of a voter must survive its process; \
          mode available needs none"
     )]
     NoState,
-    /// The address cannot be bound.
     #[error("cannot listen on {listen}: {source}")]
     Listen { listen: SocketAddr, source: io::Error },
-    /// What was promised in the other mode.
     #[error(
         "state directory {path} belongs to a voter of mode majority: in mode available this voter \
          could lead beside a leader that it has promised to follow"
@@ -95,7 +91,6 @@ pub enum StartError {
     /// No state directory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// Certificates that were there a moment ago.
     #[error("{why}")]
     Tls { why: Arc<str> },
     /// The system refused something a node needs.

@@ -23,7 +23,7 @@ pub struct Operator {
 
 /// Why a voter did not do what it was asked.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OperatorError {
     /// It cannot be reached, or what it answers cannot be used.
     #[error("{url}: {why}")]
@@ -32,10 +32,8 @@ pub enum OperatorError {
     /// speaks no TLS.
     #[error("{url}: TLS did not come about: {why}")]
     NoTls { url: VoterUrl, why: Arc<str> },
-    /// It wants to know who asks.
     #[error("{url}: {why}")]
     Unauthenticated { url: VoterUrl, why: Arc<str> },
-    /// It refused.
     #[error("{url}: {refusal}")]
     Refused { url: VoterUrl, refusal: Refusal },
 }

@@ -133,9 +133,8 @@ impl Deref for CheckedOptions {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
-    /// Anybody could be a voter.
     #[error(
         "listening on {listen}, beyond loopback, with neither a secret nor TLS: every host that \
          reaches this voter could vote; give a secret file or certificates, or listen on 127.0.0.1"

@@ -29,15 +29,13 @@ pub struct Seeds {
 
 /// A seed host that cannot be one.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SeedsError {
-    /// Not of its form.
     #[error(
         "the seed host {host:?} must be a name or an address, with http:// or https:// before it \
          and a port after it where needed: voters.example:8080"
     )]
     Host { host: String },
-    /// Not a path.
     #[error(
         "the seed path {path:?} must be a relative URL, as /voter: the host is the seed host's"
     )]

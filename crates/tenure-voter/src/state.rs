@@ -45,7 +45,7 @@ pub(crate) struct State {
 
 /// Why the state directory of a voter was not opened. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum MemoryError {
     /// The directory, or the file in it, is not as it should be.
     #[error(transparent)]
@@ -56,7 +56,6 @@ pub enum MemoryError {
     /// No random numbers for a new memory.
     #[error(transparent)]
     System(#[from] SystemError),
-    /// Another voter's.
     #[error(
         "state directory {path} belongs to voter {found} of election {of}, this is voter {voter} \
          of {election}; each voter needs its own directory"

@@ -17,7 +17,7 @@ pub struct SystemError {
 /// Why a campaign ended without being won.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum CampaignError {
     /// A participant has at most one campaign for each election.
     #[error(
@@ -36,7 +36,6 @@ pub enum CampaignError {
     /// win.
     #[error("the candidacy was lost: {0}")]
     Lost(Loss),
-    /// An order from elsewhere withdrew the campaign.
     #[error("the campaign was withdrawn")]
     Withdrawn,
     /// The node was closed or its thread ended.
@@ -47,9 +46,8 @@ pub enum CampaignError {
 /// Why a hand-over did not take place. The leadership goes on unless it says otherwise.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum TransferError {
-    /// No candidate of that name waits.
     #[error(
         "no quorum of grantors knows {to} as a waiting candidate; {to} must campaign before it \
              can take over"
@@ -58,7 +56,6 @@ pub enum TransferError {
     /// A later hand-over of this leadership was asked for.
     #[error("a later hand-over of this leadership has replaced this one")]
     Replaced,
-    /// This node does not lead.
     #[error("this node does not lead any more")]
     NotLeading,
     /// The protocol has no hand-over to a named candidate.

@@ -44,7 +44,7 @@ pub struct Status {
 
 /// Why an endpoint cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ConnectError {
     /// Nobody answers there, or somebody who does not speak etcd's protocol.
     #[error("{endpoint} cannot be reached: {why}")]
@@ -52,14 +52,12 @@ pub enum ConnectError {
     /// A member is there, and says why it cannot be used at the moment.
     #[error("{endpoint} cannot be used now: {said}")]
     NotReady { endpoint: Endpoint, said: Arc<str> },
-    /// Somebody is there, and hangs up.
     #[error(
         "{endpoint} closed the connection as soon as it was made ({why}); it may {}",
         if endpoint.is_secure() { "want a client certificate, or another one, or no TLS" }
         else { "speak TLS: then write https://" }
     )]
     Closed { endpoint: Endpoint, why: Arc<str> },
-    /// It took too long.
     #[error("{endpoint} did not answer within {within:?}")]
     TimedOut { endpoint: Endpoint, within: Duration },
     /// The server speaks TLS, and the endpoint says it does not.
@@ -68,10 +66,8 @@ pub enum ConnectError {
     /// The server does not speak TLS, and the endpoint says it does.
     #[error("{endpoint}: the server does not speak TLS; write http:// instead of https://")]
     SpeaksNoTls { endpoint: Endpoint },
-    /// A certificate is too old.
     #[error("{endpoint}: a certificate has expired ({why}); renew it, or look at the clocks")]
     Expired { endpoint: Endpoint, why: Arc<str> },
-    /// The server's certificate is not believed.
     #[error("{endpoint}: no trust: {why}; look at the authority and the names")]
     NoTrust { endpoint: Endpoint, why: Arc<str> },
     /// The server does not believe our certificate, or wants one and we show none.
@@ -84,13 +80,10 @@ pub enum ConnectError {
         tenure_tls::HANDSHAKE_CURE
     )]
     Handshake { endpoint: Endpoint, why: Arc<str> },
-    /// The user or the password is wrong.
     #[error("{endpoint} does not accept the login: {said}")]
     Login { endpoint: Endpoint, said: Arc<str> },
-    /// etcd refuses to tell its version.
     #[error("{endpoint} refuses: {said}")]
     Refused { endpoint: Endpoint, said: Arc<str> },
-    /// The server lacks what is needed.
     #[error("{endpoint} runs etcd {version}; elections need {} or newer", Version::OLDEST)]
     TooOld { endpoint: Endpoint, version: Version },
     /// The server is a proxy of etcd's that renews leases by itself.

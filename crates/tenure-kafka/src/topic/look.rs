@@ -109,7 +109,7 @@ where
 
 /// Why a topic cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum TopicError {
     /// The password cannot be read.
     #[error(transparent)]
@@ -123,7 +123,6 @@ pub enum TopicError {
     /// There is none, and it is not to be made.
     #[error("there is no topic {topic}: give --create-topic, or make it:\n    {command}")]
     Missing { topic: String, command: String },
-    /// It cannot be made.
     #[error("topic {topic} cannot be made: {why}\nBy hand, by a user who may:\n    {command}")]
     NotMade { topic: String, why: String, command: String },
     /// There are fewer brokers than it is to have copies.

@@ -33,9 +33,8 @@ pub(super) struct Connection {
 
 /// Why a server cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ConnectError {
-    /// It did not answer in time.
     #[error("no answer within {within:?}")]
     Silent { within: Duration },
     /// It knows no such user, or the password, credentials or key are not the ones it knows.
@@ -47,7 +46,6 @@ pub enum ConnectError {
     /// TLS did not come about: a certificate is not believed on one side or the other.
     #[error("TLS did not come about: {why}")]
     Tls { why: Arc<str> },
-    /// It answers without TLS.
     #[error("the server speaks no TLS")]
     NoTls,
     /// It takes only messages that are too short for what participants say.

@@ -31,12 +31,10 @@ pub struct Elections(Box<str>);
 
 /// Why a list of elections was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ElectionsError {
-    /// There is none.
     #[error("the list names no election")]
     Empty,
-    /// It is too long.
     #[error("the list has {bytes} bytes; at most {BYTES_MAX} are allowed")]
     TooLong { bytes: usize },
     /// With the rights of the key and the name of its application it is too long.
@@ -45,7 +43,6 @@ pub enum ElectionsError {
          together; at most {GRANT_MAX} are allowed in a key with other rights than contend,ask"
     )]
     TooLongWithRights { bytes: usize, name: usize },
-    /// One of them cannot be one.
     #[error("{pattern:?} is no election: {error}; only the last character may be *")]
     Name { pattern: String, error: NameError },
 }

@@ -16,24 +16,20 @@ const ACCEPT_UNSEALED: &str = "accept-unsealed";
 
 /// Why a text holds no keys. It never shows any of the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum KeyError {
-    /// There is no line with a key.
     #[error("no line holds a key")]
     Empty,
-    /// There are more keys than two.
     #[error(
         "{count} lines hold keys; at most {KEYS_MAX} may: the key that this process uses, and one \
          more that it accepts"
     )]
     TooMany { count: usize },
-    /// A line is no key.
     #[error("line {line} is no key: a key is what tenure keys new or tenure keys issue prints")]
     Form { line: usize },
     /// A line has a key of another version.
     #[error("line {line} has a key of a form that this version of tenure does not know")]
     Version { line: usize },
-    /// A line was damaged or cut.
     #[error(
         "line {line}: its {part} is not {digits} hexadecimal digits: the line was damaged or \
              cut"

@@ -20,12 +20,10 @@ pub struct Rights(u8);
 
 /// Why a list of rights was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum RightsError {
-    /// There is no such right.
     #[error("{word:?} is no right; there are contend, ask and resign")]
     Unknown { word: String },
-    /// One is there twice.
     #[error("{} is there twice", .right.as_str())]
     Twice { right: Right },
     /// Without that to ask nobody can find whom to tell, or what to wait for.

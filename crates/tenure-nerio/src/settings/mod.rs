@@ -55,15 +55,12 @@ pub struct Settings {
 
 /// Why settings cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SettingsError {
-    /// There is no default for it.
     #[error("{variable} is not set: {fix}")]
     Missing { variable: &'static str, fix: &'static str },
-    /// It breaks a rule.
     #[error("{variable}: {what}")]
     Refused { variable: &'static str, what: String },
-    /// The keys are given twice.
     #[error("the keys are set twice, by TENURE_KEYS and by TENURE_KEY_FILE: unset one of them")]
     Twice,
     /// The settings file cannot be used, or what it sets.

@@ -10,7 +10,7 @@ use tenure_core::{ClusterName, NodeName};
 
 /// Why the memory of a grantor was not opened. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum MemoryError {
     /// The directory, or a file in it, is not as it should be.
     #[error(transparent)]
@@ -23,7 +23,6 @@ pub enum MemoryError {
          time at which it begins"
     )]
     ClockBehind { seconds: u64 },
-    /// The machine gives no random numbers.
     #[error("no random numbers for a new memory: {0}")]
     Random(io::Error),
     /// Said to be new, but it has a memory already.
@@ -38,13 +37,11 @@ pub enum MemoryError {
          is lost; start without --new, so that the fences are read from the other grantors"
     )]
     Remains { path: PathBuf, found: String },
-    /// Another node's.
     #[error(
         "state directory {path} belongs to node {found}, this is node {expected}; each node \
          needs its own directory"
     )]
     OtherNode { path: PathBuf, found: NodeName, expected: NodeName },
-    /// Another cluster's.
     #[error(
         "state directory {path} belongs to node {node} of cluster {found}, this is cluster \
          {expected}; each cluster needs its own directory"
@@ -55,7 +52,7 @@ pub enum MemoryError {
 /// A record was not written. What was on disk before still holds and can be read; a later write
 /// may succeed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum WriteError {
     /// The directory, or a file in it, could not be written.
     #[error(transparent)]

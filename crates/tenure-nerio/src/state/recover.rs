@@ -43,7 +43,7 @@ pub struct Edited {
 
 /// Why nothing was done to it, or it is not known to be durable.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum RecoveryError {
     /// It cannot be opened, or is another node's.
     #[error(transparent)]
@@ -68,7 +68,6 @@ pub enum RecoveryError {
          fences up to {held} already; give --fence-floor {held} or more, the same on every member"
     )]
     TooLow { path: PathBuf, node: NodeName, floor: Fence, held: Fence },
-    /// JSON has no exact number as large.
     #[error(
         "a fence floor of {floor} is too high: fences go on above it, and JSON has exact numbers \
          up to {max} only; give a lower one"

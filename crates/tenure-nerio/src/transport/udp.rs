@@ -83,7 +83,7 @@ pub(crate) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Families)> {
 
 /// Why there is no socket.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum UdpError {
     /// Datagrams are not authenticated: anybody who can reach the address could end and win
     /// leaderships.
@@ -94,10 +94,8 @@ pub enum UdpError {
          network without such hosts"
     )]
     NotLoopback { address: SocketAddr },
-    /// The address is taken.
     #[error("{address} is in use by another socket")]
     InUse { address: SocketAddr },
-    /// The system refused.
     #[error("cannot open a UDP socket on {address}")]
     Bind { address: SocketAddr, source: io::Error },
 }

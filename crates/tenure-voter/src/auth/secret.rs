@@ -71,12 +71,10 @@ impl fmt::Debug for Secrets {
 
 /// A secret that cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SecretError {
-    /// None, or too many.
     #[error("{lines} lines hold a secret; there must be one, or two during a rotation")]
     Count { lines: usize },
-    /// Too short or too long.
     #[error(
         "the secret on line {line} has {bytes} bytes; it must have from {} to {}: openssl rand \
          -hex 32",
@@ -88,7 +86,6 @@ pub enum SecretError {
         line: usize,
         bytes: usize,
     },
-    /// It cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
     File { path: PathBuf, source: Arc<std::io::Error> },
 }

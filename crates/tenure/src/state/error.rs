@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Why a state directory was not opened. No memory in it was changed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StateError {
     /// Another process, or another handle of this one, holds it.
     #[error(
@@ -19,13 +19,11 @@ pub enum StateError {
         /// Process id of the holder; `None` when it is in another pid namespace.
         owner: Option<u32>,
     },
-    /// The directory and its parent are missing.
     #[error(
         "state directory {path} does not exist and cannot be created: {parent} does not exist; \
          create that first (Tenure does not, so that a missing mount is noticed)"
     )]
     NoParent { path: PathBuf, parent: PathBuf },
-    /// A symbolic link that leads nowhere.
     #[error(
         "state directory {path} is a symbolic link to {target}, which does not exist; create \
          that directory, or correct the link"
@@ -52,7 +50,6 @@ pub enum StateError {
          starting; run chmod 600 {path}"
     )]
     Lockable { path: PathBuf, mode: u32 },
-    /// The directory holds files of another program.
     #[error(
         "{path} is not a state directory: it holds {found:?}; name a directory that is empty or \
          missing"
@@ -69,13 +66,11 @@ pub enum StateError {
         /// See [`Layout::relearn`](super::Layout::relearn).
         relearn: &'static str,
     },
-    /// A file in the place of ours.
     #[error(
         "{path} is not a file of Tenure: it {found}; Tenure left it unchanged. Move it away, or \
          name another directory"
     )]
     ForeignFile { path: PathBuf, found: Found },
-    /// Written by another release.
     #[error(
         "{path} has the format {found}, this release reads {oldest} to {known}; start the \
          release that wrote it"
@@ -87,7 +82,6 @@ pub enum StateError {
          the machine: mount /proc"
     )]
     Boot { path: PathBuf, source: io::Error },
-    /// The system refused.
     #[error("cannot {action} {path}: {source}{}", hint(.source))]
     Io { action: &'static str, path: PathBuf, source: io::Error },
 }
@@ -103,9 +97,8 @@ impl StateError {
 /// A record was not written. The record on disk before still holds and can be read; a later write
 /// may succeed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum WriteError {
-    /// The system refused.
     #[error("cannot write {path}: {source}{}", hint(.source))]
     Io { path: PathBuf, source: io::Error },
     /// The next start would not find the records: the directory, or a file in it, has lost its
@@ -123,12 +116,10 @@ pub enum WriteError {
 
 /// How a state directory in use was lost.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PathLoss {
-    /// The path leads to nothing.
     #[error("{path} cannot be found any more: {source}")]
     Missing { path: PathBuf, source: io::Error },
-    /// Something else is in its place.
     #[error("another file or directory is at {path} now")]
     Replaced { path: PathBuf },
     /// A file that was not the one that was written, or not all of it, was removed.
