@@ -1,8 +1,8 @@
-//! Which members run with another configuration, as far as they have said.
+//! Members that run with another configuration, as far as their datagrams say.
 //!
-//! One datagram proves little: anybody can send one. A member counts as differing when it has said
-//! so again after a while, and nothing of it that agrees has come since. Others are told of, and
-//! change nothing.
+//! A single datagram proves little, because every host can send one. A member counts as differing
+//! when it has said so again after a while, and no datagram of it that agrees came in between.
+//! Strangers cause notices, and change nothing.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -71,7 +71,7 @@ impl Agreement {
         notices
     }
 
-    /// That no quorum agrees, as long as that is so.
+    /// The notice that no quorum agrees, as long as none does.
     pub(crate) fn disagreement(&self, config: &Checked) -> Option<Notice> {
         let names = self.lasting().iter().map(|member| config.members[member].name.clone());
         let differing = names.collect();
@@ -79,8 +79,8 @@ impl Agreement {
         self.hopeless.then_some(Notice::NoQuorumAgrees { differing, members })
     }
 
-    /// Members of which nothing is heard because they run with another configuration: those are
-    /// what an operator must mend first.
+    /// Names the silent members that run with another configuration: an operator must mend these
+    /// first.
     pub(crate) fn explain(&self, waiting: Waiting, config: &Checked) -> Waiting {
         blame(waiting, |silent| {
             let differs = |member: &usize| config.members[*member].name.as_str() == silent;
@@ -97,7 +97,7 @@ impl Agreement {
     }
 }
 
-/// `waiting` with more to say of those of whom nothing is heard, where there is something.
+/// Moves silent nodes of `waiting` to its obstacles where `why` knows a reason.
 pub(crate) fn blame(waiting: Waiting, why: impl Fn(&str) -> Option<Obstacle>) -> Waiting {
     let (mut obstacles, missing) = match waiting {
         Waiting::NoQuorum { missing } => (Vec::new(), missing),

@@ -1,4 +1,4 @@
-//! One socket from which grantors are asked, a question at a time.
+//! A socket from which grantors are asked, a question at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -18,17 +18,17 @@ use crate::places::{LookUp, Reach};
 use crate::seal::{Authority, OpenDatagram, SEALED_MAX, Seal};
 use crate::transport::{self, Families};
 
-/// What its questions are signed with.
+/// The sender's name in questions.
 pub(crate) const NAME: &str = "survey";
 /// How often a question is sent before its grantor counts as silent.
 pub(crate) const TRIES: u32 = 5;
 
-/// What came of a question that not every version knows.
+/// Outcome of a question that not every version knows.
 pub(crate) enum Outcome<T> {
-    /// This, of that incarnation.
+    /// An answer, and the incarnation that gave it.
     Answer(Inc, T),
     Nothing,
-    /// It answers other questions.
+    /// The member answers other questions only.
     ElseOnly,
 }
 
@@ -40,12 +40,12 @@ pub(crate) struct Asker {
     config: Checked,
     inc: Inc,
     patience: Duration,
-    /// Who was asked, and answered with another digest.
+    /// Members that answered with another digest.
     differing: BTreeSet<NodeName>,
-    /// Where each member is that was asked, or why its name says nothing.
+    /// Addresses of each member that was asked, or why its name gives none.
     found: BTreeMap<NodeName, Result<Vec<SocketAddr>, String>>,
     seal: Option<Seal>,
-    /// Others are asked beside it, and when a quorum of them has answered a name is given up.
+    /// Other members are asked at the same time; once a quorum has answered, a look-up is given up.
     beside: Option<Enough>,
 }
 
@@ -169,9 +169,9 @@ impl Asker {
         found.unwrap_or_else(|| Err("no answer from the name server yet".to_owned()))
     }
 
-    /// Asks what members of earlier versions do not know, and says which incarnation answered.
-    /// They are told apart from silent ones by what they have always known, which is asked beside
-    /// it from the second try on: whether there is `election`, or any.
+    /// Asks a question that members of earlier versions do not know, and returns which incarnation
+    /// answered. From the second try on the datagram also asks what every version knows, whether
+    /// there is `election`, or any: so an old member differs from a silent one.
     pub(crate) async fn ask_new<T>(
         &mut self,
         to: &Member,
@@ -271,8 +271,8 @@ impl Asker {
         }
     }
 
-    /// What a member sent from `from`, if it is to be read, and who sealed it. What waited for a
-    /// welcome is sent.
+    /// Opens a datagram of a member, and returns who sealed it. Sends the datagram that waited for
+    /// a welcome.
     async fn unseal<'a>(
         &mut self,
         from: SocketAddr,

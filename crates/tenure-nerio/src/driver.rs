@@ -40,7 +40,7 @@ use crate::transport::Transport;
 /// How long a node that closes waits for its releases to arrive.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// One node's way to others, its storage, and what it says of both.
+/// Transport and storage of a node, and notices about both.
 pub(crate) struct Wire<T> {
     config: Checked,
     transport: Line<T>,
@@ -56,7 +56,7 @@ pub(crate) struct Wire<T> {
     agreement: Agreement,
     key_troubles: KeyTroubles,
     lasting: LastingTroubles,
-    /// That it receives elsewhere than members say.
+    /// The notice that this node receives elsewhere than the members list says.
     elsewhere: Option<Notice>,
     inc: Inc,
     /// The quorum timestamp of the leadership that begins.
@@ -66,9 +66,9 @@ pub(crate) struct Wire<T> {
     buffer: Vec<u8>,
 }
 
-/// What comes from outside.
+/// Input from outside.
 pub(crate) enum Incoming {
-    /// It is in the buffer.
+    /// A datagram in the buffer.
     Datagram {
         length: usize,
         from: SocketAddr,
@@ -76,7 +76,7 @@ pub(crate) enum Incoming {
     Flushed((Ticket, Result<(), WriteError>)),
     /// The name of a member was looked up.
     LookUpResult(LookUpResult),
-    /// One datagram could not be received.
+    /// A datagram could not be received.
     Nothing,
 }
 
@@ -144,7 +144,8 @@ impl<T: Transport> Wire<T> {
         for notice in notices {
             self.notice(notice);
         }
-        // Those who grant ask, with what every member answers, whether another process is there.
+        // A grantor asks every address, with a question that every member answers, whether another
+        // process is there.
         if self.number == 0 {
             return;
         }
@@ -153,8 +154,8 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// A member asks all others what every member answers, so that it hears with which keys they
-    /// speak: of their own accord they say nothing to each other for days.
+    /// A member asks all others a question that every member answers, to hear which keys they use:
+    /// of their own accord members say nothing to each other for days.
     fn ask_members(&mut self, now: Time) {
         if self.number == 0 {
             return;
@@ -229,7 +230,7 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// One that its sender may say is handed in.
+    /// Hands a message in that its sender may send.
     fn on_message(
         &mut self,
         now: Time,
@@ -269,7 +270,7 @@ impl<T: Transport> Wire<T> {
         );
     }
 
-    /// What the sender of an envelope may say, if it is who it says.
+    /// The authority of an envelope's sender, if the sender may use that name.
     fn admit(
         &mut self,
         now: Time,
@@ -292,8 +293,8 @@ impl<T: Transport> Wire<T> {
         Ok(Some(authority))
     }
 
-    /// Who sends here what is for another member hears who this one is, once for each datagram that
-    /// wants something.
+    /// Tells a sender that means another member which member this is, once for each datagram with a
+    /// question.
     fn on_other_recipient(
         &mut self,
         recipient: u8,
@@ -318,7 +319,7 @@ impl<T: Transport> Wire<T> {
         (0..self.config.members.len()).find(|nth| self.config.number(*nth) == number)
     }
 
-    /// One that sends without a key, and is not read for that, is told to who asks.
+    /// Notes a sender without a key, which is not read, for `Node::keyring`.
     fn on_unopened(
         &mut self,
         now: Time,
@@ -343,7 +344,7 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// A peer of another configuration is told so, once for each datagram that wants something.
+    /// Tells a peer of another configuration so, once for each datagram with a question.
     fn on_mismatch(
         &mut self,
         now: Time,
@@ -406,7 +407,7 @@ impl<T: Transport> Wire<T> {
         let now = clock::now();
         self.lasting.take(now, &notice);
         if log::notice(&mut self.repeats, now, &notice) {
-            // Nobody listening is fine.
+            // The send fails without listeners; ignore it.
             let _ = self.notices.send(notice);
         }
     }
@@ -441,7 +442,7 @@ impl<T: Transport> Backend for Wire<T> {
             1 => return self.places.try_looked().map(Incoming::LookUpResult),
             _ => {}
         }
-        // Nobody is woken by this: the next wait asks again.
+        // No task is woken by this: the next wait asks again.
         let mut context = Context::from_waker(Waker::noop());
         match self.transport.poll_receive(&mut context, &mut self.buffer) {
             Poll::Ready(received) => Some(datagram(received)),
@@ -544,7 +545,7 @@ impl<T: Transport> Backend for Wire<T> {
             }
             OwnEvent::Granted { to } => self.notice(Notice::Granted { election, to }),
             OwnEvent::Freed { by } => self.notice(Notice::Freed { election, by }),
-            // What keeps a campaign from being won is told as what it waits for.
+            // A campaign reports obstacles as reasons for waiting.
             OwnEvent::Obstacle { grantor, refusal } if machine.campaigns.won(&election) => {
                 self.notice(Notice::Obstacle { election, grantor, refusal });
             }

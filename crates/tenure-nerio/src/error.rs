@@ -75,7 +75,7 @@ pub enum RekeyError {
          been allowed at its start"
     )]
     Unsealed { address: SocketAddr },
-    /// It was started without keys, or was closed.
+    /// The node was started without keys, or was closed.
     #[error("the node has no keys, or has been closed")]
     NoKeys,
 }
@@ -84,7 +84,7 @@ pub enum RekeyError {
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum FindError {
-    /// Nobody leads, and this node could not win in time.
+    /// The election has no leader, and this node could not win in time.
     #[error("{election} has no leader after {waited:?}: {}", last.as_ref().map_or_else(
         || "no grantor answered".to_owned(), ToString::to_string))]
     NoLeader { election: ElectionName, waited: Duration, last: Option<View> },

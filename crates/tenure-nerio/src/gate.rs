@@ -8,8 +8,9 @@ use tenure_core::nerio::{EdictTimestamp, Incomparable};
 /// Admits edicts in the order of their creation (Nerio, section 7), and refuses each that was
 /// created before one already admitted.
 ///
-/// Unlike [`FenceGate`](tenure::FenceGate) it also orders the edicts of one leader. An edict that is
-/// repeated is refused too. Its state must live as long as the resource does: export it with serde.
+/// Unlike [`FenceGate`](tenure::FenceGate) this gate also orders the edicts of one leader, and
+/// refuses a repeated edict. The state of a gate must live as long as the resource does: export the
+/// gate with serde.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct EdictGate {
     newest: Option<EdictTimestamp>,

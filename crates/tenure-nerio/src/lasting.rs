@@ -1,5 +1,5 @@
-//! What came with datagrams and is to be mended by an operator, for who asks later: its notice is
-//! said once.
+//! Troubles that datagrams showed and an operator must mend, for later questions: each notice is
+//! logged once.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -9,10 +9,10 @@ use tenure_core::Time;
 
 use crate::notice::{KeyTrouble, Notice};
 
-/// For how long at least it is taken to last after it was heard.
+/// A trouble counts as lasting for this long at least after the last datagram that showed it.
 const LATELY: Duration = Duration::from_secs(60);
-/// So many strangers have a place: what they send can be forged, and members have places of their
-/// own.
+/// The most strangers that are kept: their datagrams can be forged, and members have places of
+/// their own.
 const STRANGERS_MAX: usize = 4;
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl LastingTroubles {
         Self { lately: LATELY.max(delta_max), heard: BTreeMap::new() }
     }
 
-    /// Takes each notice, also one that was said already.
+    /// Takes each notice, also one that was logged already.
     pub(crate) fn take(&mut self, now: Time, notice: &Notice) {
         let (kind, address, is_member) = match notice {
             Notice::Mismatch { address, is_member, .. } => {
@@ -70,8 +70,8 @@ impl LastingTroubles {
         }
     }
 
-    /// What came from there is of this configuration, and not known to be of another member;
-    /// `sealed` says whether as it should be. One whose key is not accepted may be heard without.
+    /// A datagram from `address` fits this configuration and member; `sealed` says whether it was
+    /// sealed as it should be. A node whose key is not accepted may also send unsealed.
     pub(crate) fn fits(&mut self, address: SocketAddr, sealed: bool) {
         for kind in [Kind::Configuration, Kind::Exchanged] {
             self.heard.remove(&(kind, address));
@@ -81,12 +81,12 @@ impl LastingTroubles {
         }
     }
 
-    /// This node has other keys: what it had said of those of others may be mended.
+    /// This node has other keys: troubles with the keys of others may be over.
     pub(crate) fn keys_changed(&mut self) {
         self.heard.retain(|(kind, _), _| !matches!(kind, Kind::Key | Kind::Rights));
     }
 
-    /// All that lasts.
+    /// All troubles that last.
     pub(crate) fn now(&mut self, now: Time) -> impl Iterator<Item = Notice> {
         let lately = self.lately;
         self.heard.retain(|_, heard| now.since(heard.at) <= lately);

@@ -138,7 +138,7 @@ pub use self::seal::{Authority, Keyring, Peer, Unsealed};
 pub use self::settings::{Settings, SettingsError};
 pub use self::storage::Storage;
 
-/// What the README shows compiles and runs.
+/// The examples of the README compile and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

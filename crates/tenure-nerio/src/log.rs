@@ -1,19 +1,19 @@
-//! What a node says by `tracing`: each change of state once, never a line for each datagram.
+//! Log lines of a node: each change of state once, never a line for each datagram.
 
 use tenure::driver::Repeats;
 use tenure_core::{NodeName, Time};
 
 use crate::notice::Notice;
 
-/// The target of what is told as a [`Notice`], too, below that of all events: who reads notices can
-/// leave it out.
+/// The target of lines that a [`Notice`] tells as well, below the target of all events: readers of
+/// notices can leave it out.
 pub const NOTICES: &str = "tenure::events::notices";
 
-/// Says `notice`, unless that was said already. Whether it was said.
+/// Logs `notice`, unless it was logged already. Returns whether it was logged now.
 pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool {
     let text = notice.to_string();
-    // All grantors say it of the same two in turn: which one says so is no news, nor is how a name
-    // server that is silent fails this time.
+    // All grantors report the same two processes in turn, and a silent name server fails in several
+    // ways: neither is news.
     let same = matches!(notice, Notice::NameShared { .. } | Notice::Unresolved { .. });
     let compared = if same { "" } else { &text };
     if let Notice::Resolved { member, .. } = notice {
@@ -45,10 +45,10 @@ pub(crate) fn mismatch_is_over(repeats: &mut Repeats, member: &NodeName) {
     repeats.forget(OF_A_MEMBER, member.as_str());
 }
 
-/// What comes again with each datagram as long as it lasts, and about what it is.
+/// Kind and subject of a notice that comes again with each datagram.
 ///
-/// What is forged can name any sender. Members are few, so nothing that comes from others keeps one
-/// from being told.
+/// Forged datagrams can name any sender. Members have room of their own, so no flood of others
+/// silences a notice about a member.
 fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
     match notice {
         Notice::Mismatch { peer, is_member: true, .. } => Some((OF_A_MEMBER, peer.to_string())),
@@ -74,7 +74,7 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
             Some(("shared", format!("{election} {other}")))
         }
         Notice::OldMemory { member, by } => Some(("old memory", format!("{member} {by}"))),
-        // Said once each by the core.
+        // The core emits each of these once.
         Notice::Serving
         | Notice::RaiseWaits { .. }
         | Notice::Raised { .. }

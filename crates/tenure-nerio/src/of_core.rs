@@ -1,4 +1,4 @@
-//! What the core says of its node, as the notice that an operator gets.
+//! Events of the core about its node, as notices for an operator.
 
 use tenure_core::nerio::OwnEvent;
 

@@ -1,9 +1,9 @@
-//! Having a leader resign or hand over from elsewhere: the members pass an order on to it.
+//! Orders to resign or hand over from elsewhere, which the members pass on to a leader.
 //!
 //! An order names the fence of the leadership that is to end, so that it ends no later one, however
-//! often it arrives and whenever. Whoever uses the node that leads obeys, or goes on: it hears
-//! [`Notice::Ordered`](crate::Notice::Ordered). That an order was passed on does not say that it was
-//! heard: ask who leads ([`lists::candidates`](crate::lists::candidates)) until that fence does not.
+//! often it arrives and whenever. The program of the leading node obeys, or goes on: it hears
+//! [`Notice::Ordered`](crate::Notice::Ordered). An order that was passed on may still be lost: ask
+//! who leads ([`lists::candidates`](crate::lists::candidates)) until that fence does not.
 
 use std::io;
 use std::net::SocketAddr;
@@ -26,16 +26,17 @@ pub struct Order {
     number: u64,
 }
 
-/// What a member said to an order.
+/// Answers of a member to an order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answered {
-    /// What it did with it.
+    /// The member passed the order on, or refused it.
     Did(Passed),
-    /// Nothing.
+    /// The member did not answer.
     Silent,
-    /// What all versions know, and not this: it runs an older one, or longer datagrams are lost.
+    /// The member answers only questions that all versions know: it runs an older version, or
+    /// longer datagrams are lost.
     ElseOnly,
-    /// That it runs with another configuration.
+    /// The member runs with another configuration.
     Differs,
 }
 
@@ -85,7 +86,7 @@ impl Order {
     }
 }
 
-/// Whether it is an address of this machine alone; a name may lead anywhere.
+/// Whether the host is an address of this machine alone; a name may lead anywhere.
 pub(crate) fn is_loopback(host: &HostPort) -> bool {
     host.literal().is_some_and(|address| address.ip().is_loopback())
 }
@@ -159,7 +160,7 @@ async fn one(asker: &mut Asker, member: &Member, order: &Order) -> Answered {
     };
     let question = Message::from(question);
     let came = asker.ask_new(member, &question, Some(&election), read).await;
-    // One to which the system cannot send is as silent as one that does not answer.
+    // A member to which the system cannot send counts as silent.
     match came {
         Ok(Outcome::Answer(_, passed)) => Answered::Did(passed),
         Ok(Outcome::ElseOnly) => Answered::ElseOnly,

@@ -16,15 +16,15 @@ use crate::transport::Transport;
 
 /// Buffers kept for reuse.
 const SPARE: usize = 64;
-/// So many messages are answers that somebody waits for; more are renewals, and share datagrams
-/// with those that come next.
+/// Up to this many messages are answers for which a caller waits; more are renewals, and share
+/// datagrams with those that come next.
 const HURRIED_MAX: usize = 4;
 
 /// Datagrams that are being filled: one for each member and each address, in the order in which
 /// they were begun, which is the order in which they leave.
 pub(crate) struct Outbox {
     packer: Packer,
-    /// What datagrams call each member.
+    /// The number of each member in datagrams.
     numbers: Vec<u8>,
     filling: Vec<Datagram>,
     /// Where in `filling` that of a recipient is.
@@ -40,7 +40,7 @@ struct Datagram {
     to: To,
     bytes: Vec<u8>,
     messages: usize,
-    /// Whether it holds anything that somebody may be waiting for.
+    /// Whether a caller may wait for one of its messages.
     is_urgent: bool,
 }
 
@@ -92,8 +92,8 @@ impl Outbox {
         *is_urgent |= !matches!(message, Message::Candidate(ToCandidate::Released(_)));
     }
 
-    /// Sends a few messages for which somebody may wait, and lets them have the processor before
-    /// anything that nobody waits for follows with the next [`flush`](Self::flush).
+    /// Sends a few messages for which a caller may wait, and lets their readers have the processor
+    /// before the other messages follow with the next [`flush`](Self::flush).
     pub(crate) fn hurry(
         &mut self,
         transport: &mut impl Transport,
@@ -116,7 +116,7 @@ impl Outbox {
         }
     }
 
-    /// What is sent next waits until threads that were woken before have had the processor.
+    /// Lets threads that were woken before have the processor before the next datagram leaves.
     pub(crate) fn give_way(&mut self) {
         self.gives_way = true;
     }
@@ -166,8 +166,8 @@ fn begin(packer: &Packer, spare: &mut Vec<Vec<u8>>) -> Vec<u8> {
     }
 }
 
-/// Sends a datagram to where its recipient is now. What is for a member that is nowhere is lost, as
-/// on any way: it is sent again.
+/// Sends a datagram to where its recipient is now. A datagram for a member without an address is
+/// lost, as on any network: its sender repeats it.
 fn dispatch(
     to: To,
     datagram: &[u8],

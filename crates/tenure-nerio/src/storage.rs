@@ -41,10 +41,10 @@ pub enum Storage {
 /// long as nothing is flushed.
 const CHECK: Duration = Duration::from_secs(1);
 
-/// The same, while something is granted. Not before each grant: that was two fifths of the
-/// processor time of a grantor with 10,000 elections, and a directory that was taken away just
-/// after a look is lost as well. What a lost one had promised is waited for at the next start; from
-/// a look that does not find it on nothing is granted.
+/// The same, while the grantor grants. A look before each grant took two fifths of the processor
+/// time of a grantor with 10,000 elections, and a directory that was taken away just after a look
+/// is lost as well. The next start waits for the promises of a lost directory; the grantor grants
+/// nothing once a look does not find it.
 const CHECK_WHILE_WRITTEN: Duration = Duration::from_millis(50);
 
 /// A look that began so long ago says nothing of now.
@@ -59,13 +59,13 @@ pub(crate) struct Records {
     directory: Option<StateDir>,
     flushes: Option<FlushThread>,
     flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
-    /// What a start that waits for old leases has forgotten.
+    /// The memories that a start has lost which waits for old leases.
     pub(crate) forgot: Forgot,
-    /// What is wrong with the table of grants.
+    /// The damage of the table of grants.
     pub(crate) damage: Option<String>,
-    /// When it was last asked whether the next start would find the directory.
+    /// The time of the last look for the directory.
     asked: Time,
-    /// Something was written since the last [`look`](Self::look).
+    /// A record was written since the last [`look`](Self::look).
     written: bool,
 }
 
@@ -149,7 +149,7 @@ impl Records {
         }
     }
 
-    /// What to say of a flush that has not ended for so long.
+    /// The text about a flush that has not ended for so long.
     pub(crate) fn hangs(&self, span: Duration) -> String {
         let place = match &self.directory {
             Some(directory) => directory.path().display().to_string(),
@@ -188,8 +188,8 @@ impl Drop for Records {
     }
 }
 
-/// The thread that flushes. It ends when `flushes` is dropped and the last flush is over, and lets
-/// go of the directory before `ended` is disconnected.
+/// The thread that flushes. The thread ends when `flushes` is dropped and the last flush is over,
+/// and lets go of the directory before `ended` is disconnected.
 struct FlushThread {
     flushes: mpsc::Sender<Order>,
     looks: Arc<Looks>,
@@ -199,22 +199,22 @@ struct FlushThread {
 /// Whether the next start would find the directory.
 #[derive(Default)]
 struct Looks {
-    /// One is asked for: while the disk hangs they would pile up.
+    /// A look is asked for: while the disk hangs looks would pile up.
     asked: AtomicBool,
-    /// Something was written since the last one began.
+    /// A record was written since the last look began.
     written: AtomicBool,
-    /// The last one did not find it.
+    /// The last look did not find the directory.
     lost: AtomicBool,
-    /// When the last one that has ended had begun, in nanoseconds of the clock.
+    /// The start of the last look that has ended, in nanoseconds of `CLOCK_BOOTTIME`.
     began: AtomicU64,
 }
 
 impl Looks {
-    /// One that began then has ended.
+    /// Notes that a look has ended which began at `began`.
     fn ended(&self, began: Time, lost: bool) {
         self.lost.store(lost, Ordering::Relaxed);
         self.began.store(began.as_nanos(), Ordering::Relaxed);
-        // What was found is there for whoever sees that another one may be asked for.
+        // A thread that sees `asked` cleared also sees the results.
         self.asked.store(false, Ordering::Release);
     }
 }
@@ -241,7 +241,7 @@ impl FlushThread {
         };
         let thread = thread::Builder::new().name("tenure-flush".to_owned());
         if let Err(error) = thread.spawn(work) {
-            // Its orders are answered as not written: the channel is closed.
+            // Orders are answered as not written: the channel is closed.
             tracing::error!(%error, "no thread for flushes");
         }
         Self { flushes, looks, ended }
@@ -266,7 +266,7 @@ impl FlushThread {
         let is_old = now.since(*asked) >= CHECK_WHILE_WRITTEN;
         if is_old && !self.looks.asked.swap(true, Ordering::Acquire) {
             *asked = now;
-            // Nobody reads it when the thread is gone, and then every flush says so.
+            // The send fails when the thread is gone, and then every flush says so.
             let _ = self.flushes.send(Order::Look);
         }
     }
@@ -364,8 +364,8 @@ mod tests {
         drop(records);
     }
 
-    /// What is left of a table looks like one of fewer elections, and the next start would believe
-    /// it: it is asked for by the error itself.
+    /// The rest of a table looks like a table of fewer elections, and the next start would believe
+    /// it: the error itself asks for a look.
     #[test]
     fn what_is_left_of_a_table_is_not_believed_by_the_next_start() {
         let parent = tempfile::tempdir().unwrap();

@@ -29,7 +29,7 @@ pub enum NameServers {
     Patiently,
 }
 
-/// What the grantors of a cluster say.
+/// Answers of the grantors of a cluster.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Survey {
     /// Each member, by name; `None` if it did not answer.
@@ -47,7 +47,7 @@ pub struct Survey {
     config: Checked,
 }
 
-/// What the grantors of a cluster say of one election.
+/// Answers of the grantors of a cluster about an election.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seen {
     /// Each member, by name; `None` if it did not answer.
@@ -71,7 +71,7 @@ pub enum Unsafe {
     /// A grantor does not grant yet, or cannot write down what it grants.
     #[error("{member} {}", Activity(*service))]
     NotServing { member: NodeName, service: Service },
-    /// A leader relies on fewer grantors than there are.
+    /// A leader relies on fewer grantors than the cluster has.
     #[error("{member} has not granted the latest lease of {election} to {leader}")]
     NotRenewed { election: ElectionName, leader: NodeName, member: NodeName },
     /// The same, and it never will: the leader asks for longer leases than this grantor gives, and
@@ -133,7 +133,7 @@ impl Unsafe {
         matches!(self, Self::TooLong { .. } | Self::Lost { .. })
     }
 
-    /// What to do about it.
+    /// Advice for the obstacle.
     #[must_use]
     pub fn fix(&self) -> String {
         match self {
@@ -218,7 +218,7 @@ fn list(names: &[NodeName]) -> String {
     names.join(", ")
 }
 
-/// What a grantor does instead of granting, as a verb.
+/// The activity of a grantor that does not grant, as a verb.
 struct Activity(Service);
 
 impl fmt::Display for Activity {
@@ -260,7 +260,7 @@ impl fmt::Display for Span {
 }
 
 impl Survey {
-    /// Why nothing is heard of `member`.
+    /// The obstacle that `member` is silent.
     #[must_use]
     pub fn silent(&self, member: &NodeName) -> Unsafe {
         let place = self.config.position(member).map(|nth| &self.config.members[nth].address);
@@ -300,9 +300,9 @@ impl Survey {
             .find_map(|(election, grants)| self.unrenewed(election, grants, before))
     }
 
-    /// Those that lost their memory, if they are a quorum: what they granted may be known to nobody
-    /// else. Unless nobody remembers anything, and all found the cluster.
-    /// One that does not answer may have its memory, and one that waits for old leases, too.
+    /// The members that lost their memory, if they are a quorum: no other member may know their
+    /// grants. Members without any memory found the cluster together instead. A silent member may
+    /// have its memory, and so may a member that waits for old leases.
     fn lost(&self) -> Option<Unsafe> {
         let is_lost = |name: &&NodeName| {
             matches!(self.members.get(*name), Some(Some(Service::Recovering { .. })))
@@ -326,12 +326,13 @@ impl Survey {
         before: Option<&Self>,
     ) -> Option<Unsafe> {
         let leading = || grants.values().flatten().filter(|holder| holder.leading);
-        // Starts are of one life. Of two, the one with the higher fence leads, or is about to.
+        // Starts are comparable within one life. Of two lives the one with the higher fence leads,
+        // or is about to.
         let newest = leading().max_by_key(|holder| (holder.fence, holder.start))?;
         let same = |holder: &Option<Holder>| {
             holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
         };
-        // What it granted with an earlier lease-max counts until the next renewal, and no longer.
+        // A grant under an earlier lease-max counts until the next renewal, and no longer.
         let is_short =
             |member: &&NodeName| self.longest.get(*member).is_some_and(|l| *l < newest.lease);
         let behind = grants.iter().find(|(_, holder)| !same(holder)).map(|(member, _)| member);
@@ -411,7 +412,7 @@ pub async fn survey(
                 *known = None;
                 continue;
             };
-            // It may have changed since the names were asked for, and the worse counts.
+            // The service may have changed since the names were asked for; the worse one counts.
             *known = Some(if service == Service::Serving { state.service } else { service });
             longest.insert(member.name.clone(), state.delta_max);
             raising.extend(state.raise.map(|raise| (member.name.clone(), *raise)));
@@ -425,10 +426,10 @@ pub async fn survey(
     Ok(Survey { members, elections, longest, raising, differing, unresolved, config })
 }
 
-/// Asks every member what it knows of one election, from sockets of its own on `from`. Takes a
-/// few round trips, longer when somebody is silent; waits [`Briefly`](NameServers::Briefly) for
-/// name servers. One to which the system cannot send is as silent as one that does not answer; an
-/// error says that there is no socket. Cancel safe.
+/// Asks every member what it knows of one election, from sockets of its own on `from`. Takes a few
+/// round trips, longer when somebody is silent; waits [`Briefly`](NameServers::Briefly) for name
+/// servers. A member to which the system cannot send counts as silent; an error says that there is
+/// no socket. Cancel safe.
 pub async fn ask(
     config: &Checked,
     keys: Option<&Keys>,
@@ -641,7 +642,7 @@ mod tests {
         assert_eq!(long_enough.obstacle(Some(&look(1))), None);
     }
 
-    /// It may be dead: then nothing has to be done but to wait.
+    /// A dead leader needs no action but to wait.
     #[test]
     fn a_leader_that_nobody_saw_renew_is_waited_out() {
         let longest = |mut survey: Survey| {
@@ -663,7 +664,8 @@ mod tests {
         }
         let again = later.obstacle(Some(&now)).unwrap();
         assert!(!again.is_for_ever() && again.is_as(&why), "{again}");
-        // What only one of them knew, as the other one was silent, was not granted in between.
+        // A grant that only one look saw, because the member was silent in the other, proves no
+        // renewal.
         let mut less = longest(survey_of([None, Some(holder("p", 1)), None]));
         let election = "e".parse().unwrap();
         let mut grants = now.elections[&election].clone();
@@ -696,7 +698,7 @@ mod tests {
         );
         survey.raising = [(name("a"), raising(3_000))].into();
         assert!(!why.is_for_ever() && why.is_as(&survey.obstacle(None).unwrap()));
-        // What it gives already is enough: it is only late.
+        // The present maximum is enough: the grant is only late.
         survey.raising.get_mut(&name("a")).unwrap().before = Duration::from_secs(5);
         assert!(matches!(survey.obstacle(None), Some(Unsafe::NotRenewed { .. })));
     }
@@ -723,7 +725,7 @@ mod tests {
         assert!(set("b", known).is_for_ever(), "c has answered b that it remembers");
     }
 
-    /// It may have its memory: nothing is said of one that was lost, and of `--new`.
+    /// A member that starts may have its memory: the text names neither a loss nor `--new`.
     #[test]
     fn a_member_that_starts_is_waited_for() {
         let why = Unsafe::NotServing { member: "a".parse().unwrap(), service: Service::Starting };
@@ -733,7 +735,7 @@ mod tests {
         assert!(!why.is_for_ever() && why.fix() == fix, "{}", why.fix());
     }
 
-    /// What a made-up member answers to the nth question; after as many it is silent.
+    /// Surveys a made-up member that answers the nth question by `answers`, or stays silent.
     async fn look_at(answers: impl Fn(u64, Message) -> Option<Message>) -> (Survey, u64) {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let member = Member::at(name("a"), socket.local_addr().unwrap());
@@ -772,7 +774,7 @@ mod tests {
         Message::from(Listed { start, service: Service::Serving, names, more })
     }
 
-    /// One that was silent once has used up its patience: not that for each of its elections.
+    /// A member that was silent once is not waited for again for each of its elections.
     #[tokio::test]
     async fn who_leaves_one_question_unanswered_is_asked_no_more() {
         let (seen, questions) = look_at(|_, question| match question {
