@@ -52,7 +52,7 @@ pub struct Identity {
 pub struct Pair {
     /// The certificate, and those between it and the authority.
     pub certificate: Vec<u8>,
-    /// Its private key.
+    /// The private key, in PEM.
     pub key: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! Which elections a key is for.
+//! The elections of a key.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ const BYTES_MAX: usize = 190;
 /// The same of both where rights are told behind them, with another byte between.
 const GRANT_MAX: usize = 252;
 
-/// Whether what a hello says of a key has room in it.
+/// Whether a hello has room for this grant.
 pub(super) fn check_room(grant: &Grant) -> Result<(), ElectionsError> {
     let name = grant.application.as_str().len();
     let bytes = grant.elections.as_str().len();

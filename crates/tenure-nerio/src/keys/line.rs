@@ -14,7 +14,7 @@ const APPLICATION: &str = "tenure-application-key-1";
 const WITH_RIGHTS: &str = "tenure-application-key-2";
 const ACCEPT_UNSEALED: &str = "accept-unsealed";
 
-/// Why a text holds no keys. It never shows any of the text.
+/// Errors of a text with keys. No error shows any of the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum KeyError {
@@ -145,7 +145,7 @@ fn join(first: HeldKeys, second: HeldKeys) -> Result<HeldKeys, KeyError> {
 }
 
 impl ClusterKey {
-    /// The line that [`Keys::parse`] reads. It is the secret.
+    /// The line that [`Keys::parse`] reads. The line is the secret.
     #[must_use]
     pub fn to_line(&self) -> String {
         format!("{CLUSTER} {} {}", self.cluster, hex(&self.secret.0))
@@ -153,7 +153,7 @@ impl ClusterKey {
 }
 
 impl ApplicationKey {
-    /// The line that [`Keys::parse`] reads. It is the secret.
+    /// The line that [`Keys::parse`] reads. The line is the secret.
     #[must_use]
     pub fn to_line(&self) -> String {
         let Grant { application, elections, rights } = &*self.grant;
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(parse(&key.to_line()), Ok(key.into()));
     }
 
-    /// With other rights than the usual ones, which keep their form.
+    /// A key with other rights than the usual ones has a form of its own.
     #[test]
     fn a_key_with_rights_is_this_line() {
         let key = |elections: &str, rights: &str| {

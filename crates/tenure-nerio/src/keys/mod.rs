@@ -37,24 +37,24 @@ pub use self::rights::{Right, Rights, RightsError};
 /// How many keys a node has at most: the one it uses, and one that it accepts beside it.
 pub const KEYS_MAX: usize = 2;
 
-/// The key of a cluster. Whoever holds it is a member to all others.
+/// The key of a cluster. Every holder is a member to all others.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClusterKey {
     cluster: ClusterName,
     secret: Secret,
-    /// The public half of what follows from it: see [`private`](Self::private).
+    /// The public half of the key pair of [`private`](Self::private).
     public: [u8; 32],
     id: KeyId,
 }
 
-/// What an application may do, and under which name.
+/// Name, elections and rights of an application.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Grant {
-    /// Its name.
+    /// The name of the application.
     pub application: NodeName,
-    /// The elections that it is about.
+    /// The elections of the application.
     pub elections: Elections,
-    /// What it may do in them.
+    /// Rights in these elections.
     pub rights: Rights,
 }
 
@@ -86,13 +86,13 @@ pub struct Keys {
 /// The keys themselves, the one that is used first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum HeldKeys {
-    /// Of a member.
+    /// Keys of a member.
     Cluster(Vec<ClusterKey>),
-    /// Of a process of an application.
+    /// Keys of a process of an application.
     Application(Vec<ApplicationKey>),
 }
 
-/// By which a key is told apart from others in logs and in what travels: nothing follows from it.
+/// The id of a key in logs and datagrams; no secret follows from it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct KeyId(pub(super) [u8; 4]);
 
@@ -103,7 +103,7 @@ impl fmt::Display for KeyId {
 }
 
 impl ClusterKey {
-    /// A new one, at random.
+    /// Draws a new key at random.
     pub fn generate(cluster: ClusterName) -> Result<Self, SystemError> {
         let [low, high] = [tenure::driver::random()?, tenure::driver::random()?];
         let mut secret = [0; 32];
@@ -118,13 +118,13 @@ impl ClusterKey {
         Self { cluster, secret, public, id }
     }
 
-    /// Whose it is.
+    /// The cluster of the key.
     #[must_use]
     pub fn cluster(&self) -> &ClusterName {
         &self.cluster
     }
 
-    /// What tells it apart.
+    /// The id of the key.
     #[must_use]
     pub const fn id(&self) -> KeyId {
         self.id
@@ -172,7 +172,7 @@ impl ClusterKey {
         &self.secret
     }
 
-    /// What members open with that applications have sealed.
+    /// The private key with which members open datagrams of applications.
     pub(super) fn private(&self) -> StaticSecret {
         private(&self.secret)
     }
@@ -183,19 +183,19 @@ fn private(secret: &Secret) -> StaticSecret {
 }
 
 impl ApplicationKey {
-    /// Which cluster it is of.
+    /// The cluster of the key.
     #[must_use]
     pub fn cluster(&self) -> &ClusterName {
         &self.cluster
     }
 
-    /// What it allows.
+    /// The grant of the key.
     #[must_use]
     pub fn grant(&self) -> &Arc<Grant> {
         &self.grant
     }
 
-    /// What tells the key of its cluster apart.
+    /// The id of the cluster's key.
     #[must_use]
     pub const fn id(&self) -> KeyId {
         self.id
@@ -218,17 +218,17 @@ impl Keys {
         line::parse(text)
     }
 
-    /// The same, and whether what is not sealed is read as well, and answered so. Then anybody who
-    /// reaches this process can speak as anybody, as if there were no keys: only while the
-    /// processes of a cluster are given keys one after the other. What is said to those who have
-    /// shown a key is sealed.
+    /// The same keys, and whether this process reads and answers unsealed datagrams as well. Every
+    /// host that reaches the process can then speak as any node, as without keys: use this only
+    /// while the processes of a cluster get keys one after the other. Datagrams to nodes that have
+    /// shown a key stay sealed.
     #[must_use]
     pub fn accept_unsealed(mut self, accept: bool) -> Self {
         self.accept_unsealed = accept;
         self
     }
 
-    /// Whether what is not sealed is read as well.
+    /// Whether unsealed datagrams are read as well.
     #[must_use]
     pub const fn accepts_unsealed(&self) -> bool {
         self.accept_unsealed
@@ -238,13 +238,13 @@ impl Keys {
         &self.held
     }
 
-    /// Which cluster they are of.
+    /// The cluster of the keys.
     #[must_use]
     pub fn cluster(&self) -> Option<&ClusterName> {
         self.held.cluster()
     }
 
-    /// What tells them apart, the one that is used first.
+    /// The ids of the keys; the first one is used.
     #[must_use]
     pub fn ids(&self) -> Vec<KeyId> {
         match &self.held {
@@ -253,13 +253,13 @@ impl Keys {
         }
     }
 
-    /// Whether they are a member's.
+    /// Whether these are keys of a member.
     #[must_use]
     pub const fn is_cluster(&self) -> bool {
         matches!(self.held, HeldKeys::Cluster(_))
     }
 
-    /// Which application they are of; `None` if they are a member's.
+    /// The grant of the application; `None` for keys of a member.
     #[must_use]
     pub fn application(&self) -> Option<&Grant> {
         match &self.held {

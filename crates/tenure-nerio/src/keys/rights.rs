@@ -1,9 +1,9 @@
-//! What a key allows in its elections.
+//! Rights of a key in its elections.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One thing that a key may allow.
+/// A right that a key may have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Right {
     /// To hold leases: whoever has it can lead.
@@ -34,7 +34,7 @@ pub enum RightsError {
 impl Right {
     const ALL: [Self; 3] = [Self::Contend, Self::Ask, Self::Resign];
 
-    /// Its word.
+    /// The word for the right.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl Right {
 }
 
 impl Rights {
-    /// What every key allows that does not say so: to contend and to ask.
+    /// The rights of a key that names none: to contend and to ask.
     pub const USUAL: Self = Self(Right::Contend.bit() | Right::Ask.bit());
 
     /// Whether `right` is one of them.
@@ -69,13 +69,13 @@ impl Rights {
         Self(self.0 | right.bit())
     }
 
-    /// The byte by which they are told in a hello: an ASCII control character.
+    /// The byte for these rights in a hello: an ASCII control character.
     pub(crate) const fn byte(self) -> u8 {
         self.0
     }
 
-    /// What that byte says. `None` if it names rights that this version does not know, or those
-    /// that are not told.
+    /// The rights of that byte; `None` if this version does not know them, or if a hello names them
+    /// without a byte.
     pub(crate) fn of_byte(byte: u8) -> Option<Self> {
         let known = Right::ALL.iter().fold(0, |all, right| all | right.bit());
         let rights = Self(byte);

@@ -1,4 +1,4 @@
-//! What all members said, put together.
+//! Merges the statements of all members.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,16 +11,17 @@ use super::pages::{CandidateList, ElectionList, List};
 use super::step::Round;
 use super::{CandidateSeen, ElectionSeen, Leads, Vote};
 
-/// What one member said.
+/// A statement of a member.
 pub(super) struct Statement<T> {
-    /// Which one, by its position.
+    /// Position of the member in the list.
     pub(super) nth: usize,
-    /// When it was asked: its word is no older.
+    /// When the member was asked, on `CLOCK_BOOTTIME`: the statement is no older.
     pub(super) asked: Time,
     pub(super) said: T,
 }
 
-/// Of one of a list: of each member that answered, also of one that knows nothing of it.
+/// Statements about a part of a list, of each member that answered, also of members that know
+/// nothing of it.
 type Statements<L> = Vec<Statement<Option<<L as List>::Part>>>;
 pub(super) type ElectionStatements = Statements<ElectionList>;
 pub(super) type CandidateStatements = Statements<CandidateList>;
@@ -44,7 +45,7 @@ pub(super) fn first<L: List>(before: Option<Time>, round: &Round<L>) -> Option<T
     round.iter().map(|(_, page)| page.asked).chain(before).min()
 }
 
-/// What one member says of who holds its grant.
+/// A statement of a member about the holder of its grant.
 struct HolderStatement<'a> {
     nth: usize,
     holder: &'a HolderHere,
@@ -52,7 +53,7 @@ struct HolderStatement<'a> {
     leaving: Option<Time>,
 }
 
-/// Puts words together, all of which have come at `at`.
+/// Merges statements, all of which have come at `at`.
 pub(super) struct Merge<'a> {
     pub(super) config: &'a Checked,
     pub(super) at: Time,
@@ -115,18 +116,18 @@ impl Merge<'_> {
         HolderStatement { nth, holder, until, leaving }
     }
 
-    /// Whom a quorum of grants names that are all live now. It is the rule of those who observe,
-    /// and two more: these words need not be of one question.
+    /// The leader that a quorum of live grants names. Observers have the same rule; two more checks
+    /// are needed here, because these statements need not be of one question.
     fn leader(&self, words: &[HolderStatement<'_>]) -> Option<Leads> {
         let live = words.iter().filter(|word| self.at < word.until).map(HolderStatement::grant);
         let (who, fence, until) = leadership(live, &self.config.quorums)?;
-        // Somebody has led since.
+        // A later leader has led since.
         if words.iter().any(|word| word.holder.fence > Some(fence)) {
             return None;
         }
         let alike = words.iter().filter(|word| word.grant().is_of(who, fence));
         let leaving = alike.filter_map(|word| word.leaving).max();
-        // Another one may lead since then.
+        // Another leader may have come since then.
         if leaving.is_some_and(|leaving| leaving <= self.at) {
             return None;
         }
@@ -142,7 +143,7 @@ impl Merge<'_> {
         self.config.members.get(nth).map(|member| member.name.clone())
     }
 
-    /// How much a span on another clock is at least, on this one.
+    /// The least length of another clock's span on this clock.
     fn at_least(&self, span: Duration) -> Duration {
         let drift = self.config.drift;
         drift.shrink(drift.real_at_least(span))

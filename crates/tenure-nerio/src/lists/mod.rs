@@ -1,8 +1,8 @@
-//! Which elections there are, and who wants one of them: asked of all members at once.
+//! Lists of elections and candidates, asked of all members at once.
 //!
-//! Each member knows who holds its own grant, and who waits for it; what a quorum of them says of a
-//! leader is put together here. That no quorum names one does not say that nobody leads: that, too,
-//! takes a quorum at one instant, for which [`Election::leader`](tenure::Election::leader) asks.
+//! Each member knows who holds its own grant, and who waits for it; their statements about a leader
+//! are merged here. A list without a leader does not prove a vacancy: a vacancy, too, takes a
+//! quorum at one instant, for which [`Election::leader`](tenure::Election::leader) asks.
 
 mod merge;
 mod pages;
@@ -22,63 +22,64 @@ use self::pages::{CandidateList, ElectionList};
 use self::step::Panel;
 use super::keys::Keys;
 
-/// What a member answered.
+/// The answer of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Heard {
-    /// What it knows, and whether its word counts.
+    /// The member gave its list, in this service.
     Said(Service),
-    /// Nothing.
+    /// The member did not answer.
     Silent,
-    /// What all versions know, and not this: it runs an older one, or longer datagrams are lost.
+    /// The member answers only questions that all versions know: it runs an older version, or
+    /// longer datagrams are lost.
     ElseOnly,
-    /// More than is looked at.
+    /// The list of the member is longer than is looked at.
     TooMany,
-    /// That it runs with another configuration.
+    /// The member runs with another configuration.
     Differs,
-    /// Its name gives no address, for this reason.
+    /// The name of the member gives no address, for this reason.
     Unresolved(String),
 }
 
 impl Heard {
-    /// Whether it counts that nothing else was said. What one that cannot write says of holders
-    /// is true; that there is nobody else it does not know.
+    /// Whether the list of the member is complete. A member that cannot write tells the truth about
+    /// holders, but may not know all of them.
     #[must_use]
     pub const fn counts(&self) -> bool {
         matches!(self, Self::Said(Service::Serving))
     }
 }
 
-/// What one member has granted.
+/// The grant of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Vote {
-    /// Which one.
+    /// The name of the member.
     pub member: NodeName,
-    /// To whom, as it said then.
+    /// The holder, as the member said then.
     pub holder: HolderHere,
-    /// Until when at least, on this machine's `CLOCK_BOOTTIME`. It may be over: it was not when
-    /// the member was asked.
+    /// The earliest end of the grant, on this machine's `CLOCK_BOOTTIME`. The grant was live when
+    /// the member was asked, and may be over now.
     pub until: Time,
 }
 
-/// Who leads, as a quorum of members says.
+/// The leader, as a quorum of members says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Leads {
-    /// Who.
+    /// Name and incarnation of the leader.
     pub who: Who,
     /// The fence of its leadership.
     pub fence: Fence,
     /// Until when unless it renews, on this machine's `CLOCK_BOOTTIME`.
     pub until: Time,
-    /// It leads no more, and gives its lease back about then.
+    /// The leader has resigned, and gives its lease back about then.
     pub leaving: Option<Time>,
 }
 
 /// An election, as all that answered see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ElectionSeen {
-    /// Its name.
+    /// The name of the election.
     pub election: ElectionName,
-    /// Who leads it when all have answered, if a quorum says so.
+    /// The leader when all members have answered, if a quorum names one.
     pub leader: Option<Leads>,
     /// The grants there are or were, by member.
     pub granted: Vec<Vote>,
@@ -88,29 +89,30 @@ pub struct ElectionSeen {
     pub asked: Time,
 }
 
-/// One that wants to lead an election, as all that answered see it.
+/// A candidate, as all members that answered see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CandidateSeen {
-    /// Which incarnation it is.
+    /// Name and incarnation of the candidate.
     pub who: Who,
-    /// The higher goes first.
+    /// Priority; the highest goes first.
     pub priority: u8,
     /// The members that have granted it the lease.
     pub granted: Vec<NodeName>,
-    /// Those whose grants have ended since they were asked.
+    /// The members whose grants have ended since they were asked.
     pub ended: Vec<NodeName>,
-    /// The members at which it waits.
+    /// The members at which the candidate waits.
     pub waits_at: Vec<NodeName>,
-    /// For how long at least it had waited at one of them without a break, when that answered.
+    /// The least time that the candidate had waited at a member without a break, when that member
+    /// answered.
     pub waited: Option<Duration>,
 }
 
 /// All elections that were asked about, or why they are not known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AllElections {
-    /// What each member said, in the order of their list.
+    /// The answer of each member, in the order of their list.
     pub members: Vec<(Member, Heard)>,
-    /// By name.
+    /// All elections, by name.
     pub elections: Vec<ElectionSeen>,
     /// When the first of these words was asked for: none is older.
     pub asked: Time,
@@ -123,11 +125,11 @@ pub struct AllElections {
 /// All who want one election.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AllCandidates {
-    /// What each member said, in the order of their list.
+    /// The answer of each member, in the order of their list.
     pub members: Vec<(Member, Heard)>,
-    /// Who leads it when all have answered, if a quorum says so.
+    /// The leader when all members have answered, if a quorum names one.
     pub leader: Option<Leads>,
-    /// Who wants it: the leader first, then those with grants, then those that have waited longest.
+    /// Candidates: the leader first, then those with grants, then those that have waited longest.
     pub candidates: Vec<CandidateSeen>,
     /// When the first of these words was asked for: none is older.
     pub asked: Time,

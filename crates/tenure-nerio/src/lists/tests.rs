@@ -25,7 +25,7 @@ fn who(name: &str, inc: u128) -> Who {
     Who { name: name.parse().unwrap(), inc: Inc(inc) }
 }
 
-/// What the nth member answers to a question of that incarnation, and as whom.
+/// The answer of the nth member to a question of that incarnation, and its sender.
 type Play = dyn Fn(usize, Inc, Message) -> Option<(Who, Message)> + Send + Sync;
 
 /// Three members that play so, for as long as the set is kept.
@@ -100,7 +100,7 @@ fn heard(list: &AllElections) -> Vec<Heard> {
 
 const SERVES: Heard = Heard::Said(Service::Serving);
 
-/// It takes 3 s, and a and b say that their grants have less than that left.
+/// The silence takes 3 s, and the grants of a and b have less than that left.
 #[tokio::test]
 async fn the_silence_of_one_ages_nobody_elses_word() {
     let list =
@@ -186,7 +186,7 @@ async fn an_answer_counts_of_who_was_asked_to_who_asked() {
     assert_eq!(said, [false, true, true]);
 }
 
-/// That it could not write for one page leaves holes in the whole.
+/// A page of a member that could not write leaves holes in the list.
 #[tokio::test]
 async fn the_worst_that_a_member_says_of_itself_counts() {
     let list = list(|nth, asker, message| {

@@ -1,8 +1,8 @@
-//! Whether a member is one process.
+//! Detection of a member that is two processes.
 //!
 //! A member that is started again has another incarnation, and the one before is never heard again.
-//! One that is heard well after another one of its name had begun to speak lives beside it: the
-//! state directory was copied, or a name leads to two processes.
+//! An incarnation that is heard well after another one of its name had begun to speak lives beside
+//! it: the state directory was copied, or a name leads to two processes.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a DNS name means now.
+//! Look-ups of DNS names.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-/// An answer that comes later is none yet.
+/// A look-up that takes longer gives no answer for now.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// As many addresses of one name are tried.
+/// The most addresses of a name that are tried.
 const ADDRESSES_MAX: usize = 8;
 
-/// One question to the system, which may take its time. There is never more than one: a question
-/// that was given up is waited for the next time.
+/// A question to the system, which may take its time. At most one runs for each name: the next
+/// look-up waits for a question that was given up.
 #[derive(Debug)]
 pub(crate) struct LookUp {
     name: String,
@@ -47,7 +47,7 @@ impl LookUp {
     }
 }
 
-/// Those at which one process may be, each once.
+/// The addresses at which a process may be, each once.
 fn usable(found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, String> {
     let mut known = BTreeSet::new();
     let no_process = |ip: std::net::IpAddr| ip.is_unspecified() || ip.is_multicast();
@@ -61,7 +61,7 @@ fn usable(found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, String> {
     }
 }
 
-/// What the system said, without what everybody knows.
+/// The error of the system, without its usual beginning.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let known = "failed to lookup address information: ";

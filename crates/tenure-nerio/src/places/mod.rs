@@ -1,4 +1,4 @@
-//! Where the members of a cluster are now, and who is one of them.
+//! Addresses of the members of a cluster, and which sender is a member.
 //!
 //! A datagram is a member's by the member's key and name. Without keys nothing proves anything:
 //! there it must come from an address that the member's host has, by the members list or by DNS.
@@ -33,12 +33,13 @@ const SILENT: Duration = Duration::from_secs(1);
 pub(super) struct Reach(SocketAddr);
 
 impl Reach {
-    /// Those of one that is bound to `local`: the unspecified IPv6 address reaches both families.
+    /// The reach of a socket that is bound to `local`: the unspecified IPv6 address reaches both
+    /// families.
     pub(super) const fn of(local: SocketAddr) -> Self {
         Self(local)
     }
 
-    /// The first of these that it reaches.
+    /// The addresses that the socket reaches.
     pub(super) fn filter(self, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, String> {
         let local = self.0;
         let both = local.is_ipv6() && local.ip().is_unspecified();
@@ -61,22 +62,22 @@ pub(super) fn receives(here: SocketAddr, member: &HostPort) -> bool {
     any && here.port() == member.port()
 }
 
-/// One member.
+/// The place of a member.
 #[derive(Debug)]
 struct Place {
     name: NodeName,
     host: String,
-    /// Where it may be, in the order in which they are tried.
+    /// Addresses of the member, in the order in which they are tried.
     addresses: Vec<SocketAddr>,
-    /// Which of them is used.
+    /// Index of the address in use.
     current: usize,
-    /// Since when nothing came of what was sent to it there, and at all.
+    /// Since when the member has not answered at this address, and at all, on `CLOCK_BOOTTIME`.
     tried: Option<Time>,
     silent: Option<Time>,
     lives: Lives,
-    /// Wakes who looks its name up.
+    /// Wakes the task that looks the name up.
     again: Option<Arc<Notify>>,
-    /// Why its name gives no address now.
+    /// Why the name gives no address now.
     error: Option<String>,
 }
 
@@ -91,8 +92,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Those of `config`, for a socket that is bound to `local`. Begins to look up names, so it
-    /// must be called in a runtime if there are any.
+    /// The places of the members of `config`, for a socket that is bound to `local`. Begins to look
+    /// up names, so a runtime is needed if there are any.
     pub(super) fn new(config: &Checked, local: SocketAddr) -> Self {
         let (sender, looked) = mpsc::unbounded_channel();
         let place = |(nth, member): (usize, &tenure_core::nerio::Member)| {
@@ -119,7 +120,7 @@ impl Places {
         Self { all, reach: Reach::of(local), looked, _sender: sender }
     }
 
-    /// What a look-up has found. Cancel safe.
+    /// Waits for the result of a look-up. Cancel safe.
     pub(super) async fn looked(&mut self) -> LookUpResult {
         match self.looked.recv().await {
             Some(looked) => looked,
@@ -132,7 +133,7 @@ impl Places {
         self.looked.try_recv().ok()
     }
 
-    /// Takes what a look-up has found. What to tell of it, and whether addresses have changed.
+    /// Takes the result of a look-up. Returns notices, and whether addresses have changed.
     pub(super) fn on_looked(&mut self, looked: LookUpResult) -> (Vec<Notice>, bool) {
         let reach = self.reach;
         let Some(place) = self.all.get_mut(looked.member) else { return (Vec::new(), false) };
@@ -168,14 +169,14 @@ impl Places {
                 (notices, changed)
             }
             Err(error) => {
-                // What was found before may be right still: the name server may be down.
+                // The earlier addresses may still be right: the name server may be down.
                 place.error = Some(error);
                 (place.unresolved().into_iter().collect(), false)
             }
         }
     }
 
-    /// The others that have an address of this one.
+    /// A notice about another member with an address of this one.
     fn at_one_address(&self, member: usize) -> Option<Notice> {
         let this = self.all.get(member)?;
         let others = self.all.iter().enumerate().filter(|(nth, _)| *nth != member);
@@ -187,11 +188,11 @@ impl Places {
         })
     }
 
-    /// What is wrong with where members are, as long as it is.
+    /// Notices of all troubles with addresses that last.
     pub(super) fn troubles(&self) -> Vec<Notice> {
         let mut all: Vec<_> = self.all.iter().filter_map(Place::unresolved).collect();
         for notice in (0..self.all.len()).filter_map(|member| self.at_one_address(member)) {
-            // Each of the two says it.
+            // Both members give the same notice.
             if !all.contains(&notice) {
                 all.push(notice);
             }
@@ -199,8 +200,8 @@ impl Places {
         all
     }
 
-    /// What to tell of one that says that it is a member, as its key shows if it is `keyed`, and
-    /// was heard where that member is not.
+    /// A notice about a sender that names itself as a member and is not at the member's address;
+    /// `keyed` says whether its key proves the name.
     pub(super) fn contradicts(
         &self,
         name: &NodeName,
@@ -208,7 +209,7 @@ impl Places {
         keyed: bool,
     ) -> Option<Notice> {
         let place = self.all.iter().find(|place| place.name == *name)?;
-        // Where a name leads that was not looked up yet is not known.
+        // A name that was not looked up yet proves nothing.
         if place.addresses.contains(&address) || !place.is_known() {
             return None;
         }
@@ -216,13 +217,13 @@ impl Places {
         let host = place.host.clone();
         match self.at(address).and_then(|other| self.name(other)) {
             Some(of) => Some(Notice::Exchanged { member, host, address, of: of.clone() }),
-            // With a key it may be anywhere.
+            // A sender with the key may be anywhere.
             None if keyed => None,
             None => Some(Notice::Moved { member, host, address }),
         }
     }
 
-    /// What is for `member` came from `peer` to `own`.
+    /// The notice that a message for `member` came from `peer` to `own`.
     pub(super) fn for_another(
         &self,
         peer: &NodeName,
@@ -243,12 +244,12 @@ impl Places {
         self.all.iter().flat_map(|place| place.addresses.iter().copied()).collect()
     }
 
-    /// What this member is called.
+    /// The name of this member.
     pub(super) fn name(&self, member: usize) -> Option<&NodeName> {
         self.all.get(member).map(|place| &place.name)
     }
 
-    /// The member that may be at `address`: only a hint.
+    /// The member that may be at `address`; only a hint.
     pub(super) fn at(&self, address: SocketAddr) -> Option<usize> {
         self.all.iter().position(|place| place.addresses.contains(&address))
     }
@@ -268,13 +269,13 @@ impl Places {
         is_it.then_some(named)
     }
 
-    /// Where the member with this name is asked, if there is one and it was found.
+    /// The address at which this node asks the member with this name, if there is one.
     pub(super) fn place(&self, name: &NodeName) -> Option<SocketAddr> {
         let place = self.all.iter().find(|place| place.name == *name)?;
         place.addresses.get(place.current).copied()
     }
 
-    /// Where to send what is for `member`. Looks for it when it is silent.
+    /// The address for datagrams to `member`. Looks the name up again when the member is silent.
     pub(super) fn address(&mut self, now: Time, member: usize) -> Option<SocketAddr> {
         let place = self.all.get_mut(member)?;
         let silent = *place.silent.get_or_insert(now);
@@ -289,14 +290,15 @@ impl Places {
         place.addresses.get(place.current).copied()
     }
 
-    /// Nothing can be sent to where `member` was tried.
+    /// Tries another address of `member`: the system cannot send to the present one.
     pub(super) fn refused(&mut self, now: Time, member: usize) {
         if let Some(place) = self.all.get_mut(member) {
             place.turn(now);
         }
     }
 
-    /// `who`, which is `member`, was heard at `address`. What to tell if it is two processes.
+    /// Notes a datagram of `who`, which is `member`, from `address`. Returns a notice if the member
+    /// is two processes.
     pub(super) fn heard(
         &mut self,
         now: Time,
@@ -322,8 +324,7 @@ impl Places {
         all.filter(|all| all.len() > 1).unwrap_or_default()
     }
 
-    /// Members of which nothing is heard because their names give no address: those are what an
-    /// operator must mend first.
+    /// Names the silent members whose names give no address: an operator must mend these first.
     pub(super) fn explain(&self, waiting: Waiting) -> Waiting {
         blame(waiting, |silent| {
             let unknown = |place: &&Place| place.name.as_str() == silent && !place.is_known();
@@ -336,7 +337,7 @@ impl Places {
 }
 
 impl Place {
-    /// Whether it was found at any time.
+    /// Whether an address was ever found.
     fn is_known(&self) -> bool {
         !self.addresses.is_empty()
     }

@@ -1,4 +1,4 @@
-//! One task for each name: it is looked up at the start, again when its member falls silent, and
+//! A task for each name, which looks it up at the start, again when its member falls silent, and
 //! not more often than is decent.
 
 use std::sync::Arc;
@@ -17,16 +17,16 @@ const CALM: Duration = Duration::from_secs(60);
 /// How often a name with several addresses is looked up anyway: its member must be one process.
 const SEVERAL: Duration = Duration::from_secs(15);
 
-/// What came of a look-up.
+/// The result of a look-up.
 #[derive(Debug)]
 pub(crate) struct LookUpResult {
-    /// Of which member.
+    /// Position of the member in the list.
     pub(super) member: usize,
     pub(super) found: Result<Vec<std::net::SocketAddr>, String>,
 }
 
 impl LookUpResult {
-    /// Of which member.
+    /// Position of the member in the list.
     pub(crate) const fn member(&self) -> usize {
         self.member
     }

@@ -49,7 +49,7 @@ fn with_keys_no_address_proves_anything() {
     assert_eq!(places.member(&who("b", 1), at("10.0.0.2:1"), Some(&web)), None);
 }
 
-/// Its notice comes once, and the status is asked for later.
+/// The notice comes once, and an operator asks for the status later.
 #[tokio::test]
 async fn what_does_not_resolve_is_a_trouble_until_it_does() {
     let mut places = places("a=a.invalid:1,b=10.0.0.2:1", "[::]:1");
@@ -121,7 +121,7 @@ async fn a_name_is_told_when_it_fails_and_when_it_is_found() {
     assert_eq!(places.address(seconds(2), 0), Some(at("10.0.0.9:1")));
 }
 
-/// One after the other: a grantor believes one life from one address only.
+/// The addresses are tried in turn: a grantor believes one life from one address only.
 #[tokio::test]
 async fn all_addresses_are_tried_and_the_one_that_answers_is_kept() {
     let mut places = places("a=a.invalid:1", "[::]:1");

@@ -1,4 +1,4 @@
-//! What sealed datagrams look like, and nothing of what they mean.
+//! The layout of sealed datagrams, without their meaning.
 //!
 //! ```text
 //! data     magic | 5 | id 8      | counter 8 | sealed: what follows the version unsealed | tag 16
@@ -37,7 +37,7 @@ pub(crate) const SEALED_MAX: usize = DATAGRAM_MAX - BEGIN + DATA_HEAD + TAG;
 #[cfg(test)]
 pub(super) const WELCOME_BYTES: usize = WELCOME_HEAD + 2 * DOOR + TAG;
 
-/// One direction of one sender.
+/// The cipher of a sender in one direction.
 pub(super) struct Aead(ChaCha20Poly1305);
 
 impl Aead {
@@ -85,7 +85,7 @@ fn number(rest: &mut &[u8]) -> Option<u64> {
     take(rest).map(u64::from_le_bytes)
 }
 
-/// What is authenticated with data and welcomes: their head, and the recipient's door.
+/// The bytes authenticated with data and welcomes: their head, and the recipient's door.
 fn beside(head: &[u8], door: u64) -> ([u8; WELCOME_HEAD + DOOR], usize) {
     let mut beside = [0; WELCOME_HEAD + DOOR];
     let length = head.len() + DOOR;
@@ -112,7 +112,7 @@ pub(super) fn data(
     into.extend_from_slice(&tag);
 }
 
-/// Of data: who sent it, and its number. `None` if it is cut.
+/// Reads sender and number of a data datagram; `None` if it is cut.
 pub(super) fn data_head(datagram: &[u8]) -> Option<(u64, u64)> {
     if datagram.len() < DATA_HEAD + TAG {
         return None;
@@ -142,14 +142,14 @@ pub(super) fn open_data<'a>(
     Some(plain)
 }
 
-/// Who talks to whom.
+/// Kinds of channels between processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Channel {
-    /// Two that hold the cluster's key.
+    /// Two holders of the cluster's key.
     Members,
-    /// One of an application to a member.
+    /// A process of an application to a member.
     Application,
-    /// Two of one application.
+    /// Two processes of an application.
     Peers,
 }
 
@@ -235,7 +235,7 @@ pub(super) fn welcome(
     into.extend_from_slice(&tag);
 }
 
-/// Of a welcome: who sent it, and its number. `None` if it is cut.
+/// Reads sender and number of a welcome; `None` if it is cut.
 pub(super) fn welcome_head(datagram: &[u8]) -> Option<([u8; 32], u64)> {
     let mut rest = datagram.get(BEGIN..)?;
     let public = take(&mut rest)?;

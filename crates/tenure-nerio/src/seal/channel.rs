@@ -13,7 +13,7 @@ pub(super) fn gate(secret: &Secret, public: &[u8; 32]) -> Aead {
     Aead::new(&expand(secret, "gate", &[public]))
 }
 
-/// What a process says of the first of its keys in a hello: its grant, its id, and its secret.
+/// Grant, id and secret of the first key of a process, for its hello.
 pub(super) fn first(keys: &Keys) -> Option<(Vec<u8>, KeyId, &Secret)> {
     match keys.held() {
         HeldKeys::Cluster(keys) => keys.first().map(|key| (Vec::new(), key.id(), key.secret())),
@@ -23,7 +23,8 @@ pub(super) fn first(keys: &Keys) -> Option<(Vec<u8>, KeyId, &Secret)> {
     }
 }
 
-/// What one may say who has answered on a channel that a process with `keys` has opened.
+/// The authority of a process that has answered on a channel which a process with `keys` has
+/// opened.
 pub(super) fn answerer(keys: &Keys, channel: Channel) -> Option<Authority> {
     match (keys.held(), channel) {
         (HeldKeys::Application(keys), Channel::Peers) => {
@@ -67,10 +68,10 @@ pub(super) fn accept(keys: &Keys, hello: &Hello<'_>) -> Option<AcceptedKey> {
 
 /// A key of ours, for one who has used it.
 pub(super) struct AcceptedKey {
-    /// What all who have the key share.
+    /// The secret of all holders of the key.
     pub(super) gate: Secret,
     pub(super) authority: Authority,
-    /// With applications, the private half of the members.
+    /// For applications, the private half of the members.
     members: Option<StaticSecret>,
 }
 
@@ -83,8 +84,8 @@ impl AcceptedKey {
     }
 }
 
-/// With what this process seals to the other one, and opens what comes from there. `greeted` is
-/// the one that did not say hello.
+/// The ciphers with which this process seals to the other one and opens its datagrams. `greeted` is
+/// set for the process that did not say hello.
 pub(super) fn directions(
     channel: Channel,
     secret: &Secret,

@@ -45,7 +45,7 @@ impl Seal {
         send(to, &self.scratch)
     }
 
-    /// Somebody greets: if it has a key of ours it is welcome.
+    /// Handles a hello: a sender with a key of ours gets a welcome.
     pub(super) fn on_hello(
         &mut self,
         now: Time,
@@ -64,7 +64,7 @@ impl Seal {
         let known = self.sessions.get(id(&public));
         if let Some(known) = known {
             let is_less = |by: &Authority| *by == Authority::Cluster && with.authority != *by;
-            // Of two whose ids are the same the first one counts: there is one in 2⁶⁴.
+            // If two processes draw the same id, one in 2⁶⁴, the first one counts.
             if known.public != public || is_less(&known.authority) {
                 return Err(DropReason::Forged);
             }
@@ -92,7 +92,7 @@ impl Seal {
             counter,
             &mut self.scratch,
         );
-        // It says hello again if that is lost.
+        // The sender says hello again if the welcome is lost.
         let _ = send(from, &self.scratch);
         Ok(())
     }
@@ -129,8 +129,8 @@ impl Seal {
         })
     }
 
-    /// What a new session with a process takes over from the one before it: its numbers go on,
-    /// whichever key it uses, and so does its name.
+    /// Window and name that a new session takes over from the session before: the numbers of a
+    /// process go on, whichever key it uses.
     fn continued(&self, public: &[u8; 32], counter: u64) -> (Window, Option<NodeName>) {
         let known = self.sessions.get(id(public));
         let mut window = known.map_or_else(Window::default, |known| known.window.clone());
@@ -188,7 +188,7 @@ impl Seal {
         contact.heard();
         if let Some(waiting) = waiting {
             contact.sent(now);
-            // What is lost is sent again by the one who wants an answer.
+            // A lost datagram is sent again by the node that wants an answer.
             let _ = self.send(from, &waiting, send);
         }
         Ok(())

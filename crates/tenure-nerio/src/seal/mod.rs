@@ -66,19 +66,19 @@ use super::keys::{HeldKeys, KeyId, Keys, Secret, extract};
 pub(super) enum DropReason {
     /// Too short or too long for what it says it is.
     Cut,
-    /// Not ours at all.
+    /// The datagram is not of this protocol.
     Magic,
-    /// Ours, and not sealed.
+    /// The datagram is not sealed.
     Unsealed,
     /// Ours, of a version that this one does not know.
     Version,
-    /// Of a key that is not accepted here.
+    /// The key is not accepted here.
     OtherKey(KeyId),
-    /// Of a process that has not said hello since this one started.
+    /// The sender has not said hello since this process started.
     Unknown,
     /// Not sealed by whom it names, or not for this process.
     Forged,
-    /// It came before.
+    /// The datagram came before.
     Replayed,
     /// There were too many senders: all must say hello again.
     Full,
@@ -100,49 +100,48 @@ impl DropReason {
     }
 }
 
-/// What was opened.
+/// A datagram that was opened.
 pub(super) struct OpenDatagram<'a> {
     /// The datagram as it would be unsealed.
     pub(super) plain: &'a [u8],
-    /// What its sender may say, and which incarnation it is. Unsealed, a datagram shows nothing.
+    /// Authority and incarnation of the sender; an unsealed datagram shows neither.
     pub(super) shown: Option<(Authority, Inc)>,
 }
 
-/// One that has shown its key.
+/// A node that has shown its key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Peer {
-    /// How it calls itself, once it has sent something.
+    /// The name that the node uses, once it has sent something.
     pub name: Option<NodeName>,
-    /// Where it was heard last.
+    /// The latest address of the node.
     pub address: SocketAddr,
-    /// What it may say.
+    /// The authority of the node.
     pub authority: Authority,
-    /// Which key it uses.
+    /// The id of the key that the node uses.
     pub key: KeyId,
-    /// When it was heard last.
+    /// The time of its last datagram, on `CLOCK_BOOTTIME`.
     pub heard: Time,
 }
 
-/// What a process seals with, and who is there.
+/// Keys of a process, and the nodes that it has heard.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Keyring {
-    /// What tells its keys apart, the one that it uses first.
+    /// The ids of its keys; the first one is used.
     pub ids: Vec<KeyId>,
-    /// Who has shown a key to it since it started.
+    /// Nodes that have shown a key since the start.
     pub peers: Vec<Peer>,
-    /// Who has sent without one, and has shown none since: at most 1,024, those that were heard
-    /// last.
+    /// Nodes that have sent without a key, and have shown none since: the latest 1,024.
     pub unsealed: Vec<Unsealed>,
-    /// Since when that is accepted; `None` where it is not.
+    /// Since when unsealed datagrams are accepted; `None` where they are not.
     pub accepts_since: Option<Time>,
 }
 
-/// One process that seals and opens.
+/// The seal of a process.
 pub(super) struct Seal {
     keys: Keys,
-    /// What this process shares with members; `None` if it is one.
+    /// The secret that this process shares with members; `None` for a member.
     with_members: Option<Secret>,
-    /// Whether whom it asks may have the cluster's key anywhere.
+    /// Whether this process asks holders of the cluster's key at any address.
     asks: bool,
     own: Own,
     contacts: Contacts,
@@ -154,7 +153,7 @@ pub(super) struct Seal {
     scratch: Vec<u8>,
 }
 
-/// What a process draws when it starts, and counts.
+/// Numbers that a process draws at its start, and its counter.
 struct Own {
     private: StaticSecret,
     public: [u8; 32],
@@ -169,7 +168,7 @@ impl Own {
         self.counter
     }
 
-    /// What the process of an application shares with members, by the first of its keys.
+    /// The secret that a process of an application shares with members, by the first of its keys.
     fn with_members(&self, keys: &Keys) -> Option<Secret> {
         let HeldKeys::Application(keys) = keys.held() else { return None };
         let key = keys.first()?;
@@ -178,7 +177,8 @@ impl Own {
 }
 
 impl Seal {
-    /// One for a process with these keys, which knows of no [members](Self::members_are) yet.
+    /// Makes the seal of a process with these keys, which knows of no [members](Self::members_are)
+    /// yet.
     pub(super) fn new(keys: Keys) -> Result<Self, SystemError> {
         let mut private = [0; 32];
         private[..16].copy_from_slice(&tenure::driver::random()?.to_le_bytes());
@@ -212,8 +212,8 @@ impl Seal {
         Self { asks: true, ..self }
     }
 
-    /// Where members may be from now on: they are greeted in another way than others. That proves
-    /// nothing of who is there. Who was greeted otherwise there is greeted anew.
+    /// Sets the addresses of members, which are greeted in another way than others. An address
+    /// proves nothing. Contacts that were greeted otherwise are greeted anew.
     pub(super) fn members_are(&mut self, members: BTreeSet<SocketAddr>) {
         for address in self.contacts.members_are(members) {
             self.sessions.forget(address);
@@ -225,7 +225,8 @@ impl Seal {
         inc(&self.own.public)
     }
 
-    /// Seals `plain` for the one at `to`, greeting it if need be. What cannot be sealed yet waits.
+    /// Seals `plain` for the node at `to`, and greets the node if need be. A datagram that cannot
+    /// be sealed yet waits.
     pub(super) fn outgoing(
         &mut self,
         now: Time,
@@ -241,9 +242,10 @@ impl Seal {
         let member = self.contacts.is_member(to);
         let known = session.is_some();
         let cannot_greet = !known && self.toward(member).is_none();
-        // One that could be greeted is so when this process speaks to it of its own accord.
+        // A node that can be greeted is greeted when this process speaks to it of its own accord.
         let is_answered = |heard: Time| match session {
-            // One that has shown a key may have been started without; anybody may say so.
+            // A node that has shown a key may have been started without one; but every host can
+            // claim that.
             Some(sealed) => contact::is_long(heard, sealed) && !contact::is_long(now, heard),
             None => cannot_greet || !contact::is_long(now, heard),
         };
@@ -352,7 +354,7 @@ impl Seal {
         DropReason::Full
     }
 
-    /// How a sender calls itself, for [`peers`](Self::peers).
+    /// Notes the name that a sender uses, for [`peers`](Self::peers).
     pub(super) fn is_called(&mut self, inc: Inc, name: &NodeName) {
         let Some(session) = self.sessions.get_mut(id_of(inc)) else { return };
         if session.name.as_ref() != Some(name) {
@@ -360,21 +362,21 @@ impl Seal {
         }
     }
 
-    /// The one at `address` has sent something without a key, and was not read.
+    /// Notes an unsealed datagram from `address` that was not read.
     pub(super) fn refused(&mut self, now: Time, address: SocketAddr) {
         self.unsealed.again(now, address);
     }
 
-    /// `name` has sent something without a key from `address`, for who asks.
+    /// Notes an unsealed datagram of `name` from `address`, for [`keyring`](Self::keyring).
     pub(super) fn note_unsealed(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
         self.unsealed.note(now, address, name);
     }
 
-    /// `name` has sent something without a key from `address`, which was read.
+    /// Notes an unsealed datagram of `name` from `address` that was read.
     pub(super) fn heard_unsealed(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
         self.note_unsealed(now, address, name);
-        // Anybody can send that in its name: one that has shown a key is greeted, and has none any
-        // more when it does not answer.
+        // Every host can send that in its name: a node that has shown a key is greeted, and counts
+        // as without one when it does not answer.
         if self.sessions.at(address).is_some() {
             return;
         }
@@ -383,14 +385,15 @@ impl Seal {
         }
     }
 
-    /// Uses other keys from now on. Who used one that is not accepted any more must say hello.
+    /// Uses other keys from now on. Senders with a key that is not accepted any more must say
+    /// hello.
     pub(super) fn rekey(&mut self, keys: Keys) {
         self.with_members = self.own.with_members(&keys);
         self.keys = keys;
         let accepted = self.accepts_since.is_some();
         match (accepted, self.keys.accepts_unsealed()) {
             (true, false) => self.accepts_since = None,
-            // Whom it refused until now may be anybody.
+            // The senders that were refused until now may be of any kind.
             (false, true) => self.unsealed = unsealed::UnsealedSenders::default(),
             _ => {}
         }
@@ -404,7 +407,7 @@ impl Seal {
         }
     }
 
-    /// Its keys, and who was heard.
+    /// The keys, and the nodes that were heard.
     pub(super) fn keyring(&mut self, now: Time) -> Keyring {
         let accepts = self.keys.accepts_unsealed();
         let accepts_since = accepts.then(|| *self.accepts_since.get_or_insert(now));
@@ -414,8 +417,8 @@ impl Seal {
         Keyring { ids, peers, unsealed, accepts_since }
     }
 
-    /// Everybody who has shown a key. An address is of one process: of two with one key there the
-    /// earlier was started again.
+    /// All nodes that have shown a key. Each address belongs to one process: of two with one key
+    /// there the earlier was started again.
     fn peers(&self) -> Vec<Peer> {
         let mut latest = BTreeMap::new();
         for session in self.sessions.all().filter(|session| session.established) {

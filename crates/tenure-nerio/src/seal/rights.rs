@@ -1,4 +1,4 @@
-//! What the holder of a key may say.
+//! Messages that the holder of a key may send.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use tenure_core::nerio::{Checked, Inc, Message, ToAsker, ToCandidate, ToGrantor,
 
 use crate::keys::{Grant, Right};
 
-/// By which key a sender has shown who it is.
+/// The key that a sender has shown.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Authority {
-    /// The cluster's: it may say everything that members and candidates say.
+    /// The key of the cluster: all messages of members and candidates are allowed.
     Cluster,
-    /// An application's.
+    /// The key of an application.
     Application(Arc<Grant>),
 }
 

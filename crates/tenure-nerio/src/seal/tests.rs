@@ -95,7 +95,7 @@ impl Net {
         self.queue.extend(packets);
     }
 
-    /// What the recipient makes of `packet`: its text, and by whose authority.
+    /// Gives `packet` to its recipient: its text, and the authority of its sender.
     fn give(&mut self, packet: &Packet) -> Result<Option<(String, Option<Authority>)>, DropReason> {
         let mut out = Vec::new();
         let mut bytes = packet.bytes.clone();
@@ -293,7 +293,7 @@ fn with_rights(rights: &str) -> Keys {
     cluster_key().issue_with(Grant { rights, ..grant }).unwrap().into()
 }
 
-/// Who has a key says in the hello what it allows, and has the secret of that alone.
+/// The holder of a key names its grant in the hello, and has the secret of that grant alone.
 #[test]
 fn nobody_adds_a_right_to_its_key() {
     let mut net = candidate_and_members();
@@ -320,7 +320,8 @@ fn nobody_adds_a_right_to_its_key() {
     assert_eq!(grant.to_string(), "billing for billing/* with the rights ask");
 }
 
-/// Its id is its key's, which is the same: an operator gave it more elections, or another right.
+/// An operator gave the application more elections, or another right, under the same key of the
+/// cluster.
 #[test]
 fn an_application_is_given_other_elections_while_it_runs() {
     let mut net = candidate_and_members();

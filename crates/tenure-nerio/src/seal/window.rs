@@ -1,4 +1,4 @@
-//! Which numbers of a sender have come already.
+//! Numbers of a sender that have come already.
 
 /// How far behind the newest one a datagram may come: a sender counts what it sends to anybody, so
 /// what is reordered on one way may be hundreds apart.
@@ -8,7 +8,7 @@ const WORDS: usize = BITS as usize / 64;
 /// The newest number, and which of the [`BITS`] before it have come.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Window {
-    /// One above the newest; zero when none has come.
+    /// The newest number plus one; zero when none has come.
     next: u64,
     /// The bit of `number` is `number % BITS`.
     seen: [u64; WORDS],

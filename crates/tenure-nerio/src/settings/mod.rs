@@ -1,4 +1,4 @@
-//! What a node is told by variables and by a file: those that the command `tenure` reads.
+//! Settings of a node from variables and a file, as the command `tenure` reads them.
 
 mod file;
 
@@ -43,17 +43,17 @@ use super::keys::Keys;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// With whom, and how long a lease lasts.
+    /// Members, lease and other times.
     pub config: Config,
-    /// Which member it is, if it is one.
+    /// The name of the member, if the node is one.
     pub name: Option<NodeName>,
-    /// Where it remembers.
+    /// The state directory.
     pub state: Option<PathBuf>,
-    /// With what it seals.
+    /// The keys that seal datagrams.
     pub keys: Option<Keys>,
 }
 
-/// Why settings cannot be used.
+/// Errors of settings.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SettingsError {
@@ -72,7 +72,7 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// All that are read.
+    /// All variables that are read.
     pub const VARIABLES: [&str; 15] = [
         "TENURE_MEMBERS",
         "TENURE_CLUSTER",

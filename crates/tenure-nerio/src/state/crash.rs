@@ -33,11 +33,11 @@ type DiskContent = Option<BTreeMap<String, Vec<u8>>>;
 struct Account {
     /// The state directory.
     directory: Number,
-    /// Its parent.
+    /// The parent of the state directory.
     parent: Number,
-    /// What is surely on disk: names by directory.
+    /// Names that are surely on disk, by directory.
     names: BTreeMap<Number, BTreeMap<String, Number>>,
-    /// What may be, in any selection.
+    /// Changes that may be on disk, in any selection.
     changes: BTreeMap<Number, Vec<Change>>,
     /// The content of each file, and what is surely on disk of it.
     contents: BTreeMap<Number, (Vec<u8>, Option<Vec<u8>>)>,
@@ -48,7 +48,7 @@ struct Account {
     files: Vec<File>,
 }
 
-/// What a start after the loss of power owes to those before.
+/// Promises to earlier starts that a start after the loss of power must keep.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Promise {
     boots: u64,
@@ -78,7 +78,7 @@ impl Account {
         self.changes.entry(number(at)).or_default().push(change);
     }
 
-    /// What `directory` may hold: each change there or not.
+    /// All contents that `directory` may have: each change there or not.
     fn possible(&self, directory: Number) -> Vec<BTreeMap<String, Number>> {
         let mut possible = vec![self.names.get(&directory).cloned().unwrap_or_default()];
         for change in self.changes.get(&directory).into_iter().flatten() {
@@ -95,7 +95,8 @@ impl Account {
         possible
     }
 
-    /// What may be on disk of a file: what was flushed, and if more was written, any part of it.
+    /// All contents that a file may have on disk: the flushed content, and any part of later
+    /// writes.
     fn possible_contents(&self, file: Number) -> Vec<Vec<u8>> {
         let (now, flushed) = self.contents.get(&file).cloned().unwrap_or_default();
         match flushed {
@@ -217,7 +218,7 @@ fn start(path: &Path, boot: &str, opening: Opening, disk: Arc<dyn Disk>) -> (Sta
     open_on(path, opening, &grantor("a"), boot, disk).unwrap()
 }
 
-/// What a grantor does in three starts, and what it may rely on after each step.
+/// Three starts of a grantor, and the promises after each step.
 fn live(path: &Path, disk: &Arc<Forgetful>) {
     let promise = |boots, reserve| {
         disk.after(|account| account.promise = Promise { boots, reserve });
@@ -241,7 +242,7 @@ fn live(path: &Path, disk: &Arc<Forgetful>) {
     }
 }
 
-/// What a start finds on such a disk, in the next boot of the machine.
+/// Judges a start on such a disk, in the next boot of the machine.
 fn judge(promise: Promise, disk: &DiskContent) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");

@@ -1,4 +1,4 @@
-//! What can be wrong with the memory of a grantor, and what to do about it.
+//! Errors of the memory of a grantor, and what to do about them.
 
 use std::fmt;
 use std::io;
@@ -49,7 +49,7 @@ pub enum MemoryError {
     OtherCluster { path: PathBuf, node: NodeName, found: ClusterName, expected: ClusterName },
 }
 
-/// A record was not written. What was on disk before still holds and can be read; a later write
+/// A record was not written. The record on disk before still holds and can be read; a later write
 /// may succeed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
@@ -71,14 +71,14 @@ pub enum WriteError {
 /// Why a grant table of this boot is not believed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Tear {
-    /// Its head is damaged.
+    /// The head of the table is damaged.
     Head(Damage),
-    /// It does not have the length of a table.
+    /// The file does not have the length of a table.
     Length {
-        /// Its bytes.
+        /// The length of the file, in bytes.
         bytes: u64,
     },
-    /// One pair of slots holds what no interrupted write leaves behind.
+    /// A pair of slots holds bytes that no interrupted write leaves behind.
     Pair {
         /// Which one, from 0.
         pair: u32,

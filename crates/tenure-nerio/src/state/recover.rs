@@ -1,9 +1,9 @@
-//! What an operator does to a state directory when more of them are lost than the others can make
+//! Recovery of a state directory by an operator when more of them are lost than the others can make
 //! up for: see `docs/decisions/recover.md`.
 //!
-//! The directory is edited while no node has it. One that was lost begins a memory that knows a
-//! floor of fences and no grants, so that its node waits out the longest lease and serves; one that
-//! is whole keeps all that it holds, and its fences go on above the floor as well.
+//! The directory is edited while no node has it. A lost directory begins a memory that knows a
+//! floor of fences and no grants, so that its node waits out the longest lease and serves. A whole
+//! directory keeps all that it holds, and its fences go on above the floor as well.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -18,34 +18,34 @@ use tenure_core::{Fence, NodeName, WallTime};
 use super::durable::{IDENTITY, Identity, new_instance};
 use super::{Grantor, LAYOUT, MemoryError, WriteError, check};
 
-/// What an operator says of one state directory.
+/// The statement of an operator about a state directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recovery {
-    /// Whether it is one of those that were lost.
+    /// Whether the directory was lost.
     pub is_lost: bool,
     /// The longest lease that its node gives.
     pub delta_max: Duration,
-    /// What fences begin above. `None`: the number of milliseconds since 1970, or what the
-    /// directory holds if that is more.
+    /// The floor above which fences begin. `None`: the number of milliseconds since 1970, or the
+    /// reserve of the directory if that is more.
     pub floor: Option<Fence>,
 }
 
-/// What is durable in it since.
+/// The directory after a recovery.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edited {
-    /// What fences begin above.
+    /// The floor above which fences begin.
     pub floor: Fence,
-    /// Above which fence none had left it before; `None` if it was lost.
+    /// The reserve before the recovery; `None` if the directory was lost.
     pub before: Option<Fence>,
-    /// The memory that it holds.
+    /// The memory that the directory holds.
     pub instance: Instance,
 }
 
-/// Why nothing was done to it, or it is not known to be durable.
+/// Errors of a recovery: nothing was done, or the result may not be durable.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum RecoveryError {
-    /// It cannot be opened, or is another node's.
+    /// The directory cannot be opened, or belongs to another node.
     #[error(transparent)]
     Memory(#[from] MemoryError),
     /// Said to be lost, and it is whole.
@@ -73,7 +73,7 @@ pub enum RecoveryError {
          up to {max} only; give a lower one"
     )]
     TooHigh { floor: Fence, max: Fence },
-    /// It could not be written: which of the two it holds now is not known. Try again.
+    /// The write failed, and either of the two memories may be on disk. Try again.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
@@ -130,7 +130,7 @@ impl Recovery {
         Ok(Edited { floor, before, instance })
     }
 
-    /// What fences begin above, if that can be.
+    /// The floor above which fences begin, or an error.
     fn floor(
         &self,
         path: &Path,
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(next.durable.instance, edited.instance);
     }
 
-    /// The memory with which a node asked in vain is none that others may have written down.
+    /// Other members have not written down a memory with which a node asked in vain.
     #[test]
     fn one_that_a_node_began_in_vain_begins_a_later_memory() {
         let parent = tempfile::tempdir().unwrap();
@@ -290,7 +290,7 @@ mod tests {
         recovery(false, high).carry_out(&path, &grantor("a")).unwrap();
     }
 
-    /// Nobody must be left without a floor that can be given.
+    /// An operator must always have a floor to give.
     #[test]
     fn what_has_promised_more_than_can_be_given_goes_on_above_it() {
         let parent = tempfile::tempdir().unwrap();
@@ -300,7 +300,8 @@ mod tests {
         assert_eq!(own.carry_out(&path, &grantor("a")).unwrap().floor, Fence::new(promised));
     }
 
-    /// It may have been interrupted, and a member that was recovered later may hold a higher fence.
+    /// The first recovery may have been interrupted, and a member that is recovered later may hold
+    /// a higher fence.
     #[test]
     fn the_same_again_and_a_higher_floor_are_taken_until_a_node_starts() {
         let parent = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! One election's entry: two slots, written in turn.
+//! The entry of an election: two slots, written in turn.
 //!
 //! ```text
 //! crc32 of the rest u32 | length u16 | 0 u16 | sequence u64 | body     (little endian)
@@ -19,25 +19,25 @@ pub(super) const PAIR: usize = 2 * SLOT;
 
 const HEAD: usize = 16;
 
-/// One slot as it is on disk.
+/// A slot as it is on disk.
 #[derive(Clone, Copy)]
 enum Slot<'a> {
     /// Never written.
     Empty,
     /// The checksum does not hold.
     Torn,
-    /// What was written.
+    /// A written slot.
     Whole { sequence: u64, body: &'a [u8] },
     /// The checksum holds, but this was never written here.
     Wrong,
 }
 
-/// What a pair says after a process ended in the middle of whatever it was doing.
+/// The content of a pair after a process ended in the middle of a write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Entry {
     /// The last write that had ended; 0 before the first.
     pub(super) sequence: u64,
-    /// What it wrote.
+    /// The record of the latest whole write.
     pub(super) record: Option<GrantRecord>,
     /// Whether another one had begun.
     pub(super) torn: bool,
@@ -84,12 +84,12 @@ fn decode(bytes: &[u8], position: u64) -> Slot<'_> {
     Slot::Whole { sequence, body: &covered[HEAD - 4..] }
 }
 
-/// What a pair says; `None` if no interrupted write leaves it like this.
+/// Reads a pair; `None` if no interrupted write leaves such bytes.
 ///
-/// A torn slot beside a whole one is a write in which the process ended. Nothing had left that
-/// depended on it, because answers leave only after the write returned: so the older one is the
-/// truth. (On another boot of the machine, where pages may have reached the disk in any order,
-/// the table is not read at all.)
+/// A torn slot beside a whole one is a write in which the process ended. No answer had left that
+/// depended on the write, because answers leave only after it returned: so the older slot is the
+/// truth. (On another boot of the machine, where pages may have reached the disk in any order, the
+/// table is not read at all.)
 pub(super) fn read(format: u32, bytes: &[u8; PAIR]) -> Option<Entry> {
     let (even, odd) = bytes.split_at(SLOT);
     let (sequence, body, torn) = match (decode(even, 0), decode(odd, 1)) {
@@ -305,7 +305,7 @@ pub(super) mod tests {
         let mut buffer = [0; SLOT];
         let used = encode(&mut buffer, 4, Some(&grant("e", 1))).unwrap().len();
         for bit in 0..used * 8 {
-            // One slot torn, at any bit: the other one counts. Both torn: nothing does.
+            // If a bit of one slot is torn, the other slot counts. If both are torn, neither does.
             let mut bad = both;
             bad[bit / 8] ^= 1 << (bit % 8);
             let entry = read(&bad).unwrap();

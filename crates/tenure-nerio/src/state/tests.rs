@@ -55,7 +55,7 @@ impl World {
         self.start("boot 1", Opening::New).0
     }
 
-    /// What the next start in `boot` knows of the grants.
+    /// The grants that the next start in `boot` knows.
     fn known(&self, boot: &str) -> Grants {
         match self.open(boot, Opening::Existing).unwrap().1.memory {
             Memory::Kept { grants, .. } => grants,
@@ -480,7 +480,7 @@ fn a_process_of_the_release_before_still_has_its_directory() {
     let refused = world.open("boot 1", Opening::Existing).unwrap_err();
     let MemoryError::State(StateError::InUse { owner, .. }) = refused else { panic!("{refused}") };
     assert_eq!(owner, Some(sleep.id()));
-    // One of that release that is started later finds the directory locked.
+    // A later start of that release finds the directory locked.
     give_up(before);
     let state = world.open("boot 1", Opening::Existing).unwrap();
     let later = File::open(world.path()).unwrap();
@@ -555,7 +555,7 @@ fn a_directory_that_others_can_change_is_refused() {
     }
 }
 
-/// What an operator does to a directory in use, and whether the next flush makes up for it.
+/// Actions of an operator on a directory in use, and whether the next flush makes up for them.
 #[test]
 fn a_directory_that_the_next_start_would_not_find_is_not_written_to() {
     const REPLACED: &str = "/grants now";
@@ -570,7 +570,7 @@ fn a_directory_that_the_next_start_would_not_find_is_not_written_to() {
             fs::create_dir(world.path()).unwrap();
         }),
         ("grants cannot be found any more", |world| fs::remove_file(world.grants()).unwrap()),
-        // What is open has a name still.
+        // The open table still has a name.
         (REPLACED, |world| {
             fs::rename(world.grants(), world.path().join("kept")).unwrap();
             fs::copy(world.path().join("kept"), world.grants()).unwrap();
@@ -614,7 +614,7 @@ fn cut(world: &World, bytes: u64) {
     File::options().write(true).open(world.grants()).unwrap().set_len(bytes).unwrap();
 }
 
-/// What is left looks like a table of fewer elections.
+/// The rest looks like a table of fewer elections.
 #[test]
 fn a_table_that_is_cut_off_where_it_had_grown_is_noticed() {
     let world = World::new();
@@ -714,8 +714,8 @@ impl Disk for Looking {
     }
 }
 
-/// What simulators and tests go by is what this directory does: any records, any starts, in any
-/// boots of the machine.
+/// The model of simulators and tests does what this directory does: with any records and starts, in
+/// any boots of the machine.
 #[test]
 fn it_remembers_what_the_core_says_that_it_does() {
     let mut draw: u64 = 7;
@@ -803,7 +803,7 @@ fn a_file_that_is_replaced_by_its_owner_is_not_lost_meanwhile() {
     assert!(seen.len() == 4 && seen.iter().all(Result::is_ok), "{seen:?}");
 }
 
-/// It is small and known whole.
+/// The identity is small and known whole.
 #[test]
 fn an_identity_that_was_removed_is_written_anew() {
     let world = World::new();

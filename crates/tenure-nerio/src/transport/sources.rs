@@ -21,9 +21,9 @@ const PEERS_MAX: usize = 16_384;
 /// All addresses here are as the socket has them.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
-    /// Which address each peer has asked.
+    /// The address that each peer has asked.
     asked: BTreeMap<SocketAddr, IpAddr>,
-    /// Who sent the last datagram, and which address it had asked before.
+    /// The sender of the last datagram, and the address that it had asked before.
     last: Option<(SocketAddr, Option<IpAddr>)>,
     /// The source for peers that have asked nothing.
     own: Option<IpAddr>,
@@ -67,7 +67,7 @@ impl Sources {
         Ok((received.bytes, from))
     }
 
-    /// The last datagram is of somebody else than it says.
+    /// The last datagram is of another sender than it says.
     pub(super) fn disbelieve(&mut self) {
         match self.last.take() {
             Some((from, Some(before))) => drop(self.asked.insert(from, before)),

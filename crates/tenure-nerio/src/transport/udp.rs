@@ -23,14 +23,14 @@ pub struct Udp {
     watched: Option<Watched<UdpSocket>>,
     address: SocketAddr,
     families: Families,
-    /// Of a socket on all addresses of the machine.
+    /// Source addresses of a socket on all addresses of the machine.
     sources: Option<Sources>,
 }
 
 /// Which addresses a socket knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Families {
-    /// Those of its own family.
+    /// Addresses of its own family.
     One,
     /// Both: an IPv4 address goes in and out as an IPv6 address that stands for it.
     Both,
@@ -54,8 +54,8 @@ impl Families {
     }
 }
 
-/// Opens a socket. One on the unspecified IPv6 address knows both families; where there is no
-/// IPv6, it is one on the unspecified IPv4 address.
+/// Opens a socket. The unspecified IPv6 address takes both families; without IPv6 the socket is on
+/// the unspecified IPv4 address.
 pub(crate) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Families)> {
     let any = address.is_ipv6() && address.ip().is_unspecified();
     let open = |address: SocketAddr| -> io::Result<UdpSocket> {
@@ -74,7 +74,7 @@ pub(crate) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Families)> {
         Ok(socket) => Ok((socket, if any { Families::Both } else { Families::One })),
         Err(error) if any && error.kind() != io::ErrorKind::AddrInUse => {
             let four = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
-            // What was asked for says more than what was tried instead.
+            // The error of the given address says more than that of the second attempt.
             open(four).map(|socket| (socket, Families::One)).map_err(|_| error)
         }
         Err(error) => Err(error),
@@ -243,7 +243,7 @@ mod tests {
                     runtime.block_on(async { tokio::time::timeout(PATIENCE, receive).await });
                 assert_eq!(came.expect("a datagram").unwrap(), (4, other.local_addr().unwrap()));
                 assert_eq!(hears(&mut udp), (ip, port).into());
-                // Of the first one nothing was known before, and the second one is forged.
+                // The first datagram follows no other, and the second one is forged.
                 if ip[3] == 4 {
                     udp.disbelieve();
                     assert_eq!(hears(&mut udp), ([127, 0, 0, 2], port).into(), "asked before");
