@@ -14,7 +14,7 @@ use crate::wire::connect::{
 };
 use crate::wire::fault::Fault;
 
-/// What [`check`] found.
+/// Results of [`check`].
 #[derive(Debug)]
 pub struct Report {
     /// Each endpoint in the order in which they were given, with what its member says or why it
@@ -117,7 +117,7 @@ async fn connect_all(
     all
 }
 
-/// What is wrong with an endpoint that hangs up, if it can be found out.
+/// The error of an endpoint that hangs up, if it can be found out.
 async fn hung_up(options: &CheckedOptions, endpoint: &Endpoint) -> Option<ConnectError> {
     let other = wants_other_scheme(options, endpoint).await;
     match (other, endpoint.is_secure()) {

@@ -81,8 +81,8 @@ impl FromStr for Endpoint {
     }
 }
 
-/// Why something is not an [`Endpoint`]. What stands before an `@` may be a password, and is in
-/// none of these.
+/// Errors of a text that is no [`Endpoint`]. The text before an `@` may be a password, and no error
+/// shows it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum EndpointError {
@@ -95,7 +95,7 @@ pub enum EndpointError {
         /// The text behind the last `@`: a user and a password may stand before it.
         rest: String,
     },
-    /// It could be meant with or without TLS.
+    /// The endpoint could be meant with or without TLS.
     #[error(
         "endpoint \"{given}\" has no scheme: write http://{given}, or https:// if the server has \
          a certificate"

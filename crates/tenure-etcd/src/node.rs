@@ -16,7 +16,7 @@ use crate::driver::{Ask, Driver, Mark};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 
-/// One process's part in elections on etcd. Clones are the same.
+/// The participant of a process in elections on etcd. Clones are the same participant.
 ///
 /// When the last clone and the last handle that came from it are gone, the node gives up
 /// whatever it holds and ends. [`close`](Self::close) does so at once and waits until that is
@@ -81,8 +81,8 @@ impl Node {
         self.shared.driver.election(name)
     }
 
-    /// Tells others something else of this leader than at the campaign. It is written as soon as
-    /// etcd can be reached, if the leadership lasts so long; this does not wait for it.
+    /// Replaces the value of this leader that others see. The node writes the value as soon as etcd
+    /// can be reached, if the leadership lasts so long; this call does not wait for that.
     pub fn proclaim(&self, leader: &Leader<AtMostOne>, value: &str) -> Result<(), ProclaimError> {
         let value = Value::new(value)?;
         let mark = driver::extra::<Mark, _>(leader);
@@ -105,8 +105,8 @@ impl Node {
         &self.shared.config
     }
 
-    /// What an operator should hear of: for the first who asks since the start, for all others
-    /// from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener hears all since the start, later ones those from
+    /// now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
@@ -142,9 +142,9 @@ impl Builder {
         self
     }
 
-    /// Starts it, on a thread of its own, so that an application that blocks cannot starve a
-    /// renewal. It connects when the first election needs it: that etcd is not there yet is no
-    /// error. [`check`](crate::check()) finds that out beforehand.
+    /// Starts the node on a thread of its own, so that an application that blocks cannot starve a
+    /// renewal. The node connects when the first election needs etcd: a missing etcd is no error
+    /// here. [`check`](crate::check()) finds that out beforehand.
     pub fn start(self) -> Result<Node, SystemError> {
         let Self { config, options, lease } = self;
         let options = with_time(&options, &config);

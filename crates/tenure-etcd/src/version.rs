@@ -37,7 +37,7 @@ impl Version {
 impl FromStr for Version {
     type Err = ();
 
-    /// What follows the patch, as `-rc.1`, is left out.
+    /// The text behind the patch, as `-rc.1`, is left out.
     fn from_str(text: &str) -> Result<Self, ()> {
         let mut numbers = text.splitn(3, '.');
         let mut next = || {

@@ -25,7 +25,7 @@ const FAREWELL_MAX: Duration = Duration::from_secs(2);
 /// The [label](Obstacle::label) of a server that has neither answered nor failed yet.
 pub const NO_ANSWER: &str = "no-answer";
 
-/// What a node asks of its driver, beside what its handles ask.
+/// Questions of a node to its driver, beside requests of its handles.
 #[derive(Debug)]
 pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),
@@ -34,7 +34,7 @@ pub(crate) enum Ask {
 /// Shows wall time.
 pub(crate) type WallClock = Box<dyn Fn() -> WallTime + Send>;
 
-/// One process's part on the bus, and what it says of it.
+/// The connection of a process to the bus, and notices about it.
 pub(crate) struct Driver {
     pub(crate) config: Checked,
     pub(crate) bus: Bus,
@@ -46,7 +46,7 @@ pub(crate) struct Driver {
     pub(crate) counters: Counters,
     /// Each server, as one that has not answered yet.
     pub(crate) silent: Vec<Obstacle>,
-    /// What became of each server, as long as none is in use.
+    /// The state of each server while none is in use.
     pub(crate) connecting: Option<Vec<Obstacle>>,
     /// Resignations that were published and have not come back.
     pub(crate) resigning: u32,
@@ -99,7 +99,7 @@ impl Driver {
 
     fn on_heard(&mut self, heard: &Delivery, machine: &mut Machine<Self>) {
         self.counters.heard_bytes += heard.payload.len() as u64;
-        // What came on a connection that is gone may be as old as one likes.
+        // A message of a connection that is gone may be arbitrarily old.
         if !self.bus.is_current(heard) {
             return self.counters.ignore_for("earlier_connection");
         }
@@ -124,13 +124,13 @@ impl Driver {
         let bytes = payload.len();
         let published = self.bus.publish(self.subjects.of(kind), payload);
         self.counters.publish(kind, bytes, published);
-        // What was dropped does not come back.
+        // A message that was dropped does not come back.
         let comes_back = kind == Kind::Resign && published == Published::Handed;
         self.resigning += u32::from(comes_back);
     }
 
     fn notice(&self, notice: Notice) {
-        // Nobody listening is fine.
+        // The send fails without listeners; ignore it.
         let _ = self.notices.send(notice);
     }
 }
@@ -210,7 +210,7 @@ impl Backend for Driver {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
     }
 
-    /// What the core knows is that it is not connected.
+    /// The core knows only that it is not connected.
     fn explain(&self, waiting: Waiting) -> Waiting {
         match (waiting, &self.connecting) {
             (Waiting::Connecting { .. }, Some(obstacles)) => {

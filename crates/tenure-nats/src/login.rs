@@ -56,7 +56,7 @@ impl fmt::Debug for Login {
 }
 
 impl Login {
-    /// What is sent to a server that gave `nonce` to be signed.
+    /// The login for a server that gave `nonce` to be signed.
     pub(crate) fn auth(&self, nonce: &[u8]) -> Result<Auth, LoginError> {
         let mut auth = Auth::new();
         match self {
@@ -93,7 +93,7 @@ fn read(path: &Path) -> Result<String, LoginError> {
         .map_err(|source| LoginError::File { path: path.into(), source: Arc::new(source) })
 }
 
-/// The only line of a file, without its end. One that is being written anew may be empty.
+/// The only line of a file, without its end. A file that is being written anew may be empty.
 fn line(path: &Path) -> Result<String, LoginError> {
     let read = SecretFile::read(path).and_then(SecretFile::line);
     read.map_err(|what| LoginError::NoLine { path: path.into(), what })
@@ -122,7 +122,7 @@ fn sign(path: &Path, seed: &str, nonce: &[u8]) -> Result<(String, Vec<u8>), Logi
     Ok((pair.public_key(), signature))
 }
 
-/// A login that cannot work. What the files hold is in none of these.
+/// Errors of a login that cannot work. No error shows the content of a file.
 #[derive(Clone, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum LoginError {
@@ -138,7 +138,7 @@ pub enum LoginError {
         path = path.display()
     )]
     NoCredentials { path: PathBuf },
-    /// What should be the seed of a user's key is something else.
+    /// The file holds no seed of a user's key.
     #[error("{path} holds no seed of a user's key: one begins with SU", path = path.display())]
     NoSeed { path: PathBuf },
 }

@@ -21,7 +21,7 @@ use crate::subject::Subjects;
 /// The shortest time between two pings of a server that says nothing.
 const SILENCE_MIN: Duration = Duration::from_millis(500);
 
-/// One process's part in elections on NATS. Clones are the same.
+/// The participant of a process in elections on NATS. Clones are the same participant.
 ///
 /// When the last clone and the last handle that came from it are gone, the node resigns whatever
 /// it leads and ends. [`close`](Self::close) does so at once and waits until that is done; after a
@@ -103,8 +103,8 @@ impl Node {
         &self.shared.who
     }
 
-    /// What an operator should hear of: for the first who asks since the start, for all others
-    /// from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener hears all since the start, later ones those from
+    /// now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
@@ -145,9 +145,8 @@ impl Builder {
         self
     }
 
-    /// Starts it, on a thread of its own, so that an application that blocks cannot starve a
-    /// heartbeat. It connects at once, and stays connected: that no server is there yet is no
-    /// error.
+    /// Starts the node on a thread of its own, so that an application that blocks cannot starve a
+    /// heartbeat. The node connects at once and stays connected: a missing server is no error.
     pub fn start(self) -> Result<Node, SystemError> {
         let Self { config, options, wall } = self;
         let incarnation = driver::random()?;

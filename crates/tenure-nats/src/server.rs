@@ -77,8 +77,8 @@ impl FromStr for Server {
     }
 }
 
-/// Why something is not a [`Server`]. What stands before an `@` may be a password, and is in none
-/// of these.
+/// Errors of a text that is no [`Server`]. The text before an `@` may be a password, and no error
+/// shows it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ServerError {
@@ -91,7 +91,7 @@ pub enum ServerError {
         /// The text behind the last `@`: a user and a password may stand before it.
         rest: String,
     },
-    /// It could be meant with or without TLS.
+    /// The server could be meant with or without TLS.
     #[error(
         "server \"{given}\" has no scheme: write nats://{given}, or tls:// if it has a certificate"
     )]

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use tenure_core::ClusterName;
 use tenure_core::allcall::Body;
 
-/// What all subjects of a server's elections begin with: one or more words of letters, digits, `_`
-/// and `-` with dots between them, at most 64 bytes. Default `tenure`.
+/// The beginning of all subjects of elections: one or more words of letters, digits, `_` and `-`
+/// with dots between them, at most 64 bytes. Default `tenure`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SubjectPrefix(Arc<str>);
 
@@ -89,7 +89,7 @@ pub struct Subjects {
     kinds: [Arc<str>; 4],
 }
 
-/// What is published on one of the subjects.
+/// Kinds of packets, each with its subject.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     /// A question who leads.
@@ -117,7 +117,7 @@ impl Kind {
         }
     }
 
-    /// What a packet is.
+    /// The kind of a packet.
     #[must_use]
     pub const fn of(body: &Body) -> Self {
         match body {
@@ -130,7 +130,7 @@ impl Kind {
 }
 
 impl Subjects {
-    /// Those of `cluster`.
+    /// The subjects of `cluster`.
     #[must_use]
     pub fn new(prefix: &SubjectPrefix, cluster: &ClusterName) -> Self {
         let stem = format!("{prefix}.{}.", cluster.as_str().replace('.', "="));
@@ -150,13 +150,13 @@ impl Subjects {
         }
     }
 
-    /// What is subscribed to: `PREFIX.CLUSTER.*`.
+    /// The subscription: `PREFIX.CLUSTER.*`.
     #[must_use]
     pub fn all(&self) -> String {
         format!("{}*", self.stem)
     }
 
-    /// What was published on `subject`, if that is one of these.
+    /// The kind of packet that is published on `subject`, if that is one of these.
     #[must_use]
     pub fn kind(&self, subject: &str) -> Option<Kind> {
         let word = subject.strip_prefix(&*self.stem)?;

@@ -15,7 +15,7 @@ use super::convert;
 use super::fault::{Fault, shorten};
 use super::links::{Link, Links};
 
-/// What the library says when the lease is gone as it opens a stream.
+/// The library's words when the lease is gone as it opens a stream.
 const GONE: &str = "lease not found";
 
 /// The stream of one lease on one link, with no request under way.
@@ -51,7 +51,7 @@ pub(super) async fn run(
             tasks.spawn(renew(links.clone(), asked, incoming.clone()));
             (lease, lane)
         });
-        // Its task ends only when this lets go of it.
+        // The task of a lane ends only when its sender is dropped.
         let _ = lane.send(request);
         lanes.push_back((lease, lane));
         while tasks.try_join_next().is_some() {}

@@ -23,22 +23,22 @@ pub(crate) struct Connection {
     pub(crate) status: Status,
 }
 
-/// What a member says of itself.
+/// The status of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
-    /// What it runs.
+    /// The version of etcd.
     pub version: Version,
     /// The cluster's id.
     pub cluster: u64,
-    /// Its own id.
+    /// The member's id.
     pub member: u64,
-    /// Whom it takes for the leader of the cluster, which is no matter of elections.
+    /// The id of etcd's own leader, which has nothing to do with elections.
     pub leader: Option<u64>,
     /// The term of Raft that it is in.
     pub term: u64,
     /// The revision of its store.
     pub revision: u64,
-    /// What is wrong with it, in etcd's words: alarms such as `NOSPACE`.
+    /// Alarms in etcd's words, such as `NOSPACE`.
     pub alarms: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub struct Status {
 #[derive(Clone, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ConnectError {
-    /// Nobody answers there, or somebody who does not speak etcd's protocol.
+    /// No server answers there, or the server does not speak etcd's protocol.
     #[error("{endpoint} cannot be reached: {why}")]
     NotReached { endpoint: Endpoint, why: Arc<str> },
     /// A member is there, and says why it cannot be used at the moment.
@@ -99,7 +99,7 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// Whose error it is, unless it is about the options.
+    /// The endpoint of the error; `None` if the options are wrong.
     #[must_use]
     pub fn endpoint(&self) -> Option<&Endpoint> {
         match self {
@@ -121,7 +121,7 @@ impl ConnectError {
         }
     }
 
-    /// That another endpoint of its cluster would say the same.
+    /// The refusal that every endpoint of the cluster would repeat.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         match self {
             Self::Login { said, .. } => Some(Refusal::Unauthenticated { said: said.clone() }),
@@ -184,9 +184,9 @@ pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -
     }
 }
 
-/// Why a server that speaks TLS hangs up. It tells in an alert, which is lost when we are about
-/// to write and find the connection closed: so it is asked until an alert is in time. Where one
-/// side stands still for a moment, it is asked once more.
+/// Finds out why a server that speaks TLS hangs up. The server says it in an alert, which is lost
+/// if this client is about to write and finds the connection closed: so the server is asked until
+/// an alert is in time. If either side stands still for a moment, the server is asked once more.
 pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option<ConnectError> {
     let mut late = 0;
     for _ in 0..ALERTS {
@@ -199,7 +199,7 @@ pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option
                 | ConnectError::Handshake { .. }
                 | ConnectError::Expired { .. }),
             ) => return Some(error),
-            // It is another one by now, or none.
+            // The server may be another one by now, or gone.
             _ => return None,
         }
     }
@@ -224,7 +224,7 @@ async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, C
     if is_proxy.map_err(|error| explain(&error, endpoint))? {
         return Err(ConnectError::GrpcProxy { endpoint: endpoint.clone() });
     }
-    // What was found out is good for this connection, and for no other.
+    // The checks hold for this connection only.
     seal.set();
     let header = answer.header.unwrap_or_default();
     let status = Status {
@@ -307,7 +307,7 @@ const LATE: u32 = 2;
 
 /// Bytes that are no record of TLS.
 const SIGNS_OF_NO_TLS: [&str; 2] = ["invalidcontenttype", "corrupt message"];
-/// What is left of an alert of TLS that came too late, or of a server that expected TLS.
+/// Errors that remain of a late TLS alert, or of a server that expected TLS.
 const SIGNS_OF_CLOSING: [&str; 5] = [
     "handshake eof",
     "connection closed",
@@ -320,7 +320,7 @@ const SIGNS_OF_AGE: [&str; 2] = ["certificate expired", "certificateexpired"];
 const SIGN_OF_NO_TRUST: &str = "invalid peer certificate";
 /// A server sends this alert if it has no certificate of a kind that the client can check.
 const SIGN_OF_NO_HANDSHAKE: &str = "handshakefailure";
-/// What a server says of a client's certificate, after [`ALERT`].
+/// A server's words about a client's certificate, after [`ALERT`].
 const SIGNS_OF_NOT_TRUSTED: [&str; 4] =
     ["certificaterequired", "badcertificate", "certificateunknown", "unknownca"];
 const ALERT: &str = "received fatal alert";

@@ -9,7 +9,7 @@ use tenure_core::etcd::{
     Act, Bytes, Change, Header, KeyValue, Keys, LeaseId, Pick, Read, Reply, Revision, Txn,
 };
 
-/// What a watch is about.
+/// Keys and revisions of a watch.
 #[derive(Clone)]
 pub(super) struct WatchRange {
     pub(super) keys: Keys,
@@ -95,7 +95,7 @@ fn picked(pick: Pick, end: Vec<u8>) -> GetOptions {
     }
 }
 
-/// What a transaction's reads found, in their order; its writes tell nothing.
+/// Results of a transaction's reads, in their order; writes have none.
 pub(super) fn carried_out(response: PbTxnResponse) -> Reply {
     let PbTxnResponse { succeeded, responses, .. } = response;
     let read = |response| match response {

@@ -16,7 +16,7 @@ use tower::util::{BoxCloneSyncService, ServiceExt};
 
 use crate::options::Credentials;
 
-/// What etcd says to a login while it asks for none.
+/// Etcd's words to a login while it asks for none.
 const NO_LOGINS: &str = "authentication is not enabled";
 /// The one call that needs no token.
 const AUTHENTICATE: &str = "/etcdserverpb.Auth/Authenticate";
@@ -27,7 +27,7 @@ const HEADER: &str = "token";
 #[derive(Clone)]
 pub(crate) struct Login {
     pub(crate) client: Client,
-    /// What the client speaks over, for calls that the client does not have.
+    /// The channel below the client, for calls that the client does not have.
     pub(super) channel: Channel,
     token: Token,
 }
@@ -51,8 +51,8 @@ impl Login {
     pub(super) async fn new(channel: Plain) -> Result<Self, Error> {
         let token = Token::default();
         let channel = bearing(channel, token.clone());
-        // What needs a leader fails at once where there is none, streams too: another member may
-        // see one.
+        // Calls and streams that need a leader fail at once on a member that sees none: another
+        // member may see one.
         let settings = ConnectOptions::new().with_require_leader(true);
         let client = Client::from_channel(channel.clone(), Some(settings)).await?;
         Ok(Self { client, channel, token })

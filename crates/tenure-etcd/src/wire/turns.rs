@@ -1,5 +1,5 @@
-//! Unary calls take turns: so many of a kind are under way, and the others wait in their order. Who
-//! waits is no task, so that thousands that wait take nothing from those that are under way.
+//! Unary calls take turns: so many of a kind are under way, and the others wait in their order. A
+//! waiting call is no task, so that thousands of them take nothing from the calls under way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::limits::Kind;
 use super::links::Links;
 use super::{Incoming, call};
 
-/// A request, and when it was handed over.
+/// A request, and the time at which it was handed over, on `CLOCK_BOOTTIME`.
 pub(super) type TimedRequest = (Time, Request);
 
 /// Carries out all calls of one kind.
@@ -33,7 +33,7 @@ pub(super) async fn run(
             let incoming = incoming.clone();
             calls.spawn(async move {
                 let answer = call::carry_out(&links, handed).await;
-                // Nobody takes answers any more: nobody waits for this one.
+                // The send fails when the driver is gone; ignore it.
                 let _ = incoming.send(Incoming::Answer(answer)).await;
             });
         }
@@ -49,15 +49,15 @@ pub(super) async fn run(
             }
             handed = requests.recv() => match handed {
                 Some(handed) => waiting.put(handed),
-                // What is under way goes on.
+                // Calls under way go on.
                 None => return calls.detach_all(),
             },
         }
     }
 }
 
-/// One that gets no turn is refused before the core stops waiting for it: it certainly did nothing,
-/// so the core need not look for what it may have done.
+/// A call that gets no turn is refused before the core stops waiting for it: the call certainly did
+/// nothing, so the core need not look for its effects.
 fn refused(handed: Time, request: &Request, busy: usize) -> Answer {
     let waited = clock::now().since(handed).as_secs_f32();
     let said = format!("it waited {waited:.1} s for its turn: {busy} requests are under way");
@@ -69,8 +69,8 @@ fn refused(handed: Time, request: &Request, busy: usize) -> Answer {
 #[derive(Debug, Default)]
 struct Queue {
     requests: BTreeMap<u64, TimedRequest>,
-    /// When each is given up: when half of its time is over, so that one that gets its turn has as
-    /// much left.
+    /// The time at which each call is given up: when half of its time is over, so that a call that
+    /// gets its turn has as much left.
     dues: BTreeSet<(Time, u64)>,
     last: u64,
 }
@@ -93,7 +93,7 @@ impl Queue {
         self.dues.first().map(|(due, _)| *due)
     }
 
-    /// One that is given up by now.
+    /// A call that is given up by now.
     fn take_due(&mut self, now: Time) -> Option<TimedRequest> {
         let (_, number) = self.dues.first().copied().filter(|(due, _)| *due <= now)?;
         self.dues.pop_first();

@@ -73,7 +73,7 @@ struct Watch {
     phase: Phase,
     /// The link on whose stream it is or was asked for last.
     stream: u64,
-    /// It was open on this line, and goes on after what was told last.
+    /// The watch was open on this line, and goes on behind the last event.
     resumes: Option<u64>,
     due: Time,
     within: Duration,
@@ -92,7 +92,7 @@ enum Phase {
     Open,
 }
 
-/// What happened.
+/// Reasons for which the task wakes up.
 enum Wake {
     Request(Option<Request>),
     Due,
@@ -153,7 +153,7 @@ impl Watches {
                 self.ask_waiting().await;
             }
             Op::Unwatch { watch } => {
-                // It may be asked for because the time of the watch is over.
+                // The request may come because the time of the watch is over.
                 self.on_due().await;
                 self.forget(watch);
             }
@@ -219,18 +219,18 @@ impl Watches {
         }
     }
 
-    /// Nobody waits for a stream any more. As long as there is none, no watch is open.
+    /// No watch waits for a stream any more. Without a stream no watch is open.
     fn rest(&mut self) {
         if matches!(self.streams.newest, Stage::Linking(_)) && self.watches.is_empty() {
             self.streams.newest = Stage::Idle;
         }
-        // Those that were given up are most of them.
+        // Most of these watches were given up.
         if self.waiting.len() > 2 * self.watches.len() {
             self.waiting.retain(|call| self.watches.contains_key(call));
         }
     }
 
-    /// Nobody wants to hear of it any more; etcd need not tell.
+    /// Forgets a watch without telling etcd.
     fn forget(&mut self, call: CallId) -> Option<Watch> {
         let watch = self.watches.remove(&call)?;
         self.dues.remove(&(watch.due, call));
@@ -421,7 +421,7 @@ impl Watches {
         self.end(call, header, reply).await;
     }
 
-    /// The watch is to be opened with a newer login. Those that are open go on.
+    /// Opens the watch anew with a newer login. Open watches go on.
     async fn on_old_login(&mut self, call: CallId, link: &Link, said: Arc<str>) {
         if let Some(live) = self.streams.of(link.number) {
             live.ended(call);
@@ -432,7 +432,7 @@ impl Watches {
         self.ask_waiting().await;
     }
 
-    /// One more event. Those of one revision are told together.
+    /// Adds an event. Events of one revision are reported together.
     async fn join(
         &mut self,
         call: CallId,
@@ -471,7 +471,7 @@ impl Watches {
         has_login && !std::mem::replace(&mut watch.logged_in_again, true)
     }
 
-    /// It is to be asked for on the next link.
+    /// Asks for the watch on the next link.
     fn wait(&mut self, call: CallId) {
         if let Some(watch) = self.watches.get_mut(&call) {
             watch.phase = Phase::Waiting;
@@ -479,7 +479,8 @@ impl Watches {
         }
     }
 
-    /// Those of the stream of that link. One that was open before is so as long as the line lasts.
+    /// The watches on the stream of that link. A watch that was open before stays open as long as
+    /// the line lasts.
     fn of(&self, link: &Link, phase: Phase) -> Vec<CallId> {
         let is_it = |watch: &Watch| watch.phase == phase && watch.stream == link.number;
         let watches = self.watches.iter().filter(|(_, watch)| is_it(watch));
@@ -499,17 +500,17 @@ impl Watches {
     }
 
     async fn tell(&mut self, call: CallId, header: Option<Header>, reply: Reply) {
-        // Nobody takes answers any more: nobody waits for this one.
+        // The send fails when the driver is gone; ignore it.
         let _ = self.incoming.send(Incoming::Answer(Answer { call, header, reply })).await;
     }
 }
 
-/// What the end of a stream means.
+/// The meaning of the end of a stream.
 fn of_stream(error: &Error) -> Fault {
     match Fault::of(error) {
         // An event that is too large ends the stream; the link is good.
         large @ Fault::Answer(Reply::Unknown { .. }) => large,
-        // It is about the stream, and not about a watch of it.
+        // The error concerns the stream, and not a watch of it.
         Fault::Answer(_) => Fault::Lost(words(error)),
         fault => fault,
     }

@@ -1,4 +1,4 @@
-//! One connection to one server, which does not come back by itself.
+//! A connection to a server, which does not come back by itself.
 
 use std::error::Error as _;
 use std::fmt;
@@ -37,7 +37,7 @@ pub(super) struct Connection {
 pub enum ConnectError {
     #[error("no answer within {within:?}")]
     Silent { within: Duration },
-    /// It knows no such user, or the password, credentials or key are not the ones it knows.
+    /// The server knows no such user, or has another password, other credentials or another key.
     #[error("the server refuses this login ({said}): it asks for {asks}")]
     Refused { said: Arc<str>, asks: Asks },
     /// The files of the login cannot be used any more.
@@ -48,7 +48,7 @@ pub enum ConnectError {
     Tls { why: Arc<str> },
     #[error("the server speaks no TLS")]
     NoTls,
-    /// It takes only messages that are too short for what participants say.
+    /// The server's messages are too short for the packets of participants.
     #[error(
         "the server takes messages of {max_payload} bytes: its max_payload must be {needed} or more"
     )]
@@ -58,13 +58,13 @@ pub enum ConnectError {
     Failed { why: Arc<str> },
 }
 
-/// What the greeting of a server asks for.
+/// The login that the greeting of a server asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asks {
-    /// A user with a password, or a token; or a certificate that it takes for a user. It knows no
-    /// keys.
+    /// A user with a password, or a token; or a certificate that the server maps to a user. The
+    /// server knows no keys.
     Word,
-    /// It sent a nonce to sign: it knows keys, and maybe users with passwords besides.
+    /// The server sent a nonce to sign: it knows keys, and maybe users with passwords as well.
     Signature,
 }
 
@@ -96,10 +96,10 @@ pub(super) async fn connect(
             .client_capacity(UNSENT_MAX)
             .subscription_capacity(UNREAD_MAX)
             .ignore_discovered_servers()
-            // None, but 0 means that there is no limit: see `with_login`.
+            // No reconnect is wanted, but 0 means that there is no limit: see `with_login`.
             .max_reconnects(1)
             .event_callback(move |event| {
-                // Nobody hears it when the connection was left.
+                // The send fails when the connection was left; ignore it.
                 let _ = tell.send(event);
                 std::future::ready(())
             });

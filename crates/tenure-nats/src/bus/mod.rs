@@ -1,9 +1,9 @@
 //! The connection to the bus: made, used, and made anew.
 //!
 //! Each connection is a client of its own. `async-nats` would connect again by itself and then send
-//! whatever was published meanwhile; a client of ours does not, so that with a
-//! connection everything is gone that was not sent on it. What was heard on an earlier connection
-//! and not yet read is dropped as well.
+//! messages that were published meanwhile; a client of ours does not, so that unsent messages are
+//! gone with their connection. Messages from an earlier connection that are not yet read are
+//! dropped as well.
 
 mod connect;
 mod queue;
@@ -32,14 +32,14 @@ use crate::server::Server;
 const BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2) };
 
-/// What is said of the connection.
+/// Changes of the connection.
 #[derive(Debug)]
 pub enum News {
-    /// There is a new one.
+    /// A new connection is up.
     Up(Up),
-    /// There is none any more.
+    /// The connection is gone.
     Down,
-    /// What an operator should hear of.
+    /// A notice for an operator.
     Notice(Notice),
 }
 
@@ -53,10 +53,10 @@ pub struct Up {
     number: u64,
 }
 
-/// What a message may become when it is published.
+/// Outcomes of publishing a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Published {
-    /// It was handed to the connection. Whether it arrives nobody says.
+    /// The message was handed to the connection, and may still be lost.
     Handed,
     /// There is no connection: it is dropped, not kept.
     NotConnected,
@@ -66,12 +66,12 @@ pub enum Published {
     TooLarge,
 }
 
-/// What something on the bus comes in as.
+/// Input from the bus.
 #[derive(Debug)]
 pub enum Incoming {
     /// The connection has changed.
     News(News),
-    /// Somebody has published something.
+    /// A participant has published a message.
     Delivery(Delivery),
 }
 
@@ -116,13 +116,13 @@ impl Bus {
         }
     }
 
-    /// What is said of the connection already, if anything.
+    /// Takes a change of the connection that is there already.
     #[must_use]
     pub fn take_news(&mut self) -> Option<News> {
         self.news.try_recv().ok()
     }
 
-    /// What was heard already, if anything.
+    /// Takes a message that is there already.
     #[must_use]
     pub fn take_heard(&mut self) -> Option<Delivery> {
         self.heard.take()
@@ -164,8 +164,8 @@ impl Bus {
         if payload.len() > *max_payload {
             return Published::TooLarge;
         }
-        // What would wait for room is not sent later: it is dropped. Without `unconstrained` the
-        // runtime would have it wait because this task has done much already.
+        // A message that would wait for room is dropped. Without `unconstrained` the runtime would
+        // make it wait because this task has done much already.
         let published = client.publish(subject.to_owned(), payload.into());
         let sent = pin!(tokio::task::unconstrained(published));
         match sent.poll(&mut Context::from_waker(Waker::noop())) {
@@ -188,13 +188,13 @@ struct Keeper {
 
 /// Why a connection is left.
 enum Left {
-    /// It is gone, or of no use any more.
+    /// The connection is gone, or of no use any more.
     Lost(Arc<str>),
     /// The login is not accepted any more.
     LoggedOut(Arc<str>),
-    /// Its server is about to end.
+    /// The server is about to end.
     LameDuck,
-    /// Nobody reads what comes in.
+    /// The node has ended.
     Closed,
 }
 
@@ -240,7 +240,7 @@ impl Keeper {
     }
 
     fn say(&self, notice: Notice) {
-        // Nobody hears it when the node has ended.
+        // The send fails when the node has ended; ignore it.
         let _ = self.tell.send(News::Notice(notice));
     }
 

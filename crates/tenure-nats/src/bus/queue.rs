@@ -1,6 +1,5 @@
-//! What was heard and is not yet read: bounded in number and in bytes. Questions, which any
-//! stranger may ask who may do nothing else, wait apart and take no room from what participants
-//! say.
+//! Messages that are not yet read, bounded in number and in bytes. Questions wait apart, because
+//! strangers without other rights may ask them, and take no room from packets of participants.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -14,21 +13,21 @@ use crate::subject::Kind;
 
 /// A reply of each of several hundred participants to each of as many calls.
 const MESSAGES_MAX: usize = 65_536;
-/// What they may hold together.
+/// The most bytes of all packets together.
 const BYTES_MAX: usize = 32 * 1024 * 1024;
 /// A question of each of several hundred observers.
 const ASKS_MAX: usize = 1_024;
-/// What these may hold together.
+/// The most bytes of all questions together.
 const ASKS_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Something that was published.
+/// A message that was published.
 #[derive(Debug)]
 pub struct Delivery {
-    /// On which connection.
+    /// The number of the connection.
     pub connection: u64,
-    /// Where.
+    /// The subject of the message.
     pub subject: Arc<str>,
-    /// What.
+    /// The content of the message.
     pub payload: Bytes,
 }
 
@@ -89,8 +88,8 @@ fn is_question(subject: &str) -> bool {
 impl Queue {
     /// Keeps it, unless there is no room: then it is lost, as on any bus.
     pub(super) fn put(&self, connection: u64, message: Message) {
-        // Of one that is too long for a packet enough to see that. Copied, because what the client
-        // library gives keeps all that was read with it.
+        // A message that is too long for a packet is cut just behind the limit. The bytes are
+        // copied, because the client library's buffer keeps everything that was read with them.
         let length = message.payload.len().min(PACKET_BYTES_MAX + 1);
         let payload = Bytes::copy_from_slice(message.payload.get(..length).unwrap_or_default());
         let subject = message.subject.as_str().into();

@@ -177,7 +177,7 @@ fn each_way_of_being_no_packet_has_its_reason() {
         read(Kind::Call, text.replacen(from, to, 1).as_bytes())
     };
     assert!(changed("", "").is_ok());
-    // Whoever may only ask publishes on that subject.
+    // Strangers that may only ask publish on that subject.
     assert_eq!(read(Kind::Ask, text.as_bytes()), Err(Unread::Subject));
     assert_eq!(changed("\"v\":1", "\"v\":2,\"new\":{}"), Err(Unread::Version));
     assert_eq!(read(Kind::Call, b"{\"v\":2}"), Err(Unread::Version));
