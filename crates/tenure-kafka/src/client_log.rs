@@ -1,4 +1,4 @@
-//! What the client library says of itself: its log, and why something failed.
+//! The log of the client library, and the reason of its last failure.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,10 +10,10 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 /// The target of what the client library logs.
 pub(crate) const LOG: &str = "tenure::kafka";
 
-/// What a reason has at most.
+/// The most characters of a reason.
 const REASON_MAX: usize = 1_024;
 
-/// Why something failed: what a call returns is often no more than that nobody could be reached.
+/// Why a call failed: the call itself often returns only that no broker could be reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Reason {
     pub(crate) code: Option<Code>,
@@ -28,14 +28,14 @@ impl Reason {
     }
 }
 
-/// Keeps why the last thing failed.
+/// Logs for the client library, and keeps the reason of its last failure.
 #[derive(Default)]
 pub(crate) struct ClientLog {
     reason: Mutex<Option<Reason>>,
 }
 
 impl ClientLog {
-    /// Why the last thing failed that failed since this was asked last.
+    /// Takes the reason of the last failure since the last call.
     pub(crate) fn reason(&self) -> Option<Reason> {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

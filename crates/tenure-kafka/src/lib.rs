@@ -1,9 +1,8 @@
-//! Tenure's elections on a partitioned ledger, Kafka: leaders that emerge from who owns which
-//! partitions.
+//! Tenure's elections on a partitioned ledger, Kafka: the owner of a partition leads its roles.
 //!
-//! The protocol, its guarantees and what it does *not* guarantee: [`tenure_core::nele`]. What it
-//! asks of a ledger is carried out by [`Ledger`]; what it needs of a topic, and whether it is
-//! there, is seen to by [`topic`]; how entries are written is in [`wire`].
+//! The protocol, its guarantees and what it does *not* guarantee: [`tenure_core::nele`]. [`Ledger`]
+//! carries its requests out; [`topic`] checks and makes the topic; [`wire`] has the format of
+//! entries.
 
 mod broker;
 mod client_log;

@@ -10,8 +10,8 @@ use tenure_core::nele::{
 
 use crate::wire;
 
-/// What a process writes at most: to each partition once in a publish interval, and in each record
-/// all that it leads, as if it led every role for which it stands.
+/// The most that a process writes: a record to each partition in a publish interval, each with all
+/// roles for which it stands, as if it led them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Load {
     /// Records a second, over all partitions.
@@ -22,15 +22,15 @@ pub struct Load {
     pub largest: u32,
 }
 
-/// What a batch of one record has beside the header that is ours, at most: 61 bytes of the batch,
-/// 36 of the record, and some.
+/// The most bytes of a batch of one record beside our header: 61 bytes of the batch, 36 of the
+/// record, and some.
 const AROUND: usize = 128;
 
 /// Above so many bytes a second an operator hears of it.
 const HEAVY: u64 = 10_000_000;
 
 impl Load {
-    /// Of a process that stands for so many roles.
+    /// The load of a process that stands for so many roles.
     pub(crate) fn of(config: &Config, roles: usize) -> Self {
         let largest = wire::write(&largest(config, roles)).len().saturating_add(AROUND);
         let interval = config.publish_interval.as_nanos().max(1);

@@ -1,7 +1,7 @@
-//! What librdkafka knows and `rdkafka` has no safe function for: the leader epoch of a record, a
+//! Calls of librdkafka for which `rdkafka` has no safe function: the leader epoch of a record, a
 //! header by its name, the id of a topic.
 //!
-//! The only file with `unsafe` code. Each block says why what it calls may be called.
+//! The only file with `unsafe` code. Each block says why its calls are sound.
 
 #![expect(unsafe_code, reason = "librdkafka is C, and these functions have no safe ones")]
 
@@ -46,7 +46,7 @@ pub fn header<'m>(message: &'m BorrowedMessage<'_>, name: &CStr) -> Option<&'m [
     Some(unsafe { std::slice::from_raw_parts(value.cast(), length) })
 }
 
-/// What this user may do with a topic, as far as it matters here.
+/// Rights of this user on a topic, as far as elections need them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rights {
     /// Read records.
@@ -118,7 +118,7 @@ fn topic<C: ClientContext>(
     }
 }
 
-/// What is said of the user's rights; nothing if that was not asked for, or is not known.
+/// The user's rights in a description; `None` if they were not asked for, or are not known.
 ///
 /// # Safety
 ///

@@ -12,7 +12,7 @@ const MOST: usize = 1_024;
 #[derive(Debug)]
 pub(crate) struct Others {
     own: Process,
-    /// When anything was read last.
+    /// The time of the last record, on `CLOCK_BOOTTIME`.
     read: Time,
     heard: BTreeMap<Process, (Time, Vec<RoleRange>)>,
 }
@@ -37,7 +37,7 @@ impl Others {
             return;
         }
         if entry.stands.is_empty() {
-            // It leaves.
+            // The process leaves.
             self.heard.remove(&entry.sender);
             return;
         }
@@ -57,13 +57,13 @@ impl Others {
         self.read
     }
 
-    /// Whether another one stands for this role, as it said last. One that has not left counts for
-    /// as long as it could lead: it may have a longer publish interval, and to wait in vain costs
-    /// less than a gap.
+    /// Whether another process stands for this role, by its last record. A process that has not
+    /// left counts for as long as it could lead: it may have a longer publish interval, and to wait
+    /// in vain costs less than a gap.
     pub(crate) fn stand_for(&self, role: Role, now: Time, config: &Config) -> bool {
         self.heard.values().any(|(heard, stands)| {
             let there = now.since(*heard) < config.heard_leads();
-            // Who stands for more ranges than a record names may stand for any after them.
+            // A process with more ranges than a record names may stand for any role after them.
             let more = stands.len() >= RANGES_MAX && stands.last().is_some_and(|to| to.last < role);
             there && (more || stands.iter().any(|range| range.contains(role)))
         })

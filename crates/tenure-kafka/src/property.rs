@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// A setting of librdkafka, by its own name: `client.rack=b`, `socket.keepalive.enable=true`.
 ///
-/// Those on which the protocol relies are refused, with what to use instead.
+/// Properties on which the protocol relies are refused, with what to use instead.
 ///
 /// ```
 /// use tenure_kafka::Property;
@@ -34,13 +34,13 @@ impl fmt::Debug for Property {
 }
 
 impl Property {
-    /// What it is called.
+    /// The name of the property.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is set to.
+    /// The value of the property.
     #[must_use]
     pub fn value(&self) -> &str {
         &self.value
@@ -76,7 +76,7 @@ pub enum PropertyError {
     Fixed { name: String, why: Why },
 }
 
-/// What sets a property that is not the user's.
+/// Reasons why a property is not for the user to set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
     /// A flag has it.
@@ -121,7 +121,7 @@ const fn lacks(name: &'static str, what: &'static str, instead: &'static str) ->
     ReservedProperty { name, why: Why::Lacks(what, instead) }
 }
 
-/// The one that covers `name`, if it is not the user's.
+/// The entry that covers `name`, if it is not the user's.
 fn fixed(name: &str) -> Option<&'static ReservedProperty> {
     FIXED.iter().find(|fixed| fixed.covers(name))
 }
@@ -138,11 +138,11 @@ const POSITIONS: &str = "reading begins at the end that is looked up after an as
 const ACKNOWLEDGED: &str = "an acknowledged record must be in every copy, once and in order";
 /// Takeover, sessions and hand-overs are sums.
 const SUMS: &str = "the times of a hand-over are computed with it";
-/// By which users are known, as librdkafka is built here.
+/// Ways in which brokers know users, as librdkafka is built here.
 const LOGINS: &str = "log in with --user and --password-file, by PLAIN or SCRAM \
                       (--sasl-mechanism), or with a certificate (--cert)";
 
-/// What is not the user's, under every name that the library has for it.
+/// Properties that are not the user's, under every name that the library has for them.
 const FIXED: &[ReservedProperty] = &[
     flag("bootstrap.servers", "--brokers"),
     flag("metadata.broker.list", "--brokers"),

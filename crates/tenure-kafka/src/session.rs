@@ -9,26 +9,26 @@ use tenure_core::nele::Config;
 
 use crate::options::GroupProtocol;
 
-/// What is in use.
+/// The session timeout in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Session {
-    /// The member's own, which brokers allow.
+    /// The member's own timeout, which brokers allow.
     Own,
-    /// The group's.
+    /// The timeout of the group.
     OfGroup {
         /// S.
         timeout: Duration,
         /// How often members report.
         heartbeat: Duration,
     },
-    /// It is not known what brokers allow, or what the group's is.
+    /// The limits of the brokers, or the group's own timeout, are not known.
     Unknown(Unread),
 }
 
-/// Whose settings cannot be read.
+/// Settings that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unread {
-    /// The brokers'.
+    /// Settings of the brokers.
     Brokers,
     /// The group's, whose session timeout is the brokers' unless another one is set for it.
     Group {
@@ -104,7 +104,7 @@ pub(crate) const NAMES: [&str; 3] = [
 pub(crate) const OF_GROUP: [&str; 2] =
     ["consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"];
 
-/// What is asked of whom.
+/// The questions to brokers.
 pub(crate) fn resources(broker: i32, group: &str) -> [ResourceSpecifier<'_>; 2] {
     [ResourceSpecifier::Broker(broker), ResourceSpecifier::Group(group)]
 }
@@ -126,7 +126,8 @@ pub(crate) fn check(
             (Some(_), Some(_)) => Ok(Session::Own),
             _ => Ok(Session::Unknown(Unread::Brokers)),
         },
-        // Who may read a group's settings is told the brokers' where none are set for it.
+        // A user that may read a group's settings gets the brokers' where none are set for the
+        // group.
         GroupProtocol::Consumer => match (group[0], group[1]) {
             (Some(timeout), Some(heartbeat)) => {
                 let reports = config.heartbeat_interval;

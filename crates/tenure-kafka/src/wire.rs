@@ -1,4 +1,4 @@
-//! How entries are written: JSON in one header of a record that has neither key nor value, so that
+//! The format of entries: JSON in a header of a record that has neither key nor value, so that
 //! people can read it with `kcat -C -t TOPIC -f '%p %o %h\n'`.
 //!
 //! The header is called `tenure`. Shown with line breaks, which it has none of:
@@ -126,8 +126,7 @@ pub fn write(entry: &Entry) -> Vec<u8> {
     serde_json::to_vec(&form).unwrap_or_default()
 }
 
-/// What a record says whose header has this value, or that has no such header, to a process with
-/// these settings.
+/// Reads the header of a record, or its absence, for a process with these settings.
 #[must_use]
 pub fn read(header: Option<&[u8]>, ours: &Config) -> Said {
     let Some(value) = header else { return Said::Nothing };
@@ -138,7 +137,7 @@ pub fn read(header: Option<&[u8]>, ours: &Config) -> Said {
     }
 }
 
-/// What is read of an entry that cannot be read as a whole.
+/// The part that is read of an entry that cannot be read as a whole.
 #[derive(Deserialize)]
 struct EntryOwner {
     election: ElectionName,
@@ -243,7 +242,7 @@ mod tests {
         }
     }
 
-    /// Those of who reads, in the group of what is shown.
+    /// The settings of the reader, in the group of the entry.
     fn ours() -> Config {
         let [election, group, id] = ["prices", "blue", "web-2"];
         let election = election.parse().unwrap();
@@ -319,7 +318,7 @@ mod tests {
         for text in unclear {
             assert_eq!(read(Some(text.as_bytes())), Said::Unreadable, "{text}");
         }
-        // What can be read is read, whosever it is.
+        // A readable entry is read, whichever group it belongs to.
         let green = SHOWN.replace("blue", "green");
         assert!(matches!(read(Some(green.as_bytes())), Said::Entry(_)));
     }

@@ -53,12 +53,12 @@ const LATE: u32 = 3;
 pub(crate) struct Client {
     http: Arc<Reread<Http>>,
     secrets: Option<Secrets>,
-    /// Those with whom an exchange goes on that nobody waits for any more.
+    /// Voters with an exchange that goes on though no caller waits for it.
     late: Arc<Mutex<BTreeSet<VoterUrl>>>,
     to_loop: mpsc::UnboundedSender<Incoming>,
 }
 
-/// What is asked of whom.
+/// A request to a voter.
 pub(crate) struct Question {
     pub(crate) to: VoterUrl,
     pub(crate) call: Call,
@@ -68,7 +68,7 @@ pub(crate) struct Question {
 }
 
 impl Client {
-    /// One that closes connections that were idle for so long: sooner than the other side does.
+    /// Makes a client that closes idle connections after `idle`, sooner than the other side does.
     pub(crate) fn new(
         options: &CheckedOptions,
         idle: Duration,
@@ -87,10 +87,10 @@ impl Client {
         self.http.clone().watch(self.to_loop.clone())
     }
 
-    /// Asks. What becomes of it reaches the loop within `within`, or not at all.
+    /// Sends a request. The result reaches the loop within `within`, or not at all.
     ///
-    /// Without an answer by then the exchange goes on for a while, one with each voter: what has
-    /// taken so long may be the connection, which is there for the next request.
+    /// Without an answer by then the exchange goes on for a while, one with each voter: the slow
+    /// part may be the connection, which is there for the next request.
     pub(crate) fn ask(&self, question: Question) {
         let http = self.http.get();
         let late = self.late.clone();
@@ -113,7 +113,7 @@ impl Client {
     }
 }
 
-/// The one exchange with a voter that goes on, until it is dropped.
+/// The exchange with a voter that goes on, until this value is dropped.
 struct Exchange<'a> {
     all: &'a Mutex<BTreeSet<VoterUrl>>,
     with: &'a VoterUrl,
@@ -121,7 +121,7 @@ struct Exchange<'a> {
 
 impl<'a> Exchange<'a> {
     fn begin(all: &'a Mutex<BTreeSet<VoterUrl>>, with: &'a VoterUrl) -> Option<Self> {
-        // What it guards is changed whole.
+        // The set is changed whole.
         let first = all.lock().unwrap_or_else(PoisonError::into_inner).insert(with.clone());
         first.then_some(Self { all, with })
     }
@@ -133,7 +133,7 @@ impl Drop for Exchange<'_> {
     }
 }
 
-/// Whose certificates they believe and what they show is as the files say now.
+/// Makes connections with the certificates that the files hold now.
 pub(crate) fn connections(options: &CheckedOptions, idle: Duration) -> Result<Http, PemError> {
     let secure = options.needs_tls();
     let connections = of_tls(options.client_tls()?, secure, idle);
@@ -252,14 +252,14 @@ fn sign(
     Ok(Some(nonce))
 }
 
-/// One whose MAC was refused, too, cannot answer with one: what it says is for people only.
+/// A voter that refused the MAC cannot answer with one: its words are for people only.
 fn unauthenticated(status: StatusCode, body: &[u8]) -> Failure {
     let said = serde_json::from_slice::<crate::wire::Problem>(body);
     let said = said.map_or_else(|_| String::new(), |problem| format!(": {}", problem.detail));
     Failure::new(FORGED, format!("its answer, {status}, has no right MAC{said}"))
 }
 
-/// With all that caused it.
+/// The failure with all of its causes.
 fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
     if let Some(reason) = tenure_tls::reason(error) {
         return Failure::new(NO_TLS, no_tls(reason));
@@ -278,7 +278,7 @@ fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
     Failure::new(label, why)
 }
 
-/// Why TLS did not come about. What the library says of the other side's alerts is a single word.
+/// Why TLS did not come about. The library has only a word for the other side's alerts.
 fn no_tls(reason: &(dyn std::error::Error + 'static)) -> String {
     use rustls::AlertDescription as Alert;
     let alert = match reason.downcast_ref() {

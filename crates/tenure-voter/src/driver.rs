@@ -36,13 +36,13 @@ const TROUBLED_MAX: usize = 512;
 /// The path of a release.
 const RELEASE: &str = "election/release";
 
-/// What a node asks of its driver, beside what its handles ask.
+/// Questions of a node to its driver, beside requests of its handles.
 #[derive(Debug)]
 pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),
 }
 
-/// One voter on its network, and what it says of it.
+/// A voter on its network, and notices about it.
 pub(crate) struct Driver<C> {
     pub(crate) config: Checked,
     pub(crate) client: Client,
@@ -59,7 +59,7 @@ pub(crate) struct Driver<C> {
     /// Whether it is left to the lookout to try that: a disk that hangs would keep the loop from
     /// heartbeats that a leadership needs.
     pub(crate) waits: bool,
-    /// What was told of each voter that cannot be used.
+    /// Notices about each voter that cannot be used.
     pub(crate) troubles: BTreeMap<VoterUrl, Vec<mem::Discriminant<Notice>>>,
     /// Releases that were sent and are not answered.
     pub(crate) releasing: u32,
@@ -74,7 +74,7 @@ impl<C: SafetyClass> Driver<C> {
         let IncomingRequest { caller, ask, reply } = asked;
         count(&mut self.counters.heard, ask.label());
         if self.exchanges.len() >= EXCHANGES_MAX {
-            // Those that nobody waits for any more.
+            // Drop exchanges for which no caller waits any more.
             self.exchanges.retain(|_, reply| !reply.is_closed());
             if self.exchanges.len() >= EXCHANGES_MAX {
                 return;
@@ -84,7 +84,7 @@ impl<C: SafetyClass> Driver<C> {
         self.exchanges.insert(self.last, reply);
         let from = Peer::Caller(self.last);
         let call = Call(self.last);
-        // Of no meaning for one that comes in.
+        // The limit has no meaning for an incoming request.
         let message = Message::Request { call, caller, within: Duration::ZERO, ask };
         machine.input(Input::Message { from, message });
     }
@@ -116,8 +116,8 @@ impl<C: SafetyClass> Driver<C> {
         machine.input(Input::Message { from: Peer::At(to), message });
     }
 
-    /// What keeps a voter from being used: each kind once, until it can be used again. One that was
-    /// not up yet, and then wants a certificate, is told as both.
+    /// Notes why a voter cannot be used: each kind once, until it can be used again. A voter that
+    /// was not up yet, and then wants a certificate, causes both notices.
     fn trouble(&mut self, with: &VoterUrl, notice: Notice) {
         let room = self.troubles.len() < TROUBLED_MAX;
         if !room && !self.troubles.contains_key(with) {
@@ -143,7 +143,7 @@ impl<C: SafetyClass> Driver<C> {
     }
 
     fn notice(&self, notice: Notice) {
-        // Nobody listening is fine.
+        // The send fails without listeners; ignore it.
         let _ = self.notices.send(notice);
     }
 }
@@ -161,7 +161,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
     const NO_TRANSFER: Option<&'static str> = Some("voter");
 
     async fn next(&mut self) -> Incoming {
-        // What was asked may keep a leader leading: it goes first.
+        // Requests of others may keep a leader leading: they go first.
         let next = tokio::select! {
             biased;
             next = self.from_tasks.recv() => next,
@@ -222,7 +222,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
             }
             (Peer::Caller(number), Message::Answer { header, answer, .. }) => {
                 if let Some(reply) = self.exchanges.remove(&number) {
-                    // One that waits no more has been told so.
+                    // A caller that waits no more has its answer already.
                     let _ = reply.send((header, answer));
                 }
             }

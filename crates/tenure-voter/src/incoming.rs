@@ -1,4 +1,4 @@
-//! What comes to the driver's loop from tasks that wait for others.
+//! Input of the driver's loop from tasks that wait for others.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use tokio::sync::oneshot;
 
 use crate::notice::Notice;
 
-/// A request of somebody else.
+/// A request of another process.
 #[derive(Debug)]
 pub(crate) struct IncomingRequest {
     pub(crate) caller: Caller,
     pub(crate) ask: Ask,
-    /// Dropped if nobody answers.
+    /// The channel for the answer; dropped without one.
     pub(crate) reply: oneshot::Sender<(Header, Answer)>,
 }
 
-/// What became of a request of this voter.
+/// The result of a request of this voter.
 #[derive(Debug)]
 pub(crate) struct RequestResult {
     pub(crate) to: VoterUrl,
@@ -28,7 +28,7 @@ pub(crate) struct RequestResult {
 /// Why a request of this voter has no answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
-    /// For a counter.
+    /// The reason in counters.
     pub(crate) label: &'static str,
     pub(crate) why: Arc<str>,
 }

@@ -43,12 +43,11 @@ impl Class for MayOverlap {
     const MODE: Mode = Mode::Available;
 }
 
-/// One voter. Clones are the same.
+/// A voter. Clones are the same voter.
 ///
-/// `Node<AtMostOne>` is one in `majority`, whose leaders have fences, and `Node<MayOverlap>` one in
-/// `available`, whose leaders have none. When the last clone and the last handle that came from it
-/// are gone, the node resigns and ends. [`close`](Self::close) does so at once and waits until
-/// others know.
+/// The leaders of a `Node<AtMostOne>`, in `majority`, have fences; those of a `Node<MayOverlap>`,
+/// in `available`, have none. When the last clone and the last handle that came from it are gone,
+/// the node resigns and ends. [`close`](Self::close) does so at once and waits until others know.
 pub struct Node<C: Class> {
     shared: Arc<Shared<C>>,
 }
@@ -128,14 +127,14 @@ impl<C: Class> Node<C> {
         &self.shared.who
     }
 
-    /// What is bound: with the port that was chosen, if the options left that open.
+    /// The bound address: with the port that was chosen, if the options left that open.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.shared.address
     }
 
-    /// What an operator should hear of: for the first who asks since the start, for all others
-    /// from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener hears all since the start, later ones those from
+    /// now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
@@ -181,8 +180,8 @@ impl<C: Class> Builder<C> {
         self
     }
 
-    /// Starts it, on a thread of its own, so that an application that blocks cannot starve a
-    /// heartbeat. That no other voter is there yet is no error.
+    /// Starts the voter on a thread of its own, so that an application that blocks cannot starve a
+    /// heartbeat. Missing other voters are no error.
     pub fn start(self) -> Result<Node<C>, StartError> {
         let Self { config, options, listener, .. } = self;
         if config.mode != C::MODE {
@@ -256,7 +255,7 @@ impl<C: Class> Builder<C> {
     }
 }
 
-/// What it says of itself where the loop is not asked, which alone knows of its founding.
+/// The header of answers for which the loop is not asked; only the loop knows of the founding.
 fn header(config: &Checked, who: &Participant) -> Header {
     Header {
         election: config.election.clone(),
@@ -290,7 +289,7 @@ fn listen(
     ready.map_err(|source| StartError::Listen { listen, source })
 }
 
-/// What it remembers, and where.
+/// The memory of the voter, and its directory.
 fn remember(
     config: &Checked,
     options: &CheckedOptions,

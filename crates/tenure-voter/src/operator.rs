@@ -1,4 +1,4 @@
-//! What an operator asks of single voters, one request each.
+//! Requests of an operator to single voters.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::node::IDLE_MIN;
 use crate::options::CheckedOptions;
 use crate::wire::Head;
 
-/// One that is no voter and has the secret, or a certificate, where that is needed.
+/// A client that is no voter and has the secret, or a certificate, where that is needed.
 pub struct Operator {
     http: Http,
     secrets: Option<Secrets>,
@@ -25,7 +25,7 @@ pub struct Operator {
 #[derive(Clone, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OperatorError {
-    /// It cannot be reached, or what it answers cannot be used.
+    /// The voter cannot be reached, or its answer cannot be used.
     #[error("{url}: {why}")]
     Unreachable { url: VoterUrl, why: Arc<str> },
     /// TLS did not come about: a certificate is not believed, on one side or the other, or it
@@ -39,8 +39,8 @@ pub enum OperatorError {
 }
 
 impl Operator {
-    /// One that waits so long for each answer. With an election it is refused by voters of another
-    /// one. Of the options only secrets and certificates count.
+    /// Makes an operator that waits `within` for each answer. Voters of another election refuse an
+    /// operator with an election. Only secrets and certificates of the options count.
     ///
     /// # Errors
     ///
@@ -54,11 +54,11 @@ impl Operator {
         Ok(Self { http, secrets: options.secrets.clone(), election, within })
     }
 
-    /// What the voter that is called there knows.
+    /// The status of the voter at `url`.
     ///
     /// # Errors
     ///
-    /// When it does not say.
+    /// When the voter does not answer.
     pub async fn status(&self, url: &VoterUrl) -> Result<(Header, StatusDto), OperatorError> {
         match self.ask(url, Ask::Status { suspect: None }).await? {
             (header, Answer::Status(status)) => Ok((header, status)),

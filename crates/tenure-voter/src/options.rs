@@ -11,7 +11,7 @@ use crate::auth::Secrets;
 use crate::seeds::Seeds;
 use crate::server::is_loopback;
 
-/// What a voter needs beside the settings of the protocol. Checked by [`check`](Self::check); cheap
+/// Options of a voter beside the settings of the protocol. Checked by [`check`](Self::check); cheap
 /// to clone afterwards.
 ///
 /// ```
@@ -25,14 +25,14 @@ use crate::server::is_loopback;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What is bound. What others call is the `voter-url` of the settings.
+    /// The address to bind. Others call the `voter-url` of the settings.
     pub listen: SocketAddr,
     /// The state directory, of this voter alone. Needed for `majority`, of no use for `available`.
     pub state: Option<PathBuf>,
     /// Where to look for others, beside the voter list; by `https://` where TLS is set up and
     /// they name no scheme.
     pub seeds: Option<Seeds>,
-    /// What all voters of the network share: a MAC over each request and answer.
+    /// The secrets of the network, for a MAC over each request and answer.
     pub secrets: Option<Secrets>,
     /// TLS on both sides.
     pub tls: Option<Tls>,
@@ -48,8 +48,9 @@ pub struct Tls {
     /// The certificates of whoever signs those of the voters. `None`: the system's, which takes
     /// secrets beside it, because anybody has a certificate of those.
     pub authority: Option<Pem>,
-    /// What this voter shows, as a server and as a client. Without secrets others must show one of
-    /// the authority's, too. `None`: it is reached without TLS, as behind a proxy that ends it.
+    /// Certificate and key of this voter, as a server and as a client. Without secrets others must
+    /// show a certificate of the authority, too. `None`: the voter is reached without TLS, as
+    /// behind a proxy that ends it.
     pub identity: Option<Identity>,
 }
 

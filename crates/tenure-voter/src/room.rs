@@ -47,14 +47,14 @@ impl Room {
 
     /// Waits until there is room for another connection.
     pub(crate) async fn one(&self) -> Option<OwnedSemaphorePermit> {
-        // It is never closed.
+        // The semaphore is never closed.
         self.all.clone().acquire_owned().await.ok()
     }
 
     /// Gives that to a connection from this address, unless it has its share.
     pub(crate) fn take(&self, permit: OwnedSemaphorePermit, from: IpAddr) -> Option<Place> {
         let from = network(from);
-        // What it guards is changed whole.
+        // The map is changed whole.
         let mut held = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
         let of_this = held.entry(from).or_default();
         if *of_this >= self.each {
@@ -77,7 +77,7 @@ impl Drop for Place {
     }
 }
 
-/// What one machine may have all of: an address of IPv4, and the 64 bits of a network of IPv6.
+/// The network of a machine: an IPv4 address, or the 64 bits of an IPv6 network.
 fn network(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V6(address) => {

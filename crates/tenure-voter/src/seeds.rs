@@ -86,7 +86,7 @@ impl Seeds {
         self.secure != Some(true)
     }
 
-    /// What is called at this address.
+    /// The URL of the voter at this address.
     fn url(&self, address: IpAddr) -> Option<VoterUrl> {
         let scheme = if self.is_plain() { "http" } else { "https" };
         let host = match (address, self.port) {

@@ -54,9 +54,9 @@ pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// How long to wait when no connection can be accepted, as for want of descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
-/// What serves requests of others.
+/// The server for requests of others.
 pub(crate) struct Server {
-    /// What it says of itself.
+    /// The header of its answers.
     pub(crate) header: Header,
     /// The path of this voter's own URL: its requests may come with it, or without.
     pub(crate) base: String,
@@ -158,7 +158,8 @@ impl Server {
     /// Notes who has asked as soon as that is sure.
     async fn exchange(&self, request: Request<Received>, by: &mut Proof) -> Result<Reply, Problem> {
         let (parts, body) = request.into_parts();
-        // Whoever reaches it may speak, and a page that is open on this machine reaches it.
+        // Every client that reaches the server may speak, and a web page that is open on this
+        // machine reaches it.
         if self.guard.is_open() && self.tls.is_none() && parts.headers.contains_key(ORIGIN) {
             let detail = "a page in a browser has sent this, and without a secret or certificates \
                           nobody knows whose: ask without the header Origin";
@@ -218,7 +219,7 @@ impl Server {
         Err(Problem::new(421, "misdirected", detail))
     }
 
-    /// Who asks, as far as that is sure.
+    /// The caller, as far as it is proven.
     fn caller(&self, headers: &HeaderMap, proof: &Proof) -> Result<Caller, Problem> {
         let head = Head::read(headers);
         let head = head.map_err(|error| Problem::new(400, "unreadable", error.to_string()))?;
@@ -296,7 +297,7 @@ async fn read_body(
     let too_large =
         || Problem::new(413, "too-large", format!("a body has at most {BODY_BYTES_MAX} bytes"));
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    // One that says that it is too long is not even begun.
+    // A body whose length is too large is not read at all.
     if length.and_then(|length| length.parse().ok()).is_some_and(|n: u64| n > BODY_BYTES_MAX as u64)
     {
         return Err(too_large());

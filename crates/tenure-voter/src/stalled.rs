@@ -13,7 +13,7 @@ use tokio::time::{Sleep, sleep};
 pub(crate) struct WriteTimeout<S> {
     stream: S,
     most: Duration,
-    /// Since a write waits.
+    /// The timer of a write that waits.
     over: Option<Pin<Box<Sleep>>>,
 }
 

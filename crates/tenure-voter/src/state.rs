@@ -1,4 +1,4 @@
-//! What a voter must not forget, in a state directory.
+//! The memory of a voter, in a state directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ static LAYOUT: Layout = Layout {
     caution: ": without it that is another voter, which returns by members remove and members add",
 };
 
-/// Whose memory it is, and what it says.
+/// The memory, with its election and voter.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct StoredMemory {
     election: ElectionName,

@@ -13,8 +13,7 @@ use crate::notice::Notice;
 /// How often files are looked at.
 const REREAD: Duration = Duration::from_secs(30);
 
-/// What files hold, as far as it matters whether that is the same; nothing of those that cannot be
-/// read.
+/// Digests of the files' contents; `None` for files that cannot be read.
 type Contents = Vec<Option<[u8; digest::SHA256_OUTPUT_LEN]>>;
 
 /// Something that is made of files, and made anew when what is in them changes, so that a renewed
@@ -76,7 +75,7 @@ fn contents(files: &[PathBuf]) -> Contents {
     files.iter().map(one).collect()
 }
 
-/// What it guards is assigned whole.
+/// The value is assigned whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! What the client library tells a reader: partitions that come and go, errors. Called on the
-//! thread that polls; nothing here waits.
+//! Callbacks of the client library to a reader: partitions that come and go, errors. The library
+//! calls them on the thread that polls, so no callback waits.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,13 +15,13 @@ use tenure_core::nele::Change;
 
 use crate::client_log::{ClientLog, LOG, Reason};
 
-/// What is to be done with partitions.
+/// A change of partitions that must be carried out.
 pub(super) struct PartitionChange {
     pub(super) change: Change,
     pub(super) partitions: Vec<i32>,
 }
 
-/// What the library has told.
+/// Changes and errors that the library has reported.
 #[derive(Default)]
 pub(super) struct Context {
     changes: Mutex<VecDeque<PartitionChange>>,

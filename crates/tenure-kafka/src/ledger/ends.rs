@@ -37,7 +37,7 @@ pub(super) struct Ends {
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// What asks.
+/// The client and topic of a question.
 pub(super) struct Asks {
     pub(super) consumer: Arc<BaseConsumer<Context>>,
     pub(super) topic: String,
@@ -61,14 +61,14 @@ impl Ends {
     }
 
     pub(super) fn find(&self, partition: Partition, reading: Reading) {
-        // It ends only when this is stopped.
+        // The thread ends only when this value is stopped.
         let _ = self.ask.send((partition, reading));
     }
 
     /// Asks nothing more, whatever was to be asked.
     pub(super) fn stop(&mut self) {
         self.stops.store(true, Ordering::SeqCst);
-        // Who waits for a question hears that there are none.
+        // A thread that waits for a question sees the closed channel.
         self.ask = channel().0;
     }
 
@@ -180,8 +180,9 @@ fn is_unknown(code: RDKafkaErrorCode) -> bool {
 /// So many that nobody answers for are asked in a row.
 const MISSES: usize = 3;
 
-/// One broker that does not answer fails a question about all partitions: each is asked alone,
-/// those last that failed before. Who is left out after so many failures in a row asks again soon.
+/// A silent broker fails a question about all partitions: each is asked alone, and those that
+/// failed before come last. A partition that is left out after so many failures in a row is asked
+/// again soon.
 fn one_by_one<R>(
     failed: &mut BTreeSet<Partition>,
     mut all: Vec<(Partition, R)>,
@@ -248,7 +249,7 @@ mod tests {
         for (partition, reading) in all(1) {
             ends.find(partition, reading);
         }
-        // It has begun to ask, and there is more to ask.
+        // The thread has begun to ask, and more questions wait.
         heard.recv().unwrap();
         all(2).for_each(|(partition, reading)| ends.find(partition, reading));
         let asked = heard.try_iter().count();
@@ -276,7 +277,7 @@ mod tests {
             assert_eq!(found, 8, "round {round}");
             assert_eq!(asked, if round == 0 { 16 } else { 8 + MISSES });
         }
-        // Nobody answers any more, and then everybody does.
+        // The brokers stop answering, and then all of them answer again.
         let mut asked = 0;
         one_by_one(&mut failed, all.clone(), |_| {
             asked += 1;

@@ -25,13 +25,13 @@ use super::topic::Watch;
 use crate::client_log::LOG;
 use crate::{explain, keeper};
 
-/// How long a poll waits for something to happen. What is asked of a member waits as long at most.
+/// The longest wait of a poll, and so of an order to a member.
 const POLL: Duration = Duration::from_millis(20);
 
 /// How long after something was refused it is taken for refused: the library asks again by itself.
 const REFUSED: Duration = Duration::from_secs(2);
 
-/// What a member is asked.
+/// Orders to a member.
 pub(super) enum Ask {
     Read(Partition, Reading),
     /// The end of a partition was found, or not.
@@ -61,7 +61,7 @@ pub(super) struct Begin {
 }
 
 impl Member {
-    /// Joins. What happens is put into the queue.
+    /// Joins the group, and puts reports into the queue.
     pub(super) fn join(membership: Membership, begin: Begin) -> KafkaResult<Self> {
         let (asks, asked) = channel();
         let (consumer, ends) = begin.client(&asks)?;
@@ -109,28 +109,28 @@ impl Begin {
         };
         let found = asks.clone();
         let ends = Ends::start(looks, move |(partition, reading, end)| {
-            // Nobody hears it who has left.
+            // The send fails if the member has left; ignore it.
             let _ = found.send(Ask::Found(partition, reading, end));
         });
         Ok((consumer, ends))
     }
 }
 
-/// What is to be given back.
+/// Partitions that must be given back.
 struct Revocation {
     rebalance: RebalanceId,
     partitions: Vec<i32>,
-    /// From then on nothing is waited for.
+    /// The end of the wait, on `CLOCK_BOOTTIME`.
     until: Time,
 }
 
-/// What was refused, and may not be any more.
+/// A right that was refused, and may have been given since.
 struct Denial {
     right: Right,
     why: String,
     /// From then on it is taken for refused.
     at: Time,
-    /// What was read is broken already.
+    /// The readings were reported as broken already.
     told: bool,
 }
 
@@ -153,7 +153,7 @@ struct MemberLoop {
     refused: Option<Denial>,
     /// Why it is no member any more.
     over: Option<String>,
-    /// It was looked for what it waits for.
+    /// The reason of the wait was looked up.
     lasts: bool,
 }
 
@@ -176,7 +176,7 @@ impl MemberLoop {
                 self.changed(changed);
             }
             let silent = self.silent_until.is_some_and(|until| until <= now());
-            // One that is refused is not told that either.
+            // A member without the right is not told that either.
             if silent && self.refused.is_none() {
                 self.changed(PartitionChange { change: Change::Assigned, partitions: Vec::new() });
             }
@@ -207,7 +207,7 @@ impl MemberLoop {
     }
 
     fn failed(&mut self, error: &KafkaError) {
-        // Of most that fails a lost connection is the cause, and behind the next one may be another
+        // A lost connection causes most failures, and the next connection may lead to another
         // topic.
         self.begin.watch.look_soon();
         let why = self.said(error);
@@ -221,7 +221,7 @@ impl MemberLoop {
         } else if dead.is_some() || error.rdkafka_error_code().is_some_and(is_for_good) {
             self.over = Some(why);
         } else if is_broken(error) {
-            // It does not say which partition it means.
+            // The error does not say which partition it means.
             self.all_broken(&why);
         } else {
             tracing::warn!(target: LOG, "{why}");
@@ -254,7 +254,7 @@ impl MemberLoop {
         });
     }
 
-    /// What was refused a moment ago, and is still as far as anybody knows.
+    /// Treats a right that was refused a moment ago as still refused.
     fn take_for_refused(&mut self) {
         let now = now();
         let due = |refused: &mut Denial| refused.at <= now;
@@ -300,7 +300,7 @@ impl MemberLoop {
         }
     }
 
-    /// What is wrong, and what to do.
+    /// The error in words, and what to do.
     fn said(&self, error: &KafkaError) -> String {
         explain::error(error, self.consumer.context().reason().as_ref())
     }
@@ -435,8 +435,8 @@ fn close(consumer: Arc<BaseConsumer<Context>>, mut ends: Ends) {
     ends.stop();
     // The coordinator is told now: other brokers may not answer.
     consumer.unsubscribe();
-    // One that has failed for good is not closed. When it is dropped `rdkafka` closes it again, and
-    // logs that it cannot.
+    // A consumer that has failed for good is not closed. `rdkafka` closes a dropped consumer again,
+    // and logs that it cannot.
     if consumer.close_queue().is_ok() {
         while !consumer.closed() {
             drop(consumer.poll(POLL));
@@ -449,7 +449,7 @@ fn close(consumer: Arc<BaseConsumer<Context>>, mut ends: Ends) {
     });
 }
 
-/// What no time mends. Of rights that are missing that is not known at once.
+/// Errors that do not end by themselves. Missing rights may come later.
 fn is_for_good(code: RDKafkaErrorCode) -> bool {
     matches!(
         code,

@@ -100,7 +100,7 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// When the client library does not take the settings. That no broker answers is none.
+    /// When the client library does not take the settings. A silent broker is no error here.
     pub fn new(options: &CheckedOptions, protocol: Checked) -> Result<Self, LedgerError> {
         Self::with_notices(options, protocol, None)
     }
@@ -168,7 +168,7 @@ impl Ledger {
         self.queue.next().await
     }
 
-    /// What has happened already, if anything.
+    /// Takes a report that is there already.
     #[must_use]
     pub fn take(&self) -> Option<Report> {
         self.queue.take()

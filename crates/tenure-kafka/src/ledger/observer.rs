@@ -1,4 +1,4 @@
-//! One partition read by a process that is no member of the group.
+//! Reads a partition in a process that is no member of the group.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, TryRecvError, channel};
@@ -32,7 +32,7 @@ enum Ask {
 /// Reads one partition outside the group, on a thread of its own. Dropping it ends it.
 pub(super) struct Observer {
     pub(super) reading: Reading,
-    /// How many readings it has begun.
+    /// The number of readings that were begun.
     begun: u32,
     asks: Sender<Ask>,
 }
@@ -55,11 +55,11 @@ impl Observer {
             consumer: consumer.clone(),
             topic: topic.to_owned(),
             within: protocol.seek,
-            // Who observes claims nothing.
+            // An observer claims nothing.
             tells_topic: None,
         };
         let mut ends = Ends::start(looks, move |end| {
-            // Nobody hears it who was stopped.
+            // The send fails if the observer was stopped; ignore it.
             let _ = found.send(Ask::Found(end));
         });
         let topic = topic.to_owned();

@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 #[derive(Default)]
 pub(super) struct Pace {
     pause: Duration,
-    /// None is made before.
+    /// The next client is made at this time, on `CLOCK_BOOTTIME`.
     next: Time,
 }
 

@@ -1,4 +1,4 @@
-//! What has come from the ledger and was not handled yet.
+//! Reports of the ledger that are not handled yet.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tenure_core::nele::{Entry, Lead, Partition, Reading, Record, Report, RoleRange, Said};
 use tokio::sync::Notify;
 
-/// The most records that wait. Whoever is that far behind has lost its claims anyway.
+/// The most records that wait. A process that is further behind has lost its claims anyway.
 const RECORDS_MAX: usize = 65_536;
 
 /// The most bytes of memory that they take: one may be as large as brokers allow.
@@ -73,7 +73,7 @@ impl Queue {
         true
     }
 
-    /// What came first, if anything has.
+    /// Takes the first report, if there is one.
     pub(crate) fn take(&self) -> Option<Report> {
         let mut waiting = self.waiting();
         let report = waiting.reports.pop_front()?;
@@ -153,7 +153,7 @@ mod tests {
         assert!(queue.put_record(Partition(0), reading(1), record(0)));
     }
 
-    /// One that leads `count` roles, with as long a value as there is.
+    /// A record of a process that leads `count` roles, with the longest value.
     fn large(offset: u64, count: u32) -> Record {
         let value = "x".repeat(Value::MAX_BYTES).parse::<Value>().unwrap();
         let lead = |role| Lead { role: Role(role), fence: None, value: value.clone() };

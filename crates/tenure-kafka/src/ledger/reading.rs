@@ -10,7 +10,7 @@ use tenure_core::nele::{Checked, Partition, Reading, Record};
 use super::queue::Queue;
 use crate::{native, wire};
 
-/// What is read, and what is asked for.
+/// Partitions that are read, and readings that were asked for.
 pub(super) struct Readings {
     ours: Checked,
     /// By partition: what was asked for last, and whether it has begun.
@@ -18,7 +18,7 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    /// None, of a process with these settings.
+    /// No readings, for a process with these settings.
     pub(super) const fn new(ours: Checked) -> Self {
         Self { ours, all: BTreeMap::new() }
     }

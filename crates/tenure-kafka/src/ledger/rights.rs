@@ -23,7 +23,7 @@ pub(super) fn missing(error: &KafkaError) -> Option<Right> {
 pub(super) fn of(code: Code) -> Option<Right> {
     match code {
         Code::TopicAuthorizationFailed => Some(Right::Topic),
-        // One that could not leave keeps its static id for as long as a session.
+        // A member that could not leave keeps its static id for as long as a session.
         Code::GroupAuthorizationFailed | Code::UnreleasedInstanceId => Some(Right::Group),
         _ => None,
     }
@@ -42,9 +42,9 @@ pub(super) struct Rights {
 
 #[derive(Clone, Copy, Default)]
 struct RightState {
-    /// It was there once.
+    /// The user had the right once.
     had: bool,
-    /// When it was refused first and last, since it was there.
+    /// The first and the last refusal since then, on `CLOCK_BOOTTIME`.
     refused: Option<(Time, Time)>,
 }
 

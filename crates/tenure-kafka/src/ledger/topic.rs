@@ -108,10 +108,10 @@ impl Watch {
     }
 }
 
-/// What is told of a topic that is gone.
+/// Notices about a topic that is gone.
 struct MissingTopic {
     topic: String,
-    /// So many looks in a row.
+    /// The number of looks in a row that did not find the topic.
     looks: u32,
     /// The phase in which a member has no assignment for long.
     phase: watch::Sender<Option<Arc<str>>>,
@@ -152,7 +152,7 @@ impl MissingTopic {
     fn tell(&self, notice: Notice) {
         notice.log();
         if let Some(notices) = &self.notices {
-            // Nobody listening is fine.
+            // The send fails without listeners; ignore it.
             let _ = notices.send(notice);
         }
     }
@@ -161,8 +161,8 @@ impl MissingTopic {
 /// The topic by whose partitions brokers know the coordinator of a group.
 const OFFSETS: &str = "__consumer_offsets";
 
-/// What keeps a member from its assignment. Brokers that were silent a moment ago, when the look
-/// `failed`, are asked no second time: looks at the topic would come half as often.
+/// The phase that keeps a member from its assignment. Brokers that were silent a moment ago, when
+/// the look `failed`, are asked no second time: looks at the topic would come half as often.
 fn phase(
     client: &BaseConsumer<ClientLog>,
     failed: Option<KafkaError>,
@@ -217,8 +217,8 @@ fn is_unknown(error: &KafkaError) -> bool {
     )
 }
 
-/// Waits for the time to look, or until somebody asks for that. Says whether to look. What the
-/// client says meanwhile is logged, so that it does not pile up.
+/// Waits for the time to look, or for a request to look. Returns whether to look. Logs the client's
+/// events meanwhile, so that they do not pile up.
 fn wait(client: &BaseConsumer<ClientLog>, asked: &Receiver<()>, every: Duration) -> bool {
     let begin = now();
     let mut wanted = false;
@@ -266,7 +266,7 @@ mod tests {
             config.create_with_context(ClientLog::default()).unwrap();
         let silence = KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut);
         let said = explain::error(&silence, None);
-        // That nobody listens there would be said otherwise.
+        // A silence of the port itself would give another error.
         let phase = phase(&client, Some(silence), None);
         assert_eq!(phase, format!("brokers tell no metadata: {said}"));
     }

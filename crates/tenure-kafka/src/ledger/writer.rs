@@ -1,4 +1,4 @@
-//! What is written: at once, to the partitions that are named, with neither key nor value.
+//! Writes records: at once, to the named partitions, with neither key nor value.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,26 +27,26 @@ const STUCK: u32 = 4;
 /// But no sooner than this: a new one takes as long to find the brokers while they elect.
 const STUCK_MIN: Duration = Duration::from_secs(5);
 
-/// Which record something became of.
+/// A record on its way to the broker.
 struct EntryInFlight {
     number: EntryNumber,
     partition: Partition,
-    /// Whether success is told in any case.
+    /// Whether success is reported in any case.
     told: bool,
 }
 
-/// What hears what became of records, on the producer's own thread.
+/// Receives the outcomes of records, on the producer's own thread.
 struct Outcomes {
     told: ClientLog,
     reports: Reports,
     /// Brokers take nothing more from this producer.
     over: AtomicBool,
-    /// They have taken something.
+    /// The brokers have accepted a record.
     worked: AtomicBool,
 }
 
-/// What is told of what became of records: of claims everything, of others what failed, and the
-/// first that did not after that, so that the next failure is news.
+/// Reports the outcomes of records: every outcome of a claim, each failure of another record, and
+/// the first success after a failure, so that the next failure is news.
 #[derive(Clone)]
 struct Reports {
     queue: Queue,
@@ -73,8 +73,8 @@ impl ProducerContext for Outcomes {
             Err((error, _)) => drop(self.over.fetch_or(is_over(error), Ordering::Relaxed)),
         }
         let outcome = match result {
-            // One that was there already, and was sent twice, is somewhere before: of a claim that
-            // is learnt by reading it, and of others nobody asks where.
+            // A record that was written already, and was sent twice, stands at an earlier offset:
+            // the reader learns the offset of a claim, and other records need none.
             Ok(message) => match u64::try_from(message.offset()) {
                 Err(_) if sent.told => return,
                 offset => Ok(offset.unwrap_or_default()),
@@ -137,7 +137,7 @@ pub(super) struct Writer {
 struct Stuck {
     /// So long is waited for a partition.
     patience: Duration,
-    /// When the producer began.
+    /// The start of the producer, on `CLOCK_BOOTTIME`.
     since: Time,
     /// Later and later where another one writes no more either: the partition may have no leader.
     pace: Pace,
@@ -206,8 +206,8 @@ impl Writer {
         }
     }
 
-    /// What was refused is written again by those who write again anyway. One that is refused
-    /// everything stays for a while, and says of each record at once that it failed.
+    /// Refused records are written again with the next heartbeat. A producer that is refused
+    /// everything stays for a while, and reports each record as failed at once.
     fn begin_anew(&mut self) {
         if self.producer.context().worked.load(Ordering::Relaxed) {
             self.pace.worked();
@@ -220,7 +220,7 @@ impl Writer {
     fn replace(&mut self) {
         if let Ok(producer) = producer(&self.config, &self.reports) {
             let before = std::mem::replace(&mut self.producer, producer);
-            // It waits for what it has sent when it is dropped, and nobody else must.
+            // A dropped producer waits for its records, and no other thread must.
             drop(keeper::end(|| drop(before)));
         }
     }

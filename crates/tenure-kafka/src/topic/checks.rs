@@ -1,14 +1,14 @@
-//! What a topic must be like, and the commands that make it so. Nothing here asks a broker.
+//! Requirements of a topic, and the commands that meet them. Nothing here asks a broker.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What a topic must be like.
+/// Requirements of a topic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Needs {
-    /// Its name.
+    /// The name of the topic.
     pub topic: String,
-    /// M.
+    /// The number of partitions, M.
     pub partitions: u32,
     /// The least time for which records are kept.
     pub retention: Duration,
@@ -26,14 +26,14 @@ pub struct Needs {
     pub largest: u32,
 }
 
-/// What a topic is like.
+/// A topic as it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// How many partitions it has.
+    /// The number of partitions.
     pub partitions: u32,
-    /// Of how many copies the partition with the fewest has.
+    /// The copies of the partition with the fewest.
     pub replication: u32,
-    /// Its settings, each by its name, as the broker writes it; nothing where it says nothing.
+    /// Settings by name, as the broker writes them; `None` where the broker gives no value.
     pub settings: Vec<(String, Option<String>)>,
 }
 
@@ -42,39 +42,39 @@ pub(super) const REPLICATION_MIN: u32 = 3;
 /// The least copies that have what is acknowledged.
 pub(super) const IN_SYNC_MIN: u32 = 2;
 
-/// One thing that is wrong with a topic.
+/// A requirement that a topic does not meet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wrong {
     /// The number of partitions, which is part of who leads what.
     Partitions {
-        /// As it is.
+        /// The number of partitions.
         found: u32,
-        /// As it must be.
+        /// The number in the configuration.
         needed: u32,
     },
     /// Copies of a partition.
     Replication {
-        /// As it is.
+        /// The copies of the partition with the fewest.
         found: u32,
     },
     /// More copies must have a record than there are, or than there are without one broker.
     InSync {
-        /// As it is.
+        /// The value of the setting.
         found: u32,
-        /// How many copies there are.
+        /// The number of copies.
         copies: u32,
-        /// What it may be at most.
+        /// The highest value that works.
         needed: u32,
     },
     /// A setting.
     Setting {
-        /// Its name.
+        /// The name of the setting.
         name: &'static str,
-        /// As it is.
+        /// The value of the setting.
         found: String,
-        /// What it must be, for the command that sets it.
+        /// The value for the command that sets it.
         needed: String,
-        /// Why.
+        /// The reason of the requirement.
         why: &'static str,
     },
 }
@@ -84,7 +84,7 @@ pub enum Wrong {
 pub struct WrongTopic {
     needs: Needs,
     brokers: String,
-    /// How many it has.
+    /// The copies of the topic.
     copies: u32,
     /// At least one thing.
     pub wrong: Vec<Wrong>,
@@ -130,7 +130,7 @@ impl Needs {
     /// Whether enough copies can have what is written.
     fn in_sync(&self, found: &Found) -> Option<Wrong> {
         let copies = found.replication;
-        // Of one that has too few copies, that is what is wrong.
+        // A topic with too few copies has that error already.
         if copies == 0 || (self.replicated && copies < REPLICATION_MIN) {
             return None;
         }
@@ -143,7 +143,7 @@ impl Needs {
     /// The settings with which a topic is made.
     pub(super) fn made_with(&self) -> Vec<(&'static str, String)> {
         let settings = self.settings().into_iter().map(|setting| (setting.name, setting.needed));
-        // What brokers have by themselves may be more than there are copies.
+        // The brokers' default may be more than there are copies.
         let one = ("min.insync.replicas", "1".to_owned());
         settings.chain((!self.replicated).then_some(one)).collect()
     }
@@ -202,10 +202,10 @@ impl Needs {
     }
 }
 
-/// What must be known to be right: who cannot find it out must not assume it.
+/// Settings on which safety rests: a process that cannot read them must not assume them.
 const SAFETY: [&str; 2] = ["min.insync.replicas", "unclean.leader.election.enable"];
 
-/// What a setting of a topic must be.
+/// A requirement for a setting of a topic.
 pub(super) struct Setting {
     pub(super) name: &'static str,
     pub(super) needed: String,
@@ -352,7 +352,7 @@ impl WrongTopic {
         )
     }
 
-    /// Whoever leads goes by the topic as it is.
+    /// Advice for a process that only asks: candidates use the topic as it is.
     fn ask_otherwise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let instead = self.wrong.iter().filter_map(|wrong| match wrong {
             Wrong::Partitions { found, .. } => Some(format!("--partitions {found}")),
@@ -509,7 +509,7 @@ mod tests {
         assert!(said.contains("--replication-factor 3"), "no fewer than there were: {said}");
         let partitions = Found { partitions: 16, ..found.clone() };
         needs(false).check(&partitions, "b:1").unwrap();
-        // What it must have besides is in the command that makes it.
+        // The command that makes the topic has all other settings.
         let settings = [("max.message.bytes", "5999"), ("min.insync.replicas", "2")];
         let settings = settings.map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
         let small = Found { settings: settings.into(), ..found };

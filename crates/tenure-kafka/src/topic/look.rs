@@ -45,7 +45,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 /// A topic that can be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Made {
-    /// Which one it is.
+    /// The id of the topic.
     pub id: TopicId,
     /// Whether it was made just now.
     pub anew: bool,
@@ -117,7 +117,7 @@ pub enum TopicError {
     /// The client library does not take the settings.
     #[error("the client cannot be set up: {why}")]
     Client { why: String },
-    /// Nobody answers, or what is answered is an error.
+    /// No broker answers, or the answer is an error.
     #[error("topic {topic} cannot be looked at on {brokers}: {why}")]
     Unreachable { topic: String, brokers: String, why: String },
     /// There is none, and it is not to be made.
@@ -131,14 +131,14 @@ pub enum TopicError {
          brokers; or give --allow-unreplicated to accept a topic that is lost with its broker"
     )]
     TooFewBrokers { topic: String, copies: u16 },
-    /// Its settings cannot be read, so that nobody knows whether it can be used.
+    /// The settings of the topic cannot be read.
     #[error(
         "the settings of topic {topic} cannot be read: {why}\nThis allows it:\n    \
          kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal User:NAME --operation \
          DescribeConfigs --topic {topic}"
     )]
     NotDescribed { topic: String, brokers: String, why: String },
-    /// Who leads writes, and this user may not.
+    /// This user lacks a right that candidates need.
     #[error(
         "this user may not {may_not} topic {topic}, and a candidate reads and writes\nThis allows \
          it:\n    kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal \
@@ -151,7 +151,7 @@ pub enum TopicError {
         /// Operations as `kafka-acls` names them.
         operations: &'static str,
     },
-    /// It is not what it must be.
+    /// The topic does not meet its requirements.
     #[error(transparent)]
     Wrong(#[from] WrongTopic),
     /// The session timeout is not what brokers allow, or set.
@@ -159,7 +159,7 @@ pub enum TopicError {
     Session(#[from] SessionError),
 }
 
-/// What asks, and about what.
+/// The clients that ask, and the topic in question.
 struct Asks<'a> {
     options: &'a Options,
     needs: Needs,
@@ -186,7 +186,7 @@ impl<'a> Asks<'a> {
             strict: protocol.mode == Mode::AtMostOne,
             copies: options.create.map_or(unasked, u32::from),
             only_asks: options.only_asks,
-            // Who only asks has no say in how large the others' are.
+            // A process that only asks does not set the size of the others' records.
             largest: if options.only_asks { 0 } else { load.largest },
         };
         let admin = config.create_with_context(ClientLog::default()).map_err(refused)?;
@@ -270,7 +270,7 @@ impl<'a> Asks<'a> {
         };
         let found = asked.map_err(|error| self.failed(&error, refused))?;
         match found.into_iter().next() {
-            // What is answered to a user without the right: `rdkafka` drops the error.
+            // Brokers answer so to a user without the right: `rdkafka` drops the error.
             Some(Ok(found)) if found.entries.is_empty() => {
                 Err(refused("the answer has none, as if the user had no right to".to_owned()))
             }
@@ -282,7 +282,7 @@ impl<'a> Asks<'a> {
         }
     }
 
-    /// Which session timeout is in use. That nobody may read it is no error.
+    /// The session timeout in use. A timeout that this user may not read is no error.
     async fn session(&self, protocol: &Config) -> Result<Session, SessionError> {
         let client = Arc::clone(&self.client);
         let topic = self.options.topic.clone();
@@ -355,7 +355,7 @@ impl<'a> Asks<'a> {
         TopicError::Missing { topic: self.options.topic.clone(), command: self.command() }
     }
 
-    /// What makes the topic by hand.
+    /// The command that makes the topic by hand.
     fn command(&self) -> String {
         let Needs { topic, partitions, copies, .. } = &self.needs;
         let settings = flags(&self.needs.made_with());
@@ -381,7 +381,7 @@ impl<'a> Asks<'a> {
 
     /// Why the last thing failed that failed since this was asked last.
     fn reason(&self) -> Option<Reason> {
-        // What was said of connections lies in the client's queue.
+        // Errors of connections lie in the client's queue.
         for _ in 0..EVENTS_MAX {
             drop(self.client.poll(Duration::ZERO));
         }
@@ -405,7 +405,7 @@ async fn aside<T: Send + 'static>(
     let (reply, answer) = oneshot::channel();
     thread::Builder::new()
         .name("tenure-look".into())
-        // Nobody may be waiting any more.
+        // The send fails if no caller waits any more; ignore it.
         .spawn(move || drop(reply.send(ask())))
         .map_err(|error| KafkaError::ClientCreation(error.to_string()))?;
     answer.await.unwrap_or(Err(KafkaError::Canceled))

@@ -1,4 +1,4 @@
-//! What is authenticated, byte by byte.
+//! The bytes that are authenticated.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::wire::names;
 
 const SCHEME: &str = "TENURE-HMAC-SHA256 ";
 
-/// What an `Authorization` says.
+/// The fields of an `Authorization` header.
 pub(super) struct Stamp {
     pub(super) date: u64,
     pub(super) nonce: u128,

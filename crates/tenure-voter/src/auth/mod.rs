@@ -1,4 +1,4 @@
-//! Who may speak: a MAC by a shared secret over each request and each answer (V11).
+//! Authentication: a MAC by a shared secret over each request and each answer (V11).
 //!
 //! With a secret a request carries
 //!
@@ -57,7 +57,7 @@ pub const WINDOW: Duration = Duration::from_secs(30);
 
 const MAC: HeaderName = HeaderName::from_static("tenure-mac");
 
-/// What a request says, as far as its MAC says so.
+/// The parts of a request that its MAC covers.
 #[derive(Clone, Copy)]
 pub(crate) struct SignedRequest<'a> {
     pub(crate) method: &'a str,
@@ -67,14 +67,14 @@ pub(crate) struct SignedRequest<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// Who has sent a request, and how its answer is authenticated.
+/// The proof of a request's sender, and how its answer is authenticated.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Proof {
     /// By other means, or by none where none is asked for.
     Elsewhere,
-    /// Nobody knows.
+    /// The sender is not known.
     None,
-    /// One that has the secret of this number.
+    /// The sender has the secret of this number.
     Secret { number: usize, nonce: u128 },
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct AuthFailure {
     pub(crate) proof: Proof,
 }
 
-/// What is kept to check requests.
+/// State for the checks of requests.
 pub(crate) struct Guard {
     secrets: Option<Secrets>,
     started: Time,
@@ -92,10 +92,10 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Without secrets whoever comes through is let pass: on loopback, or by TLS.
+    /// Without secrets every request passes: on loopback, or by TLS.
     ///
-    /// With room for so many requests while a nonce is remembered. What was carried out before
-    /// `started` is not remembered.
+    /// `room` is the number of requests while a nonce is remembered. Requests before `started` are
+    /// not remembered.
     pub(crate) fn new(secrets: Option<Secrets>, room: usize, started: Time) -> Self {
         Self { secrets, started, replays: Mutex::new(Replays::new(room)) }
     }
@@ -161,7 +161,7 @@ impl Guard {
             );
             return Err(Problem::new(401, "clock", detail));
         }
-        // What it guards is changed whole, so a panic elsewhere leaves nothing half done.
+        // The value is changed whole, so a panic elsewhere leaves nothing half done.
         let mut replays = self.replays.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match replays.see(stamp.nonce, now) {
             NonceState::New => Ok(()),
@@ -202,7 +202,7 @@ fn seconds(wall: WallTime) -> u64 {
 }
 
 impl Secrets {
-    /// Authenticates a request, by the first of them.
+    /// Authenticates a request, by the first secret.
     pub(crate) fn sign(
         &self,
         method: &str,
@@ -219,7 +219,7 @@ impl Secrets {
         }
     }
 
-    /// Whether this is an answer to the request of this nonce, by one that has one of them.
+    /// Whether this is an answer to the request of this nonce, by a holder of one of the secrets.
     pub(crate) fn is_answer(
         &self,
         nonce: u128,

@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use ring::hmac;
 
-/// What all voters of a network share. Cheap to clone; never shown.
+/// The secrets that all voters of a network share. Cheap to clone; never shown.
 ///
-/// One line, or two during a rotation: the first authenticates what is sent, each is accepted. To
-/// rotate, first add the new secret as the second line everywhere, then swap the lines everywhere,
-/// then remove the old one.
+/// A file has one line, or two during a rotation: the first secret authenticates messages that are
+/// sent, and each is accepted. To rotate, first add the new secret as the second line everywhere,
+/// then swap the lines everywhere, then remove the old one.
 #[derive(Clone)]
 pub struct Secrets(Arc<[hmac::Key]>);
 
 impl Secrets {
-    /// The fewest bytes of one: what has fewer can be guessed.
+    /// The fewest bytes of a secret: a shorter one can be guessed.
     pub const BYTES_MIN: usize = 16;
-    /// The most bytes of one.
+    /// The most bytes of a secret.
     pub const BYTES_MAX: usize = 1_024;
     /// The most of them.
     pub const MAX: usize = 2;

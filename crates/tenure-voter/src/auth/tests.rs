@@ -16,7 +16,7 @@ fn guard(lines: &[&str]) -> Guard {
     started(lines, 2_000)
 }
 
-/// One that has started so many seconds ago.
+/// A guard that was started so many seconds ago.
 fn started(lines: &[&str], ago: u64) -> Guard {
     Guard::new(Some(secrets(lines)), 100, NOW.before(Duration::from_secs(ago)))
 }
@@ -96,7 +96,7 @@ fn clocks_that_are_apart_are_told_with_the_numbers() {
     }
 }
 
-/// Who asks knows that it is told so by one that has the secret, and by the same.
+/// The sender of a request knows that the refusal comes from a holder of the secret.
 #[test]
 fn what_is_refused_in_spite_of_its_mac_is_refused_by_one() {
     let guard = Guard::new(Some(secrets(&[ONE])), 1, Time::ZERO);
@@ -183,7 +183,7 @@ fn without_authorization_nobody_is_known_and_without_secrets_all_are() {
     assert_eq!(check(Guard::new(None, 0, NOW)), Some(Proof::Elsewhere));
 }
 
-/// What `openssl dgst -sha256 -hmac` makes of the lines that the documentation shows.
+/// The result of `openssl dgst -sha256 -hmac` for the lines in the documentation.
 #[test]
 fn the_bytes_are_those_of_the_documentation() {
     let headers = signed(&[ONE], 1_000, 7, b"{}");

@@ -16,7 +16,7 @@ use super::check;
 use crate::wire::Route;
 use crate::{Node, Operator, Options};
 
-/// What went over one connection: there, and back.
+/// The bytes of a connection, in both directions.
 #[derive(Default)]
 struct Wire([Mutex<Vec<u8>>; 2]);
 
@@ -75,7 +75,7 @@ fn route(line: &str) -> Route {
     Route::ALL.into_iter().find(is).unwrap_or_else(|| panic!("{line}"))
 }
 
-/// What a person asks with a tool of their own.
+/// A request of a person with a tool of their own.
 fn ask(address: SocketAddr, line: &str, body: &str) {
     let length = body.len();
     let request = format!(

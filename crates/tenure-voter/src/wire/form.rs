@@ -19,7 +19,7 @@ pub(super) trait Form: Sized {
 
     fn of(of: &Self::Of) -> Self;
 
-    /// What it says, if that can be meant: each number in its range, no list too long.
+    /// Reads the form: each number must be in its range, and no list too long.
     fn read(self) -> Result<Self::Of, Unread>;
 }
 
@@ -52,7 +52,7 @@ pub(super) struct VoterForm {
     on_line: bool,
 }
 
-/// Somebody who registers is there.
+/// A voter that registers is there.
 const fn on_line() -> bool {
     true
 }

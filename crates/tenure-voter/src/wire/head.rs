@@ -1,4 +1,4 @@
-//! Who sends, of which network: the headers of each request and answer of a voter.
+//! Sender and network: the headers of each request and answer of a voter.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tenure_core::voter::{Fingerprint, Header, Identity, Mode, Participant, VoterUrl};
@@ -23,11 +23,11 @@ pub(crate) mod names {
     pub(crate) const FOUNDING: HeaderName = HeaderName::from_static("tenure-founding");
     /// The `voter-url` of the one that is asked, of a request with a MAC.
     pub(crate) const TO: HeaderName = HeaderName::from_static("tenure-to");
-    /// Those of a sender, in the order in which they are authenticated.
+    /// The headers of a sender, in the order in which they are authenticated.
     pub(crate) const ALL: [HeaderName; 5] = [ELECTION, MODE, VOTER, URL, FOUNDING];
 }
 
-/// What the headers of a message say of its sender.
+/// The sender of a message, by its headers.
 ///
 /// | header | is |
 /// |---|---|
@@ -40,7 +40,7 @@ pub(crate) mod names {
 pub enum Head {
     /// A voter.
     Voter(Header),
-    /// Somebody else, who may say which election is meant.
+    /// A sender that is no voter, and may name the election.
     Other(Option<ElectionName>),
 }
 

@@ -259,7 +259,7 @@ fn header() -> impl Strategy<Value = Header> {
     )
 }
 
-/// What the other side makes of it.
+/// The request as the other side reads it.
 fn received(outgoing: &Outgoing) -> Result<Ask, Unread> {
     let query = outgoing.path.split_once('?').map(|(_, query)| query);
     outgoing.route.read(query, &outgoing.body)
