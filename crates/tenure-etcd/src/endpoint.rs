@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endpoint_is_a_scheme_a_host_and_a_port() {
+    fn endpoint_has_scheme_host_port() {
         for (given, url) in [
             ("http://127.0.0.1:2379", "http://127.0.0.1:2379"),
             ("https://etcd-1.example.com:2379/", "https://etcd-1.example.com:2379"),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told_with_what_to_write() {
+    fn error_says_what_to_write() {
         let told: Vec<_> = [
             "127.0.0.1:2379",
             "unix:///run/etcd.sock",

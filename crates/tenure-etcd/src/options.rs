@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_another_certificate_is_told() {
+    fn foreign_key_is_refused() {
         let [one, other] = [(); 2].map(|()| rcgen::generate_simple_self_signed([]).unwrap());
         let identity = |key: &rcgen::KeyPair| Identity {
             certificate: Pem::Text(one.cert.pem().into()),

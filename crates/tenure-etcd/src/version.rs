@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_versions_with_the_fix_are_told_from_those_without() {
+    fn fixed_versions_are_known() {
         for (version, fixed) in [
             ("3.3.27", false),
             ("3.4.23", false),

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_broker_is_a_host_and_a_port() {
+    fn broker_has_host_and_port() {
         for good in ["127.0.0.1:9092", "[::1]:9092", "kafka_1.example.com:1"] {
             assert_eq!(good.parse::<Broker>().unwrap().as_str(), good);
         }

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_are_the_same_at_each_attempt() {
+    fn reasons_are_stable() {
         let told = ClientLog::default();
         let hear = |code, reason: &str| {
             told.error(KafkaError::Global(code), reason);

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_value_of_a_property_is_not_repeated() {
+    fn property_value_is_hidden() {
         for (name, said) in [
             ("ssl.keystore.pasword", "the client library has no property ssl.keystore.pasword"),
             ("debug", "the client library does not take the value of debug"),

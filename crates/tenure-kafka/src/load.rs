@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_grows_with_partitions_roles_and_haste() {
+    fn load_grows_with_settings() {
         let load = Load::of(&config(16), 16);
         assert_eq!(load.records, 32);
         assert_eq!(load.bytes, 32 * u64::from(load.largest));
@@ -118,7 +118,7 @@ mod tests {
 
     /// Whatever may stand in a value.
     #[test]
-    fn no_value_is_written_longer_than_the_one_that_is_counted() {
+    fn longest_value_is_counted() {
         let length = |text: &str| serde_json::to_string(text).unwrap().len();
         let most = length(&"\"".repeat(Value::MAX_BYTES));
         for part in ["\\", "/", "é", "\u{2028}", "a", "\u{7f}"] {

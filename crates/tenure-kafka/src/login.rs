@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_is_the_line_of_its_file_and_never_shown() {
+    fn password_is_file_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("password");
         for text in ["secret", "secret\n", "secret\r\n", "\u{feff}secret\n"] {

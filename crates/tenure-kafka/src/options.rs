@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_property_that_the_library_does_not_take_is_told_without_its_value() {
+    fn refused_property_hides_value() {
         for (second, wrong) in [
             ("ssl.keystore.pasword", "the client library has no property ssl.keystore.pasword"),
             ("debug", "the client library does not take the value of debug"),

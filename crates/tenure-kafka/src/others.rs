@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stands_and_has_not_left_could_follow() {
+    fn standing_process_could_follow() {
         let config = config();
         let mut others = Others::new(process("a"));
         let at = |millis| Time::from_nanos(millis * 1_000_000);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_remembered_than_there_is_room_for() {
+    fn remembered_processes_are_bounded() {
         let config = config();
         let mut others = Others::new(process("a"));
         let later = Time::from_nanos(0).after(config.heard_leads() + Duration::from_secs(1));

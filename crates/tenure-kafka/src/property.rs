@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_protocol_relies_on_is_refused_by_name() {
+    fn reserved_properties_are_refused() {
         assert_eq!(
             told("acks=1"),
             "acks is not for --kafka-property: it is always all, as an acknowledged record must be \
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_property_is_not_repeated() {
+    fn malformed_property_is_hidden() {
         for given in ["secret", "=secret", "", "a\0b=secret"] {
             assert_eq!(told(given), "--kafka-property takes NAME=VALUE, as client.rack=b");
         }
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_that_this_client_does_not_have_is_refused_with_those_that_it_has() {
+    fn unsupported_login_is_refused() {
         for (given, what) in [
             ("sasl.oauthbearer.client.secret=secret", "this client has no OAUTHBEARER: "),
             ("enable.sasl.oauthbearer.unsecure.jwt=true", "this client has no OAUTHBEARER: "),

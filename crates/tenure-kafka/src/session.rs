@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_is_not_allowed_is_told_with_both_numbers() {
+    fn disallowed_session_names_bounds() {
         let broker = [s(6), s(1800), s(45)];
         let ask = |session| check(GroupProtocol::Classic, &config(session), broker, [None; 2]);
         assert_eq!(ask(6), Ok(Session::Own));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_whose_session_is_longer_is_told_and_what_is_set_for_it_goes_first() {
+    fn longer_group_session_is_refused() {
         let broker = [s(6), s(1800), s(45)];
         let ask = |group| check(GroupProtocol::Consumer, &config(10), broker, group);
         let said = ask([s(45), s(2)]).unwrap_err().to_string();
@@ -188,7 +188,7 @@ mod tests {
 
     /// The brokers' may be shorter than what is set for the group.
     #[test]
-    fn a_group_whose_settings_cannot_be_read_is_not_taken_for_one_without() {
+    fn unreadable_group_is_unknown() {
         let ask = |broker, group| check(GroupProtocol::Consumer, &config(10), broker, group);
         for group in [[None; 2], [None, s(2)], [s(8), None]] {
             let unknown = ask([s(6), s(1800), s(8)], group).unwrap();

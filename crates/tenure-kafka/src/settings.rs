@@ -181,7 +181,7 @@ mod tests {
 
     /// Our settings would otherwise overwrite settings of a user without a word.
     #[test]
-    fn what_we_set_is_refused_as_a_property() {
+    fn own_settings_are_reserved() {
         let [election, group, id] = ["x", "g", "a"];
         let election = election.parse().unwrap();
         let group = group.parse().unwrap();

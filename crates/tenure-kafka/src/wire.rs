@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_written_as_shown_and_read_back() {
+    fn documented_entry_round_trips() {
         assert_eq!(String::from_utf8(write(&shown())).unwrap(), SHOWN);
         assert_eq!(read(Some(SHOWN.as_bytes())), Said::Entry(shown()));
         let bare = Entry { kind: Kind::Claim, stands: vec![], leads: vec![], ..shown() };
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_otherwise_may_be_a_claim() {
+    fn unreadable_entry_may_be_claim() {
         assert_eq!(read(None), Said::Nothing);
         for (part, other) in [
             ("\"v\":1", "\"v\":2"),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_group_writes_otherwise_is_no_claim_of_ours() {
+    fn foreign_unreadable_entry_is_no_claim() {
         let later = SHOWN.replace("\"v\":1", "\"v\":2,\"more\":{\"of\":[1]}");
         assert_eq!(read(Some(later.as_bytes())), Said::Unreadable);
         let of_others = [
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_whose_roles_are_in_no_order_is_no_entry() {
+    fn unordered_roles_are_refused() {
         let lead = "{\"role\":3,\"value\":\"x\"}";
         let text = SHOWN.replace("\"leads\":[", &format!("\"leads\":[{lead},"));
         assert_eq!(read(Some(text.as_bytes())), Said::Unreadable);
@@ -339,7 +339,7 @@ mod tests {
         }
 
         #[test]
-        fn an_entry_with_a_byte_changed_can_be_read(at in 0..SHOWN.len(), byte: u8) {
+        fn changed_byte_never_panics(at in 0..SHOWN.len(), byte: u8) {
             let mut value = SHOWN.as_bytes().to_vec();
             value[at] = byte;
             let _ = read(Some(&value));

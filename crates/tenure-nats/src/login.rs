@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_a_jwt_and_a_seed() {
+    fn credentials_have_jwt_and_seed() {
         let pair = KeyPair::new_user();
         let text = format!(
             "-----BEGIN NATS USER JWT-----\nabc.def\n------END NATS USER JWT------\n\n*** SECRET \
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_login_is_told_without_what_it_holds() {
+    fn login_errors_hide_content() {
         let told = |login: Login| login.auth(b"nonce").map(drop).unwrap_err().to_string();
         let (_folder, path) = file("secret");
         let shown = path.display();

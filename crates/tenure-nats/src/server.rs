@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_a_scheme_a_host_and_a_port() {
+    fn server_has_scheme_host_port() {
         for (given, url, secure) in [
             ("nats://127.0.0.1:4222", "nats://127.0.0.1:4222", false),
             ("tls://nats-1.example.com:4222/", "tls://nats-1.example.com:4222", true),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told_with_what_to_write() {
+    fn error_says_what_to_write() {
         let form = "must be a scheme, a host and a port and nothing else, as \
                     nats://10.0.0.7:4222 or tls://[fd00::7]:4222";
         for given in

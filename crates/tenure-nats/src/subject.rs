@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_has_its_subject_and_comes_back_from_it() {
+    fn kinds_match_their_subjects() {
         let own = subjects("tenure", "prod");
         assert_eq!(own.all(), "tenure.prod.*");
         assert_eq!(own.of(Kind::Call), "tenure.prod.call");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_that_a_server_would_take_for_something_else_is_refused() {
+    fn unusable_prefix_is_refused() {
         let told = |text: &str| text.parse::<SubjectPrefix>().unwrap_err().to_string();
         assert!(told("a.*").contains("'*' is not one of them"));
         assert!(told("a b").contains("' ' is not one of them"));

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn one_datagram_of_each_member_changes_nothing() {
+    fn single_datagram_changes_nothing() {
         let mut agreement = Agreement::default();
         for port in [7_101, 7_102, 7_103] {
             let notices = differs(&mut agreement, 1, port);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quorum_that_may_agree_is_enough() {
+    fn possible_quorum_is_enough() {
         let mut agreement = Agreement::default();
         for millis in (0..10_000).step_by(100) {
             assert!(!hopeless(&differs(&mut agreement, millis, 7_102)), "a and c may agree");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_differs_is_not_merely_silent() {
+    fn differing_member_is_an_obstacle() {
         let mut agreement = Agreement::default();
         let silent = || Waiting::NoQuorum { missing: vec!["b".into(), "c".into()] };
         assert_eq!(agreement.explain(silent(), &config()), silent());

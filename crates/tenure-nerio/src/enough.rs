@@ -64,7 +64,7 @@ mod tests {
     use tenure::clock;
 
     #[tokio::test]
-    async fn a_look_up_ends_a_while_after_a_quorum_has_answered() {
+    async fn quorum_ends_look_up_later() {
         let member = |(name, port): (&str, u16)| {
             Member::at(name.parse().unwrap(), ([127, 0, 0, 1], port).into())
         };

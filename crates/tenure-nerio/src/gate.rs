@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn edicts_are_admitted_in_the_order_of_their_creation() {
+    fn edicts_are_admitted_in_order() {
         let mut gate = EdictGate::new();
         gate.admit(&edict(&[1, 2], 10, 0)).unwrap();
         gate.admit(&edict(&[1, 2], 10, 2)).unwrap();

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn it_lasts_until_it_is_mended_or_not_heard_for_a_while() {
+    fn trouble_lasts_until_mended_or_silent() {
         let mut lasting = LastingTroubles::new(Duration::from_secs(90));
         lasting.take(at(0), &unsealed(1, true));
         lasting.take(at(80), &unsealed(2, true));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_take_no_place_of_a_member() {
+    fn strangers_displace_no_member() {
         let mut lasting = LastingTroubles::new(Duration::ZERO);
         lasting.take(at(0), &unsealed(1, true));
         (2..20_000).for_each(|port| lasting.take(at(1), &unsealed(port, false)));

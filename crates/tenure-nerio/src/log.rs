@@ -117,7 +117,7 @@ mod tests {
 
     /// Three grantors answer each request of one whose name another process uses.
     #[test]
-    fn a_name_used_twice_is_told_once_whichever_grantor_says_so() {
+    fn shared_name_is_logged_once() {
         let mut repeats = Repeats::default();
         let says = |repeats: &mut Repeats, seconds: u64, grantor: &str, other: &str| {
             let shared = Notice::NameShared {
@@ -136,7 +136,7 @@ mod tests {
 
     /// However many addresses send something of another configuration.
     #[test]
-    fn a_flood_is_told_of_now_and_then_and_does_not_silence_a_member() {
+    fn flood_silences_no_member() {
         let mut repeats = Repeats::default();
         let flood = |repeats: &mut Repeats, seconds| -> usize {
             let forged = (0..100_000u32).filter(|n| {
@@ -157,7 +157,7 @@ mod tests {
 
     /// Each datagram has another name, another address and another text.
     #[test]
-    fn a_flood_of_changing_texts_is_bounded() {
+    fn changing_flood_is_bounded() {
         let at = |n: u32, add: u16| -> SocketAddr {
             ([10, 0, 0, 3], u16::try_from(n % 30_000).unwrap() + add).into()
         };

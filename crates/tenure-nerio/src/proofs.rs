@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_no_from_one_does_not_end_the_question_to_another() {
+    fn refusal_ends_only_its_question() {
         let billing: ElectionName = "billing".parse().unwrap();
         let mut proofs = Proofs::default();
         let waits = |proofs: &mut Proofs, question| {
@@ -91,7 +91,7 @@ mod tests {
 
     /// With long patience and a leader that is silent.
     #[test]
-    fn one_that_asks_for_hours_is_remembered_by_its_last_questions() {
+    fn last_questions_are_kept() {
         let billing: ElectionName = "billing".parse().unwrap();
         let mut proofs = Proofs::default();
         let (other, _answers) = mpsc::unbounded_channel();

@@ -334,7 +334,7 @@ mod tests {
 
     /// Nothing else may be written for as long as a grantor waits for old leases.
     #[test]
-    fn a_directory_that_is_lost_and_found_is_told_though_nothing_is_flushed() {
+    fn lost_directory_is_reported_unasked() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a");
         let elsewhere = parent.path().join("elsewhere");
@@ -367,7 +367,7 @@ mod tests {
     /// The rest of a table looks like a table of fewer elections, and the next start would believe
     /// it: the error itself asks for a look.
     #[test]
-    fn what_is_left_of_a_table_is_not_believed_by_the_next_start() {
+    fn rest_of_table_is_removed() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a");
         let cluster = "c".parse().unwrap();
@@ -408,7 +408,7 @@ mod tests {
 
     /// Another process could have the directory as well.
     #[test]
-    fn soon_after_the_lock_is_gone_nothing_is_granted() {
+    fn missing_lock_stops_grants() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a");
         let cluster = "c".parse().unwrap();

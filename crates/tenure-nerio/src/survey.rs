@@ -583,7 +583,7 @@ mod tests {
 
     /// A member that lags behind may do so because another one is silent or fails: those first.
     #[test]
-    fn members_that_cannot_be_counted_on_come_before_leases_that_are_late() {
+    fn silent_members_come_before_late_leases() {
         let mut survey = survey_of([1, 2, 2].map(|start| Some(holder("p", start))));
         let late = "a has not granted the latest lease of e to p";
         let said = |survey: &Survey| survey.obstacle(None).map(|why| why.to_string());
@@ -606,7 +606,7 @@ mod tests {
 
     /// However little is left of a lease, its length is told as it is.
     #[test]
-    fn who_gives_no_such_lease_never_grants_it_while_it_is_renewed() {
+    fn short_maximum_never_grants() {
         let look = |starts: [u64; 2]| {
             let [b, c] = starts.map(|start| Some(holder("p", start)));
             let mut survey = survey_of([None, b, c]);
@@ -628,7 +628,7 @@ mod tests {
     /// A member that was restarted with a shorter lease-max remembers what it granted before, and
     /// will not renew it.
     #[test]
-    fn what_was_granted_before_a_shorter_lease_max_does_not_count() {
+    fn grants_before_shorter_maximum_expire() {
         let look = |start| {
             let mut survey = survey_of([start; 3].map(|start| Some(holder("p", start))));
             survey.longest = [(name("a"), Duration::from_secs(4))].into();
@@ -644,7 +644,7 @@ mod tests {
 
     /// A dead leader needs no action but to wait.
     #[test]
-    fn a_leader_that_nobody_saw_renew_is_waited_out() {
+    fn unrenewed_leader_is_waited_out() {
         let longest = |mut survey: Survey| {
             survey.longest = [(name("a"), Duration::from_secs(4))].into();
             survey
@@ -681,7 +681,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_going_to_give_such_a_lease_says_when() {
+    fn raised_maximum_names_its_wait() {
         let mut survey = survey_of([None, Some(holder("p", 2)), Some(holder("p", 2))]);
         survey.longest = [(name("a"), Duration::from_secs(6))].into();
         let raising = |millis| Raising {
@@ -705,7 +705,7 @@ mod tests {
 
     /// Each of two that lost their memory waits for the other one, for good.
     #[test]
-    fn two_of_three_without_the_memory_of_the_third_never_grant_again() {
+    fn lost_quorum_never_grants_again() {
         let mut survey = survey_of([None, None, None]);
         let mut set = |member, service| {
             survey.members.insert(name(member), service);
@@ -727,7 +727,7 @@ mod tests {
 
     /// A member that starts may have its memory: the text names neither a loss nor `--new`.
     #[test]
-    fn a_member_that_starts_is_waited_for() {
+    fn starting_member_is_waited_for() {
         let why = Unsafe::NotServing { member: "a".parse().unwrap(), service: Service::Starting };
         let text = "a starts, and waits for the first write to its state directory";
         assert_eq!(why.to_string(), text);
@@ -776,7 +776,7 @@ mod tests {
 
     /// A member that was silent once is not waited for again for each of its elections.
     #[tokio::test]
-    async fn who_leaves_one_question_unanswered_is_asked_no_more() {
+    async fn silent_member_is_asked_once() {
         let (seen, questions) = look_at(|_, question| match question {
             Message::Grantor(ToGrantor::List(list)) => {
                 Some(listed(list.start, &["e", "f", "g"], false))
@@ -798,7 +798,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_list_that_does_not_go_on_is_not_asked_for_again() {
+    async fn stuck_list_is_not_repeated() {
         for names in [&[][..], &["e"]] {
             let (seen, questions) = look_at(|nth, question| match question {
                 Message::Grantor(ToGrantor::List(list)) if nth < 100 => {

@@ -38,7 +38,7 @@ fn used(parent: &TempDir) -> PathBuf {
 }
 
 #[test]
-fn it_is_created_for_its_user_alone() {
+fn directory_is_private() {
     let parent = tempfile::tempdir().unwrap();
     let path = used(&parent);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -89,7 +89,7 @@ fn a_path_that_leads_nowhere() {
 }
 
 #[test]
-fn a_link_to_a_directory_is_followed() {
+fn directory_link_is_followed() {
     let parent = tempfile::tempdir().unwrap();
     let link = parent.path().join("link");
     symlink(used(&parent), &link).unwrap();
@@ -97,7 +97,7 @@ fn a_link_to_a_directory_is_followed() {
 }
 
 #[test]
-fn a_directory_that_may_not_be_read() {
+fn unreadable_directory() {
     let parent = tempfile::tempdir().unwrap();
     let path = used(&parent);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
@@ -242,7 +242,7 @@ fn files_that_are_not_ours() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_file_does_not_hang() {
+fn pipe_does_not_hang() {
     let parent = tempfile::tempdir().unwrap();
     let path = used(&parent);
     let mode = rustix::fs::Mode::from_raw_mode(0o600);

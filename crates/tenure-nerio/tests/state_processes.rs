@@ -145,7 +145,7 @@ fn hold_and_spawn(path: &Path) {
 }
 
 #[test]
-fn a_second_process_is_refused_and_told_who_the_first_is() {
+fn second_process_is_refused() {
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("a");
     let mut other = Other::part("hold", &path);
@@ -175,7 +175,7 @@ fn a_second_process_is_refused_and_told_who_the_first_is() {
 }
 
 #[test]
-fn a_program_started_by_the_owner_does_not_keep_the_lock() {
+fn child_keeps_no_lock() {
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("a");
     let mut other = Other::part("hold and spawn", &path);
@@ -222,7 +222,7 @@ fn write_for_ever(path: &Path, first: u64) {
 /// Every entry is the last one whose write had returned, or that of the one write that was going
 /// on; and the reserve is not below the last one that was durable.
 #[test]
-fn killed_while_it_writes_it_forgets_nothing() {
+fn killed_writer_forgets_nothing() {
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("a");
     let (mut state, recovered) = open(&path, Opening::New).unwrap();
@@ -282,7 +282,7 @@ fn apply(model: &mut BTreeMap<String, GrantRecord>, record: Record) {
 /// A limit on the size of files stands for a full disk: it needs no root, and it can cut a write
 /// in the middle.
 #[test]
-fn without_room_nothing_is_lost_and_a_later_write_succeeds() {
+fn full_disk_loses_nothing() {
     let parent = tempfile::tempdir().unwrap();
     let mut other = Other::part("no room", &parent.path().join("a"));
     let mut lines = Vec::new();

@@ -63,7 +63,7 @@ mod tests {
 
     /// A start hangs after its file was written, because another guard is being spawned.
     #[test]
-    fn what_nobody_waits_for_any_more_is_not_spawned() {
+    fn abandoned_start_spawns_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("until");
         let ran = folder.path().join("ran");

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_with_another_parent_gets_no_signal() {
+    fn foreign_process_gets_no_signal() {
         let script = "sleep 60 & echo $!; wait $!";
         let mut shell = Command::new("sh");
         let mut shell = shell.args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_ends_during_the_look_is_no_error() {
+    fn ending_thread_is_no_error() {
         let over = AtomicBool::new(false);
         let looked = thread::scope(|scope| {
             scope.spawn(|| {
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_shows_grandchildren_and_reaping_hands_over_the_end() {
+    fn look_shows_grandchildren() {
         let mut shell = Command::new("sh");
         let mut shell = shell.args(["-c", "cat; exit 3"]).stdin(Stdio::piped()).spawn().unwrap();
         let child = Pid::from_child(&shell);

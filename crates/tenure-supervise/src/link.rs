@@ -143,7 +143,7 @@ mod tests {
 
     /// A guard that has ended with its command may have left an order unread.
     #[test]
-    fn what_was_sent_is_heard_before_the_end_of_one_that_left_something_unread() {
+    fn frames_arrive_before_end() {
         let (ours, theirs) = Link::pair().unwrap();
         ours.send(&1_u8).unwrap();
         for frame in [7_u8, 8] {

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn searches_the_folders_in_order_and_passes_over_what_cannot_run() {
+    fn search_skips_unusable_files() {
         let root = tempfile::tempdir().unwrap();
         let a = root.path().join("a");
         let b = root.path().join("b");

@@ -224,7 +224,7 @@ mod tests {
     const WANTED: &dyn Fn() -> bool = &|| true;
 
     #[test]
-    fn holds_the_newest_instant_and_is_removed() {
+    fn file_holds_newest_instant() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("until");
         let file = UntilFile::create(&path, Time::from_nanos(7), WANTED).unwrap();
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_does_not_exist_is_an_error() {
+    fn missing_folder_is_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("missing").join("until");
         assert!(UntilFile::create(&path, Time::ZERO, WANTED).is_err());
@@ -248,7 +248,7 @@ mod tests {
 
     /// As the control socket beside it: what is there may be another directory of that name.
     #[test]
-    fn nothing_is_written_where_others_can_change_the_names() {
+    fn writable_folder_is_refused() {
         use std::os::unix::fs::{PermissionsExt, chown};
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().join("d");
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_wants_any_more_is_not_put_in_place() {
+    fn abandoned_file_is_not_placed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("until");
         assert!(UntilFile::create(&path, Time::ZERO, &|| false).is_err());
@@ -285,7 +285,7 @@ mod tests {
 
     /// The writer of a leadership that is over hangs in the middle of writing, and goes on later.
     #[test]
-    fn an_abandoned_writer_leaves_its_successors_file_alone() {
+    fn abandoned_writer_keeps_successors_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("until");
         let mut writer = Writer::new(&path);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_put_in_the_way_is_not_written_to() {
+    fn foreign_files_are_not_written() {
         let folder = tempfile::tempdir().unwrap();
         let precious = folder.path().join("precious");
         fs::write(&precious, "precious").unwrap();

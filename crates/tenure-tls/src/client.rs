@@ -119,7 +119,7 @@ mod tests {
     struct CaUsedAsEndEntity;
 
     #[test]
-    fn names_of_types_are_put_into_words() {
+    fn type_names_become_words() {
         let other = OtherError(Arc::new(CaUsedAsEndEntity));
         let error = Error::InvalidCertificate(CertificateError::Other(other));
         assert!(words(&error).contains("basicConstraints=CA:FALSE"), "{}", words(&error));

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_that_cannot_be_read_are_told_before_anything_starts() {
+    fn unreadable_certificates_stop_start() {
         let missing = || Pem::File("/nowhere/voter.pem".into());
         let identity = Identity { certificate: missing(), key: missing() };
         let tls = Some(Tls { authority: None, identity: Some(identity) });

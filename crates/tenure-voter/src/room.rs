@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_address_takes_half_of_the_room() {
+    async fn address_takes_half_the_room() {
         let room = Room::new(4);
         let one = "10.0.0.1".parse().unwrap();
         let other = "10.0.0.2".parse().unwrap();

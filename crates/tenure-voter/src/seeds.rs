@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn each_address_is_combined_with_port_and_path() {
+    fn seed_addresses_become_urls() {
         assert_eq!(url("voters.example", "", "10.0.0.1"), "http://10.0.0.1");
         assert_eq!(url("voters.example:8080", "/a/b/", "10.0.0.1"), "http://10.0.0.1:8080/a/b");
         assert_eq!(url("https://voters.example", "a", "::1"), "https://[::1]/a");
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_scheme_is_called_by_tls_where_that_is_set_up() {
+    fn default_scheme_follows_tls() {
         for (host, called) in [
             ("a:8080", "https://10.0.0.1:8080"),
             ("http://a:8080", "http://10.0.0.1:8080"),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_or_path_is_told() {
+    fn wrong_seed_is_refused() {
         for host in ["", "http://", "a b", "a/b", "a:port", "a:70000", "user@a"] {
             let told = Seeds::new(host, "").unwrap_err();
             assert!(matches!(told, SeedsError::Host { .. }), "{host:?}: {told}");

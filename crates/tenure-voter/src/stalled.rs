@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_not_taken_ends_the_connection_and_what_is_slow_does_not() {
+    async fn stalled_write_ends_connection() {
         let most = Duration::from_millis(200);
         let (mut far, near) = duplex(8);
         let mut near = WriteTimeout::new(near, most);

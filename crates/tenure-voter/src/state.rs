@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_found_again_and_one_at_a_time_has_it() {
+    fn memory_is_kept_and_locked() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a");
         let election = "billing".parse().unwrap();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_that_begins_keeps_its_identity_though_nothing_more_is_written() {
+    fn new_memory_keeps_identity() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a");
         let election = "billing".parse().unwrap();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_another_voter_or_election_is_refused() {
+    fn foreign_directory_is_refused() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a");
         let billing = "billing".parse().unwrap();

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_made_anew_only_when_a_file_changes_and_what_is_broken_is_not_used() {
+    fn changed_files_are_reread() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("number");
         let read = file.clone();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_files_there_is_nothing_to_look_at() {
+    async fn no_files_need_no_reread() {
         let reread = Arc::new(Reread::new(Vec::new(), || Ok(1)).unwrap());
         let (to_loop, _from_tasks) = mpsc::unbounded_channel();
         tenure_testkit::handles::soon(reread.watch(to_loop)).await;

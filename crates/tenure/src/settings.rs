@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_secrets_is_small_and_not_shown() {
+    fn secret_file_is_small_and_hidden() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         std::fs::write(&path, "hunter2").unwrap();

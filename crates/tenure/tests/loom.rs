@@ -53,7 +53,7 @@ fn a_lapsed_claim_never_comes_back() {
 /// Once the driver has lowered a claim and told others, nobody sees it any more, not even who
 /// paused in the middle of asking, and not even if a raise was under way.
 #[test]
-fn after_the_release_left_nobody_is_current() {
+fn no_handle_leads_after_release() {
     loom::model(|| {
         let clock = Arc::new(AtomicU64::new(5));
         let cell = until(10);
@@ -80,7 +80,7 @@ fn after_the_release_left_nobody_is_current() {
 /// What says "I lead" says it of the instant that it sampled: by then nobody else has begun to
 /// lead, not even if this thread paused in the middle of asking.
 #[test]
-fn nobody_leads_at_an_instant_of_somebody_elses() {
+fn leaders_never_overlap() {
     const BEGINS: u64 = 6;
     loom::model(|| {
         let clock = Arc::new(AtomicU64::new(5));

@@ -330,7 +330,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_is_told_with_what_to_do() {
+    fn errors_say_what_to_do() {
         let endpoint: Endpoint = "http://a:2379".parse().unwrap();
         let version = "3.3.27".parse().unwrap();
         assert_eq!(

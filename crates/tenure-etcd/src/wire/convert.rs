@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lease_of_more_seconds_than_fit_is_not_gone() {
+    fn overlong_lease_is_not_gone() {
         assert_eq!([-1, 0, 1].map(ttl), [None, None, Some(1)]);
         assert_eq!([u32::MAX.into(), 1 << 32, 9_000_000_000].map(ttl), [Some(u32::MAX); 3]);
     }

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_etcd_itself_refuses_is_certain() {
+    fn only_etcds_refusals_are_certain() {
         let denied = "etcdserver: permission denied";
         assert_eq!(Fault::known(7, denied), refused(|said| Refusal::Denied { said }, denied));
         // HTTP/2's INADEQUATE_SECURITY and ENHANCE_YOUR_CALM, and an answer that was too long.
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_say_is_cut_between_characters() {
+    fn foreign_text_is_cut_between_characters() {
         let long = "ä".repeat(400);
         assert_eq!(shorten(&long).len(), 512 + '…'.len_utf8());
         assert_eq!(&*shorten("short"), "short");

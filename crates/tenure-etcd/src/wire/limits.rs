@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_is_seen_by_what_is_asked() {
+    fn request_shows_its_class() {
         let read = |keys| Act::Read(Read { keys, pick: Pick::First, keys_only: false });
         let one = || read(Keys::One("e/1".into()));
         let txn = |when, then| Op::Txn(Txn { when, then, otherwise: vec![] });

@@ -153,7 +153,7 @@ mod tests {
                           c2lnbmF0dXJl";
 
     #[test]
-    fn a_signed_token_says_how_long_it_is_good() {
+    fn signed_token_names_its_end() {
         let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
         assert_eq!(left(SIGNED, at(1_789_999_700)), Some(Duration::from_secs(300)));
         // By a clock that is far ahead of etcd's, too.
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_a_name_is_not_taken_for_the_end() {
+    fn name_is_not_an_end() {
         // {"exp2":1,"username":"\"exp\":5,","revision":1,"exp":7}
         let claims = "eyJleHAyIjoxLCJ1c2VybmFtZSI6IlwiZXhwXCI6NSwiLCJyZXZpc2lvbiI6MSwiZXhwIjo3fQ";
         let token = format!("a.{claims}.c");

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_in_the_order_of_requests_and_end_when_half_of_the_time_is_over() {
+    fn turns_keep_request_order() {
         let mut waiting = Queue::default();
         let requests = [(1, 0, 20), (2, 1, 4), (3, 2, 20), (4, 2, 4)];
         requests.into_iter().for_each(|(call, at, within)| waiting.put(handed(call, at, within)));

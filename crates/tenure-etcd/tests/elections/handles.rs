@@ -67,7 +67,7 @@ tenure_services::on_each_version!(hand_over);
 
 /// Where nothing listens, a campaign says what was tried and what happened there.
 #[test]
-fn a_campaign_without_etcd_says_where_it_was_looked_for() {
+fn campaign_without_etcd_names_endpoints() {
     run(async {
         let one = node(&options(&["http://127.0.0.1:1".to_owned()]), 60);
         let mut campaign = one.election("billing").unwrap().campaign("one");

@@ -93,12 +93,12 @@ fn a_lease_that_was_handed_in() {
 }
 
 #[test]
-fn leaderships_outlive_a_leader_of_debians_3_4() {
+fn leaderships_outlive_debians_leader() {
     leaderships_outlive_a_leader_of_etcd(Version::Oldest);
 }
 
 #[test]
-fn leaderships_outlive_a_leader_of_the_newest() {
+fn leaderships_outlive_newest_leader() {
     leaderships_outlive_a_leader_of_etcd(Version::Newest);
 }
 

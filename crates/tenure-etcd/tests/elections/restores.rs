@@ -88,7 +88,7 @@ fn a_store_that_went_back(version: Version) {
 
 /// With both flags of a newer tool revisions go on above those before, but for keys that survive.
 #[test]
-fn a_careful_restore_keeps_fences_in_order() {
+fn careful_restore_keeps_fence_order() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let file = snapshot(&cluster);
@@ -139,7 +139,7 @@ fn another_cluster_is_not_listened_to() {
 
 /// One endpoint that leads to another cluster is passed over: the right one is found again.
 #[test]
-fn an_endpoint_of_another_cluster_is_passed_over() {
+fn foreign_endpoint_is_passed_over() {
     let (right, wrong) = std::thread::scope(|scope| {
         let wrong = scope.spawn(|| Cluster::start(Version::Newest, 1).unwrap());
         (Cluster::start(Version::Newest, 1).unwrap(), wrong.join().unwrap())

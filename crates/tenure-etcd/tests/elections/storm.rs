@@ -14,7 +14,7 @@ use crate::common::{all, node, run, soon};
 /// those of campaigns. Where etcd itself has no time for a client that does nothing but keep a
 /// lease, nothing is known, and it is tried with a longer one.
 #[test]
-fn a_leader_stays_when_thousands_of_campaigns_begin() {
+fn leader_survives_campaign_storm() {
     let cluster = Cluster::start(Version::Newest, 3).unwrap();
     for lease in [3, 6, 12, 24] {
         let told = run(storm(&cluster, lease));

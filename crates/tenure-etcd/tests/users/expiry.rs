@@ -193,7 +193,7 @@ fn signed_tokens_are_made_anew_in_time(version: Version) {
 
 /// The one before does meanwhile, and nothing is closed.
 #[test]
-fn a_login_that_fails_ahead_is_tried_again() {
+fn failed_early_login_is_repeated() {
     let (cluster, _folder) = with_signed_tokens(Version::Newest, ",ttl=30s");
     let mut options = Options::clone(&user(&cluster, "poor", PASSWORD));
     options.connect_within = Duration::from_secs(1);
@@ -287,7 +287,7 @@ fn another_password_is_told(version: Version) {
 
 /// Long before the token ends.
 #[test]
-fn another_password_is_told_with_signed_tokens() {
+fn wrong_password_shows_with_signed_tokens() {
     another_password(Version::Newest, ",ttl=600s");
 }
 

@@ -92,7 +92,7 @@ fn one_right_of_two(version: Version) {
 }
 
 #[test]
-fn one_that_may_only_read_on_debians_3_4() {
+fn reader_on_debians_etcd() {
     let cluster = with_two_elections(Version::Oldest);
     run(async {
         let us = node(&user(&cluster, "poor", PASSWORD), 20);
@@ -128,7 +128,7 @@ fn one_that_may_only_read_on_debians_3_4() {
 }
 
 #[test]
-fn one_that_may_only_read_on_the_newest() {
+fn reader_on_newest_etcd() {
     let cluster = with_two_elections(Version::Newest);
     run(async {
         let us = node(&user(&cluster, "poor", PASSWORD), 20);

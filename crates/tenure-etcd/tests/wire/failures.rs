@@ -161,7 +161,7 @@ fn endpoints_are_asked_side_by_side() {
 
 /// A silent connection with nothing but a watch on it: only pings find out.
 #[test]
-fn a_connection_that_went_silent_is_noticed() {
+fn silent_connection_is_noticed() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let mut line = Line::new(all(&cluster));

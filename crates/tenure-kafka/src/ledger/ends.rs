@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn one_broker_that_does_not_answer_fails_only_its_own() {
+    fn silent_broker_fails_own_partitions() {
         let mut failed = BTreeSet::new();
         let all: Vec<_> = (0..16).map(|number| (Partition(number), ())).collect();
         // Every other one has a broker that does not answer.

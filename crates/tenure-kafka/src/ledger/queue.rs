@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_one_reading_come_together_and_in_order() {
+    fn readings_keep_record_order() {
         let queue = Queue::default();
         for (partition, attempt, offset) in [(3, 1, 70), (3, 1, 71), (4, 2, 0), (3, 1, 72)] {
             assert!(queue.put_record(Partition(partition), reading(attempt), record(offset)));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_records_wait_than_there_is_room_for() {
+    fn waiting_records_are_bounded() {
         let queue = Queue::default();
         for offset in 0..RECORDS_MAX as u64 {
             assert!(queue.put_record(Partition(0), reading(1), record(offset)));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn large_records_wait_no_more_than_there_are_bytes_for() {
+    fn waiting_bytes_are_bounded() {
         let queue = Queue::default();
         let mut room = 0..1_000;
         let put = |offset| queue.put_record(Partition(0), reading(1), large(offset, 2_000));

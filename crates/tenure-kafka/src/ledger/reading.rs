@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_that_cannot_be_unpacked_ends_its_reading() {
+    fn broken_batch_ends_reading() {
         let of = KafkaError::MessageConsumption;
         assert!(is_broken(&of(RDKafkaErrorCode::NotImplemented)));
         assert!(is_broken(&of(RDKafkaErrorCode::OffsetOutOfRange)));

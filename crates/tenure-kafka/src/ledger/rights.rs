@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_right_that_was_there_may_be_missing_for_a_while() {
+    fn lost_right_gets_patience() {
         let rights = Rights::new(Duration::from_secs(10));
         assert!(rights.is_refused(Right::Topic, at(100)), "it was never there");
         rights.has(Right::Topic);

@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_producer_that_cannot_write_one_partition_is_replaced_later_and_later() {
+    fn stuck_producer_is_replaced_slowly() {
         let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
         let patience = Duration::from_secs(5);
         let mut stuck = Stuck { patience, since: at(100), pace: Pace::default() };
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_partition_that_fails_for_longest_counts() {
+    fn longest_failure_counts() {
         let reports = Reports::new(Queue::default());
         let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
         let became = |partition: u32, works: bool, now: u64| {
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_success_after_a_failure_is_told_and_no_other_but_of_claims() {
+    fn first_success_is_reported() {
         let queue = Queue::default();
         let reports = Reports::new(queue.clone());
         let mut number = 0;

@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_as_it_is_made_is_right() {
+    fn made_topic_passes() {
         for replicated in [true, false] {
             let needs = needs(replicated);
             let made = needs.made_with();
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_acknowledged_records_must_be_told() {
+    fn unreported_safety_setting_is_wrong() {
         let said = needs(true).check(&found(&[]), "b:1").unwrap_err().to_string();
         for setting in SAFETY {
             assert!(said.contains(&format!("{setting} is not told by the broker")), "{said}");
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_told_at_once_with_the_command_that_mends_it() {
+    fn errors_come_with_command() {
         let found = found(&[
             ("cleanup.policy", "compact,delete"),
             ("retention.ms", "60000"),
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_that_cannot_be_written_without_every_copy_is_refused() {
+    fn too_many_insync_copies_are_refused() {
         let topic = |replication, in_sync| {
             let min =
                 [("min.insync.replicas", in_sync), ("unclean.leader.election.enable", "false")];
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_without_room_for_the_largest_record_is_refused() {
+    fn small_record_limit_is_refused() {
         let room = |bytes| found(&[("max.message.bytes", bytes)]);
         needs(false).check(&room("6000"), "b:1").unwrap();
         assert_eq!(
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_of_another_shape_is_made_anew() {
+    fn wrong_shape_is_made_anew() {
         let found = Found { partitions: 8, replication: 1, ..found(&[]) };
         let said = needs(true).check(&found, "b:1").unwrap_err().to_string();
         for part in [

@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_login_that_is_refused_is_no_right_that_is_missing() {
+    fn refused_login_is_no_missing_right() {
         let other = |text: &str| Said::Other(text.to_owned());
         assert!(is_about_the_login(&Said::AuthorizationViolation));
         assert!(is_about_the_login(&other("User Authentication Expired")));
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_is_no_right_that_is_missing() {
+    fn transient_error_is_no_missing_right() {
         let other = |text: &str| Said::Other(text.to_owned());
         for kind in ["Publish", "Subscription"] {
             let text = format!("Permissions Violation for {kind} to \"tenure.tenure.call\"");

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_bounded_in_number_and_in_bytes() {
+    fn flood_is_bounded() {
         let (queue, mut reader) = new();
         (0..MESSAGES_MAX + 10).for_each(|_| queue.put(1, message(CALL, 1)));
         assert_eq!((reader.lost(), read(&mut reader)), (10, MESSAGES_MAX));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_take_no_room_from_calls_and_are_read_last() {
+    fn questions_are_read_last() {
         let (queue, mut reader) = new();
         let ask = "tenure.prod.ask";
         (0..2 * MESSAGES_MAX).for_each(|_| queue.put(1, message(ask, 0)));

@@ -35,7 +35,7 @@ fn shifted_with(config: Config, cluster: &Cluster) -> (Node, Arc<AtomicI64>) {
 /// that leader, so it makes none. It stops at the end that was fixed when its lease was granted,
 /// the other one leads, and they never lead both. Set right, it leads again.
 #[test]
-fn a_leader_whose_clock_steps_stops_before_the_next_one_leads() {
+fn stepped_clock_stops_leader_first() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let forward = steps(60_000, "forward", &cluster);

@@ -40,7 +40,7 @@ async fn overheard(stranger: &Client, count: usize) -> Vec<async_nats::Message> 
 /// each is counted, and the leader leads on. What a stranger can do without authentication is
 /// to lie in a packet that is right in every way; that is documented, and not tried here.
 #[test]
-fn a_flood_is_counted_and_changes_no_leader() {
+fn flood_changes_no_leader() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let one = ranked("one", 1, &cluster);

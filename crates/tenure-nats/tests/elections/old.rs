@@ -43,7 +43,7 @@ fn fifty_start_and_stop() {
 
 /// Ten servers, each alone with one participant; then their routes come together.
 #[test]
-fn ten_isolated_nodes_lead_themselves_and_after_the_heal_the_best_one() {
+fn healed_nodes_follow_best_one() {
     let cluster = Cluster::start(Version::Newest, 10).unwrap();
     (0..10).for_each(|server| cluster.isolate(server));
     for server in cluster.servers() {

@@ -26,7 +26,7 @@ fn one_that_takes_too_little_is_left_for_the_next(version: Version) {
 
 /// It says nothing before TLS is there, as only newer ones can be set to.
 #[test]
-fn one_that_speaks_tls_first_is_used() {
+fn tls_first_server_is_used() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let mut params = CertificateParams::default();

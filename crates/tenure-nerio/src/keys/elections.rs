@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_at_the_end_and_for_anything() {
+    fn star_covers_any_ending() {
         let covers = |list: &str, name: &str| {
             list.parse::<Elections>().unwrap().cover(&name.parse().unwrap())
         };
@@ -143,7 +143,7 @@ mod tests {
         assert!("x".repeat(BYTES_MAX + 1).parse::<Elections>().is_err());
     }
     #[test]
-    fn what_a_list_allows_to_ask_is_what_it_asks() {
+    fn list_asks_what_it_covers() {
         let list: Elections = "billing/*,audit".parse().unwrap();
         let name = |name: &str| name.parse().unwrap();
         let which = [Which::Beginning(name("billing/")), Which::Only(name("audit"))];

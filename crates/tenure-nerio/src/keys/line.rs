@@ -216,7 +216,7 @@ mod tests {
 
     /// A key with other rights than the usual ones has a form of its own.
     #[test]
-    fn a_key_with_rights_is_this_line() {
+    fn key_with_rights_has_line() {
         let key = |elections: &str, rights: &str| {
             let application = "billing".parse().unwrap();
             let elections = elections.parse().unwrap();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_empty_lines_are_left_out_and_two_keys_stay_in_order() {
+    fn comments_are_skipped_and_order_kept() {
         let new = cluster("prod");
         let old = ClusterKey::generate("prod".parse().unwrap()).unwrap();
         let text = format!("# new\n{}\r\n\n # old\n{}\n", new.to_line(), old.to_line());
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_that_unsealed_is_accepted_too() {
+    fn accept_unsealed_is_a_line() {
         let line = cluster("prod").to_line();
         assert!(!parse(&line).unwrap().accepts_unsealed());
         for text in [format!("{line}\naccept-unsealed\n"), format!("accept-unsealed\n{line}")] {
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_without_the_text() {
+    fn errors_never_show_text() {
         let line = cluster("prod").to_line();
         let other = cluster("test").to_line();
         let application =

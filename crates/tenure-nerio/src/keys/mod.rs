@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_applications_differ_by_what_they_allow() {
+    fn application_keys_differ_by_grant() {
         let billing = issue(&cluster(), "billing", "billing/*");
         assert_eq!(billing, issue(&cluster(), "billing", "billing/*"), "the same when made again");
         for (application, elections) in
@@ -393,14 +393,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_known_by_its_cluster_key_and_two_clusters_differ() {
+    fn key_id_follows_cluster_key() {
         assert_eq!(issue(&cluster(), "a", "*").id(), cluster().id());
         let random = || ClusterKey::generate("prod".parse().unwrap()).unwrap();
         assert_ne!(random().id(), random().id());
     }
 
     #[test]
-    fn what_is_shown_of_a_key_is_not_the_key() {
+    fn debug_output_hides_key() {
         let shown = format!("{:?} {:?}", cluster(), issue(&cluster(), "billing", "billing/*"));
         assert!(!shown.contains("07070707"), "{shown}");
         assert!(!shown.contains(&line::hex(&issue(&cluster(), "billing", "billing/*").secret.0)));

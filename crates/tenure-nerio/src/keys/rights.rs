@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rights_are_written_in_one_order_and_every_key_may_ask() {
+    fn rights_have_one_order() {
         let read = |text: &str| text.parse::<Rights>();
         assert_eq!(read("resign,ask,contend").unwrap().to_string(), "contend,ask,resign");
         assert_eq!(read("ask,contend"), Ok(Rights::USUAL));
@@ -129,7 +129,7 @@ mod tests {
 
     /// Each grant has one form: those that all versions know are told without a byte.
     #[test]
-    fn what_a_hello_says_of_rights_is_read_back_and_nothing_else() {
+    fn rights_byte_is_read_back() {
         let read: Vec<_> = (0..=u8::MAX).filter_map(Rights::of_byte).collect();
         let words: Vec<_> = read.iter().map(ToString::to_string).collect();
         assert_eq!(words, ["ask", "ask,resign", "contend,ask,resign"]);

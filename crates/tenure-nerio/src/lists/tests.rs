@@ -102,7 +102,7 @@ const SERVES: Heard = Heard::Said(Service::Serving);
 
 /// The silence takes 3 s, and the grants of a and b have less than that left.
 #[tokio::test]
-async fn the_silence_of_one_ages_nobody_elses_word() {
+async fn silent_member_ages_no_answer() {
     let list =
         list(|nth, asker, message| all_in_one(nth, asker, message).filter(|_| nth < 2)).await;
     assert_eq!(heard(&list), [SERVES, SERVES, Heard::Silent]);
@@ -135,7 +135,7 @@ async fn pages_are_asked_for_in_step() {
 
 /// a speaks as b, b answers somebody else, and c answers another question.
 #[tokio::test]
-async fn an_answer_counts_of_who_was_asked_to_who_asked() {
+async fn foreign_answers_do_not_count() {
     let wrong = |nth, asker: Inc, message| {
         let Message::Grantor(ToGrantor::Elections(asked)) = message else { return None };
         let right = page(&asked, asker, 20);
@@ -188,7 +188,7 @@ async fn an_answer_counts_of_who_was_asked_to_who_asked() {
 
 /// A page of a member that could not write leaves holes in the list.
 #[tokio::test]
-async fn the_worst_that_a_member_says_of_itself_counts() {
+async fn worst_service_counts() {
     let list = list(|nth, asker, message| {
         let Message::Grantor(ToGrantor::Elections(asked)) = message else { return None };
         let mut here = page(&asked, asker, 10);
@@ -204,7 +204,7 @@ async fn the_worst_that_a_member_says_of_itself_counts() {
 
 /// c is started again for the second page; b for each one.
 #[tokio::test]
-async fn what_an_earlier_life_said_does_not_count() {
+async fn answers_of_earlier_life_are_dropped() {
     let lives = Mutex::new(0);
     let list = list(move |nth, asker, message| {
         let Message::Grantor(ToGrantor::Elections(asked)) = message else { return None };
@@ -252,7 +252,7 @@ async fn pages_without_end_come_to_one() {
 
 /// The old question is asked beside the new one: to find out takes no longer than a silence.
 #[tokio::test]
-async fn who_answers_other_questions_only_is_told_from_who_is_silent() {
+async fn old_member_is_not_silent() {
     let questions = Arc::new(Mutex::new((0, 0)));
     let asked = questions.clone();
     let play = move |nth: usize, asker, message| match message {

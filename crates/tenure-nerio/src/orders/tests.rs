@@ -76,7 +76,7 @@ fn state(question: nerio::Query, asker: Inc) -> Message {
 }
 
 #[tokio::test]
-async fn each_member_says_what_it_did_and_an_order_keeps_its_number() {
+async fn order_keeps_its_number() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&heard);
     let (config, _playing) = members(Arc::new(move |nth, asker, message| match message {
@@ -108,7 +108,7 @@ async fn each_member_says_what_it_did_and_an_order_keeps_its_number() {
 
 /// Such an answer says nothing of this order.
 #[tokio::test]
-async fn answers_to_other_orders_do_not_count() {
+async fn foreign_answers_do_not_count() {
     let (config, _playing) = members(Arc::new(|nth, asker, message| match message {
         Message::Grantor(ToGrantor::Order(order)) => {
             let mut election = order.election;
@@ -129,7 +129,7 @@ async fn answers_to_other_orders_do_not_count() {
 }
 
 #[test]
-fn who_would_not_be_obeyed_is_told_why_and_sends_nothing() {
+fn refused_order_is_not_sent() {
     let member =
         |address: &str| Member { name: "a".parse().unwrap(), address: address.parse().unwrap() };
     let config =

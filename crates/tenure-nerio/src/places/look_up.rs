@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_process_has_is_left_out() {
+    fn unusable_addresses_are_left_out() {
         let found = ["0.0.0.0:1", "10.0.0.1:1", "[::ffff:10.0.0.1]:1", "[ff02::1]:1", "[fd::1]:1"];
         let found = found.map(at).to_vec();
         assert_eq!(usable(found), Ok(vec![at("10.0.0.1:1"), at("[fd::1]:1")]));

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_in_vain_asks_less_and_less() {
+    fn failed_look_ups_slow_down() {
         let mut pace = Pace::default();
         let gaps: Vec<_> = (1..8).map(|n| pace.next(at(n), n == 1).as_secs()).collect();
         assert_eq!(gaps, [1, 2, 4, 8, 10, 10, 10]);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_drawn_around_its_middle() {
+    fn gap_is_drawn_around_middle() {
         for _ in 0..1_000 {
             let gap = jittered(Duration::from_secs(4)).as_millis();
             assert!((3_000..5_000).contains(&gap), "{gap}");
@@ -117,7 +117,7 @@ mod tests {
     /// A name that is not there is looked up again without anybody asking for it, and a task whose
     /// node is gone ends.
     #[tokio::test]
-    async fn what_is_not_found_is_asked_again_until_the_node_is_gone() {
+    async fn missing_name_is_asked_again() {
         let (send, mut looked) = mpsc::unbounded_channel();
         let look_up = LookUp::new("nobody.invalid".to_owned(), 7);
         let task = tokio::spawn(seek(3, look_up, Arc::default(), send));

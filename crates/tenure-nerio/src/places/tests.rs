@@ -26,7 +26,7 @@ fn who(name: &str, inc: u128) -> Who {
 }
 
 #[test]
-fn without_keys_a_member_is_who_comes_from_its_address() {
+fn address_names_member_without_keys() {
     let places = places("a=10.0.0.1:1,b=10.0.0.2:1", "0.0.0.0:1");
     assert_eq!(places.member(&who("b", 1), at("10.0.0.2:1"), None), Some(1));
     assert_eq!(places.member(&who("b", 1), at("10.0.0.1:1"), None), None, "another's address");
@@ -51,7 +51,7 @@ fn with_keys_no_address_proves_anything() {
 
 /// The notice comes once, and an operator asks for the status later.
 #[tokio::test]
-async fn what_does_not_resolve_is_a_trouble_until_it_does() {
+async fn unresolved_name_is_trouble() {
     let mut places = places("a=a.invalid:1,b=10.0.0.2:1", "[::]:1");
     let troubles =
         |places: &Places| -> Vec<_> { places.troubles().iter().map(ToString::to_string).collect() };
@@ -70,7 +70,7 @@ async fn what_does_not_resolve_is_a_trouble_until_it_does() {
 }
 
 #[tokio::test]
-async fn with_a_key_a_member_may_be_anywhere_but_where_another_one_is() {
+async fn keyed_member_may_be_anywhere() {
     let places = places("a=10.0.0.1:1,b=10.0.0.2:1,c=c.invalid:1", "0.0.0.0:1");
     let unknown = places.contradicts(&"c".parse().unwrap(), at("192.0.2.7:9"), false);
     assert_eq!(unknown, None, "it was not looked up yet");
@@ -89,7 +89,7 @@ async fn with_a_key_a_member_may_be_anywhere_but_where_another_one_is() {
 }
 
 #[tokio::test]
-async fn a_name_is_told_when_it_fails_and_when_it_is_found() {
+async fn failed_name_is_reported() {
     let mut places = places("a=a.invalid:1,b=10.0.0.2:1", "[::]:1");
     assert_eq!(places.address(seconds(0), 0), None);
     let fails = || LookUpResult { member: 0, found: Err("Name or service not known".to_owned()) };
@@ -123,7 +123,7 @@ async fn a_name_is_told_when_it_fails_and_when_it_is_found() {
 
 /// The addresses are tried in turn: a grantor believes one life from one address only.
 #[tokio::test]
-async fn all_addresses_are_tried_and_the_one_that_answers_is_kept() {
+async fn answering_address_is_kept() {
     let mut places = places("a=a.invalid:1", "[::]:1");
     found(&mut places, 0, &["[fd::1]:1", "10.0.0.1:1"]);
     let millis = |millis: u64| Time::from_nanos(millis * 1_000_000);
@@ -144,7 +144,7 @@ async fn all_addresses_are_tried_and_the_one_that_answers_is_kept() {
 }
 
 #[tokio::test]
-async fn a_socket_of_one_family_takes_what_it_reaches() {
+async fn socket_takes_reachable_addresses() {
     let mut four = places("a=a.invalid:1", "0.0.0.0:1");
     found(&mut four, 0, &["[fd::1]:1", "10.0.0.1:1"]);
     assert_eq!(four.address(seconds(0), 0), Some(at("10.0.0.1:1")));
@@ -153,7 +153,7 @@ async fn a_socket_of_one_family_takes_what_it_reaches() {
 }
 
 #[tokio::test]
-async fn two_members_at_one_address_are_told() {
+async fn shared_address_is_reported() {
     let mut places = places("b=b.invalid:1,a=10.0.0.1:1", "0.0.0.0:1");
     let (told, changed) = found(&mut places, 0, &["10.0.0.1:1"]);
     assert!(changed);
@@ -165,7 +165,7 @@ async fn two_members_at_one_address_are_told() {
 }
 
 #[test]
-fn a_member_that_is_two_processes_is_told() {
+fn doubled_member_is_reported() {
     let mut places = places("a=10.0.0.1:1", "0.0.0.0:1");
     let mut heard = |second, inc, address: &str| {
         places.heard(seconds(second), 0, &who("a", inc), at(address)).map(|told| told.to_string())

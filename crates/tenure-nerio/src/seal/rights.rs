@@ -86,7 +86,7 @@ mod tests {
     /// A key for monitoring never holds a lease, one that contends orders nobody about, and none
     /// says what members say.
     #[test]
-    fn each_right_allows_its_own_and_nothing_else() {
+    fn right_allows_only_its_messages() {
         let start = Time::ZERO;
         let fence = Fence::new(7);
         let says = |election: &str| -> [Message; 4] {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_speaks_as_another_and_no_application_as_a_member() {
+    fn senders_keep_their_names() {
         let member = Member { name: "a".parse().unwrap(), address: "10.0.0.1:1".parse().unwrap() };
         let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
         let who = |name: &str| Who { name: name.parse().unwrap(), inc: Inc(1) };
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_application_contends_and_asks_in_its_elections_and_grants_nowhere() {
+    fn application_grants_nowhere() {
         let start = Time::ZERO;
         let asked = |name: &str| -> Vec<Message> {
             let election: ElectionName = name.parse().unwrap();

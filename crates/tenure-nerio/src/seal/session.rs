@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_comes_from_another_address_each_time_takes_no_more_room() {
+    fn moving_process_takes_one_session() {
         let mut sessions = Sessions::default();
         for port in 1..1_000 {
             let one = session(port);

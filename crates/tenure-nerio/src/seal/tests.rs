@@ -139,7 +139,7 @@ fn candidate_and_members() -> Net {
 }
 
 #[test]
-fn the_first_datagram_waits_for_the_welcome_and_both_ways_are_open() {
+fn first_datagram_waits_for_welcome() {
     let mut net = candidate_and_members();
     net.say(P, A, "request");
     assert_eq!(net.queue.len(), 1, "a hello, and nothing that is sealed for nobody");
@@ -177,7 +177,7 @@ fn a_member_talks_to_itself() {
 }
 
 #[test]
-fn processes_of_one_application_talk_and_those_of_two_do_not() {
+fn only_same_application_talks() {
     let mut net = Net::new(vec![
         (P, seal(application("billing"), 3)),
         (Q, seal(application("billing"), 4)),
@@ -193,7 +193,7 @@ fn processes_of_one_application_talk_and_those_of_two_do_not() {
 
 /// A grantor is killed and started again at the same address.
 #[test]
-fn one_that_was_started_anew_is_greeted_when_it_is_silent() {
+fn restarted_node_is_greeted_when_silent() {
     let mut net = candidate_and_members();
     net.say(P, A, "one");
     net.settle();
@@ -228,7 +228,7 @@ fn a_restarted_member_is_listed_once() {
 }
 
 #[test]
-fn a_silent_member_is_greeted_now_and_then_and_the_latest_datagram_waits() {
+fn silent_member_is_greeted_again() {
     let mut net = candidate_and_members();
     for turn in 0..100 {
         net.say(P, A, &format!("request {turn}"));
@@ -241,7 +241,7 @@ fn a_silent_member_is_greeted_now_and_then_and_the_latest_datagram_waits() {
 }
 
 #[test]
-fn a_key_takes_the_place_of_another_without_a_stop() {
+fn key_rotation_never_stops_traffic() {
     let new = crate::keys::ClusterKey::generate("prod".parse().unwrap()).unwrap();
     let lines = |first: &str, second: &str| Keys::parse(&format!("{first}\n{second}")).unwrap();
     let old_line = cluster_key().to_line();
@@ -295,7 +295,7 @@ fn with_rights(rights: &str) -> Keys {
 
 /// The holder of a key names its grant in the hello, and has the secret of that grant alone.
 #[test]
-fn nobody_adds_a_right_to_its_key() {
+fn rights_cannot_be_added() {
     let mut net = candidate_and_members();
     let say = |net: &mut Net, keys: Keys, seed: u8| {
         net.nodes.insert(at(Q), seal(keys, seed));
@@ -323,7 +323,7 @@ fn nobody_adds_a_right_to_its_key() {
 /// An operator gave the application more elections, or another right, under the same key of the
 /// cluster.
 #[test]
-fn an_application_is_given_other_elections_while_it_runs() {
+fn running_application_gets_other_elections() {
     let mut net = candidate_and_members();
     net.say(P, A, "one");
     net.settle();

@@ -67,7 +67,7 @@ mod tests {
     proptest! {
         /// Against a set of all that have come: nothing twice, and what is not too old once.
         #[test]
-        fn nothing_is_taken_twice_and_nothing_near_is_refused(
+        fn window_takes_each_number_once(
             numbers in prop::collection::vec((0..4_u8, 0..3_000_u64), 1..400),
         ) {
             let mut window = Window::default();

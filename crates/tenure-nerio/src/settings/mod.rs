@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_set_has_its_default() {
+    fn unset_variables_have_defaults() {
         let settings = read(&[("TENURE_MEMBERS", MEMBERS)]).unwrap();
         let config = Config::new("tenure".parse().unwrap(), members(MEMBERS).unwrap());
         assert_eq!(settings, Settings { config, name: None, state: None, keys: None });
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_names_its_variable_and_what_to_write() {
+    fn error_names_variable_and_fix() {
         assert_eq!(
             read(&[]).unwrap_err().to_string(),
             "TENURE_MEMBERS is not set: list the members, such as \
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_sets_what_variables_do_and_these_count_more() {
+    fn variables_override_file() {
         let text = "name = \"b\"\nlease = \"10s\"\ndrift = 0.02\n\n[members]\nb = \"db-2:7101\"\n\
                     a = \"db-1:7101\"\nc = \"db-3:7101\"\n";
         let settings = file(text, &[("TENURE_LEASE", "7s")]).unwrap();
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_a_file_is_told_with_its_place() {
+    fn file_error_names_line() {
         let wrong = |text: &str| file(text, &[("TENURE_MEMBERS", MEMBERS)]).unwrap_err();
         assert_eq!(
             wrong("lease = \"5\""),
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_keys_is_kept_from_others() {
+    fn open_key_file_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys");
         let key = super::super::keys::ClusterKey::generate("x".parse().unwrap()).unwrap();

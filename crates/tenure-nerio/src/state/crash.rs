@@ -275,7 +275,7 @@ fn judge(promise: Promise, disk: &DiskContent) {
 }
 
 #[test]
-fn power_may_be_lost_at_any_step() {
+fn power_loss_breaks_no_promise() {
     let parent = tempfile::tempdir().unwrap();
     let disk = Arc::new(Forgetful::default());
     live(&parent.path().join("state"), &disk);

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_that_knew_no_other_memories_are_read() {
+    fn old_formats_are_read() {
         let body: Vec<u8> = (0..OLD.len() / 2)
             .map(|at| u8::from_str_radix(&OLD[2 * at..2 * at + 2], 16).unwrap())
             .collect();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn no_memory_begins_before_the_program_was_there() {
+    fn slow_clock_begins_no_memory() {
         let at = |millis: u64| new_instance(WallTime::from_nanos(millis * 1_000_000));
         assert_eq!(at(RELEASED + 7).unwrap().born(), RELEASED + 7);
         let error = at(RELEASED - 1_500).unwrap_err().to_string();

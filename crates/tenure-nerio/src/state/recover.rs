@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_directory_begins_a_memory_that_knows_the_floor_and_no_grants() {
+    fn lost_directory_begins_at_floor() {
         let parent = tempfile::tempdir().unwrap();
         let missing = parent.path().join("a");
         let edited = recovery(true, 5_000).carry_out(&missing, &grantor("a")).unwrap();
@@ -223,7 +223,7 @@ mod tests {
 
     /// Other members have not written down a memory with which a node asked in vain.
     #[test]
-    fn one_that_a_node_began_in_vain_begins_a_later_memory() {
+    fn vain_memory_is_begun_anew() {
         let parent = tempfile::tempdir().unwrap();
         let path = started(&parent, None);
         let before = next_start(&path);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_directory_keeps_all_that_it_holds() {
+    fn whole_directory_keeps_content() {
         let parent = tempfile::tempdir().unwrap();
         let path = started(&parent, Some(1_030));
         let before = next_start(&path).durable;
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_directory_is_never_taken_for_a_lost_one_nor_a_lost_one_for_a_whole_one() {
+    fn wrong_statement_is_refused() {
         let parent = tempfile::tempdir().unwrap();
         let path = started(&parent, Some(1_030));
         let before = next_start(&path).durable;
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_runs_and_another_nodes_directory_are_left_alone() {
+    fn foreign_or_held_directory_is_kept() {
         let parent = tempfile::tempdir().unwrap();
         let path = started(&parent, Some(7));
         let refused = recovery(false, 5_000).carry_out(&path, &grantor("b")).unwrap_err();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_floor_is_not_below_what_was_promised_and_is_exact_in_json() {
+    fn floor_is_above_promises_and_exact() {
         let parent = tempfile::tempdir().unwrap();
         let path = started(&parent, Some(1_030));
         let refused = recovery(false, 1_029).carry_out(&path, &grantor("a")).unwrap_err();
@@ -292,7 +292,7 @@ mod tests {
 
     /// An operator must always have a floor to give.
     #[test]
-    fn what_has_promised_more_than_can_be_given_goes_on_above_it() {
+    fn high_reserve_is_its_floor() {
         let parent = tempfile::tempdir().unwrap();
         let promised = Recovery::FLOOR_MAX.number() + 1_024;
         let path = started(&parent, Some(promised));
@@ -303,7 +303,7 @@ mod tests {
     /// The first recovery may have been interrupted, and a member that is recovered later may hold
     /// a higher fence.
     #[test]
-    fn the_same_again_and_a_higher_floor_are_taken_until_a_node_starts() {
+    fn recovery_may_be_repeated() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a");
         let first = recovery(true, 5_000).carry_out(&path, &grantor("a")).unwrap();
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_floor_it_is_the_time_or_what_the_directory_holds() {
+    fn default_floor_is_time_or_reserve() {
         let parent = tempfile::tempdir().unwrap();
         let recovery = |is_lost| Recovery { floor: None, ..recovery(is_lost, 0) };
         let began = clock::wall().as_nanos() / 1_000_000;

@@ -247,7 +247,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_grant_of_format_1_is_read() {
+    fn grant_of_format_1_reads() {
         let hex = "9191ffa02f00000001000000000000000762696c6c696e670161ac02007f000001bd3704686572\
                    65ac02ace697d01201ac0201000001ac02010161ac02ac02";
         let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16);
@@ -259,7 +259,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_newer_of_two_whole_slots_counts() {
+    fn newer_whole_slot_counts() {
         let entry = read(&pair(&[(4, Some(grant("e", 1))), (5, Some(grant("e", 2)))])).unwrap();
         let record = Some(grant("e", 2));
         assert_eq!(entry, Entry { sequence: 5, record, torn: false });
@@ -268,7 +268,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_write_interrupted_after_any_byte_leaves_the_older_truth() {
+    fn interrupted_write_keeps_older_slot() {
         let older = pair(&[(2, Some(grant("election", 1))), (3, Some(grant("election", 2)))]);
         let newer = pair(&[(4, Some(largest())), (3, Some(grant("election", 2)))]);
         let mut buffer = [0; SLOT];
@@ -300,7 +300,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_no_interrupted_write_leaves_is_not_believed() {
+    fn impossible_pairs_are_not_believed() {
         let both = pair(&[(4, Some(grant("e", 1))), (5, Some(grant("e", 2)))]);
         let mut buffer = [0; SLOT];
         let used = encode(&mut buffer, 4, Some(&grant("e", 1))).unwrap().len();
@@ -330,7 +330,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_whole_slot_with_a_strange_content_is_not_believed() {
+    fn strange_slot_is_not_believed() {
         let mut both = pair(&[(4, Some(grant("e", 1))), (5, Some(grant("e", 2)))]);
         let body = SLOT + HEAD;
         both[body + 1] = b'\n';

@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_on_the_unspecified_ipv6_address_speaks_both() {
+    fn unspecified_ipv6_speaks_both_families() {
         let mut udp = Udp::any("[::]:0".parse().unwrap()).unwrap();
         let port = udp.local_address().port();
         for near in ["127.0.0.1:0", "[::1]:0"] {

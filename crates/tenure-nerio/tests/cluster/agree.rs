@@ -112,7 +112,7 @@ async fn forged_datagrams_change_nothing() {
 
 /// Two of three wait for the third; then all of them found the cluster.
 #[tokio::test]
-async fn a_new_cluster_is_founded_by_all_its_members() {
+async fn all_members_found_cluster() {
     let parent = tempfile::tempdir().unwrap();
     let config = other(&config(), |config| {
         config.lease = Duration::from_secs(20);

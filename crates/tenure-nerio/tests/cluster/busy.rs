@@ -55,7 +55,7 @@ async fn soon<F: Future>(what: &str, future: F) -> F::Output {
 /// Everything that a leadership needs passes by the flood: the answer of a flush, before which
 /// nothing is granted, orders of handles, and timers, without which no lease is renewed.
 #[tokio::test]
-async fn a_socket_that_is_never_empty_keeps_nothing_waiting() {
+async fn busy_socket_delays_no_flush() {
     let name = || "a".parse().unwrap();
     let member = Member::at(name(), ADDRESS.parse().unwrap());
     // Nobody else sees that this one is busy: a machine that stands still ends no lease so long.

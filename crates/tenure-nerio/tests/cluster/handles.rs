@@ -93,7 +93,7 @@ impl Group for Nerio {
 tenure_testkit::handles!(Nerio::start(None));
 
 #[tokio::test]
-async fn a_campaign_is_won_and_the_fence_grows_with_each_leadership() {
+async fn fence_grows_with_each_leadership() {
     let config = config();
     let nodes = grantors(&config);
     let mut gate = FenceGate::default();

@@ -45,7 +45,7 @@ async fn pass_on(config: &Checked, keys: &Keys, order: &Order) {
 
 /// It is told once, and decides by itself; afterwards nobody passes that order on any more.
 #[tokio::test]
-async fn who_leads_hears_of_an_order_once_and_leads_on_until_it_resigns() {
+async fn leader_hears_order_once() {
     let config = config();
     let key = ClusterKey::generate("test".parse().unwrap()).unwrap();
     let start = |name: &str, keys: Keys, grants: bool| {

@@ -8,7 +8,7 @@ use tenure_nerio::{Notice, Opening, Service, Storage};
 use crate::setup::{candidate, config, directory, grantor, serves, soon};
 
 #[tokio::test]
-async fn a_grantor_that_restarts_on_the_same_boot_remembers() {
+async fn restarted_grantor_remembers() {
     let config = config();
     let parent = tempfile::tempdir().unwrap();
     let start =
@@ -39,7 +39,7 @@ async fn a_grantor_that_restarts_on_the_same_boot_remembers() {
 }
 
 #[tokio::test]
-async fn a_grantor_that_lost_its_memory_waits_and_reads() {
+async fn lost_grantor_waits_and_reads() {
     let config = config();
     let parent = tempfile::tempdir().unwrap();
     let memory = || Storage::Memory { opening: Opening::New };
@@ -66,7 +66,7 @@ async fn a_grantor_that_lost_its_memory_waits_and_reads() {
 }
 
 #[tokio::test]
-async fn without_a_quorum_a_leader_knows_that_it_has_lost() {
+async fn leader_without_quorum_is_lost() {
     let config = config();
     let memory = || Storage::Memory { opening: Opening::New };
     let a = grantor(&config, "a", memory());
@@ -85,7 +85,7 @@ async fn without_a_quorum_a_leader_knows_that_it_has_lost() {
 
 /// Nothing is written meanwhile: the node looks by itself.
 #[tokio::test]
-async fn a_directory_that_is_moved_away_is_noticed_and_taken_again() {
+async fn moved_directory_is_noticed() {
     let config = config();
     let parent = tempfile::tempdir().unwrap();
     let a = grantor(&config, "a", directory(parent.path(), "a", Opening::New));
@@ -117,7 +117,7 @@ async fn a_directory_that_is_moved_away_is_noticed_and_taken_again() {
 
 /// It is whole in the memory of the process, and no grant is written before it is there again.
 #[tokio::test]
-async fn an_identity_that_is_removed_under_a_leader_is_written_anew() {
+async fn removed_identity_under_leader_returns() {
     let config = config();
     let parent = tempfile::tempdir().unwrap();
     let a = grantor(&config, "a", directory(parent.path(), "a", Opening::New));

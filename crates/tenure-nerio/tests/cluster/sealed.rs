@@ -20,7 +20,7 @@ tenure_testkit::handles!(Nerio::start(Some(key("test"))));
 
 /// Each of them asks itself, too.
 #[tokio::test]
-async fn grantors_with_keys_campaign_and_are_verified_by_applications() {
+async fn applications_verify_keyed_grantors() {
     let config = config();
     let key = key("test");
     let grantor = |name: &str| {
@@ -73,7 +73,7 @@ async fn grantors_with_keys_campaign_and_are_verified_by_applications() {
 }
 
 #[tokio::test]
-async fn a_key_that_does_not_fit_starts_nothing() {
+async fn unfit_key_starts_nothing() {
     let config = config();
     let start = |name: &str, key: Keys, grants: bool| {
         let builder = Node::builder(config.clone(), name.parse().unwrap()).keys(key);

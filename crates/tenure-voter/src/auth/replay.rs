@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_nonce_is_new_once_and_its_memory_is_bounded() {
+    fn nonce_is_new_once() {
         let mut replays = Replays::new(100);
         let start = Time::from_nanos(1);
         assert_eq!(replays.see(7, start), NonceState::New);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_what_the_voters_of_any_settings_say() {
+    fn replay_room_fits_all_settings() {
         use tenure_core::voter::Config;
         // A heartbeat, and a request of a draw, of each.
         for (voters, heartbeat) in [(25, 1_000), (25, 100), (Config::VOTERS_MAX, 20)] {

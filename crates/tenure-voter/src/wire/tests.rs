@@ -330,7 +330,7 @@ fn cast(vote: &str) -> String {
 }
 
 #[test]
-fn votes_are_whole_numbers_of_64_bits_with_a_sign() {
+fn votes_are_signed_64_bits() {
     let read = |vote: &str| match Route::Cast.read(None, cast(vote).as_bytes()) {
         Ok(Ask::Cast(vote)) => Ok(vote.vote),
         Ok(other) => panic!("{other}"),
@@ -436,7 +436,7 @@ fn a_voter_that_registers_is_there() {
 }
 
 #[test]
-fn headers_that_contradict_each_other_are_told() {
+fn contradicting_headers_are_refused() {
     let zero = "0".repeat(32);
     let voter = format!("a~{zero}~{zero}");
     let head = |pairs: &[(&'static str, &str)]| {
@@ -472,7 +472,7 @@ fn headers_that_contradict_each_other_are_told() {
 
 /// The sample of the protocol's own source, as it stands there.
 #[test]
-fn the_malformed_sample_of_the_source_is_told_with_the_right_form() {
+fn malformed_sample_shows_right_form() {
     let sample = concat!(
         r#"[{{"voterId":"region-one-voter"},"#,
         r#"{"voterUrl":"https://route.to.region-one-voter.instance"}},"#,

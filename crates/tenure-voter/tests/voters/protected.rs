@@ -26,7 +26,7 @@ async fn elects(network: &Network) {
 }
 
 #[test]
-fn voters_with_a_secret_elect_and_others_may_only_ask() {
+fn secret_lets_only_voters_elect() {
     run(async {
         let network = Network::with(3, |options| Options { secrets: secrets(SECRET), ..options });
         elects(&network).await;
@@ -66,7 +66,7 @@ fn dated(seconds: u64) -> String {
 
 /// What is signed five minutes ago, or from now, is refused with both times, and what to do.
 #[test]
-fn clocks_that_are_five_minutes_apart_are_told() {
+fn distant_clocks_are_reported() {
     run(async {
         let network = Network::with(3, |options| Options { secrets: secrets(SECRET), ..options });
         let at = network.addresses[0];
@@ -95,7 +95,7 @@ fn clocks_that_are_five_minutes_apart_are_told() {
 
 /// In the middle of a rotation: one has swapped the lines already.
 #[test]
-fn voters_elect_while_a_secret_is_rotated() {
+fn secret_rotation_keeps_electing() {
     run(async {
         let turn = std::cell::Cell::new(0);
         let network = Network::with(3, |options| {
@@ -111,7 +111,7 @@ fn voters_elect_while_a_secret_is_rotated() {
 }
 
 #[test]
-fn voters_of_different_secrets_do_not_elect() {
+fn different_secrets_do_not_elect() {
     run(async {
         let turn = std::cell::Cell::new(0);
         let network = Network::with(2, |options| {
@@ -159,7 +159,7 @@ fn authority() -> (Pem, impl Fn() -> Identity) {
 }
 
 #[test]
-fn voters_with_certificates_of_one_authority_elect_and_nobody_else_is_let_in() {
+fn common_authority_elects() {
     run(async {
         let (authority, sign) = authority();
         let tls = || Some(Tls { authority: Some(authority.clone()), identity: Some(sign()) });
@@ -187,7 +187,7 @@ fn voters_with_certificates_of_one_authority_elect_and_nobody_else_is_let_in() {
 
 /// Anybody on the way could answer for a voter that is called without TLS.
 #[test]
-fn with_certificates_alone_nobody_is_called_without_tls() {
+fn certificates_require_tls() {
     run(async {
         let (authority, sign) = authority();
         let options = |identity| {
@@ -225,7 +225,7 @@ fn with_certificates_alone_nobody_is_called_without_tls() {
 /// A round trip takes two thirds of what a request has: a connection by TLS, and then a request,
 /// take more than all of it, and a request over one that is there does not.
 #[test]
-fn a_far_voter_is_reached_once_there_is_a_connection() {
+fn far_voter_is_reached_by_connection() {
     run(async {
         let (authority, sign) = authority();
         let tls = || Some(Tls { authority: Some(authority.clone()), identity: Some(sign()) });
@@ -252,7 +252,7 @@ fn a_far_voter_is_reached_once_there_is_a_connection() {
 
 /// What was said to one voter is shown to another one.
 #[test]
-fn a_captured_request_is_of_use_at_the_voter_that_was_meant_alone() {
+fn captured_request_works_nowhere_else() {
     run(async {
         let with = |options| Options { secrets: secrets(SECRET), ..options };
         let network = Network::with(1, with);
@@ -289,7 +289,7 @@ fn a_captured_request_is_of_use_at_the_voter_that_was_meant_alone() {
 
 /// One that speaks TLS is called without it.
 #[test]
-fn one_that_answers_by_tls_is_told_as_such() {
+fn tls_voter_is_reported() {
     run(async {
         let (authority, sign) = authority();
         let tls = || Some(Tls { authority: Some(authority.clone()), identity: Some(sign()) });

@@ -68,14 +68,14 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_keeps_nothing_waiting_and_is_bounded() {
+    fn endless_input_is_bounded() {
         let mut driver = Driver { b: 2, ..Driver::default() };
         assert!(handle_fairly(&mut driver, 5, 3, Driver::take, Driver::on, || false));
         assert_eq!(driver.handled, "abcabcaa");
     }
 
     #[test]
-    fn a_batch_that_takes_long_is_left_for_what_is_done_between_batches() {
+    fn late_batch_ends_early() {
         let mut driver = Driver { b: 9, ..Driver::default() };
         let turns = Cell::new(0);
         let is_late = || turns.replace(turns.get() + 1) == 2;

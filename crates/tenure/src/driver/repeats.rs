@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_change_is_said_once_and_after_ten_minutes_again() {
+    fn repeated_line_returns_after_ten_minutes() {
         let mut repeats = Repeats::default();
         assert!(repeats.is_new(at(0), "disk", "", "full"));
         assert!((1..600).all(|second| !repeats.is_new(at(second), "disk", "", "full")));

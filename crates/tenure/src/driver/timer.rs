@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn of_a_deadline_that_moves_away_none_rings_late() {
+    async fn moved_deadline_never_rings_late() {
         let mut timer = Timer::new().unwrap();
         let now = clock::now();
         let [soon, later] = [50, 150].map(|millis| now.after(Duration::from_millis(millis)));

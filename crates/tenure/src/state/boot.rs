@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_holds_the_boot_id_and_stays_the_same_within_a_boot() {
+    fn boot_key_is_stable_within_boot() {
         let key = BootKey::current().unwrap();
         let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
         assert!(key.as_str().starts_with(boot.trim()), "{key:?}");

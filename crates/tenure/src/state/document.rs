@@ -110,7 +110,7 @@ mod tests {
         Document::new("number", Format { magic: *b"\x89TENUREt", oldest: 1, newest: 1 }, 64);
 
     #[test]
-    fn a_file_with_more_behind_it_is_damaged() {
+    fn trailing_bytes_are_damage() {
         let mut bytes = NUMBER.encode(&7);
         assert!(matches!(NUMBER.decode(&bytes), Ok(7)));
         bytes.push(0);

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn any_flipped_bit_and_any_missing_byte_is_seen() {
+    fn changed_or_missing_byte_is_damage() {
         let good = FORMAT.seal(b"body");
         for bit in 0..good.len() * 8 {
             let mut bad = good.clone();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_format_is_told_from_a_damaged_one() {
+    fn newer_format_is_not_damage() {
         assert!(matches!(FORMAT.open(&FORMAT.seal_as(3, b"?")), Err(Refusal::Format(3))));
         let older = FORMAT.seal_as(0, b"?");
         assert!(matches!(FORMAT.open(&older), Err(Refusal::Format(0))));

@@ -54,7 +54,7 @@ fn named(now: u64, said: [(u64, Option<HolderHere>); 3]) -> Option<(String, u64,
 }
 
 #[test]
-fn a_quorum_names_the_leader_by_one_fence() {
+fn quorum_names_leader_by_fence() {
     let p = |fence| (0, holds("p", fence, 10_000));
     let q = (0, holds("q", 7, 10_000));
     let nobody = (0, None);
@@ -69,7 +69,7 @@ fn a_quorum_names_the_leader_by_one_fence() {
 
 /// However long a member took to answer, or the pages of others to come.
 #[test]
-fn nobody_is_named_whose_lease_is_over_when_all_have_answered() {
+fn ended_lease_names_no_leader() {
     let said = || [(0, holds("p", 7, 3_000)), (0, holds("p", 7, 3_300)), (0, None)];
     assert!(named(2_900, said()).is_some());
     assert_eq!(named(3_100, said()), None);
@@ -88,7 +88,7 @@ fn nobody_is_named_whose_lease_is_over_when_all_have_answered() {
 
 /// Which members were asked when is of no account, as long as all their grants are live.
 #[test]
-fn a_member_that_was_asked_late_ends_nothing() {
+fn late_answer_ends_no_grant() {
     let p = || (0, holds("p", 7, 3_000));
     assert!(named(2_500, [p(), p(), (2_400, None)]).is_some());
     assert!(named(2_500, [p(), p(), (2_400, holds("p", 7, 4_000))]).is_some());
@@ -102,7 +102,7 @@ fn a_member_that_was_asked_late_ends_nothing() {
 
 /// Counted from when it was asked for, and not from when it is printed.
 #[test]
-fn one_that_has_stepped_down_is_named_until_it_gives_its_lease_back() {
+fn resigned_leader_is_named_until_release() {
     let said = || {
         let p = holds("p", 7, 4_000);
         [(0, leaves(500, p.clone())), (100, leaves(600, p.clone())), (0, p)]
@@ -114,7 +114,7 @@ fn one_that_has_stepped_down_is_named_until_it_gives_its_lease_back() {
 
 /// It gave its lease back, what b was to be told of it was lost, and q has won with a and c.
 #[test]
-fn one_that_was_overtaken_is_not_named() {
+fn overtaken_leader_is_not_named() {
     let p = || holds("p", 7, 4_000);
     assert!(named(20, [(0, p()), (10, p()), (10, None)]).is_some());
     assert_eq!(named(20, [(0, p()), (10, p()), (10, holds("q", 8, 4_000))]), None);
@@ -127,7 +127,7 @@ fn one_that_was_overtaken_is_not_named() {
 
 /// A member that knows nothing of an election says so: its word is as old as any.
 #[test]
-fn the_age_is_that_of_all_who_answered() {
+fn age_covers_all_answers() {
     let election: ElectionName = "e".parse().unwrap();
     let here = ElectionHere { election: election.clone(), holder: None, waiting: 2 };
     let words = vec![
@@ -161,7 +161,7 @@ fn waits(nth: usize, name: &str, seconds: u64) -> (Who, Statement<Option<Candida
 }
 
 #[test]
-fn who_waits_is_told_once_with_its_longest_wait() {
+fn candidate_is_listed_once() {
     let config = config();
     let mut waiting = BTreeMap::<_, CandidateStatements>::new();
     for (who, told) in [waits(0, "q", 1), waits(0, "r", 5), waits(1, "q", 3_600)] {

@@ -50,7 +50,7 @@ fn show(packet: &Packet, name: &dyn Fn(SocketAddr) -> &'static str) -> String {
 }
 
 #[test]
-fn every_kind_of_datagram_has_these_bytes() {
+fn datagrams_have_golden_bytes() {
     let mut net = candidate_and_members();
     net.nodes.insert(at(Q), seal(application("billing"), 4));
     for (from, to) in [(P, A), (A, P), (A, B), (P, Q)] {

@@ -29,7 +29,7 @@ fn is_unharmed(net: &mut Net, before: &[Vec<Peer>]) {
 }
 
 #[test]
-fn what_was_sent_once_is_read_once() {
+fn datagram_is_read_once() {
     let (mut net, sent) = talk();
     let before = [A, B, P].map(|address| net.peers(address)).to_vec();
     net.wait(1_000);
@@ -45,7 +45,7 @@ fn what_was_sent_once_is_read_once() {
 
 /// Its key was taken out, and put back.
 #[test]
-fn a_key_that_comes_back_brings_nothing_old_with_it() {
+fn returning_key_replays_nothing() {
     let (mut net, sent) = talk();
     let other = crate::keys::ClusterKey::generate("prod".parse().unwrap()).unwrap();
     let other = Keys::parse(&other.to_line()).unwrap();
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_not_read_and_not_answered(
+    fn noise_is_not_answered(
         version in 0..9_u8,
         noise in prop::collection::vec(any::<u8>(), 0..1_300),
     ) {
@@ -118,7 +118,7 @@ proptest! {
 /// Whoever greets in the name of another address, with what was sent before, makes a member send
 /// less than was sent to it.
 #[test]
-fn no_answer_is_as_long_as_what_it_answers() {
+fn answers_are_shorter_than_questions() {
     const { assert!(bytes::HELLO_MIN > bytes::WELCOME_BYTES) };
     let (_, sent) = talk();
     let hello = sent.iter().find(|packet| packet.bytes[4] == HELLO).unwrap();
@@ -133,7 +133,7 @@ fn no_answer_is_as_long_as_what_it_answers() {
 
 /// One that holds the application's key, hears everything, and sends from any address.
 #[test]
-fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
+fn leaked_application_key_forges_nothing() {
     let mut net = candidate_and_members();
     net.say(P, A, "request");
     let hello = net.queue[0].clone();
@@ -183,7 +183,7 @@ fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
 
 /// It greets in the name of a member's address, which it can hear.
 #[test]
-fn an_application_is_not_at_the_address_of_a_member() {
+fn application_never_takes_member_address() {
     let mut net = Net::new(vec![(A, seal(member(), 1)), (B, seal(application("billing"), 3))]);
     net.say(B, A, "request");
     assert_eq!(net.settle(), ["request"]);
@@ -192,7 +192,7 @@ fn an_application_is_not_at_the_address_of_a_member() {
 }
 
 #[test]
-fn hellos_of_old_fill_a_list_of_their_own() {
+fn old_hellos_have_own_list() {
     let count = u16::try_from(2 * PENDING_MAX).unwrap();
     let mut old = Vec::new();
     for nth in 0..count {
@@ -219,7 +219,7 @@ fn hellos_of_old_fill_a_list_of_their_own() {
 }
 
 #[test]
-fn with_too_many_senders_everybody_greets_again_and_nothing_old_is_read() {
+fn full_sessions_start_over() {
     let mut net = candidate_and_members();
     net.say(P, A, "first");
     net.settle();

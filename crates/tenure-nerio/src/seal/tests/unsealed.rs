@@ -30,7 +30,7 @@ fn unsealed(from: &str, to: &str, text: &str) -> Packet {
 }
 
 #[test]
-fn two_that_have_keys_say_nothing_that_others_can_read() {
+fn keyed_nodes_always_seal() {
     let mut net = begun(vec![(B, given(member(), 2)), (P, given(application("billing"), 3))]);
     for (from, to) in [(A, B), (B, A), (P, A), (A, P)] {
         net.say(from, to, "something");
@@ -40,7 +40,7 @@ fn two_that_have_keys_say_nothing_that_others_can_read() {
 }
 
 #[test]
-fn one_without_a_key_is_sent_to_without_one_and_greeted_now_and_then() {
+fn keyless_member_is_reached_and_greeted() {
     let mut net = begun(Vec::new());
     net.say(A, B, "may be sealed");
     assert_eq!(readable(&net, B), 0, "a hello first");
@@ -67,7 +67,7 @@ fn one_without_a_key_is_sent_to_without_one_and_greeted_now_and_then() {
 
 /// Nobody is greeted for what a stranger sent in its name.
 #[test]
-fn one_that_asks_without_a_key_is_answered_so_and_not_greeted() {
+fn keyless_asker_is_answered_unsealed() {
     let name = "web".parse().unwrap();
     let now = Time::ZERO;
     for keys in [member(), application("billing")] {
@@ -88,7 +88,7 @@ fn one_that_asks_without_a_key_is_answered_so_and_not_greeted() {
 
 /// Members say nothing to each other for days, and an answer is never answered.
 #[test]
-fn one_that_spoke_last_is_not_taken_for_one_without_a_key() {
+fn late_silence_keeps_key() {
     let mut net = begun(vec![(B, given(member(), 2))]);
     for pause in [0, 60, 900, 5_000, 100_000] {
         net.wait(pause);
@@ -109,7 +109,7 @@ fn one_that_spoke_last_is_not_taken_for_one_without_a_key() {
 }
 
 #[test]
-fn one_that_was_given_its_key_is_sealed_for_at_once() {
+fn new_key_is_used_at_once() {
     let mut net = begun(Vec::new());
     let name = "b".parse().unwrap();
     let now = net.now;
@@ -131,7 +131,7 @@ fn one_that_was_given_its_key_is_sealed_for_at_once() {
 
 /// The line stays as it is while keys are exchanged: what was heard is still known, and since when.
 #[test]
-fn what_was_heard_is_kept_while_it_is_accepted() {
+fn accepted_senders_are_kept() {
     let mut net = begun(Vec::new());
     assert!(net.give(&unsealed(P, A, "request")).is_ok());
     let name = "web".parse().unwrap();
@@ -150,7 +150,7 @@ fn what_was_heard_is_kept_while_it_is_accepted() {
 
 /// A stranger has sent something in its name, long before.
 #[test]
-fn one_that_can_be_greeted_is_when_it_is_not_answered() {
+fn unanswered_node_is_greeted() {
     let p = given(application("billing"), 3);
     let q = given(application("billing"), 4);
     let mut net = Net::new(vec![(P, p), (Q, q)]);
@@ -166,7 +166,7 @@ fn one_that_can_be_greeted_is_when_it_is_not_answered() {
 
 /// It has taken the line out already, and the first hello is late.
 #[test]
-fn one_that_accepts_no_more_hears_what_it_did_not_read() {
+fn refused_senders_are_listed() {
     let mut net = begun(vec![(B, seal(member(), 2))]);
     net.say(A, B, "one");
     let late = net.queue.remove(0);
@@ -179,7 +179,7 @@ fn one_that_accepts_no_more_hears_what_it_did_not_read() {
 
 /// Somebody goes back a step.
 #[test]
-fn one_that_was_started_again_without_a_key_is_reached() {
+fn node_restarted_without_key_is_reached() {
     let mut net = begun(vec![(B, given(member(), 2))]);
     net.say(A, B, "sealed");
     assert_eq!(net.settle(), ["sealed"]);
@@ -196,7 +196,7 @@ fn one_that_was_started_again_without_a_key_is_reached() {
 
 /// Anybody can send a datagram in the name of a member that is quiet.
 #[test]
-fn a_stranger_ends_no_sealing_of_one_that_has_shown_its_key() {
+fn stranger_ends_no_sealing() {
     let mut net = begun(vec![(B, given(member(), 2)), (P, given(application("billing"), 3))]);
     for from in [B, P] {
         net.say(from, A, "sealed");
@@ -220,7 +220,7 @@ fn a_stranger_ends_no_sealing_of_one_that_has_shown_its_key() {
 }
 
 #[test]
-fn who_does_not_accept_it_reads_nothing_unsealed_any_more() {
+fn strict_node_reads_sealed_only() {
     let mut net = begun(Vec::new());
     assert!(net.give(&unsealed(P, A, "request")).is_ok());
     net.nodes.get_mut(&at(A)).unwrap().rekey(member());
@@ -235,7 +235,7 @@ fn who_does_not_accept_it_reads_nothing_unsealed_any_more() {
 }
 
 #[test]
-fn those_without_keys_take_a_bounded_room() {
+fn keyless_senders_are_bounded() {
     let mut seal = given(member(), 1);
     let name = "b".parse().unwrap();
     for port in 0..5_000 {

@@ -46,7 +46,7 @@ fn holders(grants: &Grants) -> Vec<(String, String, u64)> {
 }
 
 #[test]
-fn a_directory_of_the_version_before_is_not_lost() {
+fn earlier_version_keeps_directory() {
     let world = world();
     let (mut state, recovered) = open(&world, BOOT, Opening::Existing).unwrap();
     assert_eq!(
@@ -79,7 +79,7 @@ fn a_directory_of_the_version_before_is_not_lost() {
 }
 
 #[test]
-fn after_a_reboot_its_fences_are_kept() {
+fn earlier_version_keeps_fences() {
     let (_state, recovered) = open(&world(), "another boot", Opening::Existing).unwrap();
     let memory = Memory::Kept { reserve: Fence::new(1024), grants: Grants::OtherBoot };
     assert_eq!(recovered.memory, memory);
