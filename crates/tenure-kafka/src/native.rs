@@ -198,7 +198,8 @@ struct Owned<T> {
 impl<T> Owned<T> {
     /// # Safety
     ///
-    /// What `pointer` points to, if anything, must be ours and be given back by `destroy`, once.
+    /// `pointer` must be null, or point to a value that is ours and that `destroy` gives back,
+    /// once.
     unsafe fn new(pointer: *mut T, destroy: unsafe extern "C" fn(*mut T)) -> Option<Self> {
         NonNull::new(pointer).map(|pointer| Self { pointer, destroy })
     }

@@ -99,7 +99,7 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// What cannot work, and what to do.
+    /// Options that cannot work, with what to do.
     pub fn check(self) -> Result<CheckedOptions, OptionsError> {
         if self.brokers.is_empty() {
             return Err(OptionsError::NoBroker);

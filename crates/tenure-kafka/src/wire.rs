@@ -22,9 +22,9 @@
 //! | `stands` | left out, or the roles that it stands for: the first and the last of each range |
 //! | `leads` | left out, or what it leads: `role`, `fence` unless there is none, `value` |
 //!
-//! A record without that header is of somebody else. One whose header is written in another way
-//! [may be a claim](Said::Unreadable), of a later version, unless its `election` and `group` can be
-//! read and are others: a group is upgraded while another one leads.
+//! A record without that header is of another program. A record whose header is written in another
+//! way [may be a claim](Said::Unreadable), of a later version, unless its `election` and `group`
+//! can be read and are others: a group is upgraded while another one leads.
 
 use std::ffi::CStr;
 use std::time::Duration;

@@ -13,7 +13,7 @@ use tenure::{AtMostOne, clock};
 use tenure_core::nerio::wire::{Dropped, Envelope, Foreign, Packer, open, recipient};
 use tenure_core::nerio::{
     Checked, Command, Extra, Inc, List, Message, Nerio, Order, Ordered, OwnEvent, Passed, Question,
-    QuorumTimestamp, Record, Sender, Start, To, ToCandidate, ToGrantor, Who,
+    QuorumTimestamp, Record, Sender, Start, To, ToGrantor, Who,
 };
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::broadcast;
@@ -27,7 +27,7 @@ use crate::line::Line;
 use crate::log;
 use crate::notice::Notice;
 use crate::of_core::of_core;
-use crate::orders::is_loopback;
+use crate::orders::{is_order, obeys_unsealed};
 use crate::outbox::Outbox;
 use crate::places::{LookUpResult, Places, receives};
 use crate::proofs::{Proof, Proofs};
@@ -239,7 +239,7 @@ impl<T: Transport> Wire<T> {
         message: Message,
         machine: &mut Machine<Self>,
     ) {
-        if by.is_none() && is_order(&message) && !self.obeys(from.address) {
+        if by.is_none() && is_order(&message) && !obeys_unsealed(&self.config, from.address) {
             self.refuse_order(from, message);
         } else if by.is_none_or(|by| by.may_say(&message)) {
             self.counters.messages += 1;
@@ -249,13 +249,6 @@ impl<T: Transport> Wire<T> {
             let notice = self.key_troubles.rights(now, from, by, &self.places);
             self.notice_if(notice);
         }
-    }
-
-    /// Whether orders from this address are obeyed that are not sealed: only where no other machine
-    /// takes part, as anybody can send them there in anybody's name.
-    fn obeys(&self, address: SocketAddr) -> bool {
-        let members = self.config.members.iter();
-        address.ip().is_loopback() && members.map(|member| &member.address).all(is_loopback)
     }
 
     fn refuse_order(&mut self, from: &Sender, message: Message) {
@@ -589,14 +582,6 @@ impl<T: Transport> Backend for Wire<T> {
     fn farewell(&self) -> Duration {
         FAREWELL
     }
-}
-
-/// Whether it is to end a leadership from elsewhere.
-const fn is_order(message: &Message) -> bool {
-    matches!(
-        message,
-        Message::Grantor(ToGrantor::Order(_)) | Message::Candidate(ToCandidate::StepDown(_))
-    )
 }
 
 fn datagram(received: io::Result<(usize, SocketAddr)>) -> Incoming {

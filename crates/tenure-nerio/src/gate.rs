@@ -25,7 +25,12 @@ pub enum EdictRefused {
     Older { offered: Box<EdictTimestamp>, newest: Box<EdictTimestamp> },
     /// The two cannot be ordered; it says why and what to look for.
     #[error("edict {offered} cannot be ordered with {newest}")]
-    Incomparable { offered: Box<EdictTimestamp>, newest: Box<EdictTimestamp>, source: Incomparable },
+    Incomparable {
+        offered: Box<EdictTimestamp>,
+        newest: Box<EdictTimestamp>,
+        /// Why the two timestamps have no order.
+        source: Incomparable,
+    },
 }
 
 impl EdictGate {

@@ -91,7 +91,7 @@
 //! ```
 //!
 //! The protocol itself, its guarantees and what it does *not* guarantee: [`tenure_core::nerio`].
-//! What a grantor remembers: [`state`]. Who may read and send datagrams: [`keys`].
+//! The memory of a grantor: [`state`]. Keys of datagrams: [`keys`].
 
 mod agreement;
 mod ask;

@@ -9,7 +9,9 @@ use std::io;
 use std::net::SocketAddr;
 
 use tenure::{SystemError, clock};
-use tenure_core::nerio::{self, Checked, HostPort, Member, Message, Ordered, Passed, ToAsker};
+use tenure_core::nerio::{
+    self, Checked, HostPort, Member, Message, Ordered, Passed, ToAsker, ToCandidate, ToGrantor,
+};
 use tenure_core::{ElectionName, Fence, NodeName};
 use tokio::task::JoinSet;
 
@@ -87,8 +89,22 @@ impl Order {
 }
 
 /// Whether the host is an address of this machine alone; a name may lead anywhere.
-pub(crate) fn is_loopback(host: &HostPort) -> bool {
+fn is_loopback(host: &HostPort) -> bool {
     host.literal().is_some_and(|address| address.ip().is_loopback())
+}
+
+/// Whether `message` is to end a leadership from elsewhere.
+pub(crate) const fn is_order(message: &Message) -> bool {
+    matches!(
+        message,
+        Message::Grantor(ToGrantor::Order(_)) | Message::Candidate(ToCandidate::StepDown(_))
+    )
+}
+
+/// Whether a node obeys unsealed orders from `address`: only where no other machine takes part,
+/// because every host that reaches a node can send them in any name.
+pub(crate) fn obeys_unsealed(config: &Checked, address: SocketAddr) -> bool {
+    address.ip().is_loopback() && config.members.iter().all(|member| is_loopback(&member.address))
 }
 
 /// Why nobody would obey an order in `election` that is given with these keys.

@@ -37,7 +37,7 @@ impl<C: Class> Asker<C> {
     /// Starts the asker on a thread of its own. The asker asks no voter before an election is
     /// observed.
     ///
-    /// Of the options, seeds, secrets and certificates count.
+    /// Only seeds, secrets and certificates of the options count.
     ///
     /// # Errors
     ///

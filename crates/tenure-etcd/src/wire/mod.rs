@@ -18,10 +18,9 @@
 //!   that are open go on, and others are opened on another stream (`streams`).
 //! - *Bounds*: a number of unary calls of each kind at once (`limits`), the others wait in their
 //!   order (`turns`), for half of their time at most; then they are refused, because they were not
-//!   sent. The calls of the
-//!   lease (grants, renewals, what confirms them, revocations) never wait behind those of
-//!   elections, nor do their answers. What is received is taken only as fast as [`Wire::next`] is
-//!   called.
+//!   sent. The calls of the lease (grants, renewals, what confirms them, revocations) never wait
+//!   behind those of elections, nor do their answers. Messages are received only as fast as
+//!   [`Wire::next`] is called.
 //!
 //! Deadlines are the core's affair; times here only say when to give something up.
 

@@ -424,15 +424,19 @@ mod tests {
         ]);
         assert_eq!(
             needs(true).check(&found, "b:1").unwrap_err().to_string(),
-            "topic prices cannot be used:\n  - cleanup.policy is compact,delete, it must be \
-             delete: records have no keys, and compaction leaves gaps\n  - retention.ms is 60000, \
-             it must be at least 600000: a broker must not delete a claim while a process may \
-             still read it\n  - message.timestamp.type is CreateTime, it must be LogAppendTime: \
-             brokers delete by this time, and the clock of one process must not delete the claims \
-             of others\n  - min.insync.replicas is 1, it must be at least 2: an acknowledged \
-             record must be in more than one copy\nThis mends it:\n    kafka-configs.sh \
-             --bootstrap-server b:1 --alter --entity-type topics --entity-name prices --add-config \
-             cleanup.policy=delete,retention.ms=600000,message.timestamp.type=LogAppendTime,min.insync.replicas=2"
+            "topic prices cannot be used:\n  \
+             - cleanup.policy is compact,delete, it must be delete: records have no keys, and \
+             compaction leaves gaps\n  \
+             - retention.ms is 60000, it must be at least 600000: a broker must not delete a claim \
+             while a process may still read it\n  \
+             - message.timestamp.type is CreateTime, it must be LogAppendTime: brokers delete by \
+             this time, and the clock of one process must not delete the claims of others\n  \
+             - min.insync.replicas is 1, it must be at least 2: an acknowledged record must be in \
+             more than one copy\n\
+             This mends it:\n    \
+             kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
+             prices --add-config cleanup.policy=delete,retention.ms=600000,\
+             message.timestamp.type=LogAppendTime,min.insync.replicas=2"
         );
         assert_eq!(needs(false).check(&found, "b:1").unwrap_err().wrong.len(), 3);
     }
@@ -475,11 +479,13 @@ mod tests {
         needs(false).check(&room("6000"), "b:1").unwrap();
         assert_eq!(
             needs(false).check(&room("5999"), "b:1").unwrap_err().to_string(),
-            "topic prices cannot be used:\n  - max.message.bytes is 5999, it must be at least \
-             6000: each record lists all roles that its writer leads; the broker rejects a record \
-             that is too large, and the heartbeat is lost\nThis mends it:\n    kafka-configs.sh \
-             --bootstrap-server b:1 --alter --entity-type topics --entity-name prices --add-config \
-             max.message.bytes=6000"
+            "topic prices cannot be used:\n  \
+             - max.message.bytes is 5999, it must be at least 6000: each record lists all roles \
+             that its writer leads; the broker rejects a record that is too large, and the \
+             heartbeat is lost\n\
+             This mends it:\n    \
+             kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
+             prices --add-config max.message.bytes=6000"
         );
     }
 

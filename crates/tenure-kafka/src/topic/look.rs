@@ -127,8 +127,9 @@ pub enum TopicError {
     NotMade { topic: String, why: String, command: String },
     /// There are fewer brokers than it is to have copies.
     #[error(
-        "topic {topic} cannot be made with {copies} copies: there are fewer brokers\nStart more \
-         brokers; or give --allow-unreplicated to accept a topic that is lost with its broker"
+        "topic {topic} cannot be made with {copies} copies: there are fewer brokers\n\
+         Start more brokers; or give --allow-unreplicated to accept a topic that is lost with its \
+         broker"
     )]
     TooFewBrokers { topic: String, copies: u16 },
     /// The settings of the topic cannot be read.
@@ -140,9 +141,10 @@ pub enum TopicError {
     NotDescribed { topic: String, brokers: String, why: String },
     /// This user lacks a right that candidates need.
     #[error(
-        "this user may not {may_not} topic {topic}, and a candidate reads and writes\nThis allows \
-         it:\n    kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal \
-         User:NAME{operations} --topic {topic}"
+        "this user may not {may_not} topic {topic}, and a candidate reads and writes\n\
+         This allows it:\n    \
+         kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal User:NAME{operations} \
+         --topic {topic}"
     )]
     NoRight {
         topic: String,

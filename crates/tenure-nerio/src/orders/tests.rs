@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use tenure_core::Time;
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
-use tenure_core::nerio::{Config, Inc, Instance, Service, State, ToGrantor, Who};
+use tenure_core::nerio::{Config, Inc, Instance, Service, State, Who};
 use tokio::net::UdpSocket;
 
 use super::*;

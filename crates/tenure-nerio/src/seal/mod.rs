@@ -1,8 +1,8 @@
 //! Sealed datagrams: who may speak, each thing once, and nothing to strangers.
 //!
 //! Every process draws an X25519 pair when it starts. The public half is its identity: its
-//! incarnation is the beginning of it, so nobody can speak as another. Its **channel** to another
-//! process has a secret that both know:
+//! incarnation is the beginning of it, so no process can speak as another. Its **channel** to
+//! another process has a secret that both know:
 //!
 //! | channel | secret |
 //! |---|---|
@@ -15,22 +15,21 @@
 //! of it can say, or read. Out of the channel's secret, the direction and the sender's public half
 //! comes the one key with which that process seals; its nonce is a counter, which never repeats.
 //!
-//! What is sealed is sealed *for a door*: a number that the recipient drew when it started. A
-//! sender learns it by a hello, which the recipient answers with a welcome. So nothing that was
-//! sent to an earlier start can be repeated, and within one start a window of numbers for each
-//! sender drops what came before. Hellos repeated by strangers fill a list of their own, in which
-//! the oldest are forgotten. Should there be more senders than
-//! [`SESSIONS_MAX`](session::SESSIONS_MAX), all are forgotten, the door changes, and everybody says
-//! hello again.
+//! Each datagram is sealed *for a door*: a number that the recipient drew when it started. A sender
+//! learns it by a hello, which the recipient answers with a welcome. So nothing that was sent to an
+//! earlier start can be repeated, and within one start a window of numbers for each sender drops
+//! what came before. Hellos repeated by strangers fill a list of their own, in which the oldest are
+//! forgotten. Should there be more senders than [`SESSIONS_MAX`](session::SESSIONS_MAX), all are
+//! forgotten, the door changes, and everybody says hello again.
 //!
-//! A sender greets whom it does not know, and whom it has heard nothing of for 50 ms after it sent
-//! something; a datagram for one that it does not know waits for the welcome.
+//! A sender greets nodes that it does not know, and nodes that have been silent for 50 ms after it
+//! sent something; a datagram for an unknown node waits for the welcome.
 //!
 //! Where [unsealed datagrams are accepted](Keys::accept_unsealed), a member that does not answer a
 //! hello for 50 ms, or sends without a key itself, is sent to without one, and greeted again now
-//! and then. So it is for one that had shown its key and leaves three hellos unanswered, for a
-//! second at least, as it may have been started again without one. Others that send without a key
-//! are answered so, and not greeted: anybody can name any address.
+//! and then. The same holds for a node that had shown its key and leaves three hellos unanswered,
+//! for a second at least: it may have been started again without a key. Other nodes that send
+//! without a key are answered so, and not greeted: every host can name any address.
 
 mod bytes;
 mod channel;

@@ -26,8 +26,9 @@ use super::keys::Keys;
 /// | `TENURE_NAME`, `TENURE_STATE` | of a member: its name, and its state directory |
 /// | `TENURE_KEY_FILE` or `TENURE_KEYS` | a file with the keys, which only its owner and group read, or the keys themselves |
 ///
-/// What is not set has the default of the command, which is that of [`Config`]. In a file they go
-/// by the names of the command's flags, `lease-max = "20s"`, and members by a list or by a table.
+/// Variables that are not set have the default of the command, which is that of [`Config`]. In a
+/// file they go by the names of the command's flags, `lease-max = "20s"`, and members by a list or
+/// by a table.
 ///
 /// ```
 /// use tenure_nerio::Settings;

@@ -30,7 +30,14 @@ pub enum MemoryError {
         "state directory {path} is not new: it holds the memory {instance} of node {node} in \
          cluster {cluster}, started {starts} times; start without --new"
     )]
-    NotNew { path: PathBuf, node: NodeName, cluster: ClusterName, instance: Instance, starts: Boot },
+    NotNew {
+        path: PathBuf,
+        node: NodeName,
+        cluster: ClusterName,
+        instance: Instance,
+        /// The number of starts of this memory.
+        starts: Boot,
+    },
     /// Said to be new, but it has lost a part of its memory.
     #[error(
         "state directory {path} is not new: it holds {found:?} of a memory whose identity file \

@@ -12,10 +12,11 @@
 //! # What a start finds
 //!
 //! - [`Memory::Fresh`]: the cluster's very first start, said by [`Opening::New`].
-//! - [`Memory::Lost`]: an empty directory. It was lost, or the cluster is new: others are asked.
-//!   The grantor is another instance, which they write down; it waits out all leases and reads the
-//!   fences from the others, or founds the cluster with them. It stays lost, start after start,
-//!   until the first [`Record::Reserve`] is durable, which says that this has been done.
+//! - [`Memory::Lost`]: an empty directory. The memory was lost, or the cluster is new: others are
+//!   asked. The grantor is another instance, which they write down; it waits out all leases and
+//!   reads the fences from the others, or founds the cluster with them. The memory stays lost,
+//!   start after start, until the first [`Record::Reserve`] is durable, which says that this has
+//!   been done.
 //! - [`Memory::Kept`]: everything, and the grants if they were made in this boot of the machine and
 //!   in this time namespace, and their table is whole. If not, all leases are waited out. The old
 //!   table stays in place until
@@ -24,10 +25,10 @@
 //!
 //! Where more directories are lost than the others can make up for, a [`Recovery`] says so.
 //!
-//! [What it relies on](tenure::state#what-it-relies-on) is what every state directory does. One
-//! restored from a copy brings back grants and fences that have been superseded. A file system that
-//! loses writes within one boot, after a forced detach or a failed write-back: remove `grants`
-//! before the next start, and the grantor waits.
+//! The [assumptions](tenure::state#what-it-relies-on) are those of every state directory. A
+//! directory restored from a copy brings back grants and fences that have been superseded. A file
+//! system that loses writes within one boot, after a forced detach or a failed write-back: remove
+//! `grants` before the next start, and the grantor waits.
 
 #[cfg(test)]
 mod crash;

@@ -24,8 +24,8 @@
 //!
 //! A request is refused whose date is further than [`WINDOW`] from the clock of the voter that is
 //! asked, or before it started, and one that was carried out before: a nonce is remembered for
-//! twice as long. One that changes something is refused by any voter but the one in `Tenure-To`;
-//! only what is asked at a seed, whose address is another one, may name that.
+//! twice as long. A request that changes something is refused by every voter but the one in
+//! `Tenure-To`; only what is asked at a seed, whose address is another one, may name that.
 //!
 //! # What this does not do
 //!

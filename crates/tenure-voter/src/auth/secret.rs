@@ -45,7 +45,7 @@ impl Secrets {
     ///
     /// # Errors
     ///
-    /// Those of [`parse`](Self::parse), and when the file cannot be read.
+    /// The errors of [`parse`](Self::parse), and when the file cannot be read.
     pub fn read(path: &Path) -> Result<Self, SecretError> {
         let text = tenure::settings::read_text(path).map_err(|source| SecretError::File {
             path: path.to_owned(),
