@@ -1,4 +1,4 @@
-//! What is said about a state directory that cannot be used: every text, from a real case.
+//! Errors of state directories: every text, from a real case.
 #![allow(clippy::unwrap_used, reason = "the helpers of a test are a test")]
 
 use std::fs;

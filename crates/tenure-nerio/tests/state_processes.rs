@@ -194,7 +194,7 @@ fn child_keeps_no_lock() {
     assert_eq!(opened.unwrap().1.memory, Memory::Lost);
 }
 
-/// What operation `number` does: every seventh forgets, the others grant.
+/// Carries out operation `number`: every seventh forgets, the others grant.
 fn operation(number: u64) -> Record {
     let election = format!("e{}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56);
     match number % 7 {

@@ -3,7 +3,7 @@
 use loom::sync::Arc;
 use loom::thread;
 
-/// What `cell.rs` finds here in place of the library's: loom's own.
+/// Loom's atomics, which `cell.rs` finds here in place of the library's.
 mod atomic {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 }
@@ -16,7 +16,7 @@ use atomic::{AtomicU64, Ordering};
 use cell::ClaimCell;
 use tenure_core::{Claim, Time};
 
-/// What a clock shows that all threads share.
+/// The time of a clock that all threads share.
 fn show(clock: &AtomicU64) -> Time {
     Time::from_nanos(clock.load(Ordering::SeqCst))
 }
@@ -77,8 +77,8 @@ fn no_handle_leads_after_release() {
     });
 }
 
-/// What says "I lead" says it of the instant that it sampled: by then nobody else has begun to
-/// lead, not even if this thread paused in the middle of asking.
+/// A handle that says "I lead" says it of the instant that it sampled: no other node has begun to
+/// lead by then, not even if this thread paused in the middle of asking.
 #[test]
 fn leaders_never_overlap() {
     const BEGINS: u64 = 6;

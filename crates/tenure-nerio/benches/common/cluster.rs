@@ -12,7 +12,7 @@ use super::process::Process;
 
 pub(crate) const GRANTORS: [&str; 3] = ["a", "b", "c"];
 
-/// What must be the same in every process of a cluster.
+/// Settings that must be the same in every process of a cluster.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) lease: Duration,

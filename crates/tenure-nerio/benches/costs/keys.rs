@@ -1,4 +1,4 @@
-//! What keys cost: two clusters, of which one seals its datagrams, in turn.
+//! Costs of keys: two clusters, of which one seals its datagrams, in turn.
 
 use std::thread::sleep;
 use std::time::Duration;

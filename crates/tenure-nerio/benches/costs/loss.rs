@@ -14,7 +14,7 @@ use crate::sample::{Nanos, Samples};
 use crate::target::Targets;
 
 const LEASE: Duration = Duration::from_secs(2);
-/// What a take-over may take beyond the lease: the grantors hold it longer, by the drift.
+/// The longest take-over beyond the lease: the grantors hold it longer, by the drift.
 const BEYOND: f64 = 1.02;
 
 pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
@@ -76,7 +76,7 @@ fn until_renewed(leader: &mut Process) -> Result<Time> {
     }
 }
 
-/// What an uncontended campaign takes in this cluster.
+/// The time of an uncontended campaign in this cluster.
 fn trip(runtime: &tokio::runtime::Runtime, cluster: &Cluster) -> Result<f64> {
     let election = node(cluster, "two")?.election("round-trip")?;
     let mut trips = Samples::new();

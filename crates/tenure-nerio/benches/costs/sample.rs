@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// What was measured, in nanoseconds.
+/// Measured spans, in nanoseconds.
 pub(crate) struct Samples(Vec<f64>);
 
 impl Samples {

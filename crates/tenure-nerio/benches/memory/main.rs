@@ -1,6 +1,6 @@
-//! What an election costs in memory. `cargo xtask bench` runs it; docs/benchmarks.md explains.
+//! Memory of an election. `cargo xtask bench` runs it; docs/benchmarks.md explains.
 //!
-//! A program of its own: the allocator that counts slows down whatever else is measured.
+//! A program of its own: the allocator that counts slows every other measurement down.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
 
 #[path = "../common/mod.rs"]

@@ -12,7 +12,7 @@ use crate::keys::ClusterKey;
 
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 
-/// What the nth member answers to a message of that incarnation.
+/// The answer of the nth member to a message of that incarnation.
 type Play = dyn Fn(usize, Inc, Message) -> Option<Message> + Send + Sync;
 
 async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
@@ -57,7 +57,7 @@ fn order(next: Option<&str>) -> Order {
     Order::new("billing".parse().unwrap(), Fence::new(7), next).unwrap()
 }
 
-/// What a member of a version without orders says to what it knows.
+/// The answers of a member of a version without orders.
 fn state(question: nerio::Query, asker: Inc) -> Message {
     Message::from(State {
         election: question.election,

@@ -60,7 +60,7 @@ async fn a_quorum_that_agrees_goes_on() {
         loop {
             let waiting = told.next().await.expect("it waits for ever").to_string();
             println!("{waiting}");
-            // One that stands still is not heard of for a moment.
+            // A process that stands still is silent for a moment.
             if too_long.iter().all(|part| waiting.contains(part)) {
                 return;
             }

@@ -1,4 +1,4 @@
-//! What an application holds: what the handles of every driver do, and what only Nerio has.
+//! Handles of an application: the suite for every driver, and the parts that only Nerio has.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a leader keeps going, on real nodes.
+//! Leaders and the life of their nodes, on real nodes.
 
 use std::time::Duration;
 

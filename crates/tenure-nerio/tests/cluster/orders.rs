@@ -43,7 +43,8 @@ async fn pass_on(config: &Checked, keys: &Keys, order: &Order) {
     soon(passed).await;
 }
 
-/// It is told once, and decides by itself; afterwards nobody passes that order on any more.
+/// The leader hears the order once, and decides by itself; afterwards no member passes that order
+/// on any more.
 #[tokio::test]
 async fn leader_hears_order_once() {
     let config = config();

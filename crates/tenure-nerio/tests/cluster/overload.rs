@@ -84,7 +84,7 @@ impl Askers {
                             unanswered -= 1;
                             answered.fetch_add(QUESTIONS as u64, Ordering::Relaxed);
                         }
-                        // What was lost is not waited for.
+                        // The test does not wait for lost datagrams.
                         Err(_) => unanswered = 0,
                     }
                 }
@@ -143,7 +143,7 @@ async fn an_honest_overload_stops_no_timer() {
     soon(flooded).await;
     soon(leadership.renewed(leadership.until())).await.unwrap();
     is_cut.store(true, Ordering::Relaxed);
-    // What is asked before the lease is nearly over only keeps the machine busy.
+    // Questions before the lease is nearly over only keep the machine busy.
     drop(askers);
     let left = leadership.remaining().unwrap();
     tokio::time::sleep(left.saturating_sub(Duration::from_secs(2))).await;

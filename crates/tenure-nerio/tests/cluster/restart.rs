@@ -19,7 +19,7 @@ async fn restarted_grantor_remembers() {
     soon(leadership.settled()).await.unwrap();
     for name in ["a", "b", "c"] {
         soon(nodes.remove(0).close()).await;
-        // What was closed has let go of its address and its directory.
+        // A closed node has let go of its address and its directory.
         nodes.push(start(name, Opening::Existing));
     }
     // The grants of a renewal are those of now.
@@ -115,7 +115,8 @@ async fn moved_directory_is_noticed() {
     soon(a.close()).await;
 }
 
-/// It is whole in the memory of the process, and no grant is written before it is there again.
+/// The identity is whole in the memory of the process, and no grant is written before the file is
+/// there again.
 #[tokio::test]
 async fn removed_identity_under_leader_returns() {
     let config = config();

@@ -1,4 +1,4 @@
-//! What a campaign waits for, as an application and its log are told.
+//! Reasons for which a campaign waits, in the application and in its log.
 
 use std::fmt::Write;
 use std::sync::{Mutex, Once};

@@ -21,8 +21,7 @@ tenure_testkit::tests!(
     a_process_that_moves_on_into_new_sessions,
 );
 
-/// That all workers have been told at `until − grace`, went on, and were silent by
-/// `until − kill_margin`.
+/// All workers were warned at `until − grace`, went on, and were silent by `until − kill_margin`.
 pub(crate) fn expect_end_in_time(scene: &Scene, lease: &Lease) {
     let stamps = scene.stamps();
     let told: Vec<_> = stamps.iter().filter(|stamp| stamp.what == 'T').collect();
@@ -39,7 +38,7 @@ pub(crate) fn expect_end_in_time(scene: &Scene, lease: &Lease) {
     expect_silence_in_time(scene, lease);
 }
 
-/// That a guard has killed all workers before it would have been done without. The kill margin has
+/// A guard has killed all workers before the supervisor would have done so. The kill margin has
 /// begun then: a machine may stand still for a part of it.
 pub(crate) fn expect_silence_in_time(scene: &Scene, lease: &Lease) {
     let last = scene.last_stamp();

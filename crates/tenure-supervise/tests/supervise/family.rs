@@ -11,8 +11,8 @@ tenure_testkit::tests!(
     a_lost_guard_costs_orphans_of_others_nothing,
 );
 
-/// What a shell has started before it becomes the supervisor with `exec` is the supervisor's child:
-/// in its session, or in one of its own.
+/// A process that a shell started before it becomes the supervisor with `exec` is the supervisor's
+/// child: in its session, or in one of its own.
 fn a_lost_guard_costs_other_children_nothing() {
     let mut scene = Scene::empty();
     let others = scene.path("others");

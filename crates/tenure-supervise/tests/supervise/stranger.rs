@@ -84,7 +84,7 @@ impl Stranger {
     }
 }
 
-/// What comes with the first order, for a lease that ends `length` from now.
+/// The content of the first order, for a lease that ends `length` from now.
 fn lease(length: Duration) -> [OwnedFd; 2] {
     let nanos = clock::now().after(length).as_nanos();
     [null(), file(&[nanos.to_le_bytes(), (!nanos).to_le_bytes()].concat())]

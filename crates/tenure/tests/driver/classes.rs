@@ -1,4 +1,4 @@
-//! One back end, driven for both classes of safety, and leaderships without an end.
+//! A back end, driven for both classes of safety, and leaderships without an end.
 
 use std::collections::BTreeMap;
 use std::future::pending;

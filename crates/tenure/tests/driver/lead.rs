@@ -76,7 +76,7 @@ impl Driver<AtMostOne> {
         self.campaigns.released(&self.name);
     }
 
-    /// What is left of a candidacy or a leadership that is over already.
+    /// Ends a candidacy or a leadership that is over already.
     async fn nothing_more(&mut self) {
         assert_eq!(self.resignation().await, None);
     }
@@ -152,7 +152,7 @@ async fn loss_drops_work_and_campaigns_again() {
         driver.nothing_more().await;
         assert_eq!(works.under_way(), 0);
     }
-    // One that is lost before its lease has full length.
+    // A leadership is lost before its lease has full length.
     assert!(driver.open().await);
     assert_eq!(driver.win(Fence::new(3)), None);
     driver.campaigns.ended(&driver.name, Loss::Expired);

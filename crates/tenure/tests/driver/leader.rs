@@ -1,4 +1,4 @@
-//! What the work holds.
+//! The leader that the work holds.
 
 use super::*;
 

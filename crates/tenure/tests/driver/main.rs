@@ -91,7 +91,7 @@ impl<C: SafetyClass> Driver<C> {
         self.campaigns.elected(&self.name, elected)
     }
 
-    /// What a resignation asks of the core.
+    /// Orders to the core after a resignation.
     async fn resignation(&mut self) -> Option<Resign> {
         match self.request().await {
             Request::Resign { election, campaign } => self.campaigns.resign(&election, campaign),

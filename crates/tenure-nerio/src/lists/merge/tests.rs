@@ -22,7 +22,7 @@ fn who(name: &str) -> Who {
     Who { name: name.parse().unwrap(), inc: Inc(1) }
 }
 
-/// Of whom, with which fence, for how many milliseconds; without a fence where that is 0.
+/// A holder, its fence, and the milliseconds left; without a fence where that is 0.
 fn holds(name: &str, fence: u64, millis: u64) -> Option<HolderHere> {
     Some(HolderHere {
         who: who(name),
@@ -46,7 +46,7 @@ fn seen(now: u64, said: [(u64, Option<HolderHere>); 3]) -> ElectionSeen {
     Merge { config: &config(), at: at(now) }.election(election, &words)
 }
 
-/// Whom they name, with which fence, and until when: what a, b and c say, asked at these times.
+/// Leader, fence and end that the statements of a, b and c give, asked at these times.
 fn named(now: u64, said: [(u64, Option<HolderHere>); 3]) -> Option<(String, u64, u128)> {
     let leader = seen(now, said).leader?;
     let until = leader.until.since(Time::ZERO).as_millis();
@@ -112,7 +112,7 @@ fn resigned_leader_is_named_until_release() {
     assert_eq!(named(700, said()), None, "it may have given it back, and another one leads");
 }
 
-/// It gave its lease back, what b was to be told of it was lost, and q has won with a and c.
+/// The leader gave its lease back, the release to b was lost, and q has won with a and c.
 #[test]
 fn overtaken_leader_is_not_named() {
     let p = || holds("p", 7, 4_000);

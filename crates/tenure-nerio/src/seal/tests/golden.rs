@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::*;
 
-/// One whose key has all rights.
+/// A seal whose key has all rights.
 const R: &str = "10.0.1.3:5000";
 
 /// Each field on a line of its own, as `seal/bytes.rs` has them.

@@ -1,4 +1,4 @@
-//! Those who have no key, one that leaked, or only what others have sent.
+//! Strangers without a key, with a leaked key, or with datagrams of others.
 
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn talk() -> (Net, Vec<Packet>) {
     (net, sent)
 }
 
-/// What a node knows of others, and that it still talks to them.
+/// Asserts the peers of a node, and that it still talks to them.
 fn is_unharmed(net: &mut Net, before: &[Vec<Peer>]) {
     let known = |net: &Net| [A, B, P].map(|address| net.peers(address)).to_vec();
     assert_eq!(known(net), before);
@@ -43,7 +43,7 @@ fn datagram_is_read_once() {
     is_unharmed(&mut net, &before);
 }
 
-/// Its key was taken out, and put back.
+/// A key was taken out, and put back.
 #[test]
 fn returning_key_replays_nothing() {
     let (mut net, sent) = talk();
@@ -71,7 +71,7 @@ fn returning_key_replays_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Of every kind of datagram: one bit is changed, or its end is cut off, or something added.
+    /// Datagrams of every kind with a changed bit, a cut end, or bytes added.
     #[test]
     fn what_was_changed_is_not_read(
         which in 0..100_usize,
@@ -115,7 +115,7 @@ proptest! {
     }
 }
 
-/// Whoever greets in the name of another address, with what was sent before, makes a member send
+/// A stranger that greets in the name of another address, with old datagrams, makes a member send
 /// less than was sent to it.
 #[test]
 fn answers_are_shorter_than_questions() {
@@ -131,7 +131,7 @@ fn answers_are_shorter_than_questions() {
     assert_eq!(repeated, 0, "answered once");
 }
 
-/// One that holds the application's key, hears everything, and sends from any address.
+/// A thief with the application's key that hears everything, and sends from any address.
 #[test]
 fn leaked_application_key_forges_nothing() {
     let mut net = candidate_and_members();
@@ -142,7 +142,8 @@ fn leaked_application_key_forges_nothing() {
     let victim = net.nodes[&at(P)].own.public;
     let leaked = keys[0].secret().clone();
     let secrets = [
-        // Of processes of the application, its own with the members, and with the victim.
+        // The secrets of the application's processes, of the thief with the members, and with the
+        // victim.
         leaked.clone(),
         thief.with_members.clone().unwrap(),
         extract(&leaked, &thief.own.private.diffie_hellman(&PublicKey::from(victim))),
@@ -181,7 +182,7 @@ fn leaked_application_key_forges_nothing() {
     assert_eq!(net.settle(), ["on"]);
 }
 
-/// It greets in the name of a member's address, which it can hear.
+/// An application greets in the name of a member's address, which it can hear.
 #[test]
 fn application_never_takes_member_address() {
     let mut net = Net::new(vec![(A, seal(member(), 1)), (B, seal(application("billing"), 3))]);

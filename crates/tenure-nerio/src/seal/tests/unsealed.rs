@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// One that has keys already.
+/// A node that has keys already.
 fn given(keys: Keys, seed: u8) -> Seal {
     seal(keys.accept_unsealed(true), seed)
 }
@@ -13,18 +13,18 @@ fn begun(others: Vec<(&str, Seal)>) -> Net {
     Net::new(std::iter::once(own).chain(others).collect())
 }
 
-/// What is on its way to `address` that anybody can read.
+/// Unsealed datagrams on their way to `address`.
 fn readable(net: &Net, address: &str) -> usize {
     let to = net.queue.iter().filter(|packet| packet.to == at(address));
     to.filter(|packet| packet.bytes[MAGIC.len()] == wire::VERSION).count()
 }
 
-/// What the one at `address` has heard without a key.
+/// Senders without a key that the node at `address` has heard.
 fn heard(net: &mut Net, address: &str) -> Keyring {
     net.nodes.get_mut(&at(address)).unwrap().keyring(net.now)
 }
 
-/// One without a key sends to another one.
+/// A node without a key sends to another one.
 fn unsealed(from: &str, to: &str, text: &str) -> Packet {
     Packet { from: at(from), to: at(to), bytes: plain(text) }
 }
@@ -65,7 +65,7 @@ fn keyless_member_is_reached_and_greeted() {
     assert_eq!((&known[0].name, known[0].address, known.len()), (&name, at(B), 1));
 }
 
-/// Nobody is greeted for what a stranger sent in its name.
+/// No node is greeted because a stranger sent in its name.
 #[test]
 fn keyless_asker_is_answered_unsealed() {
     let name = "web".parse().unwrap();
@@ -75,7 +75,7 @@ fn keyless_asker_is_answered_unsealed() {
         net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(P), &name);
         net.say(A, P, "answer");
         assert_eq!((readable(&net, P), net.queue.len()), (1, 1));
-        // One of which nothing was heard is told nothing that others could read.
+        // An unknown node gets nothing that others could read.
         let mut other = net.nodes.remove(&at(A)).unwrap();
         let mut sent = Vec::new();
         let _ = other.outgoing(now, at(Q), &plain("answer"), |_, bytes| {
@@ -119,7 +119,7 @@ fn new_key_is_used_at_once() {
     assert_eq!(net.settle(), ["sealed"]);
     net.say(A, B, "sealed, too");
     assert_eq!((readable(&net, B), net.settle()), (0, vec!["sealed, too".to_owned()]));
-    // What it had sent without comes late.
+    // A datagram from before its key comes late.
     let now = net.now;
     net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(B), &name);
     net.say(A, B, "still");
@@ -164,7 +164,7 @@ fn unanswered_node_is_greeted() {
     assert_eq!((readable(&net, Q), net.settle()), (0, vec!["verify".to_owned()]));
 }
 
-/// It has taken the line out already, and the first hello is late.
+/// The node has taken the line out already, and the first hello is late.
 #[test]
 fn refused_senders_are_listed() {
     let mut net = begun(vec![(B, seal(member(), 2))]);
@@ -177,7 +177,7 @@ fn refused_senders_are_listed() {
     assert_eq!(net.settle(), ["two"]);
 }
 
-/// Somebody goes back a step.
+/// An operator goes back a step.
 #[test]
 fn node_restarted_without_key_is_reached() {
     let mut net = begun(vec![(B, given(member(), 2))]);
@@ -210,7 +210,7 @@ fn stranger_ends_no_sealing() {
     }
     net.say(A, B, "to a member");
     assert_eq!((readable(&net, B), net.settle()), (0, vec!["to a member".to_owned()]));
-    // It may have been started without a key, and says so by what it sends now.
+    // The node may have been started without a key, and its datagrams say so now.
     net.say(A, P, "answer");
     assert_eq!(readable(&net, P), 1);
     net.queue.clear();

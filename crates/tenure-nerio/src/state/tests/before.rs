@@ -59,8 +59,8 @@ fn earlier_version_keeps_directory() {
         [("audit".into(), "three".into(), 2), ("billing".into(), "n".repeat(32), 1)].to_vec();
     assert_eq!(holders(grants), known);
 
-    // It is left as it is until the first write, and written anew with that: names may be longer
-    // than there were, and leaders announce their fences.
+    // The table stays as it is until the first write, and is written anew with that: names may be
+    // longer than before, and leaders announce their fences.
     assert_eq!(fs::read(world.grants()).unwrap(), bytes(include_str!("format_1/grants.hex")));
     let long = "n".repeat(NodeName::MAX_BYTES);
     let mut grant = grant("audit", 3);
