@@ -62,7 +62,7 @@ impl Authority {
     }
 }
 
-/// What is told of an endpoint must not be that the machine stood still.
+/// An error of an endpoint must not be that the machine stood still.
 fn patient(endpoints: &[String]) -> CheckedOptions {
     let mut options = Options::clone(&options(endpoints));
     options.connect_within = PATIENCE;

@@ -61,7 +61,7 @@ fn one_wake_up(version: Version) {
     });
 }
 
-/// Whoever stands in line.
+/// Candidates in the queue.
 struct Line {
     number: usize,
     node: Node,
@@ -116,7 +116,7 @@ impl Queue {
         queue
     }
 
-    /// Whoever has a key, in the order of the keys.
+    /// Holders of keys, in the order of the keys.
     async fn stored(&mut self) -> Vec<usize> {
         let options = GetOptions::new().with_prefix();
         let options = options.with_sort(SortTarget::Create, SortOrder::Ascend);
@@ -128,7 +128,7 @@ impl Queue {
         self.lines.remove(nth)
     }
 
-    /// One leaves; nobody but `woken` asks anything because of that, and it asks once. A node
+    /// A candidate leaves; only `woken` asks anything because of that, and it asks once. A node
     /// repeats a call that had no answer in time, and then nothing is compared.
     async fn departs(&mut self, gone: Line, woken: Option<usize>) {
         let (before, unknown) = self.transactions().await;
@@ -171,7 +171,7 @@ impl Queue {
         (counts, unknown)
     }
 
-    /// Who has sent how many more than `before`.
+    /// Requests of each candidate beyond `before`.
     async fn asked_since(&self, before: &[u64]) -> Vec<(usize, u64)> {
         let (now, _) = self.transactions().await;
         let numbers = self.lines.iter().map(|line| line.number);

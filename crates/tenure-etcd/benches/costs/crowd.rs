@@ -29,7 +29,7 @@ const LEASE: Duration = Duration::from_secs(60);
 /// The argument of a process of candidates; an endpoint and their number come after it.
 pub(crate) const MEMBER: &str = "--crowd";
 
-/// What was asked of etcd, and what it took.
+/// Requests to etcd, and their cost.
 struct Taken {
     messages: f64,
     time: Duration,
@@ -130,7 +130,7 @@ async fn is_queued(node: &Node) -> Result<bool> {
     Ok(counters.requests.get("watch").is_some_and(|watches| *watches > 0))
 }
 
-/// What is asked of etcd in a second, and what that takes.
+/// Requests to etcd in a second, and their cost.
 async fn taken(cluster: &Cluster, window: Duration) -> Result<Taken> {
     let began = clock::now();
     let messages = messages(cluster)?;
@@ -154,7 +154,7 @@ fn messages(cluster: &Cluster) -> Result<f64> {
     Ok(messages)
 }
 
-/// What etcd counts.
+/// Counters of etcd.
 pub(crate) fn metrics(cluster: &Cluster) -> Result<String> {
     let endpoint = cluster.member(0).endpoint().trim_start_matches("http://");
     let mut stream = TcpStream::connect(endpoint)?;

@@ -101,7 +101,7 @@ async fn came(watcher: &mut Client, prefix: &str, just: Duration) -> Result<()> 
 
 struct Ours {
     watcher: Client,
-    /// Whose turn it is next.
+    /// The party whose turn it is next.
     next: Election<AtMostOne>,
     after: Election<AtMostOne>,
     leadership: Leadership<AtMostOne>,

@@ -1,4 +1,4 @@
-//! What a candidate that waits costs etcd, in queues of two lengths.
+//! Costs of a waiting candidate to etcd, in queues of two lengths.
 
 use std::time::Duration;
 
@@ -188,7 +188,7 @@ pub(crate) fn used(cluster: &Cluster) -> Result<Duration> {
     let pid = cluster.member(0).pid().ok_or("etcd has ended")?;
     let mut used = 0;
     for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-        // One that has just ended is not counted.
+        // A thread that has just ended is not counted.
         if let Ok(told) = std::fs::read_to_string(thread?.path().join("schedstat")) {
             used += told.split_whitespace().next().ok_or("an empty line")?.parse::<u64>()?;
         }

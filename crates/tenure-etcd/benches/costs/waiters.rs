@@ -31,7 +31,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         let node = stage::node(&cluster, LONG)?;
         campaigns.insert(number, campaign(&node)?);
         nodes.insert(number, node);
-        // One after the other, so that they wait in the order of their numbers.
+        // Start them in turn, so that they wait in the order of their numbers.
         bare::count(&mut client, "queue/", i64::try_from(number + 1)?).await?;
     }
     // All watches are open.

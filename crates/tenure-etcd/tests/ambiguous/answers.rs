@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(10);
 type Notices = broadcast::Receiver<Notice>;
 type Campaign = JoinHandle<Result<Leadership<AtMostOne>, CampaignError>>;
 
-/// Of which request the answer is lost.
+/// The request whose answer is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum At {
     /// The read that shows which term etcd is in.
@@ -65,7 +65,8 @@ impl At {
         }
     }
 
-    /// What the node tells of it. What can be repeated without harm is, as long as there is time.
+    /// Notices of the node. A request that can be repeated without harm is repeated, as long as
+    /// there is time.
     const fn unsure(self, how: How) -> Option<&'static str> {
         match (self, how) {
             (Self::Grant, _) => Some("asking for a lease"),
@@ -110,7 +111,7 @@ struct Case<'a> {
     how: How,
     /// The highest so far.
     fence: Option<Fence>,
-    /// What our node had sent before it campaigned.
+    /// Requests of our node before it campaigned.
     before: Counters,
 }
 
@@ -210,7 +211,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// That it is the right request, and what etcd has done; nothing, if it was lost.
+    /// Asserts the caught request and its effect on etcd; none, if the request was lost.
     async fn was_caught(
         &self,
         ours: &Node,
@@ -248,7 +249,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// What keeps the connection open.
+    /// The value that keeps the connection open.
     fn decide(&self, caught: Caught) -> Option<Caught> {
         match self.how {
             How::Silence => Some(caught),
@@ -282,8 +283,8 @@ impl Case<'_> {
         }
     }
 
-    /// It was not sure of anything else, and needed one more connection; more where the machine
-    /// stood still for the time of a call.
+    /// The node was not sure of any other request, and needed one more connection; more where the
+    /// machine stood still for the time of a call.
     async fn told_no_more(&self, ours: &Node, notices: &mut Notices) -> Result<(), Late> {
         self.heard_no_more(notices)?;
         let connections = soon(ours.counters()).await.unwrap().connections;
@@ -291,7 +292,7 @@ impl Case<'_> {
         if connections > 3 { Err(Late) } else { Ok(()) }
     }
 
-    /// That what was told so far is known.
+    /// Takes all notices so far.
     fn heard_no_more(&self, notices: &mut Notices) -> Result<(), Late> {
         while let Ok(notice) = notices.try_recv() {
             let Notice::Unsure { doing, why, .. } = notice else { continue };

@@ -33,7 +33,7 @@ fn a_late_key(version: Version) {
         let campaign = tokio::spawn(async move { late.campaign("late").await });
         let held = held.await;
         campaign.abort();
-        // What was held back was this one, and whoever wanted it has left.
+        // The held request was this one, and its campaign has left.
         assert!(soon(campaign).await.unwrap_err().is_cancelled());
         wait_for(&mut notices, |notice| matches!(notice, Notice::Disconnected { .. })).await;
         soon(beside.renewed(beside.until())).await.unwrap();
@@ -51,7 +51,7 @@ fn a_late_key(version: Version) {
             }
         })
         .await;
-        // It was there: every key that is made takes a revision.
+        // The key was there: every key that is made takes a revision.
         let leader = soon(rival.election("late").unwrap().campaign("rival")).await.unwrap();
         assert!(leader.fence().number() > beside.fence().number() + 2, "created, deleted, ours");
         assert!(beside.is_current());

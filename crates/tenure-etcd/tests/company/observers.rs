@@ -1,4 +1,4 @@
-//! Those who only look: `etcdctl elect --listen`, Go's `Observe`, and ours.
+//! Observers: `etcdctl elect --listen`, Go's `Observe`, and ours.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use tenure_services::etcd::Cluster;
 
 use crate::participant::said;
 
-/// One of them, and its file.
+/// An observer, and its file.
 struct Listener {
     process: Process,
     log: PathBuf,
@@ -61,7 +61,7 @@ impl Observers {
         Self { etcdctl, go, node, told }
     }
 
-    /// What each has told so far, in its own order, as keys.
+    /// Leaders that each observer has reported so far, in its own order, as keys.
     pub(crate) fn told(&self) -> [(&'static str, Vec<String>); 3] {
         let listened = said(&self.etcdctl.log);
         // Each is two lines, the key and the value.

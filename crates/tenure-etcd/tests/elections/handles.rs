@@ -1,4 +1,4 @@
-//! What the handles of every driver do, and what only etcd has.
+//! The suite for the handles of every driver, and the parts that only etcd has.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::common::{
 /// So long may the machine stand still when it is time to drop work.
 const MARGIN: Duration = Duration::from_millis(1_500);
 
-/// One member of etcd, and candidates of a lease of 20 s.
+/// A member of etcd, and candidates of a lease of 20 s.
 struct Etcd {
     cluster: Cluster,
     candidates: BTreeMap<&'static str, Node>,
@@ -112,7 +112,7 @@ fn hand_over(version: Version) {
         until_waits(&cluster, "billing", &["one", "two"], &mut waiting).await;
         let behind = Waiting::Behind { who: leader.id().into(), leading: false };
         assert_eq!(soon(waits.next()).await, Some(behind));
-        // Of a candidate's own node: it would change what the candidate says.
+        // A question of the candidate's own node would change the candidate's output.
         assert_eq!(two.proclaim(&leader, "not two's"), Err(ProclaimError::NotLeading));
         one.proclaim(&leader, "one, changed").unwrap();
         let changed = seen_after(&led, &mut observer).await.leader().cloned().unwrap();
@@ -152,7 +152,7 @@ fn a_lease_revoked_by_hand() {
         assert_eq!(soon(leader.lost()).await, Loss::Revoked);
         let successor = soon(waiting).await.unwrap();
         assert!(successor.fence() > leader.fence());
-        // One lease carries both elections, and losing one key does not end the other.
+        // The same lease carries both elections, and losing one key does not end the other.
         assert!(beside.is_current());
         assert_eq!(beside.id(), leader.id());
         cluster.etcdctl(&["lease", "revoke", successor.id()]).unwrap();

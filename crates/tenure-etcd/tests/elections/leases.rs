@@ -1,4 +1,4 @@
-//! One lease for all elections of a process.
+//! The lease of all elections of a process.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -30,14 +30,14 @@ fn many_elections_on_one_lease() {
         let sent = |counters: &Counters, kind| counters.requests.get(kind).copied().unwrap_or(0);
         let more = |kind| sent(&after, kind) - sent(&before, kind);
         assert_eq!(after.elected, 400);
-        // What is not answered in time, by an etcd with a slow disk, is asked for again.
+        // A request that an etcd with a slow disk does not answer in time is repeated.
         if after.unknown == 0 {
             // A renewal is one keep-alive and one transaction, however many elections there are:
             // the first one may have been asked for before, and its transaction not.
             let renewals = more("keep_alive");
             let transactions = more("txn");
             assert!(renewals > 0 && transactions <= renewals + 1, "{renewals}, {transactions}");
-            // Of so many campaigns at once some have no turn in time.
+            // Some of so many campaigns have no turn in time.
             let refused = after.refused - before.refused;
             assert_eq!((sent(&after, "grant"), refused, after.connections), (1, 0, 1), "{after:?}");
         }

@@ -57,7 +57,7 @@ async fn storm(cluster: &Cluster, seconds: u64) -> Result<(), Expired> {
                 Ok(renewed) => until = renewed,
                 Err(_) => return Err(Expired { bare: unanswered.get() }),
             },
-            // One that is lost goes with the lease of all.
+            // A lost leadership goes with the lease of all.
             Some(leader) = campaigns.join_next() => won.extend(leader.unwrap()),
             () = &mut bare => {}
         }

@@ -1,4 +1,4 @@
-//! What one member of three does when the other two stand still.
+//! A member of three when the other two stand still.
 
 use std::thread;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a member says that was brought up to date with a snapshot.
+//! Answers of a member that was brought up to date with a snapshot.
 
 use etcd_client::{Client, Error, PutResponse, ResponseHeader};
 use tenure_services::etcd::{Cluster, ClusterConfig, Member, Version};

@@ -1,4 +1,4 @@
-//! One process leads in several elections, and loses its right to the keys of one of them.
+//! A process leads in several elections, and loses its right to the keys of one of them.
 //!
 //! All stand on one lease, and etcd asks for the right to all keys of a lease, or the process
 //! does: what follows is written in `docs/operations.md` under *Permissions*.
@@ -23,7 +23,7 @@ fn with_two_elections(version: Version) -> Cluster {
     cluster
 }
 
-/// What etcd has refused, each once, in words.
+/// Refusals of etcd, each once, in words.
 fn obstacles(notices: &mut Receiver<Notice>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     while let Ok(notice) = notices.try_recv() {
@@ -106,7 +106,7 @@ fn reader_on_debians_etcd() {
         assert!(two.is_current());
         assert_eq!(obstacles(&mut notices), BTreeSet::new());
 
-        // It can be given up, but the key stays: nobody else leads.
+        // The leadership can be given up, but the key stays: no other candidate leads.
         soon(two.resign()).await;
         assert!(!two.is_current() && one.is_current());
         let rivals = rival.election("two").unwrap();

@@ -43,7 +43,7 @@ fn an_answer_that_is_too_large() {
         let told = line.answer(watch).await;
         assert!(matches!(told.reply, Reply::Changed(_)), "the watch goes on: {told}");
         assert!(!line.was_disconnected());
-        // Its key is read all the same; 3.7 leaves out its lease, too.
+        // The key is read all the same; 3.7 leaves out its lease, too.
         let keys = Keys::Prefix("s/".into());
         let key = Act::Read(Read { keys, pick: Pick::First, keys_only: true });
         let key = found(line.reply(then(vec![key])).await).unwrap();
@@ -130,7 +130,7 @@ fn the_next_endpoint_is_used() {
         let member = cluster.members().position(|member| member.endpoint() == first).unwrap();
         cluster.member(member).kill().unwrap();
         assert!(is_unknown(&line.answer(watch).await), "the core asks for what it has missed");
-        // What can be repeated is: renewals, reads, watches.
+        // Harmless requests are repeated: renewals, reads, watches.
         let (_, alive) = line.ask(Op::KeepAlive { lease }).await;
         assert_eq!(alive, Reply::Alive { ttl: Some(60) });
         assert!(found(line.ask(then(vec![read("f/a")])).await.1).is_some());
@@ -174,7 +174,7 @@ fn silent_connection_is_noticed() {
     });
 }
 
-/// Nobody is there, and somebody comes later.
+/// No server is there at first, and one comes later.
 #[test]
 fn nobody_answers_at_first() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();
@@ -212,7 +212,7 @@ fn nobody_is_asked_when_nobody_asks() {
             let answer = line.answer(call).await;
             assert!(is_unknown(&answer), "{answer}");
         }
-        // What is under way may still be told.
+        // Answers under way may still arrive.
         let under_way = Duration::from_secs(4);
         soon(async { while tokio::time::timeout(under_way, line.wire.next()).await.is_ok() {} })
             .await;

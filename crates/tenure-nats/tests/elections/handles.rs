@@ -17,7 +17,7 @@ const MARGIN: Duration = Duration::from_millis(400);
 /// round: two void rounds fit.
 const LEASE: Duration = Duration::from_secs(16);
 
-/// One server, and participants.
+/// A server, and participants.
 pub(crate) struct Nats {
     cluster: Cluster,
     participants: BTreeMap<&'static str, Node>,

@@ -14,7 +14,7 @@ use crate::common::{
 /// So many messages.
 const FLOOD: usize = 30_000;
 
-/// What the documentation says of permissions: `docs/operations.md` has the same lines.
+/// Permissions as documented: `docs/operations.md` has the same lines.
 const PERMISSIONS: &str = r#"authorization {
   users: [
     { user: participant, password: secret, permissions: {
@@ -26,7 +26,7 @@ const PERMISSIONS: &str = r#"authorization {
 
 tenure_services::on_each_version!(with_permissions_a_stranger_reaches_nobody);
 
-/// What was really said, to be said again.
+/// Real packets, to be repeated.
 async fn overheard(stranger: &Client, count: usize) -> Vec<async_nats::Message> {
     let mut bus = stranger.subscribe("tenure.test.*").await.unwrap();
     let mut all = Vec::new();
@@ -36,9 +36,9 @@ async fn overheard(stranger: &Client, count: usize) -> Vec<async_nats::Message> 
     all
 }
 
-/// Garbage, messages of a megabyte, forgeries in shape, and what was said before, again and again:
-/// each is counted, and the leader leads on. What a stranger can do without authentication is
-/// to lie in a packet that is right in every way; that is documented, and not tried here.
+/// Garbage, messages of a megabyte, forgeries in shape, and old packets, again and again: each is
+/// counted, and the leader leads on. Without authentication a stranger can lie in a packet that is
+/// right in every way; this is documented, and not tried here.
 #[test]
 fn flood_changes_no_leader() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -132,7 +132,7 @@ fn with_permissions_a_stranger_reaches_nobody(version: Version) {
             let payload = if number % 2 == 0 { again.payload.clone() } else { "not json".into() };
             stranger.publish(format!("tenure.test.{kind}"), payload).await.unwrap();
         }
-        // What it may say comes after all that.
+        // An allowed packet comes after all that.
         stranger.publish("tenure.test.ask", "not json".into()).await.unwrap();
         let unreadable = |counters: &Counters| counters.ignored.get("unreadable").copied();
         let unreadable = |counters: &Counters| unreadable(counters).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What arrives long after it was said.
+//! Packets that arrive long after they were sent.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ fn a_thousand_messages_held_back_over_a_reconnection(version: Version) {
         }
         let successor = leads(&two).await;
         assert!(!leadership.is_current(), "it has stopped before anybody else leads");
-        // What it says once it is connected again is new; here only the old is to be heard.
+        // Packets of the reconnected node are new; only its old ones must arrive here.
         drop((leadership, one));
         let before = two.counters().await.unwrap();
         relay.open();

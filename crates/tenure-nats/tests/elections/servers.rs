@@ -24,7 +24,7 @@ fn one_that_takes_too_little_is_left_for_the_next(version: Version) {
     });
 }
 
-/// It says nothing before TLS is there, as only newer ones can be set to.
+/// The server says nothing before TLS, which only newer versions can do.
 #[test]
 fn tls_first_server_is_used() {
     let folder = tempfile::tempdir().unwrap();

@@ -50,7 +50,7 @@ async fn through_a_cluster(stage: Stage) -> Seen {
     for server in cluster.servers() {
         let hears = connect(server.url()).await?;
         let mut subscriber = subscribe(&hears, "x").await?;
-        // That somebody listens takes a moment to be known at the others.
+        // The other servers take a moment to learn of a subscription.
         while heard(&mut subscriber, A_WHILE).await.is_none() {
             says.publish("x", "hi".into()).await?;
         }
