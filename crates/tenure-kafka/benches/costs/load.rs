@@ -1,4 +1,4 @@
-//! What an election costs in which nothing happens.
+//! Costs of an election in which nothing happens.
 
 use std::fs;
 use std::path::Path;

@@ -18,7 +18,7 @@ use crate::distance::Distance;
 
 const ELECTION: &str = "billing";
 
-/// Nobody starts an election by itself: each is asked for.
+/// No voter starts an election by itself: each is asked for.
 const SPREAD: Duration = Duration::from_secs(3_600_000);
 
 /// How long one that was asked for may take before it is asked for again.
@@ -28,7 +28,7 @@ pub(crate) struct Company {
     voters: Vec<Node<AtMostOne>>,
     pub(crate) urls: Vec<String>,
     pub(crate) caller: Caller,
-    /// Who is to campaign again.
+    /// Voters that campaign again.
     again: Vec<mpsc::UnboundedSender<()>>,
     won: mpsc::UnboundedReceiver<Win>,
     campaigns: Vec<JoinHandle<()>>,

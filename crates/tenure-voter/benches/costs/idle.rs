@@ -1,4 +1,4 @@
-//! What voters cost while one of them leads and nothing happens.
+//! Costs of voters while one of them leads and nothing happens.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! One leads, and after it another one.
+//! Elections: a voter leads, and after it another one.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -110,13 +110,14 @@ fn one_seed_finds_all_voters() {
     });
 }
 
-/// One of four accepts connections and never says anything.
+/// A server among four accepts connections and never answers.
 #[test]
 fn one_hung_region_delays_nobody() {
     delays_nobody(None, "timeout");
 }
 
-/// One of four answers everything with what is no HTTP, or with JSON that says nothing.
+/// A server among four answers everything with bytes that are no HTTP, or with JSON that says
+/// nothing.
 #[test]
 fn one_that_answers_nonsense_delays_nobody() {
     let json = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n\

@@ -1,4 +1,4 @@
-//! What the handles of every driver do, in both modes.
+//! The suite for the handles of every driver, in both modes.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -109,7 +109,7 @@ impl<C: Class + handles::Class> Group for Networks<C> {
     }
 }
 
-/// One that is told of the first voter alone.
+/// An asker that knows the first voter alone.
 fn asker<C: Class>(election: &str, list: &[Listed]) -> Asker<C> {
     let config = AskerConfig {
         election: election.parse().unwrap(),

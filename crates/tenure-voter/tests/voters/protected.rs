@@ -64,7 +64,8 @@ fn dated(seconds: u64) -> String {
     )
 }
 
-/// What is signed five minutes ago, or from now, is refused with both times, and what to do.
+/// A request signed five minutes ago, or in five minutes, is refused with both times, and what to
+/// do.
 #[test]
 fn distant_clocks_are_reported() {
     run(async {
@@ -138,7 +139,7 @@ fn different_secrets_do_not_elect() {
     });
 }
 
-/// One authority, and what it signs for 127.0.0.1.
+/// An authority, and a certificate that it signs for 127.0.0.1.
 fn authority() -> (Pem, impl Fn() -> Identity) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(Vec::new()).unwrap();
@@ -194,7 +195,7 @@ fn certificates_require_tls() {
             let tls = Some(Tls { authority: Some(authority.clone()), identity });
             Options { tls, ..Options::new("127.0.0.1:0".parse().unwrap()) }
         };
-        // One that would be believed: it serves without TLS and without a secret.
+        // A voter that would be believed: it serves without TLS and without a secret.
         let plain = Network::start(1);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let silent = listener.local_addr().unwrap();
@@ -250,7 +251,7 @@ fn far_voter_is_reached_by_connection() {
     });
 }
 
-/// What was said to one voter is shown to another one.
+/// A request to one voter is replayed to another one.
 #[test]
 fn captured_request_works_nowhere_else() {
     run(async {
@@ -287,7 +288,7 @@ fn captured_request_works_nowhere_else() {
     });
 }
 
-/// One that speaks TLS is called without it.
+/// A voter that speaks TLS is called without it.
 #[test]
 fn tls_voter_is_reported() {
     run(async {
@@ -302,7 +303,7 @@ fn tls_voter_is_reported() {
     });
 }
 
-/// What is refused says which voter it is of, by a MAC where the request had one.
+/// A refusal names its voter, by a MAC where the request had one.
 #[test]
 fn what_is_refused_says_by_whom() {
     run(async {

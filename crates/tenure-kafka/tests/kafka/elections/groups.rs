@@ -85,7 +85,7 @@ impl Lookout {
             let began = clock::now();
             let mut last = false;
             while !last {
-                // One look begins after the end is asked for.
+                // A look begins after the end is asked for.
                 last = over.load(Ordering::SeqCst);
                 let led = handles.led(None);
                 let vacant = (0..ROLES).find(|role| !led.contains(role));
@@ -111,7 +111,7 @@ impl Lookout {
     }
 }
 
-/// One process, that stands for all roles, again after each loss.
+/// A process that stands for all roles, again after each loss.
 struct Process {
     node: Node<MayOverlap>,
     ends: Arc<AtomicBool>,
@@ -188,7 +188,7 @@ async fn a_group_is_restarted_and_the_other_one_leads_every_role_throughout() {
         leads(&handles, id).await;
     }
     assert_eq!(lookout.end(), None);
-    // That this is the other group's doing, and would be seen.
+    // Asserts that the other group causes this, and that the test would see it.
     for process in green {
         process.close().await;
     }

@@ -1,4 +1,4 @@
-//! What the handles of every driver do.
+//! The suite for the handles of every driver.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::elections::node::{MARGIN, patient, short, start};
 
 enum Broker {
     Shared(Shared),
-    /// One that can be stopped.
+    /// A node that can be stopped.
     Own(Box<Cluster>),
 }
 
@@ -24,7 +24,7 @@ struct Processes<C: Class> {
     broker: Broker,
     prefix: String,
     nodes: BTreeMap<(&'static str, String), Node<C>>,
-    /// Who owns no partition reads nothing of its own accord, and knows who leads only if it
+    /// A process without partitions reads nothing of its own accord, and knows who leads only if it
     /// observes.
     observers: Vec<Observer>,
 }

@@ -20,10 +20,10 @@ const ROLES: u32 = 16;
 /// Long enough for anything that comes at all, after each of the processes has claimed.
 const SOON: Duration = Duration::from_secs(120);
 
-/// One that ends early is made up for: what is waited for comes later.
+/// A role that ends early is won again: the awaited state comes later.
 const SESSION: Duration = Duration::from_secs(15);
 
-/// Who leads what, by what each process says of itself.
+/// Leaders of roles, by each process's own word.
 type Table = Arc<Mutex<BTreeMap<u32, BTreeSet<String>>>>;
 
 async fn start(name: &str, id: &str, by: GroupProtocol, addresses: &str) -> Node<AtMostOne> {

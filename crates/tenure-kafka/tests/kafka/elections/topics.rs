@@ -99,7 +99,7 @@ async fn nobody_leads_a_topic_that_was_made_anew_before_that_is_known() {
     make_anew(&addresses, name).await;
     soon(led.leader().lost()).await;
     drop(led);
-    // Nobody else is there, so nothing but the halt keeps it from office.
+    // No other process is there, so only the halt keeps this one from leading.
     let next = soon(node.role(0).campaign("anew")).await;
     let why = next.map(|led| led.fence()).unwrap_err().to_string();
     assert!(why.contains("Start again with a fence base of 1 or more"), "{why}");

@@ -122,13 +122,13 @@ async fn what_is_not_given_back_is_given_back_before_r_is_over(by: GroupProtocol
         Report::Rebalance(one) => Some(one.clone()),
         _ => None,
     });
-    // It is a member all the while, which may be told of an assignment of nothing.
+    // The process is a member all the while, and may get an assignment of nothing.
     if let Ok(other) = lost.await {
         assert_eq!((other.change, other.partitions.len()), (Change::Assigned, 0));
     }
 }
 
-/// Nobody waits for the end of a session: it lasts for longer than any test.
+/// No test waits for the end of a session: a session lasts longer than any test.
 async fn who_leaves_hands_over_at_once(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
@@ -341,7 +341,7 @@ fn leaders(addresses: &str, topic: &str) -> Vec<i32> {
     all.into_iter().map(|(_, leader)| leader).collect()
 }
 
-/// What a member is told that can never be one.
+/// Reports to a process that can never be a member.
 async fn fatal(mut ledger: tenure_kafka::Ledger) -> String {
     ledger.request(&Request::Join(Membership(1)));
     let told = async {

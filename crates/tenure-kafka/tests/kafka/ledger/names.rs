@@ -15,14 +15,14 @@ use crate::common::{cluster, tests, unique};
 
 tests!(silent_name_servers_delay_no_leaving);
 
-/// Of the test that runs where no name server answers.
+/// The name of the test that runs where no name server answers.
 const INNER: &str = "TESTS_SILENT_NAMES";
 
 /// Other files for one process alone: needs root, `unshare` and `mount` (util-linux).
 const SCRIPT: &str = r#"mount --bind "$1" /etc/resolv.conf \
 && mount --bind "$2" /etc/nsswitch.conf && shift 2 && exec "$@""#;
 
-/// One broker is there, and the names of others mean nothing for longer than a test waits.
+/// A broker is there, and the names of others give no address for longer than a test waits.
 async fn silent_name_servers_delay_no_leaving() {
     if std::env::var_os(INNER).is_some() {
         return leaves().await;

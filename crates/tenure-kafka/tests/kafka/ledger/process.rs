@@ -36,7 +36,7 @@ pub(crate) fn options(addresses: &str, election: &str) -> Options {
     Options { create: Some(1), allow_unreplicated: true, ..Options::new(brokers, election) }
 }
 
-/// One process.
+/// A process.
 pub(crate) struct Hand {
     pub(crate) ledger: Ledger,
     config: Config,
@@ -177,7 +177,7 @@ pub(crate) fn rebalance(report: &Report, wanted: Change, count: usize) -> Option
     }
 }
 
-/// What was read by this reading.
+/// Records of this reading.
 pub(crate) fn records(report: &Report, reading: Reading) -> Option<&[Record]> {
     match report {
         Report::Records { reading: of, records, .. } if *of == reading => Some(records),

@@ -97,11 +97,11 @@ async fn logins_are_used_and_missing_rights_are_told() {
     assert!(error.contains("check --user, --password-file"), "{error}");
 }
 
-/// What a certificate is signed by, and with.
+/// The issuer of a certificate, and its key.
 fn signed(authority: &CertifiedIssuer<'_, KeyPair>, name: &str) -> (String, String) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-    // One called as its authority is taken for one that has signed itself.
+    // A certificate with the name of its authority counts as self-signed.
     params.distinguished_name.push(DnType::CommonName, name);
     let certificate = params.signed_by(&key, authority).unwrap();
     (certificate.pem(), key.serialize_pem())
