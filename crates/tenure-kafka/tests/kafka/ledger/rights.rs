@@ -116,10 +116,10 @@ async fn by_both(
     );
 }
 
-/// A report to a process whose right may come back.
+/// The patience of a process whose missing right may come back.
 const LASTING: Duration = PATIENCE.saturating_mul(4);
 
-/// A report to a process whose right is missing for good.
+/// The patience of a process whose right is missing for good.
 const IMPATIENT: Duration = Duration::from_secs(7);
 
 /// Reads again what it writes, as a core would have it read. Nothing is over.
