@@ -57,7 +57,7 @@ impl<C: SafetyClass, A: Send + 'static> DriverHandle<C> for Hold<C, A> {
 }
 
 /// Parts of a loop: the backend, its core, and the input with which the core starts.
-pub type Begun<B> = (B, <B as Backend>::Core, <WordsOf<B> as Words>::Start);
+pub type LoopParts<B> = (B, <B as Backend>::Core, <WordsOf<B> as Words>::Start);
 
 /// The hold of a node on the loop that carries `B`.
 pub type HoldOf<B> = Arc<Hold<<B as Backend>::Class, <B as Backend>::Ask>>;
@@ -66,7 +66,7 @@ pub type HoldOf<B> = Arc<Hold<<B as Backend>::Class, <B as Backend>::Ask>>;
 /// renewal. `begin` makes the backend, in the runtime in which it runs; `timing` answers for
 /// [`DriverHandle::timing`].
 pub fn spawn<B: Backend>(
-    begin: impl FnOnce() -> Begun<B>,
+    begin: impl FnOnce() -> LoopParts<B>,
     timing: impl Fn() -> Timing + Send + Sync + 'static,
 ) -> Result<HoldOf<B>, SystemError> {
     let refused = |doing| move |source| SystemError { doing, source };

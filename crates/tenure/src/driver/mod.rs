@@ -46,7 +46,7 @@ use tenure_core::ElectionName;
 pub use self::backend::{Address, Backend, Message, Record};
 pub use self::campaigns::{Campaigns, LOG, Resign};
 pub use self::endpoint::{host_and_port, on_one_line};
-pub use self::hold::{Begun, Hold, HoldOf, Notices, random, seed, spawn};
+pub use self::hold::{Hold, HoldOf, LoopParts, Notices, random, seed, spawn};
 pub use self::machine::Machine;
 pub use self::repeats::Repeats;
 pub use self::subscriptions::Subscriptions;
