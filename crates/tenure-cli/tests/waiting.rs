@@ -277,8 +277,8 @@ fn what_never_becomes_safe_is_not_waited_for() {
     let mut stage = Stage::new();
     stage.with_one_lower_maximum("20s");
     let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a"], None);
-    let why = "c gives no lease longer than 3s, and that of one, which leads e and renews it, has \
-               20s, so c never grants it";
+    let why = "c grants no lease longer than 3s, and one, which leads e, renews a lease of 20s: c \
+               never grants it";
     let fix = "fix: start c again with a lease-max of 20s or more, or one with a shorter lease";
     assert!(said.contains(why) && said.contains(fix), "{said}");
     assert_eq!(code, Some(1));

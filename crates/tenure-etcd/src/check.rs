@@ -14,7 +14,7 @@ use crate::wire::connect::{
 };
 use crate::wire::fault::Fault;
 
-/// What [`check`] found.
+/// Results of [`check`].
 #[derive(Debug)]
 pub struct Report {
     /// Each endpoint in the order in which they were given, with what its member says or why it
@@ -38,45 +38,26 @@ impl Report {
 
 /// Why no election can be held.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum CheckError {
     /// No endpoint can be used. Each says why.
     #[error("no endpoint can be used: {}", .errors.iter().map(ToString::to_string)
         .collect::<Vec<_>>().join("; "))]
-    NoEndpoint {
-        /// In the order of the endpoints.
-        errors: Vec<ConnectError>,
-    },
+    NoEndpoint { errors: Vec<ConnectError> },
     /// The endpoints lead to more than one cluster, so that two could be elected.
     #[error(
-        "{one} is of cluster {first:x}, and {other} of cluster {second:x}: all endpoints must be \
-         of one"
+        "endpoint {one} belongs to cluster {first:x}, and {other} to cluster {second:x}: all \
+         endpoints must belong to one cluster"
     )]
-    TwoClusters {
-        /// One endpoint.
-        one: Endpoint,
-        /// Its cluster.
-        first: u64,
-        /// Another endpoint.
-        other: Endpoint,
-        /// Its cluster.
-        second: u64,
-    },
+    TwoClusters { one: Endpoint, first: u64, other: Endpoint, second: u64 },
     /// The user may not read and write the keys of this election.
     #[error(
         "etcd does not permit this user to read and write keys that begin with {prefix}: {said}"
     )]
-    Denied {
-        /// What the keys of the election begin with.
-        prefix: String,
-        /// What etcd said.
-        said: Arc<str>,
-    },
+    Denied { prefix: String, said: Arc<str> },
     /// A member answers, and a question that needs the others gets no answer.
-    #[error("etcd cannot be asked: {why}; is there a quorum?")]
-    NotAnswered {
-        /// What happened.
-        why: Arc<str>,
-    },
+    #[error("etcd does not answer: {why}; check that its members have a quorum")]
+    NotAnswered { why: Arc<str> },
 }
 
 /// Connects to all endpoints side by side, asks who is there, and asks one of them whether the keys
@@ -89,7 +70,8 @@ pub async fn check(
     config: &Checked,
     elections: &[ElectionName],
 ) -> Result<Report, CheckError> {
-    let (mut endpoints, mut client) = (Vec::new(), None);
+    let mut endpoints = Vec::new();
+    let mut client = None;
     for (_, endpoint, found) in connect_all(options).await {
         let found = found.map(|connection| {
             client.get_or_insert(connection.login.client);
@@ -135,7 +117,7 @@ async fn connect_all(
     all
 }
 
-/// What is wrong with an endpoint that hangs up, if it can be found out.
+/// The error of an endpoint that hangs up, if it can be found out.
 async fn hung_up(options: &CheckedOptions, endpoint: &Endpoint) -> Option<ConnectError> {
     let other = wants_other_scheme(options, endpoint).await;
     match (other, endpoint.is_secure()) {

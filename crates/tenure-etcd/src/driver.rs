@@ -23,21 +23,21 @@ use crate::wire::{Incoming, Wire};
 const FAREWELL: Duration = Duration::from_millis(500);
 const FAREWELL_MAX: Duration = Duration::from_secs(5);
 
-/// What a node asks of its driver, beside what its handles ask.
+/// Questions of a node to its driver, beside requests of its handles.
 pub(crate) enum Ask {
     Proclaim { election: ElectionName, fence: Fence, value: Value },
     Counters(oneshot::Sender<Counters>),
 }
 
-/// What tells a leadership that a node has won from those of other nodes and other protocols:
-/// each node has its own, which is told by its address.
+/// The mark of leaderships that a node has won. Each node has its own mark, known by its address in
+/// memory.
 #[derive(Default)]
 pub(crate) struct Mark {
     _place: u8,
 }
 
-/// One process's way to etcd, and what it says of it.
-pub(crate) struct Wired {
+/// The connection of a process to etcd, and notices about it.
+pub(crate) struct Driver {
     config: Checked,
     wire: Wire,
     notices: broadcast::Sender<Notice>,
@@ -47,16 +47,17 @@ pub(crate) struct Wired {
     counters: Counters,
     /// Since when only another cluster answers, and no endpoint fails to.
     other_since: Option<Time>,
-    /// What became of each endpoint, as long as none is in use; bounded by their number.
+    /// The state of each endpoint while none is in use; bounded by their number.
     connecting: Option<Vec<Obstacle>>,
 }
 
-impl Wired {
+impl Driver {
     pub(crate) fn new(
         config: Checked,
         options: CheckedOptions,
         notices: broadcast::Sender<Notice>,
-        (granted, mark): (Arc<AtomicU32>, Arc<Mark>),
+        granted: Arc<AtomicU32>,
+        mark: Arc<Mark>,
     ) -> Self {
         // The first endpoint is asked alone, and has not answered when a campaign begins.
         let silent = |first: &Endpoint| Obstacle {
@@ -104,7 +105,8 @@ impl Wired {
                 self.connecting = None;
                 self.hear_of(&machine.core, *cluster);
                 if !version.has_stalled_leader_fix() {
-                    let (endpoint, version) = (endpoint.clone(), *version);
+                    let endpoint = endpoint.clone();
+                    let version = *version;
                     early = Some(Notice::EarlyRevocation { endpoint, version });
                 }
             }
@@ -114,7 +116,7 @@ impl Wired {
             Notice::Unreachable { endpoint, why } => {
                 self.counters.unreachable += 1;
                 self.is_without(endpoint, why, &machine.campaigns);
-                // It may be of the right cluster.
+                // The endpoint may be of the right cluster.
                 self.other_since = None;
             }
             _ => {}
@@ -129,8 +131,8 @@ impl Wired {
         }
     }
 
-    /// etcd refuses something that has to be done: for one election, or for all. With a lease those
-    /// that wait are in their queues, and wait for nothing else.
+    /// etcd refuses something that has to be done: for one election, or for all. With a lease,
+    /// candidates stand in their queues and wait for nothing else.
     fn is_refused(
         election: Option<&ElectionName>,
         doing: &str,
@@ -144,8 +146,8 @@ impl Wired {
         let obstacles = vec![Obstacle { by: "etcd".into(), label: refusal.label(), why }];
         let all = || machine.campaigns.pending();
         for election in election.map_or_else(all, |election| vec![election.clone()]) {
-            let (obstacles, missing) = (obstacles.clone(), Vec::new());
-            machine.campaigns.waits(&election, Waiting::Refused { obstacles, missing });
+            let obstacles = obstacles.clone();
+            machine.campaigns.waits(&election, Waiting::Refused { obstacles, missing: Vec::new() });
         }
     }
 
@@ -161,12 +163,12 @@ impl Wired {
     }
 
     fn notice(&self, notice: Notice) {
-        // Nobody listening is fine.
+        // The send fails without listeners; ignore it.
         let _ = self.notices.send(notice);
     }
 }
 
-impl Backend for Wired {
+impl Backend for Driver {
     type Core = Etcd;
     type Class = AtMostOne;
     type Extra = Extra;
@@ -204,7 +206,7 @@ impl Backend for Wired {
     fn on_ask(&mut self, now: Time, ask: Ask, machine: &mut Machine<Self>) {
         match ask {
             Ask::Proclaim { election, fence, value } => {
-                // It may be over since, and a new campaign have begun.
+                // The leadership may be over since, and a new campaign may have begun.
                 let standing = machine.core.standing(&election, now);
                 if matches!(standing, Standing::Leading { fence: Some(own), .. } if own == fence) {
                     machine.command(election, Command::Extra(Extra::Proclaim { value }));

@@ -81,9 +81,10 @@ impl FromStr for Endpoint {
     }
 }
 
-/// Why something is not an [`Endpoint`]. What stands before an `@` may be a password, and is in
-/// none of these.
+/// Errors of a text that is no [`Endpoint`]. The text before an `@` may be a password, and no error
+/// shows it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum EndpointError {
     /// A user, and a password perhaps, stand before the host.
     #[error(
@@ -91,33 +92,22 @@ pub enum EndpointError {
          the @, and give them as Credentials in the Options"
     )]
     Credentials {
-        /// What was given, without all up to the last `@`.
+        /// The text behind the last `@`: a user and a password may stand before it.
         rest: String,
     },
-    /// It could be meant with or without TLS.
+    /// The endpoint could be meant with or without TLS.
     #[error(
         "endpoint \"{given}\" has no scheme: write http://{given}, or https:// if the server has \
          a certificate"
     )]
-    NoScheme {
-        /// What was given.
-        given: String,
-    },
-    /// Not one that etcd serves clients by.
+    NoScheme { given: String },
     #[error("endpoint \"{given}\": its scheme must be http or https")]
-    Scheme {
-        /// What was given.
-        given: String,
-    },
-    /// Anything else.
+    Scheme { given: String },
     #[error(
         "endpoint \"{given}\" must be a scheme, a host and a port and nothing else, as \
          http://10.0.0.7:2379 or https://[fd00::7]:2379"
     )]
-    NotAnAddress {
-        /// What was given.
-        given: String,
-    },
+    NotAnAddress { given: String },
 }
 
 #[cfg(test)]
@@ -125,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endpoint_is_a_scheme_a_host_and_a_port() {
+    fn endpoint_has_scheme_host_port() {
         for (given, url) in [
             ("http://127.0.0.1:2379", "http://127.0.0.1:2379"),
             ("https://etcd-1.example.com:2379/", "https://etcd-1.example.com:2379"),
@@ -136,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told_with_what_to_write() {
+    fn error_says_what_to_write() {
         let told: Vec<_> = [
             "127.0.0.1:2379",
             "unix:///run/etcd.sock",

@@ -12,11 +12,11 @@ use tenure_core::{ElectionName, NameError, Value};
 use tokio::sync::broadcast;
 
 use crate::counters::Counters;
-use crate::driver::{Ask, Mark, Wired};
+use crate::driver::{Ask, Driver, Mark};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 
-/// One process's part in elections on etcd. Clones are the same.
+/// The participant of a process in elections on etcd. Clones are the same participant.
 ///
 /// When the last clone and the last handle that came from it are gone, the node gives up
 /// whatever it holds and ends. [`close`](Self::close) does so at once and waits until that is
@@ -81,8 +81,8 @@ impl Node {
         self.shared.driver.election(name)
     }
 
-    /// Tells others something else of this leader than at the campaign. It is written as soon as
-    /// etcd can be reached, if the leadership lasts so long; this does not wait for it.
+    /// Replaces the value of this leader that others see. The node writes the value as soon as etcd
+    /// can be reached, if the leadership lasts so long; this call does not wait for that.
     pub fn proclaim(&self, leader: &Leader<AtMostOne>, value: &str) -> Result<(), ProclaimError> {
         let value = Value::new(value)?;
         let mark = driver::extra::<Mark, _>(leader);
@@ -90,10 +90,12 @@ impl Node {
         if !is_ours || !leader.is_current() {
             return Err(ProclaimError::NotLeading);
         }
-        let (election, fence) = (leader.election().clone(), leader.fence());
-        match self.shared.driver.tell(Ask::Proclaim { election, fence, value }) {
-            true => Ok(()),
-            false => Err(ProclaimError::NotLeading),
+        let election = leader.election().clone();
+        let fence = leader.fence();
+        if self.shared.driver.tell(Ask::Proclaim { election, fence, value }) {
+            Ok(())
+        } else {
+            Err(ProclaimError::NotLeading)
         }
     }
 
@@ -103,8 +105,8 @@ impl Node {
         &self.shared.config
     }
 
-    /// What an operator should hear of: for the first who asks since the start, for all others
-    /// from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener hears all since the start, later ones those from
+    /// now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
@@ -140,9 +142,9 @@ impl Builder {
         self
     }
 
-    /// Starts it, on a thread of its own, so that an application that blocks cannot starve a
-    /// renewal. It connects when the first election needs it: that etcd is not there yet is no
-    /// error. [`check`](crate::check()) finds that out beforehand.
+    /// Starts the node on a thread of its own, so that an application that blocks cannot starve a
+    /// renewal. The node connects when the first election needs etcd: a missing etcd is no error
+    /// here. [`check`](crate::check()) finds that out beforehand.
     pub fn start(self) -> Result<Node, SystemError> {
         let Self { config, options, lease } = self;
         let options = with_time(&options, &config);
@@ -150,13 +152,17 @@ impl Builder {
         let granted = Arc::new(AtomicU32::new(config.ttl()));
         let mark = Arc::new(Mark::default());
         let (notices, said) = Notices::new();
-        let (settings, shared) = (config.clone(), (granted.clone(), mark.clone()));
+        let settings = config.clone();
+        let lifetime = granted.clone();
+        let own = mark.clone();
         let begin = move || {
             let core = Etcd::new(settings.clone());
-            (Wired::new(settings, options, said, shared), core, start)
+            (Driver::new(settings, options, said, lifetime, own), core, start)
         };
-        let (grace, kill_margin) = (config.grace, config.kill_margin);
-        let (drift, lease) = (config.drift, config.lease);
+        let grace = config.grace;
+        let kill_margin = config.kill_margin;
+        let drift = config.drift;
+        let lease = config.lease;
         let timing = move || {
             // Deleting the key is tried again until the lease would have ended.
             let granted = Duration::from_secs(granted.load(Ordering::Relaxed).into());

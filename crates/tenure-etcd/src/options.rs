@@ -23,11 +23,11 @@ use crate::endpoint::Endpoint;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// The members, those to be preferred first. One is used at a time; when it fails all are asked
-    /// side by side, the next one 200 ms ahead of the one after it, and the first whose store
-    /// answers is used.
+    /// The members, those to be preferred first. The node uses one member at a time; when that
+    /// member fails, the node asks all of them, each 200 ms after the one before, and uses the
+    /// first whose store answers.
     pub endpoints: Vec<Endpoint>,
-    /// What TLS needs. `None` with `https` endpoints: the system's authorities are believed.
+    /// Certificates for TLS. `None` with `https` endpoints: the system's authorities are trusted.
     pub tls: Option<Tls>,
     /// As whom to log in, if etcd asks for that. A server without authentication takes anybody.
     pub credentials: Option<Credentials>,
@@ -84,14 +84,14 @@ impl std::ops::Deref for CheckedOptions {
     }
 }
 
-/// What TLS needs. Files are read anew for each connection, so that a renewed certificate is
+/// Certificates for TLS. Files are read anew for each connection, so that a renewed certificate is
 /// used without a restart.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tls {
     /// The certificates of the authorities that sign the servers' certificates. `None`: the
     /// system's.
     pub authority: Option<Pem>,
-    /// What this client shows, where servers ask for it (mTLS).
+    /// The client's certificate and key, where servers ask for them (mTLS).
     pub identity: Option<Identity>,
     /// The name that servers' certificates must be good for, when it is not the endpoint's host.
     pub domain_name: Option<String>,
@@ -136,19 +136,15 @@ impl Tls {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
-    /// Nobody to ask.
     #[error("no endpoint is given: at least one, as http://127.0.0.1:2379")]
     NoEndpoint,
-    /// No connection is made at once.
     #[error("0 s for connecting to an endpoint: give it some time, as 2 s")]
     NoTime,
-    /// What is meant to be secret would go over the network as it is.
+    /// Secret values would go over the network in the clear.
     #[error("TLS is set up, but endpoint {endpoint} does without: write https:// for it")]
-    TlsWithoutHttps {
-        /// The endpoint.
-        endpoint: Endpoint,
-    },
+    TlsWithoutHttps { endpoint: Endpoint },
     /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),
@@ -189,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_another_certificate_is_told() {
+    fn foreign_key_is_refused() {
         let [one, other] = [(); 2].map(|()| rcgen::generate_simple_self_signed([]).unwrap());
         let identity = |key: &rcgen::KeyPair| Identity {
             certificate: Pem::Text(one.cert.pem().into()),

@@ -37,7 +37,7 @@ impl Version {
 impl FromStr for Version {
     type Err = ();
 
-    /// What follows the patch, as `-rc.1`, is left out.
+    /// The text behind the patch, as `-rc.1`, is left out.
     fn from_str(text: &str) -> Result<Self, ()> {
         let mut numbers = text.splitn(3, '.');
         let mut next = || {
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_versions_with_the_fix_are_told_from_those_without() {
+    fn fixed_versions_are_known() {
         for (version, fixed) in [
             ("3.3.27", false),
             ("3.4.23", false),

@@ -62,7 +62,7 @@ impl Authority {
     }
 }
 
-/// What is told of an endpoint must not be that the machine stood still.
+/// An error of an endpoint must not be that the machine stood still.
 fn patient(endpoints: &[String]) -> CheckedOptions {
     let mut options = Options::clone(&options(endpoints));
     options.connect_within = PATIENCE;
@@ -127,7 +127,8 @@ fn schemes_and_names() {
     let secure = authority.cluster(Version::Newest, None);
     let plain = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
-        let (https, http) = (&secure.endpoints()[0], &plain.endpoints()[0]);
+        let https = &secure.endpoints()[0];
+        let http = &plain.endpoints()[0];
         let config = Config::default().check().unwrap();
         let right = believing(std::slice::from_ref(https), &authority.path(), None);
         assert_eq!(check(&right, &config, &[]).await.unwrap().members().count(), 1);

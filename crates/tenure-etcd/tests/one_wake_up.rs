@@ -41,13 +41,15 @@ fn one_wake_up(version: Version) {
         let mut queue = Queue::fill(&cluster).await;
         // The leader, several times.
         for _ in 0..5 {
-            let (gone, next) = (queue.take(0), queue.lines[0].number);
+            let gone = queue.take(0);
+            let next = queue.lines[0].number;
             queue.departs(gone, Some(next)).await;
             assert!(queue.lines[0].leads().await, "{version}");
         }
         // From the middle: whoever stood behind looks, and goes on to wait.
         for nth in [1, waiters() / 2, waiters() - 20] {
-            let (gone, next) = (queue.take(nth), queue.lines[nth].number);
+            let gone = queue.take(nth);
+            let next = queue.lines[nth].number;
             queue.departs(gone, Some(next)).await;
             assert!(!queue.lines[nth].campaign.is_finished(), "{version}");
         }
@@ -59,7 +61,7 @@ fn one_wake_up(version: Version) {
     });
 }
 
-/// Whoever stands in line.
+/// Candidates in the queue.
 struct Line {
     number: usize,
     node: Node,
@@ -114,7 +116,7 @@ impl Queue {
         queue
     }
 
-    /// Whoever has a key, in the order of the keys.
+    /// Holders of keys, in the order of the keys.
     async fn stored(&mut self) -> Vec<usize> {
         let options = GetOptions::new().with_prefix();
         let options = options.with_sort(SortTarget::Create, SortOrder::Ascend);
@@ -126,7 +128,7 @@ impl Queue {
         self.lines.remove(nth)
     }
 
-    /// One leaves; nobody but `woken` asks anything because of that, and it asks once. A node
+    /// A candidate leaves; only `woken` asks anything because of that, and it asks once. A node
     /// repeats a call that had no answer in time, and then nothing is compared.
     async fn departs(&mut self, gone: Line, woken: Option<usize>) {
         let (before, unknown) = self.transactions().await;
@@ -142,7 +144,8 @@ impl Queue {
         })
         .await;
         tokio::time::sleep(QUIET).await;
-        let (asked, counted) = (self.asked_since(&before).await, self.counted().await - counted);
+        let asked = self.asked_since(&before).await;
+        let counted = self.counted().await - counted;
         let late = iter::from_fn(|| notices.try_recv().ok()).any(|notice| is_late(&notice));
         if !late && self.transactions().await.1 == unknown {
             let expected = Vec::from_iter(woken.map(|number| (number, 1)));
@@ -158,7 +161,8 @@ impl Queue {
 
     /// How many transactions each has sent, and how many calls of all had no answer in time.
     async fn transactions(&self) -> (Vec<u64>, u64) {
-        let (mut counts, mut unknown) = (Vec::new(), 0);
+        let mut counts = Vec::new();
+        let mut unknown = 0;
         for line in &self.lines {
             let counters = soon(line.node.counters()).await.unwrap();
             counts.push(counters.requests.get("txn").copied().unwrap_or(0));
@@ -167,7 +171,7 @@ impl Queue {
         (counts, unknown)
     }
 
-    /// Who has sent how many more than `before`.
+    /// Requests of each candidate beyond `before`.
     async fn asked_since(&self, before: &[u64]) -> Vec<(usize, u64)> {
         let (now, _) = self.transactions().await;
         let numbers = self.lines.iter().map(|line| line.number);
@@ -227,7 +231,8 @@ where
 
 /// As many as the system lets us have, for etcd, too. A node needs about six.
 fn more_files() {
-    let (limit, files) = (getrlimit(Resource::Nofile), 16 * waiters() as u64);
+    let limit = getrlimit(Resource::Nofile);
+    let files = 16 * waiters() as u64;
     if limit.current.is_none_or(|current| current >= files) {
         return;
     }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::net::Ipv6Addr;
 use std::str::FromStr;
 
-/// One broker, from which the others are learned: `kafka-1.example.com:9092`, `[fd00::7]:9092`.
-/// Whether TLS is spoken is not part of it, but of [`Options::tls`](crate::Options::tls).
+/// A broker, from which the client learns the others: `kafka-1.example.com:9092`, `[fd00::7]:9092`.
+/// TLS is set by [`Options::tls`](crate::Options::tls), and not by the broker's address.
 ///
 /// ```
 /// use tenure_kafka::Broker;
@@ -66,7 +66,7 @@ fn is_host(host: &str) -> bool {
     "broker {given:?} must be a host and a port and nothing else, as kafka-1:9092 or [fd00::7]:9092"
 )]
 pub struct BrokerError {
-    /// What was given.
+    /// The given text.
     pub given: String,
 }
 
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_broker_is_a_host_and_a_port() {
+    fn broker_has_host_and_port() {
         for good in ["127.0.0.1:9092", "[::1]:9092", "kafka_1.example.com:1"] {
             assert_eq!(good.parse::<Broker>().unwrap().as_str(), good);
         }

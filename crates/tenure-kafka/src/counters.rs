@@ -1,4 +1,4 @@
-//! What a node counts.
+//! Counters of a node.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct Counters {
     pub rebalances: u64,
     /// Times that a partition could not be read on.
     pub broken: u64,
-    /// What had no effect, by reason.
+    /// Reports without effect, by reason.
     pub ignored: BTreeMap<&'static str, u64>,
     /// Times this node was elected.
     pub elected: u64,

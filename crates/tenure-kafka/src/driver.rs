@@ -20,7 +20,7 @@ use crate::others::Others;
 /// How long a node that closes waits at most until its group is left.
 const FAREWELL_MAX: Duration = Duration::from_secs(5);
 
-/// What a node asks of its driver, beside what its handles ask.
+/// Questions of a node to its driver, beside requests of its handles.
 #[derive(Debug)]
 pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),
@@ -33,15 +33,15 @@ pub(crate) enum Ask {
     Follows(Role, oneshot::Sender<(bool, Time)>),
 }
 
-/// What comes from the ledger.
+/// Input from the ledger.
 pub(crate) enum Incoming {
     Report(Report),
     /// The member waits for its first assignment in another phase.
     Phase,
 }
 
-/// One process's part on the ledger, and what it says of it.
-pub(crate) struct Wired<C> {
+/// The connection of a process to the ledger, and notices about it.
+pub(crate) struct Driver<C> {
     pub(crate) config: Checked,
     pub(crate) ledger: Ledger,
     /// The phase in which the member has had no assignment for long.
@@ -52,7 +52,7 @@ pub(crate) struct Wired<C> {
     pub(crate) class: PhantomData<fn() -> C>,
 }
 
-impl<C: SafetyClass> Wired<C> {
+impl<C: SafetyClass> Driver<C> {
     fn on_report(&mut self, now: Time, report: Report, machine: &mut Machine<Self>) {
         self.counters.hear(&report);
         self.others.hear(now, &report, &self.config);
@@ -72,7 +72,7 @@ impl<C: SafetyClass> Wired<C> {
     }
 }
 
-impl<C: SafetyClass> Backend for Wired<C> {
+impl<C: SafetyClass> Backend for Driver<C> {
     type Core = Nele;
     type Class = C;
     type Extra = Extra;
@@ -112,7 +112,7 @@ impl<C: SafetyClass> Backend for Wired<C> {
                 let _ = reply.send((stands, self.others.read()));
             }
             Ask::Leave { lead_on, again } => {
-                // It is about all roles, whichever is named.
+                // The event concerns all roles, whichever is named.
                 let election = self.config.election.clone();
                 let command = nele::Command::Extra(Extra::Leave { lead_on, again });
                 machine.command(election, command);
@@ -148,7 +148,7 @@ impl<C: SafetyClass> Backend for Wired<C> {
         } else {
             notice.log();
         }
-        // Nobody listening is fine.
+        // The send fails without listeners; ignore it.
         let _ = self.notices.send(notice);
     }
 

@@ -1,9 +1,9 @@
-//! What an error of the client library means here, and what to do about it.
+//! Meanings of the client library's errors, and what to do about them.
 
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::types::RDKafkaConfRes;
 
-use crate::told::Reason;
+use crate::client_log::Reason;
 
 /// The words for a record that ran out of time: why it was not written begins with them.
 pub const UNACKNOWLEDGED: &str = "brokers acknowledge no records";
@@ -32,7 +32,7 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> String {
         (None, Some(code)) => named(code),
         (None, None) => error.to_string(),
     };
-    // What was said beside it names the cause, or shows it.
+    // The log line beside the error names the cause, or shows it.
     let tls = reason.filter(|reason| reason.text.contains("SSL routines")).map(|_| Code::SSL);
     let codes = [tls, reason.and_then(|reason| reason.code), code];
     match codes.into_iter().flatten().find_map(remedy) {
@@ -41,12 +41,13 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> String {
     }
 }
 
-/// A property that the library does not take. Its own words repeat the value, which may be a
-/// secret.
+/// The error for a property that the library does not take. The library's own words repeat the
+/// value, which may be a secret.
 pub(crate) fn refused(name: &str, code: RDKafkaConfRes) -> String {
-    match is_unknown(code) {
-        true => format!("the client library has no property {name}"),
-        false => format!("the client library does not take the value of {name}"),
+    if is_unknown(code) {
+        format!("the client library has no property {name}")
+    } else {
+        format!("the client library does not take the value of {name}")
     }
 }
 
@@ -80,7 +81,7 @@ pub(crate) fn is_silence(error: &KafkaError) -> bool {
     )
 }
 
-/// What to do, where somebody has to.
+/// Advice, where an operator must act.
 fn remedy(code: Code) -> Option<&'static str> {
     Some(match code {
         Code::InvalidSessionTimeout => {
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_value_of_a_property_is_not_repeated() {
+    fn property_value_is_hidden() {
         for (name, said) in [
             ("ssl.keystore.pasword", "the client library has no property ssl.keystore.pasword"),
             ("debug", "the client library does not take the value of debug"),

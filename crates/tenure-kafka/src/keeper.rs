@@ -10,7 +10,7 @@ use std::time::Duration;
 /// away with the process.
 const MOMENT: Duration = Duration::from_millis(250);
 
-/// Ends clients, by `ends`, on a thread that nobody need wait for. Who receives from it waits.
+/// Ends clients, by `ends`, on a thread of its own. Receive from the channel to wait for it.
 pub(crate) fn end(ends: impl FnOnce() + Send + 'static) -> Receiver<Infallible> {
     let (ending, ended) = channel();
     let run = move || {

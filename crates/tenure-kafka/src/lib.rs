@@ -1,11 +1,11 @@
-//! Tenure's elections on a partitioned ledger, Kafka: leaders that emerge from who owns which
-//! partitions.
+//! Tenure's elections on a partitioned ledger, Kafka: the owner of a partition leads its roles.
 //!
-//! The protocol, its guarantees and what it does *not* guarantee: [`tenure_core::nele`]. What it
-//! asks of a ledger is carried out by [`Ledger`]; what it needs of a topic, and whether it is
-//! there, is seen to by [`topic`]; how entries are written is in [`wire`].
+//! The protocol, its guarantees and what it does *not* guarantee: [`tenure_core::nele`]. [`Ledger`]
+//! carries its requests out; [`topic`] checks and makes the topic; [`wire`] has the format of
+//! entries.
 
 mod broker;
+mod client_log;
 mod counters;
 mod driver;
 mod explain;
@@ -22,7 +22,6 @@ mod property;
 mod roles;
 mod session;
 mod settings;
-mod told;
 pub mod topic;
 pub mod wire;
 

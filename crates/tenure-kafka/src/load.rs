@@ -10,8 +10,8 @@ use tenure_core::nele::{
 
 use crate::wire;
 
-/// What a process writes at most: to each partition once in a publish interval, and in each record
-/// all that it leads, as if it led every role for which it stands.
+/// The most that a process writes: a record to each partition in a publish interval, each with all
+/// roles for which it stands, as if it led them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Load {
     /// Records a second, over all partitions.
@@ -22,15 +22,15 @@ pub struct Load {
     pub largest: u32,
 }
 
-/// What a batch of one record has beside the header that is ours, at most: 61 bytes of the batch,
-/// 36 of the record, and some.
+/// The most bytes of a batch of one record beside our header: 61 bytes of the batch, 36 of the
+/// record, and some.
 const AROUND: usize = 128;
 
 /// Above so many bytes a second an operator hears of it.
 const HEAVY: u64 = 10_000_000;
 
 impl Load {
-    /// Of a process that stands for so many roles.
+    /// The load of a process that stands for so many roles.
     pub(crate) fn of(config: &Config, roles: usize) -> Self {
         let largest = wire::write(&largest(config, roles)).len().saturating_add(AROUND);
         let interval = config.publish_interval.as_nanos().max(1);
@@ -96,12 +96,13 @@ mod tests {
 
     fn config(partitions: u32) -> Config {
         let [election, group, id] = ["prices", "blue", "web-1"];
-        let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+        let election = election.parse().unwrap();
+        let group = group.parse().unwrap();
         Config::new(election, group, id.parse().unwrap(), partitions, Mode::AtMostOne)
     }
 
     #[test]
-    fn what_is_written_grows_with_partitions_roles_and_haste() {
+    fn load_grows_with_settings() {
         let load = Load::of(&config(16), 16);
         assert_eq!(load.records, 32);
         assert_eq!(load.bytes, 32 * u64::from(load.largest));
@@ -117,7 +118,7 @@ mod tests {
 
     /// Whatever may stand in a value.
     #[test]
-    fn no_value_is_written_longer_than_the_one_that_is_counted() {
+    fn longest_value_is_counted() {
         let length = |text: &str| serde_json::to_string(text).unwrap().len();
         let most = length(&"\"".repeat(Value::MAX_BYTES));
         for part in ["\\", "/", "é", "\u{2028}", "a", "\u{7f}"] {

@@ -10,30 +10,30 @@ use std::sync::Arc;
 /// GSSAPI, whose [properties](crate::Property) are refused.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
-    /// How the password is proved.
+    /// The way to prove the password.
     pub mechanism: Mechanism,
     /// The user.
     pub user: String,
-    /// Its password.
+    /// The password of the user.
     pub password: Password,
 }
 
 /// How a password is proved to a broker.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Mechanism {
-    /// It is sent.
+    /// The password is sent.
     #[default]
     Plain,
-    /// SCRAM-SHA-256: it is not.
+    /// SCRAM-SHA-256: the password is not sent.
     ScramSha256,
-    /// SCRAM-SHA-512: it is not.
+    /// SCRAM-SHA-512: the password is not sent.
     ScramSha512,
 }
 
 /// A password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Password {
-    /// This.
+    /// This text.
     Text(String),
     /// The only line of this file.
     File(PathBuf),
@@ -101,18 +101,13 @@ impl FromStr for Mechanism {
     }
 }
 
-/// A login that cannot work. What the file holds is in none of these.
+/// Errors of a login that cannot work. No error shows the content of the file.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum LoginError {
     /// The file of the password cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// What the system says.
-        source: Arc<io::Error>,
-    },
-    /// Not a known mechanism.
+    File { path: PathBuf, source: Arc<io::Error> },
     #[error("a SASL mechanism is one of: plain, scram-sha-256, scram-sha-512")]
     Mechanism,
 }
@@ -124,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_is_the_line_of_its_file_and_never_shown() {
+    fn password_is_file_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("password");
         for text in ["secret", "secret\n", "secret\r\n", "\u{feff}secret\n"] {

@@ -1,7 +1,7 @@
-//! What librdkafka knows and `rdkafka` has no safe function for: the leader epoch of a record, a
+//! Calls of librdkafka for which `rdkafka` has no safe function: the leader epoch of a record, a
 //! header by its name, the id of a topic.
 //!
-//! The only file with `unsafe` code. Each block says why what it calls may be called.
+//! The only file with `unsafe` code. Each block says why its calls are sound.
 
 #![expect(unsafe_code, reason = "librdkafka is C, and these functions have no safe ones")]
 
@@ -32,7 +32,8 @@ pub fn header<'m>(message: &'m BorrowedMessage<'_>, name: &CStr) -> Option<&'m [
     if error != NONE || headers.is_null() {
         return None;
     }
-    let (mut value, mut length) = (ptr::null(), 0);
+    let mut value = ptr::null();
+    let mut length = 0;
     // SAFETY: the headers are those of the message, the name ends in zero.
     let error = unsafe {
         c::rd_kafka_header_get_last(headers, name.as_ptr(), &raw mut value, &raw mut length)
@@ -45,7 +46,7 @@ pub fn header<'m>(message: &'m BorrowedMessage<'_>, name: &CStr) -> Option<&'m [
     Some(unsafe { std::slice::from_raw_parts(value.cast(), length) })
 }
 
-/// What this user may do with a topic, as far as it matters here.
+/// Rights of this user on a topic, as far as elections need them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rights {
     /// Read records.
@@ -117,7 +118,7 @@ fn topic<C: ClientContext>(
     }
 }
 
-/// What is said of the user's rights; nothing if that was not asked for, or is not known.
+/// The user's rights in a description; `None` if they were not asked for, or are not known.
 ///
 /// # Safety
 ///
@@ -134,7 +135,8 @@ unsafe fn rights(topic: *const c::rd_kafka_TopicDescription_t) -> Option<Rights>
     // broker may know operations that the library has no name for.
     let all = unsafe { std::slice::from_raw_parts(all.cast::<u32>(), count) };
     let may = |operation: c::rd_kafka_AclOperation_t| all.contains(&(operation as u32));
-    let (read, write) = (RD_KAFKA_ACL_OPERATION_READ, RD_KAFKA_ACL_OPERATION_WRITE);
+    let read = RD_KAFKA_ACL_OPERATION_READ;
+    let write = RD_KAFKA_ACL_OPERATION_WRITE;
     Some(Rights { read: may(read), write: may(write) })
 }
 
@@ -196,7 +198,8 @@ struct Owned<T> {
 impl<T> Owned<T> {
     /// # Safety
     ///
-    /// What `pointer` points to, if anything, must be ours and be given back by `destroy`, once.
+    /// `pointer` must be null, or point to a value that is ours and that `destroy` gives back,
+    /// once.
     unsafe fn new(pointer: *mut T, destroy: unsafe extern "C" fn(*mut T)) -> Option<Self> {
         NonNull::new(pointer).map(|pointer| Self { pointer, destroy })
     }

@@ -13,7 +13,7 @@ use tenure_core::nele::{Checked, Mode, Nele, Process, Role, Seen, Start, TopicId
 use tokio::sync::broadcast;
 
 use crate::counters::Counters;
-use crate::driver::{Ask, Wired};
+use crate::driver::{Ask, Driver};
 use crate::ledger::{Ledger, LedgerError};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
@@ -38,13 +38,13 @@ impl Class for MayOverlap {
     const MODE: Mode = Mode::AtLeastOne;
 }
 
-/// One process that stands for roles. Clones are the same.
+/// A process that stands for roles. Clones are the same participant.
 ///
-/// `Node<AtMostOne>` is one in `at-most-one`, whose leaders have fences, and `Node<MayOverlap>` one
-/// in `at-least-one`, whose leaders have none. Its first campaign joins the group, and the end of
-/// its last one leaves it. When the last clone and the last handle that came from it are gone, the
-/// node gives up whatever it leads and leaves. [`close`](Self::close) does so at once and waits
-/// until that is done.
+/// The leaders of a `Node<AtMostOne>`, in `at-most-one`, have fences; those of a
+/// `Node<MayOverlap>`, in `at-least-one`, have none. The first campaign joins the group, and the
+/// end of the last one leaves it. When the last clone and the last handle that came from it are
+/// gone, the node gives up whatever it leads and leaves. [`close`](Self::close) does so at once and
+/// waits until that is done.
 ///
 /// ```no_run
 /// use tenure::AtMostOne;
@@ -72,7 +72,7 @@ struct Shared<C: Class> {
     config: Checked,
     who: Process,
     topic: TopicId,
-    driver: HoldOf<Wired<C>>,
+    driver: HoldOf<Driver<C>>,
     notices: Notices<Notice>,
 }
 
@@ -87,15 +87,10 @@ pub struct Builder<C: Class> {
 
 /// Why a node did not start.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StartError {
-    /// The settings are of the other mode.
-    #[error("mode {mode} does not promise what this node's handles do: those are of {handles}")]
-    Mode {
-        /// As configured.
-        mode: Mode,
-        /// That of the handles.
-        handles: Mode,
-    },
+    #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
+    Mode { mode: Mode, handles: Mode },
     /// The topic cannot be used.
     #[error(transparent)]
     Topic(#[from] TopicError),
@@ -131,7 +126,7 @@ impl<C: Class> Node<C> {
         all
     }
 
-    /// The election `NAME/j`, of role j. Of any other name a campaign is refused.
+    /// The election `NAME/j`, of role j. The node refuses campaigns in elections of other names.
     pub fn election(&self, name: &str) -> Result<Election<C>, NameError> {
         Ok(self.election_named(ElectionName::new(name)?))
     }
@@ -160,8 +155,8 @@ impl<C: Class> Node<C> {
         &self.shared.topic
     }
 
-    /// What an operator should hear of: for the first who asks since the start, for all others
-    /// from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener hears all since the start, later ones those from
+    /// now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
@@ -178,13 +173,14 @@ impl<C: Class> Node<C> {
         self.shared.driver.ask(Ask::Seen).await
     }
 
-    /// Whether another process is there that stands for this role, in whatever group: one that
-    /// could lead it next. Of partitions that are read here, so it is not known before this process
-    /// owns or observes one. `false` only after it has listened for so long that one that has just
-    /// come was heard: about four publish intervals, and a silence and a seek where nothing can be
-    /// read; or at once when the node is closed. Cancel safe.
+    /// Whether another process stands for this role, in any group, and could lead it next. The
+    /// answer rests on partitions that this process owns or observes. `false` comes only after the
+    /// node has listened long enough to hear a process that has just come: about four publish
+    /// intervals, and a silence and a seek where nothing can be read; or at once when the node is
+    /// closed. Cancel safe.
     pub async fn could_be_followed(&self, role: u32) -> bool {
-        let (config, asked) = (self.config(), clock::now());
+        let config = self.config();
+        let asked = clock::now();
         let mut until = asked.after(config.seek).after(config.silence());
         loop {
             let heard = self.shared.driver.ask(|reply| Ask::Follows(Role(role), reply)).await;
@@ -201,13 +197,13 @@ impl<C: Class> Node<C> {
     }
 
     /// Leaves the group and joins it again, so that what it owns is spread anew over all members.
-    /// What it leads is given up; campaigns that have not won go on.
+    /// The node gives up the roles that it leads; campaigns that have not won go on.
     pub async fn leave_and_join(&self) {
         self.ask_to_leave(false, true).await;
     }
 
     async fn ask_to_leave(&self, lead_on: bool, again: bool) {
-        // It answers nothing.
+        // The loop answers nothing.
         let ask = |_: tokio::sync::oneshot::Sender<()>| Ask::Leave { lead_on, again };
         let _: Option<()> = self.shared.driver.ask(ask).await;
     }
@@ -277,10 +273,11 @@ impl<C: Class> Builder<C> {
         if may_read {
             ledger.may_read();
         }
-        let (incarnation, seed) = (driver::random()?, driver::seed()?);
+        let incarnation = driver::random()?;
+        let seed = driver::seed()?;
         let who = Process { id: config.id.clone(), incarnation };
         let start = Start { incarnation, seed, topic: topic.clone() };
-        // Nobody listening is fine.
+        // The send fails without listeners; ignore it.
         let _ = said.send(Notice::Began {
             topic: options.topic.clone(),
             id: topic.clone(),
@@ -290,9 +287,10 @@ impl<C: Class> Builder<C> {
             group: config.group_id(),
             load,
         });
-        let (settings, others) = (config.clone(), Others::new(who.clone()));
+        let settings = config.clone();
+        let others = Others::new(who.clone());
         let begin = move || {
-            let wired = Wired {
+            let wired = Driver {
                 config: settings.clone(),
                 joining: ledger.joining(),
                 ledger,
@@ -303,7 +301,8 @@ impl<C: Class> Builder<C> {
             };
             (wired, Nele::new(settings), start)
         };
-        let (grace, kill_margin) = (config.grace, config.kill_margin);
+        let grace = config.grace;
+        let kill_margin = config.kill_margin;
         let resignation_max = config.takeover;
         let timing = move || Timing { grace, kill_margin, resignation_max };
         let driver = driver::spawn(begin, timing)?;

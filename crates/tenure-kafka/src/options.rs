@@ -39,11 +39,11 @@ pub struct Options {
     pub allow_unreplicated: bool,
     /// By which protocol members join their group.
     pub group_protocol: GroupProtocol,
-    /// What TLS needs; `None`: everything is sent as it is.
+    /// Certificates for TLS; `None`: everything is sent in the clear.
     pub tls: Option<Tls>,
     /// As whom to log in, if brokers ask for that.
     pub login: Option<Login>,
-    /// What else the client library is to be set to.
+    /// Further settings of the client library.
     pub properties: Vec<Property>,
     /// Whether this process only asks who leads, and needs no right to write.
     pub only_asks: bool,
@@ -66,13 +66,13 @@ pub enum GroupProtocol {
     Consumer,
 }
 
-/// What TLS needs. Read when a client is made: a certificate that is renewed is used after the
-/// next start.
+/// Certificates for TLS. Each client reads them when it is made: a renewed certificate is used
+/// after the next start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tls {
     /// The certificates of whoever signs the brokers' certificates. `None`: the system's.
     pub authority: Option<Pem>,
-    /// What this client shows, where brokers ask for it (mTLS).
+    /// The client's certificate and key, where brokers ask for them (mTLS).
     pub identity: Option<Identity>,
 }
 
@@ -99,7 +99,7 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// What cannot work, and what to do.
+    /// Options that cannot work, with what to do.
     pub fn check(self) -> Result<CheckedOptions, OptionsError> {
         if self.brokers.is_empty() {
             return Err(OptionsError::NoBroker);
@@ -147,7 +147,7 @@ impl Options {
     }
 }
 
-/// What Kafka allows.
+/// The most characters of a topic that Kafka allows.
 const TOPIC_MAX: usize = 249;
 
 /// [`Options`] that [`Options::check`] has let pass.
@@ -156,7 +156,7 @@ pub struct CheckedOptions(Arc<Options>);
 
 #[cfg(test)]
 impl CheckedOptions {
-    /// Of files that are not there.
+    /// Options whose files need not be there.
     pub(crate) fn unchecked(options: Options) -> Self {
         Self(Arc::new(options))
     }
@@ -201,32 +201,26 @@ impl FromStr for GroupProtocol {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
-    /// Nowhere to connect to.
     #[error("no broker is given: at least one, as kafka-1:9092")]
     NoBroker,
-    /// No name of a topic.
     #[error(
         "topic {given:?} must be 1 to {TOPIC_MAX} letters, digits, dots, underscores and hyphens"
     )]
-    Topic {
-        /// What was given.
-        given: String,
-    },
-    /// No copy at all.
+    Topic { given: String },
     #[error("a topic is made with at least one copy of each partition; 3 outlive a broker")]
     NoCopy,
-    /// Not a known protocol.
     #[error("a group protocol is one of: classic, consumer")]
     GroupProtocol,
-    /// The client library does not take a property. Its value, which may be a secret, is not told.
+    /// The client library does not take a property. The error does not show its value, which may be
+    /// a secret.
     #[error("{why}")]
     Property {
-        /// Which of them, from 0.
+        /// Position in the list, from 0.
         nth: usize,
-        /// With its name.
         why: String,
-        /// There is none of that name.
+        /// No member has that name.
         unknown: bool,
     },
     /// A certificate or key cannot be used.
@@ -270,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_property_that_the_library_does_not_take_is_told_without_its_value() {
+    fn refused_property_hides_value() {
         for (second, wrong) in [
             ("ssl.keystore.pasword", "the client library has no property ssl.keystore.pasword"),
             ("debug", "the client library does not take the value of debug"),

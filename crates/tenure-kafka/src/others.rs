@@ -12,7 +12,7 @@ const MOST: usize = 1_024;
 #[derive(Debug)]
 pub(crate) struct Others {
     own: Process,
-    /// When anything was read last.
+    /// The time of the last record, on `CLOCK_BOOTTIME`.
     read: Time,
     heard: BTreeMap<Process, (Time, Vec<RoleRange>)>,
 }
@@ -37,7 +37,7 @@ impl Others {
             return;
         }
         if entry.stands.is_empty() {
-            // It leaves.
+            // The process leaves.
             self.heard.remove(&entry.sender);
             return;
         }
@@ -57,13 +57,13 @@ impl Others {
         self.read
     }
 
-    /// Whether another one stands for this role, as it said last. One that has not left counts for
-    /// as long as it could lead: it may have a longer publish interval, and to wait in vain costs
-    /// less than a gap.
+    /// Whether another process stands for this role, by its last record. A process that has not
+    /// left counts for as long as it could lead: it may have a longer publish interval, and to wait
+    /// in vain costs less than a gap.
     pub(crate) fn stand_for(&self, role: Role, now: Time, config: &Config) -> bool {
         self.heard.values().any(|(heard, stands)| {
             let there = now.since(*heard) < config.heard_leads();
-            // Who stands for more ranges than a record names may stand for any after them.
+            // A process with more ranges than a record names may stand for any role after them.
             let more = stands.len() >= RANGES_MAX && stands.last().is_some_and(|to| to.last < role);
             there && (more || stands.iter().any(|range| range.contains(role)))
         })
@@ -84,7 +84,8 @@ mod tests {
 
     fn config() -> Config {
         let [election, group, id] = ["prices", "blue", "a"];
-        let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+        let election = election.parse().unwrap();
+        let group = group.parse().unwrap();
         Config::new(election, group, id.parse().unwrap(), 4, Mode::AtLeastOne)
     }
 
@@ -106,8 +107,9 @@ mod tests {
     }
 
     #[test]
-    fn who_stands_and_has_not_left_could_follow() {
-        let (config, mut others) = (config(), Others::new(process("a")));
+    fn standing_process_could_follow() {
+        let config = config();
+        let mut others = Others::new(process("a"));
         let at = |millis| Time::from_nanos(millis * 1_000_000);
         let stand = |others: &Others, role, now| others.stand_for(Role(role), at(now), &config);
         others.hear_one(at(0), &beat(&config, "a", &[(0, 3)]), &config);
@@ -134,8 +136,9 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_remembered_than_there_is_room_for() {
-        let (config, mut others) = (config(), Others::new(process("a")));
+    fn remembered_processes_are_bounded() {
+        let config = config();
+        let mut others = Others::new(process("a"));
         let later = Time::from_nanos(0).after(config.heard_leads() + Duration::from_secs(1));
         for number in 0..2 * MOST {
             let beat = beat(&config, &format!("n{number}"), &[(0, 0)]);

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// A setting of librdkafka, by its own name: `client.rack=b`, `socket.keepalive.enable=true`.
 ///
-/// Those on which the protocol relies are refused, with what to use instead.
+/// Properties on which the protocol relies are refused, with what to use instead.
 ///
 /// ```
 /// use tenure_kafka::Property;
@@ -34,13 +34,13 @@ impl fmt::Debug for Property {
 }
 
 impl Property {
-    /// What it is called.
+    /// The name of the property.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is set to.
+    /// The value of the property.
     #[must_use]
     pub fn value(&self) -> &str {
         &self.value
@@ -68,21 +68,15 @@ impl FromStr for Property {
 
 /// Why something is not a [`Property`] for the user to give.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PropertyError {
-    /// It is no name and value.
     #[error("--kafka-property takes NAME=VALUE, as client.rack=b")]
     NoValue,
-    /// It is set by something else.
     #[error("{name} is not for --kafka-property: {why}")]
-    Fixed {
-        /// Its name.
-        name: String,
-        /// By what it is set, and what to use instead.
-        why: Why,
-    },
+    Fixed { name: String, why: Why },
 }
 
-/// What sets a property that is not the user's.
+/// Reasons why a property is not for the user to set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
     /// A flag has it.
@@ -104,31 +98,31 @@ impl fmt::Display for Why {
 }
 
 /// A property, or all whose names begin so, if it ends in a dot.
-struct Fixed {
+struct ReservedProperty {
     name: &'static str,
     why: Why,
 }
 
-impl Fixed {
+impl ReservedProperty {
     fn covers(&self, name: &str) -> bool {
         name == self.name || (self.name.ends_with('.') && name.starts_with(self.name))
     }
 }
 
-const fn flag(name: &'static str, flag: &'static str) -> Fixed {
-    Fixed { name, why: Why::Flag(flag) }
+const fn flag(name: &'static str, flag: &'static str) -> ReservedProperty {
+    ReservedProperty { name, why: Why::Flag(flag) }
 }
 
-const fn needs(name: &'static str, value: &'static str, reason: &'static str) -> Fixed {
-    Fixed { name, why: Why::Needs(value, reason) }
+const fn needs(name: &'static str, value: &'static str, reason: &'static str) -> ReservedProperty {
+    ReservedProperty { name, why: Why::Needs(value, reason) }
 }
 
-const fn lacks(name: &'static str, what: &'static str, instead: &'static str) -> Fixed {
-    Fixed { name, why: Why::Lacks(what, instead) }
+const fn lacks(name: &'static str, what: &'static str, instead: &'static str) -> ReservedProperty {
+    ReservedProperty { name, why: Why::Lacks(what, instead) }
 }
 
-/// The one that covers `name`, if it is not the user's.
-fn fixed(name: &str) -> Option<&'static Fixed> {
+/// The entry that covers `name`, if it is not the user's.
+fn fixed(name: &str) -> Option<&'static ReservedProperty> {
     FIXED.iter().find(|fixed| fixed.covers(name))
 }
 
@@ -141,15 +135,15 @@ pub(crate) fn is_fixed(name: &str) -> bool {
 /// Positions are looked up at each assignment.
 const POSITIONS: &str = "reading begins at the end that is looked up after an assignment";
 /// The log decides.
-const ACKNOWLEDGED: &str = "what is acknowledged must be in every copy, once and in order";
+const ACKNOWLEDGED: &str = "an acknowledged record must be in every copy, once and in order";
 /// Takeover, sessions and hand-overs are sums.
 const SUMS: &str = "the times of a hand-over are computed with it";
-/// By which users are known, as librdkafka is built here.
+/// Ways in which brokers know users, as librdkafka is built here.
 const LOGINS: &str = "log in with --user and --password-file, by PLAIN or SCRAM \
                       (--sasl-mechanism), or with a certificate (--cert)";
 
-/// What is not the user's, under every name that the library has for it.
-const FIXED: &[Fixed] = &[
+/// Properties that are not the user's, under every name that the library has for them.
+const FIXED: &[ReservedProperty] = &[
     flag("bootstrap.servers", "--brokers"),
     flag("metadata.broker.list", "--brokers"),
     flag("group.id", "--group"),
@@ -231,10 +225,10 @@ mod tests {
     }
 
     #[test]
-    fn what_the_protocol_relies_on_is_refused_by_name() {
+    fn reserved_properties_are_refused() {
         assert_eq!(
             told("acks=1"),
-            "acks is not for --kafka-property: it is always all, as what is acknowledged must be \
+            "acks is not for --kafka-property: it is always all, as an acknowledged record must be \
              in every copy, once and in order"
         );
         assert_eq!(told(" group.id = x"), "group.id is not for --kafka-property: use --group");
@@ -260,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_property_is_not_repeated() {
+    fn malformed_property_is_hidden() {
         for given in ["secret", "=secret", "", "a\0b=secret"] {
             assert_eq!(told(given), "--kafka-property takes NAME=VALUE, as client.rack=b");
         }
@@ -269,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_that_this_client_does_not_have_is_refused_with_those_that_it_has() {
+    fn unsupported_login_is_refused() {
         for (given, what) in [
             ("sasl.oauthbearer.client.secret=secret", "this client has no OAUTHBEARER: "),
             ("enable.sasl.oauthbearer.unsecure.jwt=true", "this client has no OAUTHBEARER: "),

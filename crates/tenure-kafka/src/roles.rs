@@ -47,7 +47,8 @@ impl<C: Class> Roles<C> {
     ///
     /// Outside a tokio runtime.
     pub fn stand(&mut self, role: u32) {
-        let (election, value) = (self.node.role(role), self.value.clone());
+        let election = self.node.role(role);
+        let value = self.value.clone();
         self.campaigns.spawn(async move { (role, election.campaign(&value).await) });
     }
 

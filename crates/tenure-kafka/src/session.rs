@@ -9,26 +9,26 @@ use tenure_core::nele::Config;
 
 use crate::options::GroupProtocol;
 
-/// What is in use.
+/// The session timeout in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Session {
-    /// The member's own, which brokers allow.
+    /// The member's own timeout, which brokers allow.
     Own,
-    /// The group's.
+    /// The timeout of the group.
     OfGroup {
         /// S.
         timeout: Duration,
         /// How often members report.
         heartbeat: Duration,
     },
-    /// It is not known what brokers allow, or what the group's is.
+    /// The limits of the brokers, or the group's own timeout, are not known.
     Unknown(Unread),
 }
 
-/// Whose settings cannot be read.
+/// Settings that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unread {
-    /// The brokers'.
+    /// Settings of the brokers.
     Brokers,
     /// The group's, whose session timeout is the brokers' unless another one is set for it.
     Group {
@@ -43,19 +43,17 @@ pub enum Unread {
 
 /// Settings that do not fit what brokers allow or set.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SessionError {
-    /// Out of the brokers' range.
     #[error(
         "session timeout is {session:?}; brokers allow {least:?} to {most:?}: change \
          --session-timeout, or group.min.session.timeout.ms and group.max.session.timeout.ms at \
          the brokers"
     )]
     NotAllowed {
-        /// S.
+        /// The session timeout, S.
         session: Duration,
-        /// The least.
         least: Duration,
-        /// The most.
         most: Duration,
     },
     /// The group's is longer than what other times were computed from.
@@ -65,16 +63,7 @@ pub enum SessionError {
          give --session-timeout {timeout:?}, or lower group.consumer.session.timeout.ms and \
          group.consumer.heartbeat.interval.ms at the brokers"
     )]
-    Longer {
-        /// The group's.
-        timeout: Duration,
-        /// The group's.
-        heartbeat: Duration,
-        /// As configured.
-        session: Duration,
-        /// As configured.
-        reports: Duration,
-    },
+    Longer { timeout: Duration, heartbeat: Duration, session: Duration, reports: Duration },
 }
 
 impl fmt::Display for Session {
@@ -115,7 +104,7 @@ pub(crate) const NAMES: [&str; 3] = [
 pub(crate) const OF_GROUP: [&str; 2] =
     ["consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"];
 
-/// What is asked of whom.
+/// The questions to brokers.
 pub(crate) fn resources(broker: i32, group: &str) -> [ResourceSpecifier<'_>; 2] {
     [ResourceSpecifier::Broker(broker), ResourceSpecifier::Group(group)]
 }
@@ -137,7 +126,8 @@ pub(crate) fn check(
             (Some(_), Some(_)) => Ok(Session::Own),
             _ => Ok(Session::Unknown(Unread::Brokers)),
         },
-        // Who may read a group's settings is told the brokers' where none are set for it.
+        // A user that may read a group's settings gets the brokers' where none are set for the
+        // group.
         GroupProtocol::Consumer => match (group[0], group[1]) {
             (Some(timeout), Some(heartbeat)) => {
                 let reports = config.heartbeat_interval;
@@ -164,7 +154,8 @@ mod tests {
 
     fn config(session: u64) -> Config {
         let [election, group, id] = ["x", "g", "a"];
-        let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+        let election = election.parse().unwrap();
+        let group = group.parse().unwrap();
         let mode = tenure_core::nele::Mode::AtLeastOne;
         let mut config = Config::new(election, group, id.parse().unwrap(), 1, mode);
         config.session_timeout = Duration::from_secs(session);
@@ -173,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_is_not_allowed_is_told_with_both_numbers() {
+    fn disallowed_session_names_bounds() {
         let broker = [s(6), s(1800), s(45)];
         let ask = |session| check(GroupProtocol::Classic, &config(session), broker, [None; 2]);
         assert_eq!(ask(6), Ok(Session::Own));
@@ -184,19 +175,20 @@ mod tests {
     }
 
     #[test]
-    fn a_group_whose_session_is_longer_is_told_and_what_is_set_for_it_goes_first() {
+    fn longer_group_session_is_refused() {
         let broker = [s(6), s(1800), s(45)];
         let ask = |group| check(GroupProtocol::Consumer, &config(10), broker, group);
         let said = ask([s(45), s(2)]).unwrap_err().to_string();
         assert!(said.contains("is the group's, 45s") && said.contains("count on 10s"), "{said}");
-        let (timeout, heartbeat) = (Duration::from_secs(8), Duration::from_secs(2));
+        let timeout = Duration::from_secs(8);
+        let heartbeat = Duration::from_secs(2);
         assert_eq!(ask([s(8), s(2)]), Ok(Session::OfGroup { timeout, heartbeat }));
         ask([s(8), s(3)]).unwrap_err();
     }
 
     /// The brokers' may be shorter than what is set for the group.
     #[test]
-    fn a_group_whose_settings_cannot_be_read_is_not_taken_for_one_without() {
+    fn unreadable_group_is_unknown() {
         let ask = |broker, group| check(GroupProtocol::Consumer, &config(10), broker, group);
         for group in [[None; 2], [None, s(2)], [s(8), None]] {
             let unknown = ask([s(6), s(1800), s(8)], group).unwrap();

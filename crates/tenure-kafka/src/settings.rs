@@ -1,5 +1,5 @@
-//! What the client library is set to: what the protocol relies on, what the user has said, and what
-//! makes it come back soon.
+//! Settings of the client library: those on which the protocol relies, those of the user, and those
+//! that make it come back soon.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ const COORDINATOR: &str = "5000";
 /// minutes by the library's own default, in which nobody would lead.
 const TOPICS: &str = "5000";
 
-/// What a reader keeps at most of what it has not handed on, in kilobytes.
+/// The most kilobytes of records that a reader keeps and has not handed on.
 const UNREAD_MAX: &str = "4096";
 
 /// Whether the library takes a property at all: for no reason but that its name or its value is
@@ -38,7 +38,7 @@ pub(crate) fn take(property: &Property) -> Result<(), RDKafkaConfRes> {
     let mut config = ClientConfig::new();
     match config.set(property.name(), property.value()).create_native_config() {
         Err(KafkaError::ClientConfig(code, ..)) => Err(code),
-        // It fails with nothing else; if it does, so does the client that is made of it.
+        // No other value fails; if one does, so does the client that is made of it.
         _ => Ok(()),
     }
 }
@@ -87,7 +87,7 @@ fn set_tls(tls: &Tls, config: &mut ClientConfig) {
     }
     match &tls.authority {
         Some(authority) => set("ssl.ca", authority),
-        // It looks where systems keep them.
+        // The library looks where systems keep certificates.
         None => drop(config.set("ssl.ca.location", "probe")),
     }
 }
@@ -179,11 +179,12 @@ mod tests {
         assert_eq!(set("-----BEGIN"), [None, path.to_str().map(str::to_owned)]);
     }
 
-    /// What we set would otherwise overwrite what a user has set, and nobody would say so.
+    /// Our settings would otherwise overwrite settings of a user without a word.
     #[test]
-    fn what_we_set_is_refused_as_a_property() {
+    fn own_settings_are_reserved() {
         let [election, group, id] = ["x", "g", "a"];
-        let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+        let election = election.parse().unwrap();
+        let group = group.parse().unwrap();
         let protocol = Config::new(election, group, id.parse().unwrap(), 1, Mode::AtMostOne);
         let identity = || Pem::Text(b"x".to_vec());
         let tls = Tls {

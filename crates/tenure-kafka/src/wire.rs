@@ -1,4 +1,4 @@
-//! How entries are written: JSON in one header of a record that has neither key nor value, so that
+//! The format of entries: JSON in a header of a record that has neither key nor value, so that
 //! people can read it with `kcat -C -t TOPIC -f '%p %o %h\n'`.
 //!
 //! The header is called `tenure`. Shown with line breaks, which it has none of:
@@ -22,9 +22,9 @@
 //! | `stands` | left out, or the roles that it stands for: the first and the last of each range |
 //! | `leads` | left out, or what it leads: `role`, `fence` unless there is none, `value` |
 //!
-//! A record without that header is of somebody else. One whose header is written in another way
-//! [may be a claim](Said::Unreadable), of a later version, unless its `election` and `group` can be
-//! read and are others: a group is upgraded while another one leads.
+//! A record without that header is of another program. A record whose header is written in another
+//! way [may be a claim](Said::Unreadable), of a later version, unless its `election` and `group`
+//! can be read and are others: a group is upgraded while another one leads.
 
 use std::ffi::CStr;
 use std::time::Duration;
@@ -126,8 +126,7 @@ pub fn write(entry: &Entry) -> Vec<u8> {
     serde_json::to_vec(&form).unwrap_or_default()
 }
 
-/// What a record says whose header has this value, or that has no such header, to a process with
-/// these settings.
+/// Reads the header of a record, or its absence, for a process with these settings.
 #[must_use]
 pub fn read(header: Option<&[u8]>, ours: &Config) -> Said {
     let Some(value) = header else { return Said::Nothing };
@@ -138,9 +137,9 @@ pub fn read(header: Option<&[u8]>, ours: &Config) -> Said {
     }
 }
 
-/// What is read of an entry that cannot be read as a whole.
+/// The part that is read of an entry that cannot be read as a whole.
 #[derive(Deserialize)]
-struct Whose {
+struct EntryOwner {
     election: ElectionName,
     group: ClusterName,
 }
@@ -149,10 +148,12 @@ struct Whose {
 /// where each has leaders of its own: in `at_least_one` observers are shown those of all groups.
 fn is_of_others(value: &[u8], ours: &Config) -> bool {
     let whose = match value.len() {
-        0..=ENTRY_BYTES_MAX => serde_json::from_slice::<Whose>(value).ok(),
+        0..=ENTRY_BYTES_MAX => serde_json::from_slice::<EntryOwner>(value).ok(),
         _ => None,
     };
-    whose.is_some_and(|Whose { election, group }| election != ours.election || !ours.shows(&group))
+    whose.is_some_and(|EntryOwner { election, group }| {
+        election != ours.election || !ours.shows(&group)
+    })
 }
 
 fn entry(value: &[u8]) -> Option<Entry> {
@@ -241,10 +242,11 @@ mod tests {
         }
     }
 
-    /// Those of who reads, in the group of what is shown.
+    /// The settings of the reader, in the group of the entry.
     fn ours() -> Config {
         let [election, group, id] = ["prices", "blue", "web-2"];
-        let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+        let election = election.parse().unwrap();
+        let group = group.parse().unwrap();
         Config::new(election, group, id.parse().unwrap(), 16, Mode::AtMostOne)
     }
 
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_written_as_shown_and_read_back() {
+    fn documented_entry_round_trips() {
         assert_eq!(String::from_utf8(write(&shown())).unwrap(), SHOWN);
         assert_eq!(read(Some(SHOWN.as_bytes())), Said::Entry(shown()));
         let bare = Entry { kind: Kind::Claim, stands: vec![], leads: vec![], ..shown() };
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_otherwise_may_be_a_claim() {
+    fn unreadable_entry_may_be_claim() {
         assert_eq!(read(None), Said::Nothing);
         for (part, other) in [
             ("\"v\":1", "\"v\":2"),
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_group_writes_otherwise_is_no_claim_of_ours() {
+    fn foreign_unreadable_entry_is_no_claim() {
         let later = SHOWN.replace("\"v\":1", "\"v\":2,\"more\":{\"of\":[1]}");
         assert_eq!(read(Some(later.as_bytes())), Said::Unreadable);
         let of_others = [
@@ -316,13 +318,13 @@ mod tests {
         for text in unclear {
             assert_eq!(read(Some(text.as_bytes())), Said::Unreadable, "{text}");
         }
-        // What can be read is read, whosever it is.
+        // A readable entry is read, whichever group it belongs to.
         let green = SHOWN.replace("blue", "green");
         assert!(matches!(read(Some(green.as_bytes())), Said::Entry(_)));
     }
 
     #[test]
-    fn an_entry_whose_roles_are_in_no_order_is_no_entry() {
+    fn unordered_roles_are_refused() {
         let lead = "{\"role\":3,\"value\":\"x\"}";
         let text = SHOWN.replace("\"leads\":[", &format!("\"leads\":[{lead},"));
         assert_eq!(read(Some(text.as_bytes())), Said::Unreadable);
@@ -337,7 +339,7 @@ mod tests {
         }
 
         #[test]
-        fn an_entry_with_a_byte_changed_can_be_read(at in 0..SHOWN.len(), byte: u8) {
+        fn changed_byte_never_panics(at in 0..SHOWN.len(), byte: u8) {
             let mut value = SHOWN.as_bytes().to_vec();
             value[at] = byte;
             let _ = read(Some(&value));

@@ -1,4 +1,4 @@
-//! What a node counts.
+//! Counters of a node.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,9 @@ pub struct Counters {
     pub heard: BTreeMap<&'static str, u64>,
     /// Bytes of all that was heard, of what is no packet too.
     pub heard_bytes: u64,
-    /// What was heard and dropped, by reason: what is no packet, and what has no effect.
+    /// Messages that were dropped, by reason: no packets, and packets without effect.
     pub ignored: BTreeMap<&'static str, u64>,
-    /// What was lost because more came in than could be read.
+    /// Messages that were lost because more came in than could be read.
     pub lost: u64,
     /// Connections made.
     pub connections: u64,

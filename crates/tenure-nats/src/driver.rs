@@ -13,7 +13,7 @@ use tenure_core::allcall::{
 use tenure_core::{ElectionName, End, Input, Loss, Ticket, WallTime};
 use tokio::sync::{broadcast, oneshot};
 
-use crate::bus::{Bus, Heard, Incoming, News, Published};
+use crate::bus::{Bus, Delivery, Incoming, News, Published};
 use crate::counters::Counters;
 use crate::notice::Notice;
 use crate::subject::{Kind, Subjects};
@@ -25,7 +25,7 @@ const FAREWELL_MAX: Duration = Duration::from_secs(2);
 /// The [label](Obstacle::label) of a server that has neither answered nor failed yet.
 pub const NO_ANSWER: &str = "no-answer";
 
-/// What a node asks of its driver, beside what its handles ask.
+/// Questions of a node to its driver, beside requests of its handles.
 #[derive(Debug)]
 pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),
@@ -34,8 +34,8 @@ pub(crate) enum Ask {
 /// Shows wall time.
 pub(crate) type WallClock = Box<dyn Fn() -> WallTime + Send>;
 
-/// One process's part on the bus, and what it says of it.
-pub(crate) struct Wired {
+/// The connection of a process to the bus, and notices about it.
+pub(crate) struct Driver {
     pub(crate) config: Checked,
     pub(crate) bus: Bus,
     pub(crate) subjects: Subjects,
@@ -46,13 +46,13 @@ pub(crate) struct Wired {
     pub(crate) counters: Counters,
     /// Each server, as one that has not answered yet.
     pub(crate) silent: Vec<Obstacle>,
-    /// What became of each server, as long as none is in use.
+    /// The state of each server while none is in use.
     pub(crate) connecting: Option<Vec<Obstacle>>,
     /// Resignations that were published and have not come back.
     pub(crate) resigning: u32,
 }
 
-impl Wired {
+impl Driver {
     /// This server is of no use: whatever campaigns waits for another.
     fn is_without(&mut self, server: &str, why: &Arc<str>, campaigns: &Campaigns<MayOverlap>) {
         let by: Arc<str> = server.into();
@@ -97,9 +97,9 @@ impl Wired {
         machine.input(Input::Message { from: allcall::Bus, message });
     }
 
-    fn on_heard(&mut self, heard: &Heard, machine: &mut Machine<Self>) {
+    fn on_heard(&mut self, heard: &Delivery, machine: &mut Machine<Self>) {
         self.counters.heard_bytes += heard.payload.len() as u64;
-        // What came on a connection that is gone may be as old as one likes.
+        // A message of a connection that is gone may be arbitrarily old.
         if !self.bus.is_current(heard) {
             return self.counters.ignore_for("earlier_connection");
         }
@@ -124,18 +124,18 @@ impl Wired {
         let bytes = payload.len();
         let published = self.bus.publish(self.subjects.of(kind), payload);
         self.counters.publish(kind, bytes, published);
-        // What was dropped does not come back.
+        // A message that was dropped does not come back.
         let comes_back = kind == Kind::Resign && published == Published::Handed;
         self.resigning += u32::from(comes_back);
     }
 
     fn notice(&self, notice: Notice) {
-        // Nobody listening is fine.
+        // The send fails without listeners; ignore it.
         let _ = self.notices.send(notice);
     }
 }
 
-impl Backend for Wired {
+impl Backend for Driver {
     type Core = Allcall;
     type Class = MayOverlap;
     type Extra = Infallible;
@@ -158,14 +158,14 @@ impl Backend for Wired {
     fn take(&mut self, kind: usize) -> Option<Incoming> {
         match kind {
             0 => self.bus.take_news().map(Incoming::News),
-            _ => self.bus.take_heard().map(Incoming::Heard),
+            _ => self.bus.take_heard().map(Incoming::Delivery),
         }
     }
 
     fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
         match incoming {
             Incoming::News(news) => self.on_news(news, machine),
-            Incoming::Heard(heard) => self.on_heard(&heard, machine),
+            Incoming::Delivery(heard) => self.on_heard(&heard, machine),
         }
     }
 
@@ -210,7 +210,7 @@ impl Backend for Wired {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
     }
 
-    /// What the core knows is that it is not connected.
+    /// The core knows only that it is not connected.
     fn explain(&self, waiting: Waiting) -> Waiting {
         match (waiting, &self.connecting) {
             (Waiting::Connecting { .. }, Some(obstacles)) => {

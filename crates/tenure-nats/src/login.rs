@@ -56,7 +56,7 @@ impl fmt::Debug for Login {
 }
 
 impl Login {
-    /// What is sent to a server that gave `nonce` to be signed.
+    /// The login for a server that gave `nonce` to be signed.
     pub(crate) fn auth(&self, nonce: &[u8]) -> Result<Auth, LoginError> {
         let mut auth = Auth::new();
         match self {
@@ -93,7 +93,7 @@ fn read(path: &Path) -> Result<String, LoginError> {
         .map_err(|source| LoginError::File { path: path.into(), source: Arc::new(source) })
 }
 
-/// The only line of a file, without its end. One that is being written anew may be empty.
+/// The only line of a file, without its end. A file that is being written anew may be empty.
 fn line(path: &Path) -> Result<String, LoginError> {
     let read = SecretFile::read(path).and_then(SecretFile::line);
     read.map_err(|what| LoginError::NoLine { path: path.into(), what })
@@ -122,41 +122,25 @@ fn sign(path: &Path, seed: &str, nonce: &[u8]) -> Result<(String, Vec<u8>), Logi
     Ok((pair.public_key(), signature))
 }
 
-/// A login that cannot work. What the files hold is in none of these.
+/// Errors of a login that cannot work. No error shows the content of a file.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum LoginError {
-    /// A file cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// What the system says.
-        source: Arc<io::Error>,
-    },
+    File { path: PathBuf, source: Arc<io::Error> },
     /// A file does not hold one line that can be a password or a token.
     #[error("{path} {what}", path = path.display())]
-    NoLine {
-        /// Which file.
-        path: PathBuf,
-        /// What it is instead.
-        what: String,
-    },
+    NoLine { path: PathBuf, what: String },
     /// A file of credentials lacks the JWT or the seed.
     #[error(
         "{path} holds no credentials: a line \"BEGIN NATS USER JWT\" and a line \"BEGIN USER NKEY \
          SEED\" are expected, as `nsc generate creds` writes them",
         path = path.display()
     )]
-    NoCredentials {
-        /// Which file.
-        path: PathBuf,
-    },
-    /// What should be the seed of a user's key is something else.
+    NoCredentials { path: PathBuf },
+    /// The file holds no seed of a user's key.
     #[error("{path} holds no seed of a user's key: one begins with SU", path = path.display())]
-    NoSeed {
-        /// Which file.
-        path: PathBuf,
-    },
+    NoSeed { path: PathBuf },
 }
 
 #[cfg(test)]
@@ -195,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_a_jwt_and_a_seed() {
+    fn credentials_have_jwt_and_seed() {
         let pair = KeyPair::new_user();
         let text = format!(
             "-----BEGIN NATS USER JWT-----\nabc.def\n------END NATS USER JWT------\n\n*** SECRET \
@@ -209,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_login_is_told_without_what_it_holds() {
+    fn login_errors_hide_content() {
         let told = |login: Login| login.auth(b"nonce").map(drop).unwrap_err().to_string();
         let (_folder, path) = file("secret");
         let shown = path.display();

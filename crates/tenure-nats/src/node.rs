@@ -12,7 +12,7 @@ use tokio::sync::broadcast;
 
 use crate::bus::Bus;
 use crate::counters::Counters;
-use crate::driver::{Ask, NO_ANSWER, WallClock, Wired};
+use crate::driver::{Ask, Driver, NO_ANSWER, WallClock};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 use crate::server::Server;
@@ -21,7 +21,7 @@ use crate::subject::Subjects;
 /// The shortest time between two pings of a server that says nothing.
 const SILENCE_MIN: Duration = Duration::from_millis(500);
 
-/// One process's part in elections on NATS. Clones are the same.
+/// The participant of a process in elections on NATS. Clones are the same participant.
 ///
 /// When the last clone and the last handle that came from it are gone, the node resigns whatever
 /// it leads and ends. [`close`](Self::close) does so at once and waits until that is done; after a
@@ -103,8 +103,8 @@ impl Node {
         &self.shared.who
     }
 
-    /// What an operator should hear of: for the first who asks since the start, for all others
-    /// from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener hears all since the start, later ones those from
+    /// now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
@@ -145,17 +145,18 @@ impl Builder {
         self
     }
 
-    /// Starts it, on a thread of its own, so that an application that blocks cannot starve a
-    /// heartbeat. It connects at once, and stays connected: that no server is there yet is no
-    /// error.
+    /// Starts the node on a thread of its own, so that an application that blocks cannot starve a
+    /// heartbeat. The node connects at once and stays connected: a missing server is no error.
     pub fn start(self) -> Result<Node, SystemError> {
         let Self { config, options, wall } = self;
-        let (incarnation, tie) = (driver::random()?, driver::random()?);
+        let incarnation = driver::random()?;
+        let tie = driver::random()?;
         let start = Start { incarnation, tie, seed: driver::seed()? };
         let who = Participant { id: config.id.clone(), incarnation };
         let wall = wall.unwrap_or_else(|| Box::new(tenure::clock::wall));
         let (notices, said) = Notices::new();
-        let (settings, me) = (config.clone(), who.clone());
+        let settings = config.clone();
+        let me = who.clone();
         let begin = move || {
             let subjects = Subjects::new(&options.prefix, &settings.cluster);
             let silence = settings.heartbeat.max(SILENCE_MIN);
@@ -166,7 +167,7 @@ impl Builder {
                 why: "no answer yet".into(),
             };
             let silent: Vec<_> = options.servers.iter().map(silent).collect();
-            let wired = Wired {
+            let wired = Driver {
                 bus: Bus::new(options, subjects.all(), name, silence),
                 config: settings.clone(),
                 subjects,
@@ -180,7 +181,8 @@ impl Builder {
             };
             (wired, Allcall::new(settings), start)
         };
-        let (grace, kill_margin) = (config.grace, config.kill_margin);
+        let grace = config.grace;
+        let kill_margin = config.kill_margin;
         let resignation_max = config.lease;
         let timing = move || Timing { grace, kill_margin, resignation_max };
         let driver = driver::spawn(begin, timing)?;

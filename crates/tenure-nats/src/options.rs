@@ -25,12 +25,12 @@ use crate::subject::SubjectPrefix;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// The servers. One is used at a time, the next one in their order when it fails; those that
-    /// they know of beside these are not.
+    /// The servers. The node uses one at a time, and the next one in their order when it fails; it
+    /// uses no server beside these.
     pub servers: Vec<Server>,
-    /// What the subjects begin with.
+    /// The beginning of all subjects.
     pub prefix: SubjectPrefix,
-    /// What TLS needs. `None` with `tls` servers: the system's authorities are believed.
+    /// Certificates for TLS. `None` with `tls` servers: the system's authorities are trusted.
     pub tls: Option<Tls>,
     /// As whom to log in, if servers ask for that.
     pub login: Option<Login>,
@@ -38,13 +38,13 @@ pub struct Options {
     pub connect_within: Duration,
 }
 
-/// What TLS needs. Files are read anew for each connection, so that a renewed certificate is
+/// Certificates for TLS. Files are read anew for each connection, so that a renewed certificate is
 /// used without a restart.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tls {
     /// The certificates of whoever signs the servers' certificates. `None`: the system's.
     pub authority: Option<Pem>,
-    /// What this client shows, where servers ask for it (mTLS).
+    /// The client's certificate and key, where servers ask for them (mTLS).
     pub identity: Option<Identity>,
     /// TLS begins before the server's greeting: for servers with `handshake_first`.
     pub first: bool,
@@ -99,19 +99,15 @@ impl Deref for CheckedOptions {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
-    /// Nowhere to connect to.
     #[error("no server is given: at least one, as nats://127.0.0.1:4222")]
     NoServer,
-    /// No connection is made at once.
     #[error("0 s for connecting to a server: give it some time, as 2 s")]
     NoTime,
-    /// What is meant to be secret could go over the network as it is.
+    /// Secret values could go over the network in the clear.
     #[error("TLS is set up, but server {server} may do without: write tls:// for it")]
-    TlsWithoutScheme {
-        /// The server.
-        server: Server,
-    },
+    TlsWithoutScheme { server: Server },
     /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),

@@ -77,9 +77,10 @@ impl FromStr for Server {
     }
 }
 
-/// Why something is not a [`Server`]. What stands before an `@` may be a password, and is in none
-/// of these.
+/// Errors of a text that is no [`Server`]. The text before an `@` may be a password, and no error
+/// shows it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ServerError {
     /// A user, a password or a token stands before the host.
     #[error(
@@ -87,32 +88,21 @@ pub enum ServerError {
          all up to the @, and give a login in the Options"
     )]
     Login {
-        /// What was given, without all up to the last `@`.
+        /// The text behind the last `@`: a user and a password may stand before it.
         rest: String,
     },
-    /// It could be meant with or without TLS.
+    /// The server could be meant with or without TLS.
     #[error(
         "server \"{given}\" has no scheme: write nats://{given}, or tls:// if it has a certificate"
     )]
-    NoScheme {
-        /// What was given.
-        given: String,
-    },
-    /// Not one that is spoken here.
+    NoScheme { given: String },
     #[error("server \"{given}\": its scheme must be nats or tls")]
-    Scheme {
-        /// What was given.
-        given: String,
-    },
-    /// Anything else.
+    Scheme { given: String },
     #[error(
         "server \"{given}\" must be a scheme, a host and a port and nothing else, as \
          nats://10.0.0.7:4222 or tls://[fd00::7]:4222"
     )]
-    NotAnAddress {
-        /// What was given.
-        given: String,
-    },
+    NotAnAddress { given: String },
 }
 
 #[cfg(test)]
@@ -120,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_a_scheme_a_host_and_a_port() {
+    fn server_has_scheme_host_port() {
         for (given, url, secure) in [
             ("nats://127.0.0.1:4222", "nats://127.0.0.1:4222", false),
             ("tls://nats-1.example.com:4222/", "tls://nats-1.example.com:4222", true),
@@ -132,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told_with_what_to_write() {
+    fn error_says_what_to_write() {
         let form = "must be a scheme, a host and a port and nothing else, as \
                     nats://10.0.0.7:4222 or tls://[fd00::7]:4222";
         for given in

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use tenure_core::ClusterName;
 use tenure_core::allcall::Body;
 
-/// What all subjects of a server's elections begin with: one or more words of letters, digits, `_`
-/// and `-` with dots between them, at most 64 bytes. Default `tenure`.
+/// The beginning of all subjects of elections: one or more words of letters, digits, `_` and `-`
+/// with dots between them, at most 64 bytes. Default `tenure`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SubjectPrefix(Arc<str>);
 
@@ -55,25 +55,19 @@ impl FromStr for SubjectPrefix {
 
 /// Why something is no [`SubjectPrefix`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PrefixError {
-    /// More than a subject should have.
     #[error(
         "a subject prefix has at most {} bytes; this one has {bytes}",
         SubjectPrefix::MAX_BYTES
     )]
-    TooLong {
-        /// How long it is.
-        bytes: usize,
-    },
+    TooLong { bytes: usize },
     /// Something that a server takes for something else, as `*` and `>`, or that is no word.
     #[error(
         "a subject prefix may hold letters, digits and _ - with dots between words; {found:?} is \
              not one of them"
     )]
-    Character {
-        /// The first offending character.
-        found: char,
-    },
+    Character { found: char },
     /// Nothing at all, or nothing between two dots, before the first or after the last.
     #[error(
         "a subject prefix needs a word before, between and after its dots, as tenure or \
@@ -95,7 +89,7 @@ pub struct Subjects {
     kinds: [Arc<str>; 4],
 }
 
-/// What is published on one of the subjects.
+/// Kinds of packets, each with its subject.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     /// A question who leads.
@@ -123,7 +117,7 @@ impl Kind {
         }
     }
 
-    /// What a packet is.
+    /// The kind of a packet.
     #[must_use]
     pub const fn of(body: &Body) -> Self {
         match body {
@@ -136,7 +130,7 @@ impl Kind {
 }
 
 impl Subjects {
-    /// Those of `cluster`.
+    /// The subjects of `cluster`.
     #[must_use]
     pub fn new(prefix: &SubjectPrefix, cluster: &ClusterName) -> Self {
         let stem = format!("{prefix}.{}.", cluster.as_str().replace('.', "="));
@@ -156,13 +150,13 @@ impl Subjects {
         }
     }
 
-    /// What is subscribed to: `PREFIX.CLUSTER.*`.
+    /// The subscription: `PREFIX.CLUSTER.*`.
     #[must_use]
     pub fn all(&self) -> String {
         format!("{}*", self.stem)
     }
 
-    /// What was published on `subject`, if that is one of these.
+    /// The kind of packet that is published on `subject`, if that is one of these.
     #[must_use]
     pub fn kind(&self, subject: &str) -> Option<Kind> {
         let word = subject.strip_prefix(&*self.stem)?;
@@ -179,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_has_its_subject_and_comes_back_from_it() {
+    fn kinds_match_their_subjects() {
         let own = subjects("tenure", "prod");
         assert_eq!(own.all(), "tenure.prod.*");
         assert_eq!(own.of(Kind::Call), "tenure.prod.call");
@@ -201,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_that_a_server_would_take_for_something_else_is_refused() {
+    fn unusable_prefix_is_refused() {
         let told = |text: &str| text.parse::<SubjectPrefix>().unwrap_err().to_string();
         assert!(told("a.*").contains("'*' is not one of them"));
         assert!(told("a b").contains("' ' is not one of them"));

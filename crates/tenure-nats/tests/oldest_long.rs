@@ -1,4 +1,4 @@
-//! What the handles of every driver do, on the oldest version.
+//! The suite for the handles of every driver, on the oldest version.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 

@@ -1,8 +1,8 @@
-//! Which members run with another configuration, as far as they have said.
+//! Members that run with another configuration, as far as their datagrams say.
 //!
-//! One datagram proves little: anybody can send one. A member counts as differing when it has said
-//! so again after a while, and nothing of it that agrees has come since. Others are told of, and
-//! change nothing.
+//! A single datagram proves little, because every host can send one. A member counts as differing
+//! when it has said so again after a while, and no datagram of it that agrees came in between.
+//! Strangers cause notices, and change nothing.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -53,11 +53,14 @@ impl Agreement {
     pub(crate) fn differs(
         &mut self,
         now: Time,
-        (peer, address, member): (NodeName, SocketAddr, Option<usize>),
+        peer: NodeName,
+        address: SocketAddr,
+        member: Option<usize>,
         theirs: u64,
         config: &Checked,
     ) -> Vec<Notice> {
-        let (is_member, ours) = (member.is_some(), config.digest());
+        let is_member = member.is_some();
+        let ours = config.digest();
         let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours }];
         let Some(member) = member else { return notices };
         self.differing.entry(member).or_insert(Differs { since: now, last: now }).last = now;
@@ -68,15 +71,16 @@ impl Agreement {
         notices
     }
 
-    /// That no quorum agrees, as long as that is so.
+    /// The notice that no quorum agrees, as long as none does.
     pub(crate) fn disagreement(&self, config: &Checked) -> Option<Notice> {
         let names = self.lasting().iter().map(|member| config.members[member].name.clone());
-        let (differing, members) = (names.collect(), config.members.len());
+        let differing = names.collect();
+        let members = config.members.len();
         self.hopeless.then_some(Notice::NoQuorumAgrees { differing, members })
     }
 
-    /// Members of which nothing is heard because they run with another configuration: those are
-    /// what an operator must mend first.
+    /// Names the silent members that run with another configuration: an operator must mend these
+    /// first.
     pub(crate) fn explain(&self, waiting: Waiting, config: &Checked) -> Waiting {
         blame(waiting, |silent| {
             let differs = |member: &usize| config.members[*member].name.as_str() == silent;
@@ -93,7 +97,7 @@ impl Agreement {
     }
 }
 
-/// `waiting` with more to say of those of whom nothing is heard, where there is something.
+/// Moves silent nodes of `waiting` to its obstacles where `why` knows a reason.
 pub(crate) fn blame(waiting: Waiting, why: impl Fn(&str) -> Option<Obstacle>) -> Waiting {
     let (mut obstacles, missing) = match waiting {
         Waiting::NoQuorum { missing } => (Vec::new(), missing),
@@ -106,9 +110,10 @@ pub(crate) fn blame(waiting: Waiting, why: impl Fn(&str) -> Option<Obstacle>) ->
         .partition(|(why, _)| why.is_some());
     obstacles.extend(blamed.into_iter().filter_map(|(why, _)| why));
     let missing = missing.into_iter().map(|(_, silent)| silent).collect();
-    match obstacles.is_empty() {
-        true => Waiting::NoQuorum { missing },
-        false => Waiting::Refused { obstacles, missing },
+    if obstacles.is_empty() {
+        Waiting::NoQuorum { missing }
+    } else {
+        Waiting::Refused { obstacles, missing }
     }
 }
 
@@ -129,8 +134,9 @@ mod tests {
 
     fn differs(agreement: &mut Agreement, millis: u64, port: u16) -> Vec<Notice> {
         let member = port.checked_sub(7_101).map(usize::from);
-        let from = (NodeName::new("b").unwrap(), ([127, 0, 0, 1], port).into(), member);
-        agreement.differs(at(millis), from, 1, &config())
+        let peer = NodeName::new("b").unwrap();
+        let address = ([127, 0, 0, 1], port).into();
+        agreement.differs(at(millis), peer, address, member, 1, &config())
     }
 
     fn hopeless(notices: &[Notice]) -> bool {
@@ -138,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn one_datagram_of_each_member_changes_nothing() {
+    fn single_datagram_changes_nothing() {
         let mut agreement = Agreement::default();
         for port in [7_101, 7_102, 7_103] {
             let notices = differs(&mut agreement, 1, port);
@@ -158,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quorum_that_may_agree_is_enough() {
+    fn possible_quorum_is_enough() {
         let mut agreement = Agreement::default();
         for millis in (0..10_000).step_by(100) {
             assert!(!hopeless(&differs(&mut agreement, millis, 7_102)), "a and c may agree");
@@ -173,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_differs_is_not_merely_silent() {
+    fn differing_member_is_an_obstacle() {
         let mut agreement = Agreement::default();
         let silent = || Waiting::NoQuorum { missing: vec!["b".into(), "c".into()] };
         assert_eq!(agreement.explain(silent(), &config()), silent());

@@ -1,4 +1,4 @@
-//! What a node asks of others beside who leads.
+//! Questions of a node to others, beside who leads.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::request::Ask;
 
 impl Node {
     /// Asks a leader whether it leads (section 10.5), again and again until it answers or
-    /// `patience` is over. What it answers holds until then whatever happens to it: a leader
+    /// `patience` is over. The answer holds until its end whatever happens to the leader: a leader
     /// does not release before a promise has run out. For recipients that cannot check a fence.
     /// Cancel safe.
     pub async fn verify(
@@ -24,11 +24,12 @@ impl Node {
         patience: Duration,
     ) -> Result<Verified, VerifyError> {
         let again = (self.config().round_trip * 2).max(Duration::from_millis(20));
-        // One channel for all repetitions: a late answer to an earlier one counts as well.
+        // All repetitions share a channel: a late answer to an earlier question counts as well.
         let (reply, mut answers) = mpsc::unbounded_channel();
         let ask = async {
             loop {
-                let (election, reply) = (election.clone(), reply.clone());
+                let election = election.clone();
+                let reply = reply.clone();
                 if !self.tell(Ask::Verify { election: election.clone(), leader, reply }) {
                     return Err(VerifyError::Closed);
                 }
@@ -108,9 +109,9 @@ impl Node {
 /// A leader that answered for itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verified {
-    /// Its name.
+    /// The name of the leader.
     pub leader: NodeName,
-    /// It leads until then at least, on this machine's `CLOCK_BOOTTIME`.
+    /// The leader leads until this instant at least, on this machine's `CLOCK_BOOTTIME`.
     pub until: Time,
     /// The fence of its leadership.
     pub fence: Option<Fence>,
@@ -124,11 +125,11 @@ impl Verified {
     }
 }
 
-/// Whom to turn to.
+/// The leader to turn to.
 #[derive(Debug)]
 pub enum Found {
-    /// Somebody else leads: forward to it.
+    /// Another node leads: forward to it.
     Leader(LeaderView),
-    /// Nobody led, and now this node does.
+    /// The election was vacant, and now this node leads.
     Elected(Leadership<AtMostOne>),
 }

@@ -1,4 +1,4 @@
-//! One socket from which grantors are asked, a question at a time.
+//! A socket from which grantors are asked, a question at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -15,20 +15,20 @@ use tokio::net::UdpSocket;
 use crate::enough::Enough;
 use crate::keys::Keys;
 use crate::places::{LookUp, Reach};
-use crate::seal::{Authority, Opened, SEALED_MAX, Seal};
+use crate::seal::{Authority, OpenDatagram, SEALED_MAX, Seal};
 use crate::transport::{self, Families};
 
-/// What its questions are signed with.
+/// The sender's name in questions.
 pub(crate) const NAME: &str = "survey";
 /// How often a question is sent before its grantor counts as silent.
 pub(crate) const TRIES: u32 = 5;
 
-/// What came of a question that not every version knows.
-pub(crate) enum Came<T> {
-    /// This, of that incarnation.
+/// Outcome of a question that not every version knows.
+pub(crate) enum Outcome<T> {
+    /// An answer, and the incarnation that gave it.
     Answer(Inc, T),
     Nothing,
-    /// It answers other questions.
+    /// The member answers other questions only.
     ElseOnly,
 }
 
@@ -40,12 +40,12 @@ pub(crate) struct Asker {
     config: Checked,
     inc: Inc,
     patience: Duration,
-    /// Who was asked, and answered with another digest.
+    /// Members that answered with another digest.
     differing: BTreeSet<NodeName>,
-    /// Where each member is that was asked, or why its name says nothing.
+    /// Addresses of each member that was asked, or why its name gives none.
     found: BTreeMap<NodeName, Result<Vec<SocketAddr>, String>>,
     seal: Option<Seal>,
-    /// Others are asked beside it, and when a quorum of them has answered a name is given up.
+    /// Other members are asked at the same time; once a quorum has answered, a look-up is given up.
     beside: Option<Enough>,
 }
 
@@ -67,10 +67,20 @@ impl Asker {
         let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
         let patience = (config.round_trip * 4).max(Duration::from_millis(50));
         let (socket, families) = transport::open(from)?;
-        let (socket, config) = (UdpSocket::from_std(socket)?, config.clone());
-        let (differing, found) = (BTreeSet::new(), BTreeMap::new());
-        let beside = None;
-        Ok(Self { socket, families, packer, config, inc, patience, differing, found, seal, beside })
+        let socket = UdpSocket::from_std(socket)?;
+        let config = config.clone();
+        Ok(Self {
+            socket,
+            families,
+            packer,
+            config,
+            inc,
+            patience,
+            differing: BTreeSet::new(),
+            found: BTreeMap::new(),
+            seal,
+            beside: None,
+        })
     }
 
     /// Names are given up when a quorum has answered.
@@ -159,17 +169,18 @@ impl Asker {
         found.unwrap_or_else(|| Err("no answer from the name server yet".to_owned()))
     }
 
-    /// Asks what members of earlier versions do not know, and says which incarnation answered.
-    /// They are told apart from silent ones by what they have always known, which is asked beside
-    /// it from the second try on: whether there is `election`, or any.
+    /// Asks a question that members of earlier versions do not know, and returns which incarnation
+    /// answered. From the second try on the datagram also asks what every version knows, whether
+    /// there is `election`, or any: so an old member differs from a silent one.
     pub(crate) async fn ask_new<T>(
         &mut self,
         to: &Member,
         question: &Message,
         election: Option<&ElectionName>,
         mut read: impl FnMut(Message) -> Option<T>,
-    ) -> io::Result<Came<T>> {
-        let (start, asker) = (clock::now(), self.inc);
+    ) -> io::Result<Outcome<T>> {
+        let start = clock::now();
+        let asker = self.inc;
         let old = match election.cloned() {
             Some(election) => Message::from(Query { election, start }),
             None => Message::from(List { start, after: None }),
@@ -189,13 +200,13 @@ impl Asker {
         self.packer.push(&mut datagram, question);
         for nth in 0..TRIES {
             if let Some((inc, answer)) = self.try_once(to, &datagram, &mut read).await? {
-                return Ok(Came::Answer(inc, answer));
+                return Ok(Outcome::Answer(inc, answer));
             }
             if nth == 0 {
                 self.packer.push(&mut datagram, &old);
             }
         }
-        Ok(if is_there { Came::ElseOnly } else { Came::Nothing })
+        Ok(if is_there { Outcome::ElseOnly } else { Outcome::Nothing })
     }
 
     /// Sends a datagram, sealed if there are keys.
@@ -260,8 +271,8 @@ impl Asker {
         }
     }
 
-    /// What a member sent from `from`, if it is to be read, and who sealed it. What waited for a
-    /// welcome is sent.
+    /// Opens a datagram of a member, and returns who sealed it. Sends the datagram that waited for
+    /// a welcome.
     async fn unseal<'a>(
         &mut self,
         from: SocketAddr,
@@ -275,7 +286,7 @@ impl Asker {
         });
         let opened = opened.ok().flatten();
         self.send_all(sealed).await?;
-        Ok(opened.and_then(|Opened { plain, shown }| match shown {
+        Ok(opened.and_then(|OpenDatagram { plain, shown }| match shown {
             Some((Authority::Cluster, inc)) => Some((Some(inc), plain)),
             Some((Authority::Application(_), _)) => None,
             None => Some((None, plain)),
@@ -287,7 +298,8 @@ impl Asker {
         to: &Member,
         election: &ElectionName,
     ) -> io::Result<Option<State>> {
-        let (start, asker) = (clock::now(), self.inc);
+        let start = clock::now();
+        let asker = self.inc;
         let question = Message::from(Query { election: election.clone(), start });
         let state = self.ask(to, &question, |message| match message {
             Message::Asker(ToAsker::State(state))

@@ -13,7 +13,7 @@ use tenure::{AtMostOne, clock};
 use tenure_core::nerio::wire::{Dropped, Envelope, Foreign, Packer, open, recipient};
 use tenure_core::nerio::{
     Checked, Command, Extra, Inc, List, Message, Nerio, Order, Ordered, OwnEvent, Passed, Question,
-    QuorumTimestamp, Record, Sender, Start, To, ToCandidate, ToGrantor, Who,
+    QuorumTimestamp, Record, Sender, Start, To, ToGrantor, Who,
 };
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::broadcast;
@@ -22,29 +22,29 @@ use crate::agreement::Agreement;
 use crate::counters::Counters;
 use crate::edicts::Source;
 use crate::key_trouble::KeyTroubles;
-use crate::lasting::Lasting;
+use crate::lasting::LastingTroubles;
 use crate::line::Line;
 use crate::log;
 use crate::notice::Notice;
-use crate::orders::is_loopback;
+use crate::orders::{is_order, obeys_unsealed};
 use crate::outbox::Outbox;
-use crate::places::{Looked, Places, receives};
+use crate::places::{LookUpResult, Places, receives};
 use crate::proofs::{Proof, Proofs};
 use crate::request::Ask;
 use crate::seal::{self, Authority, SEALED_MAX};
 use crate::state::WriteError;
-use crate::storage::{Flushed, Records};
+use crate::storage::{FlushAnswers, Records};
 use crate::transport::Transport;
 
 /// How long a node that closes waits for its releases to arrive.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// One node's way to others, its storage, and what it says of both.
+/// Transport and storage of a node, and notices about both.
 pub(crate) struct Wire<T> {
     config: Checked,
     transport: Line<T>,
     records: Records,
-    flushed: Flushed,
+    flushed: FlushAnswers,
     notices: broadcast::Sender<Notice>,
     repeats: Repeats,
     places: Places,
@@ -54,8 +54,8 @@ pub(crate) struct Wire<T> {
     proofs: Proofs,
     agreement: Agreement,
     key_troubles: KeyTroubles,
-    lasting: Lasting,
-    /// That it receives elsewhere than members say.
+    lasting: LastingTroubles,
+    /// The notice that this node receives elsewhere than the members list says.
     elsewhere: Option<Notice>,
     inc: Inc,
     /// The quorum timestamp of the leadership that begins.
@@ -65,35 +65,38 @@ pub(crate) struct Wire<T> {
     buffer: Vec<u8>,
 }
 
-/// What comes from outside.
+/// Input from outside.
 pub(crate) enum Incoming {
-    /// It is in the buffer.
+    /// A datagram in the buffer.
     Datagram {
         length: usize,
         from: SocketAddr,
     },
     Flushed((Ticket, Result<(), WriteError>)),
     /// The name of a member was looked up.
-    Looked(Looked),
-    /// One datagram could not be received.
+    LookUpResult(LookUpResult),
+    /// A datagram could not be received.
     Nothing,
 }
 
 impl<T: Transport> Wire<T> {
     pub(crate) fn new(
         config: Checked,
-        (name, start): (&NodeName, &Start),
+        name: &NodeName,
+        start: &Start,
         transport: Line<T>,
-        (records, flushed): (Records, Flushed),
+        records: Records,
+        flushed: FlushAnswers,
         notices: broadcast::Sender<Notice>,
     ) -> Self {
         let who = Who { name: name.clone(), inc: start.inc };
         let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
-        let (own, outbox) = (config.position(name), Outbox::new(packer, &config));
+        let own = config.position(name);
+        let outbox = Outbox::new(packer, &config);
         let mut this = Self {
             places: Places::new(&config, transport.local_address()),
             number: own.map_or(0, |own| config.number(own)),
-            lasting: Lasting::new(config.delta_max),
+            lasting: LastingTroubles::new(config.delta_max),
             elsewhere: None,
             config,
             transport,
@@ -131,7 +134,7 @@ impl<T: Transport> Wire<T> {
     }
 
     /// A look-up has ended.
-    fn on_looked(&mut self, now: Time, looked: Looked) {
+    fn on_looked(&mut self, now: Time, looked: LookUpResult) {
         let member = looked.member();
         let (notices, moved) = self.places.on_looked(looked);
         if moved {
@@ -140,7 +143,8 @@ impl<T: Transport> Wire<T> {
         for notice in notices {
             self.notice(notice);
         }
-        // Those who grant ask, with what every member answers, whether another process is there.
+        // A grantor asks every address, with a question that every member answers, whether another
+        // process is there.
         if self.number == 0 {
             return;
         }
@@ -149,8 +153,8 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// A member asks all others what every member answers, so that it hears with which keys they
-    /// speak: of their own accord they say nothing to each other for days.
+    /// A member asks all others a question that every member answers, to hear which keys they use:
+    /// of their own accord members say nothing to each other for days.
     fn ask_members(&mut self, now: Time) {
         if self.number == 0 {
             return;
@@ -165,14 +169,15 @@ impl<T: Transport> Wire<T> {
     fn on_datagram(
         &mut self,
         now: Time,
-        (datagram, address): (&mut [u8], SocketAddr),
+        address: SocketAddr,
+        datagram: &mut [u8],
         machine: &mut Machine<Self>,
     ) {
         self.counters.received += 1;
         let (datagram, shown) = match self.transport.open(now, address, datagram) {
             Ok(Some(incoming)) => (incoming.plain, incoming.shown),
             Ok(None) => return,
-            Err(dropped) => return self.on_unopened(now, (datagram, address), dropped),
+            Err(dropped) => return self.on_unopened(now, address, datagram, dropped),
         };
         let (envelope, messages) = match open(self.config.digest(), 0, datagram) {
             Ok(opened) => opened,
@@ -181,7 +186,7 @@ impl<T: Transport> Wire<T> {
                 match dropped {
                     Dropped::Digest(foreign) => {
                         let shown = shown.map(|(authority, _)| authority);
-                        self.on_mismatch(now, foreign, (address, shown));
+                        self.on_mismatch(now, foreign, address, shown);
                     }
                     Dropped::Version(version) => {
                         let notice = self.key_troubles.version(now, address, version, &self.places);
@@ -192,7 +197,7 @@ impl<T: Transport> Wire<T> {
                 return;
             }
         };
-        let authority = match self.admit(now, (&envelope, address), shown) {
+        let authority = match self.admit(now, &envelope, address, shown) {
             Ok(authority) => authority,
             Err(reason) => return self.counters.drop_for(reason),
         };
@@ -204,35 +209,36 @@ impl<T: Transport> Wire<T> {
         }
         let member = self.places.member(&envelope.who, address, authority.as_ref());
         if let Some(member) = member {
-            let (who, notice) =
-                (&envelope.who, self.agreement.agrees(member, &self.config, &mut self.repeats));
-            let twice = self.places.heard(now, member, (who, address));
+            let who = &envelope.who;
+            let notice = self.agreement.agrees(member, &self.config, &mut self.repeats);
+            let twice = self.places.heard(now, member, who, address);
             self.notice_if(notice);
             self.notice_if(twice);
         }
         // A name may lead to another member than the one that is meant.
         let recipient = recipient(datagram);
         if ![0, self.number].contains(&recipient) {
-            return self.on_other_recipient(recipient, (&envelope.who.name, address), messages);
+            return self.on_other_recipient(recipient, &envelope.who.name, address, messages);
         }
         let from = Sender { who: envelope.who, address, member };
         for message in messages {
             match message {
-                Ok(message) => self.on_message(now, (&from, authority.as_ref()), message, machine),
+                Ok(message) => self.on_message(now, &from, authority.as_ref(), message, machine),
                 Err(dropped) => self.counters.drop_for(dropped.label()),
             }
         }
     }
 
-    /// One that its sender may say is handed in.
+    /// Hands a message in that its sender may send.
     fn on_message(
         &mut self,
         now: Time,
-        (from, by): (&Sender, Option<&Authority>),
+        from: &Sender,
+        by: Option<&Authority>,
         message: Message,
         machine: &mut Machine<Self>,
     ) {
-        if by.is_none() && is_order(&message) && !self.obeys(from.address) {
+        if by.is_none() && is_order(&message) && !obeys_unsealed(&self.config, from.address) {
             self.refuse_order(from, message);
         } else if by.is_none_or(|by| by.may_say(&message)) {
             self.counters.messages += 1;
@@ -244,27 +250,24 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// Whether orders from this address are obeyed that are not sealed: only where no other machine
-    /// takes part, as anybody can send them there in anybody's name.
-    fn obeys(&self, address: SocketAddr) -> bool {
-        let members = self.config.members.iter();
-        address.ip().is_loopback() && members.map(|member| &member.address).all(is_loopback)
-    }
-
     fn refuse_order(&mut self, from: &Sender, message: Message) {
         self.counters.drop_for("unsealed_order");
         let Message::Grantor(ToGrantor::Order(Order { election, start, .. })) = message else {
             return;
         };
-        let (asker, passed) = (from.who.inc, Passed::Unsealed);
-        self.send(from.address.into(), Message::from(Ordered { election, asker, start, passed }));
+        let asker = from.who.inc;
+        self.send(
+            from.address.into(),
+            Message::from(Ordered { election, asker, start, passed: Passed::Unsealed }),
+        );
     }
 
-    /// What the sender of an envelope may say, if it is who it says.
+    /// The authority of an envelope's sender, if the sender may use that name.
     fn admit(
         &mut self,
         now: Time,
-        (envelope, address): (&Envelope, SocketAddr),
+        envelope: &Envelope,
+        address: SocketAddr,
         shown: Option<(Authority, Inc)>,
     ) -> Result<Option<Authority>, &'static str> {
         let Some((authority, inc)) = shown else {
@@ -282,23 +285,24 @@ impl<T: Transport> Wire<T> {
         Ok(Some(authority))
     }
 
-    /// Who sends here what is for another member hears who this one is, once for each datagram that
-    /// wants something.
+    /// Tells a sender that means another member which member this is, once for each datagram with a
+    /// question.
     fn on_other_recipient(
         &mut self,
         recipient: u8,
-        (peer, address): (&NodeName, SocketAddr),
+        peer: &NodeName,
+        address: SocketAddr,
         mut messages: impl Iterator,
     ) {
         self.counters.drop_for("other-recipient");
         let meant = self.numbered(recipient);
         let Some(own) = self.numbered(self.number) else { return };
         let own = self.config.members[own].name.clone();
-        let notice = meant.and_then(|meant| self.places.for_another((peer, address), meant, &own));
+        let notice = meant.and_then(|meant| self.places.for_another(peer, address, meant, &own));
         self.notice_if(notice);
         if messages.next().is_some() {
-            let way = (&mut self.transport, &mut self.places);
-            self.outbox.introduce(address, way, &mut self.counters);
+            let Self { outbox, transport, places, counters, .. } = self;
+            outbox.introduce(address, transport, places, counters);
         }
     }
 
@@ -307,18 +311,19 @@ impl<T: Transport> Wire<T> {
         (0..self.config.members.len()).find(|nth| self.config.number(*nth) == number)
     }
 
-    /// One that sends without a key, and is not read for that, is told to who asks.
+    /// Notes a sender without a key, which is not read, for `Node::keyring`.
     fn on_unopened(
         &mut self,
         now: Time,
-        (sent, address): (&[u8], SocketAddr),
-        dropped: seal::Dropped,
+        address: SocketAddr,
+        sent: &[u8],
+        dropped: seal::DropReason,
     ) {
         self.counters.drop_for(dropped.label());
         let digest = self.config.digest();
         let name = || open(digest, 0, sent).ok().map(|(envelope, _)| envelope.who.name);
-        let notice = self.key_troubles.unopened(now, (address, dropped), name, &self.places);
-        if let (Some(seal), seal::Dropped::Unsealed) = (&mut self.transport.seal, dropped) {
+        let notice = self.key_troubles.unopened(now, address, dropped, name, &self.places);
+        if let (Some(seal), seal::DropReason::Unsealed) = (&mut self.transport.seal, dropped) {
             let Some(Notice::Key { peer, .. }) = &notice else { return seal.refused(now, address) };
             peer.iter().for_each(|name| seal.note_unsealed(now, address, name));
         }
@@ -331,12 +336,13 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// A peer of another configuration is told so, once for each datagram that wants something.
+    /// Tells a peer of another configuration so, once for each datagram with a question.
     fn on_mismatch(
         &mut self,
         now: Time,
         foreign: Foreign,
-        (address, shown): (SocketAddr, Option<Authority>),
+        address: SocketAddr,
+        shown: Option<Authority>,
     ) {
         let Foreign { digest: theirs, who: Some(who), is_empty } = foreign else { return };
         let member = self.places.member(&who, address, shown.as_ref());
@@ -345,10 +351,10 @@ impl<T: Transport> Wire<T> {
         // this would cause is longer.
         let may_be_anybody = self.transport.seal.is_some() && shown.is_none();
         if !is_empty && !may_be_anybody {
-            let way = (&mut self.transport, &mut self.places);
-            self.outbox.introduce(address, way, &mut self.counters);
+            let Self { outbox, transport, places, counters, .. } = self;
+            outbox.introduce(address, transport, places, counters);
         }
-        for notice in self.agreement.differs(now, (peer, address, member), theirs, &self.config) {
+        for notice in self.agreement.differs(now, peer, address, member, theirs, &self.config) {
             self.notice(notice);
         }
     }
@@ -390,7 +396,7 @@ impl<T: Transport> Wire<T> {
         let now = clock::now();
         self.lasting.take(now, &notice);
         if log::notice(&mut self.repeats, now, &notice) {
-            // Nobody listening is fine.
+            // The send fails without listeners; ignore it.
             let _ = self.notices.send(notice);
         }
     }
@@ -414,7 +420,7 @@ impl<T: Transport> Backend for Wire<T> {
             biased;
             received = received => datagram(received),
             Some(done) = flushed.recv() => Incoming::Flushed(done),
-            looked = places.looked() => Incoming::Looked(looked),
+            looked = places.looked() => Incoming::LookUpResult(looked),
         }
     }
 
@@ -422,10 +428,10 @@ impl<T: Transport> Backend for Wire<T> {
     fn take(&mut self, kind: usize) -> Option<Incoming> {
         match kind {
             0 => return self.flushed.try_recv().ok().map(Incoming::Flushed),
-            1 => return self.places.try_looked().map(Incoming::Looked),
+            1 => return self.places.try_looked().map(Incoming::LookUpResult),
             _ => {}
         }
-        // Nobody is woken by this: the next wait asks again.
+        // No task is woken by this: the next wait asks again.
         let mut context = Context::from_waker(Waker::noop());
         match self.transport.poll_receive(&mut context, &mut self.buffer) {
             Poll::Ready(received) => Some(datagram(received)),
@@ -437,7 +443,7 @@ impl<T: Transport> Backend for Wire<T> {
         match incoming {
             Incoming::Datagram { length, from } => {
                 let mut buffer = std::mem::take(&mut self.buffer);
-                self.on_datagram(now, (&mut buffer[..length], from), machine);
+                self.on_datagram(now, from, &mut buffer[..length], machine);
                 self.buffer = buffer;
             }
             Incoming::Flushed((ticket, Ok(()))) => machine.input(Input::Flushed(ticket)),
@@ -445,7 +451,7 @@ impl<T: Transport> Backend for Wire<T> {
                 self.write_failed(&error);
                 machine.input(Input::Failed(Some(ticket)));
             }
-            Incoming::Looked(looked) => self.on_looked(now, looked),
+            Incoming::LookUpResult(looked) => self.on_looked(now, looked),
             Incoming::Nothing => {}
         }
     }
@@ -490,8 +496,8 @@ impl<T: Transport> Backend for Wire<T> {
     }
 
     fn send(&mut self, to: To, message: Message) {
-        let way = (&mut self.transport, &mut self.places);
-        self.outbox.push(to, &message, way, &mut self.counters);
+        let Self { outbox, transport, places, counters, .. } = self;
+        outbox.push(to, &message, transport, places, counters);
     }
 
     fn persist(&mut self, record: &Record) -> bool {
@@ -544,7 +550,7 @@ impl<T: Transport> Backend for Wire<T> {
     fn ended(&mut self, end: &End) {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
         // The application has its answer in the cell; others wait for the release.
-        self.outbox.flush((&mut self.transport, &mut self.places), &mut self.counters);
+        self.outbox.flush(&mut self.transport, &mut self.places, &mut self.counters);
     }
 
     fn explain(&self, waiting: Waiting) -> Waiting {
@@ -552,25 +558,17 @@ impl<T: Transport> Backend for Wire<T> {
     }
 
     fn before_more(&mut self) {
-        self.outbox.hurry((&mut self.transport, &mut self.places), &mut self.counters);
+        self.outbox.hurry(&mut self.transport, &mut self.places, &mut self.counters);
     }
 
     fn before_waiting(&mut self) {
-        self.outbox.flush((&mut self.transport, &mut self.places), &mut self.counters);
+        self.outbox.flush(&mut self.transport, &mut self.places, &mut self.counters);
         self.records.look();
     }
 
     fn farewell(&self) -> Duration {
         FAREWELL
     }
-}
-
-/// Whether it is to end a leadership from elsewhere.
-const fn is_order(message: &Message) -> bool {
-    matches!(
-        message,
-        Message::Grantor(ToGrantor::Order(_)) | Message::Candidate(ToCandidate::StepDown(_))
-    )
 }
 
 fn datagram(received: io::Result<(usize, SocketAddr)>) -> Incoming {

@@ -10,7 +10,7 @@ use tenure_core::nerio::{EdictTimestamp, Inc, QuorumTimestamp};
 use crate::Node;
 use crate::error::{NotLeading, NotWonHere};
 
-/// What orders the edicts of one leadership, and of which life it is.
+/// The order of the edicts of a leadership, and the life that won it.
 pub(crate) struct Source {
     inc: Inc,
     timestamp: QuorumTimestamp,
@@ -24,7 +24,7 @@ impl Source {
 }
 
 /// Creates the edicts of one leadership (section 7). Clones, and others of the same leadership,
-/// share one order. It keeps nothing in office.
+/// share one order. Edicts keep no leader in office.
 #[derive(Clone)]
 pub struct Edicts {
     leader: Leader<AtMostOne>,
@@ -32,7 +32,7 @@ pub struct Edicts {
 }
 
 impl Node {
-    /// What creates the edicts of a leadership that this node has won.
+    /// The creator of edicts for a leadership that this node has won.
     pub fn edicts(&self, leader: &Leader<AtMostOne>) -> Result<Edicts, NotWonHere> {
         let source = driver::extra::<Source, _>(leader).ok_or(NotWonHere)?;
         if source.inc != self.who().inc {

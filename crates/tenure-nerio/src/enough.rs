@@ -5,11 +5,11 @@ use std::time::Duration;
 use tenure_core::nerio::{Checked, MemberSet};
 use tokio::sync::watch;
 
-/// For so long names are still looked up when a quorum has answered: one that is not answered by
-/// its name server takes several seconds.
+/// Names are still looked up for this long when a quorum has answered: a silent name server takes
+/// several seconds.
 const MORE: Duration = Duration::from_millis(500);
 
-/// Who has answered so far.
+/// Members that have answered so far.
 pub(crate) struct Answers<'a> {
     config: &'a Checked,
     from: MemberSet,
@@ -37,11 +37,12 @@ impl<'a> Answers<'a> {
 }
 
 impl Enough {
-    /// What comes of a look-up, or `None` when others have answered for a while and it has not.
+    /// The result of a look-up, or `None` when a quorum has answered for a while and the look-up
+    /// has not.
     pub(crate) async fn or<T>(&self, look_up: impl Future<Output = T>) -> Option<T> {
         let mut enough = self.0.clone();
         let over = async {
-            // Who asks for nobody's sake any more is as good as answered.
+            // Without the sender no answer is needed any more.
             let _ = enough.wait_for(|enough| *enough).await;
             tokio::time::sleep(MORE).await;
         };
@@ -63,7 +64,7 @@ mod tests {
     use tenure::clock;
 
     #[tokio::test]
-    async fn a_look_up_ends_a_while_after_a_quorum_has_answered() {
+    async fn quorum_ends_look_up_later() {
         let member = |(name, port): (&str, u16)| {
             Member::at(name.parse().unwrap(), ([127, 0, 0, 1], port).into())
         };

@@ -11,6 +11,7 @@ use crate::transport::UdpError;
 
 /// Why a node did not start.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StartError {
     /// No socket.
     #[error(transparent)]
@@ -18,42 +19,20 @@ pub enum StartError {
     /// No state directory.
     #[error(transparent)]
     State(#[from] MemoryError),
-    /// A grantor that nobody would ask.
-    #[error("{name} is to grant leases but is not in the members list ({members})")]
-    NotAMember {
-        /// The name given.
-        name: NodeName,
-        /// The names in the list.
-        members: String,
-    },
+    #[error("grantor {name} is not in the members list ({members})")]
+    NotAMember { name: NodeName, members: String },
     /// A candidate must not be mistaken for a grantor.
     #[error(
-        "{name} is a member, so it has to grant leases: give it a storage, or give this \
-         candidate another name"
+        "member {name} must grant leases: give it a storage, or give this candidate another name"
     )]
-    IsAMember {
-        /// The name given.
-        name: NodeName,
-    },
-    /// A key of another cluster.
-    #[error("the key is one of the cluster {theirs}, and this is the cluster {ours}")]
-    OtherCluster {
-        /// Whose key it is.
-        theirs: ClusterName,
-        /// The cluster of this node.
-        ours: ClusterName,
-    },
-    /// A grantor needs the cluster's key.
+    IsAMember { name: NodeName },
+    #[error("the key belongs to cluster {theirs}, and this node to cluster {ours}")]
+    OtherCluster { theirs: ClusterName, ours: ClusterName },
     #[error(
-        "{name} is to grant leases, and its key is one of the application {application}, with \
-         which nobody can: give it the key of the cluster"
+        "grantor {name} has a key of application {application}, and only the key of the cluster \
+         allows to grant: give {name} that key"
     )]
-    NotAMembersKey {
-        /// The name given.
-        name: NodeName,
-        /// Whose key it is.
-        application: NodeName,
-    },
+    NotAMembersKey { name: NodeName, application: NodeName },
     /// The system refused something a node needs.
     #[error(transparent)]
     System(#[from] SystemError),
@@ -71,22 +50,13 @@ pub struct NotWonHere;
 
 /// Why a leader could not be verified.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum VerifyError {
     /// The one who was asked says that it does not lead.
     #[error("{by} says that it does not lead {election}")]
-    DoesNotLead {
-        /// The election.
-        election: ElectionName,
-        /// Who answered.
-        by: NodeName,
-    },
-    /// Nobody answered.
+    DoesNotLead { election: ElectionName, by: NodeName },
     #[error("no answer within {waited:?}")]
-    NoAnswer {
-        /// How long it was waited for.
-        waited: Duration,
-    },
-    /// The node was closed.
+    NoAnswer { waited: Duration },
     #[error("the node has been closed")]
     Closed,
 }
@@ -94,38 +64,30 @@ pub enum VerifyError {
 /// Why keys did not take the place of those that a node has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum RekeyError {
     /// They are of another cluster, of another application, or for another kind of participant.
-    #[error("it is of another cluster or application")]
+    #[error("the key belongs to another cluster or application")]
     Others,
     /// They accept what is not sealed, where it could not have been started without keys.
     #[error(
-        "it says accept-unsealed, which a process that receives on {address} must have been \
-         allowed at its start"
+        "the keys set accept-unsealed, which this process, as it receives on {address}, must have \
+         been allowed at its start"
     )]
-    Unsealed {
-        /// Where it receives.
-        address: SocketAddr,
-    },
-    /// It was started without keys, or was closed.
+    Unsealed { address: SocketAddr },
+    /// The node was started without keys, or was closed.
     #[error("the node has no keys, or has been closed")]
     NoKeys,
 }
 
 /// Why no leader was found (section 10.4).
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum FindError {
-    /// Nobody leads, and this node could not win in time.
-    #[error("nobody leads {election} after {waited:?}: {}", last.as_ref().map_or_else(
+    /// The election has no leader, and this node could not win in time.
+    #[error("{election} has no leader after {waited:?}: {}", last.as_ref().map_or_else(
         || "no grantor answered".to_owned(), ToString::to_string))]
-    NoLeader {
-        /// The election.
-        election: ElectionName,
-        /// How long it was tried.
-        waited: Duration,
-        /// The last that was known.
-        last: Option<View>,
-    },
+    NoLeader { election: ElectionName, waited: Duration, last: Option<View> },
     /// The campaign failed.
     #[error(transparent)]
     Campaign(#[from] CampaignError),

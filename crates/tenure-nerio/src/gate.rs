@@ -8,8 +8,9 @@ use tenure_core::nerio::{EdictTimestamp, Incomparable};
 /// Admits edicts in the order of their creation (Nerio, section 7), and refuses each that was
 /// created before one already admitted.
 ///
-/// Unlike [`FenceGate`](tenure::FenceGate) it also orders the edicts of one leader. An edict that is
-/// repeated is refused too. Its state must live as long as the resource does: export it with serde.
+/// Unlike [`FenceGate`](tenure::FenceGate) this gate also orders the edicts of one leader, and
+/// refuses a repeated edict. The state of a gate must live as long as the resource does: export the
+/// gate with serde.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct EdictGate {
     newest: Option<EdictTimestamp>,
@@ -17,23 +18,17 @@ pub struct EdictGate {
 
 /// Why an edict was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum EdictRefused {
     /// An edict created later was admitted before, or this very one was.
-    #[error("edict {offered} was created no later than {newest}, which was admitted before")]
-    Older {
-        /// The timestamp of the edict.
-        offered: Box<EdictTimestamp>,
-        /// The newest one admitted.
-        newest: Box<EdictTimestamp>,
-    },
+    #[error("edict {offered} is not later than edict {newest}, which the gate has admitted")]
+    Older { offered: Box<EdictTimestamp>, newest: Box<EdictTimestamp> },
     /// The two cannot be ordered; it says why and what to look for.
     #[error("edict {offered} cannot be ordered with {newest}")]
     Incomparable {
-        /// The timestamp of the edict.
         offered: Box<EdictTimestamp>,
-        /// The newest one admitted.
         newest: Box<EdictTimestamp>,
-        /// What stands against it.
+        /// Why the two timestamps have no order.
         source: Incomparable,
     },
 }
@@ -86,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn edicts_are_admitted_in_the_order_of_their_creation() {
+    fn edicts_are_admitted_in_order() {
         let mut gate = EdictGate::new();
         gate.admit(&edict(&[1, 2], 10, 0)).unwrap();
         gate.admit(&edict(&[1, 2], 10, 2)).unwrap();

@@ -1,4 +1,4 @@
-//! Peers whose keys do not fit, told by name and not too often.
+//! Notices about peers whose keys do not fit, by name and not too often.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -11,24 +11,24 @@ use tenure_core::{NodeName, Time};
 use crate::keys::{Grant, KeyId};
 use crate::notice::Notice;
 use crate::places::Places;
-use crate::seal::{Authority, Dropped, is_sealed};
+use crate::seal::{Authority, DropReason, is_sealed};
 
 /// Between two that are worth a look at the log; of what others may forge only one in that time
 /// costs more than its check.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// What is the matter with the key of a peer.
+/// Troubles with the key of a peer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum KeyTrouble {
-    /// It uses a key that this node does not accept.
+    /// The peer uses a key that this node does not accept.
     Other(KeyId),
-    /// It has no key, and this node has one.
+    /// The peer has no key, and this node has one.
     Unsealed,
-    /// It has a key, and this node has none.
+    /// The peer has a key, and this node has none.
     Sealed,
-    /// It asked for what its key does not allow.
+    /// The peer sent a message that its key does not allow.
     Rights {
-        /// Whose key it is, and what it allows.
+        /// Application, elections and rights of the key.
         grant: Arc<Grant>,
     },
 }
@@ -58,7 +58,7 @@ impl fmt::Display for KeyTrouble {
     }
 }
 
-/// When something was told last: of members, and of others.
+/// Times of the last notices: about members, and about others.
 #[derive(Debug, Default)]
 pub(crate) struct KeyTroubles {
     told: [Option<Time>; 2],
@@ -69,13 +69,14 @@ impl KeyTroubles {
     pub(crate) fn unopened(
         &mut self,
         now: Time,
-        (address, dropped): (SocketAddr, Dropped),
+        address: SocketAddr,
+        dropped: DropReason,
         name: impl FnOnce() -> Option<NodeName>,
         places: &Places,
     ) -> Option<Notice> {
         let why = match dropped {
-            Dropped::OtherKey(key) => KeyTrouble::Other(key),
-            Dropped::Unsealed => KeyTrouble::Unsealed,
+            DropReason::OtherKey(key) => KeyTrouble::Other(key),
+            DropReason::Unsealed => KeyTrouble::Unsealed,
             _ => return None,
         };
         self.tell(now, address, places, || (name(), why))

@@ -1,5 +1,5 @@
-//! What came with datagrams and is to be mended by an operator, for who asks later: its notice is
-//! said once.
+//! Troubles that datagrams showed and an operator must mend, for later questions: each notice is
+//! logged once.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -9,20 +9,20 @@ use tenure_core::Time;
 
 use crate::notice::{KeyTrouble, Notice};
 
-/// For how long at least it is taken to last after it was heard.
+/// A trouble counts as lasting for this long at least after the last datagram that showed it.
 const LATELY: Duration = Duration::from_secs(60);
-/// So many strangers have a place: what they send can be forged, and members have places of their
-/// own.
+/// The most strangers that are kept: their datagrams can be forged, and members have places of
+/// their own.
 const STRANGERS_MAX: usize = 4;
 
 #[derive(Debug)]
-pub(crate) struct Lasting {
+pub(crate) struct LastingTroubles {
     lately: Duration,
-    heard: BTreeMap<(Kind, SocketAddr), Heard>,
+    heard: BTreeMap<(Kind, SocketAddr), Trouble>,
 }
 
 #[derive(Debug)]
-struct Heard {
+struct Trouble {
     at: Time,
     notice: Notice,
     is_member: bool,
@@ -39,13 +39,13 @@ enum Kind {
     Twice,
 }
 
-impl Lasting {
+impl LastingTroubles {
     /// A leader may take as long as the longest lease to be heard again.
     pub(crate) fn new(delta_max: Duration) -> Self {
         Self { lately: LATELY.max(delta_max), heard: BTreeMap::new() }
     }
 
-    /// Takes each notice, also one that was said already.
+    /// Takes each notice, also one that was logged already.
     pub(crate) fn take(&mut self, now: Time, notice: &Notice) {
         let (kind, address, is_member) = match notice {
             Notice::Mismatch { address, is_member, .. } => {
@@ -61,7 +61,7 @@ impl Lasting {
             Notice::MemberTwice { addresses: [one, _], .. } => (Kind::Twice, *one, true),
             _ => return,
         };
-        self.heard.insert((kind, address), Heard { at: now, notice: notice.clone(), is_member });
+        self.heard.insert((kind, address), Trouble { at: now, notice: notice.clone(), is_member });
         let strangers = || self.heard.iter().filter(|(_, heard)| !heard.is_member);
         if strangers().count() > STRANGERS_MAX
             && let Some(oldest) = strangers().min_by_key(|(_, heard)| heard.at).map(|(key, _)| *key)
@@ -70,8 +70,8 @@ impl Lasting {
         }
     }
 
-    /// What came from there is of this configuration, and not known to be of another member;
-    /// `sealed` says whether as it should be. One whose key is not accepted may be heard without.
+    /// A datagram from `address` fits this configuration and member; `sealed` says whether it was
+    /// sealed as it should be. A node whose key is not accepted may also send unsealed.
     pub(crate) fn fits(&mut self, address: SocketAddr, sealed: bool) {
         for kind in [Kind::Configuration, Kind::Exchanged] {
             self.heard.remove(&(kind, address));
@@ -81,12 +81,12 @@ impl Lasting {
         }
     }
 
-    /// This node has other keys: what it had said of those of others may be mended.
+    /// This node has other keys: troubles with the keys of others may be over.
     pub(crate) fn keys_changed(&mut self) {
         self.heard.retain(|(kind, _), _| !matches!(kind, Kind::Key | Kind::Rights));
     }
 
-    /// All that lasts.
+    /// All troubles that last.
     pub(crate) fn now(&mut self, now: Time) -> impl Iterator<Item = Notice> {
         let lately = self.lately;
         self.heard.retain(|_, heard| now.since(heard.at) <= lately);
@@ -103,13 +103,13 @@ mod tests {
     }
 
     fn unsealed(port: u16, is_member: bool) -> Notice {
-        let (address, why) = (([127, 0, 0, 1], port).into(), KeyTrouble::Unsealed);
-        Notice::Key { peer: None, address, is_member, why }
+        let address = ([127, 0, 0, 1], port).into();
+        Notice::Key { peer: None, address, is_member, why: KeyTrouble::Unsealed }
     }
 
     #[test]
-    fn it_lasts_until_it_is_mended_or_not_heard_for_a_while() {
-        let mut lasting = Lasting::new(Duration::from_secs(90));
+    fn trouble_lasts_until_mended_or_silent() {
+        let mut lasting = LastingTroubles::new(Duration::from_secs(90));
         lasting.take(at(0), &unsealed(1, true));
         lasting.take(at(80), &unsealed(2, true));
         assert_eq!(lasting.now(at(90)).count(), 2);
@@ -124,8 +124,8 @@ mod tests {
     }
 
     #[test]
-    fn strangers_take_no_place_of_a_member() {
-        let mut lasting = Lasting::new(Duration::ZERO);
+    fn strangers_displace_no_member() {
+        let mut lasting = LastingTroubles::new(Duration::ZERO);
         lasting.take(at(0), &unsealed(1, true));
         (2..20_000).for_each(|port| lasting.take(at(1), &unsealed(port, false)));
         let all: Vec<_> = lasting.now(at(2)).collect();

@@ -91,7 +91,7 @@
 //! ```
 //!
 //! The protocol itself, its guarantees and what it does *not* guarantee: [`tenure_core::nerio`].
-//! What a grantor remembers: [`state`]. Who may read and send datagrams: [`keys`].
+//! The memory of a grantor: [`state`]. Keys of datagrams: [`keys`].
 
 mod agreement;
 mod ask;
@@ -137,7 +137,7 @@ pub use self::seal::{Authority, Keyring, Peer, Unsealed};
 pub use self::settings::{Settings, SettingsError};
 pub use self::storage::Storage;
 
-/// What the README shows compiles and runs.
+/// The examples of the README compile and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

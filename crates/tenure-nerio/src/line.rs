@@ -6,22 +6,14 @@ use std::task::{Context, Poll};
 
 use tenure::clock;
 use tenure_core::Time;
-use tenure_core::nerio::Inc;
 
-use crate::seal::{Authority, Dropped, Opened, Seal};
+use crate::seal::{DropReason, OpenDatagram, Seal};
 use crate::transport::Transport;
 
 /// A transport, and what seals.
 pub(crate) struct Line<T> {
     transport: T,
     pub(crate) seal: Option<Box<Seal>>,
-}
-
-/// A datagram that may be read, with what its sender has shown.
-pub(crate) struct Incoming<'a> {
-    pub(crate) plain: &'a [u8],
-    /// Unsealed, a datagram shows nothing.
-    pub(crate) shown: Option<(Authority, Inc)>,
 }
 
 impl<T: Transport> Line<T> {
@@ -35,14 +27,13 @@ impl<T: Transport> Line<T> {
         now: Time,
         from: SocketAddr,
         datagram: &'a mut [u8],
-    ) -> Result<Option<Incoming<'a>>, Dropped> {
+    ) -> Result<Option<OpenDatagram<'a>>, DropReason> {
         let Self { transport, seal } = self;
         let Some(seal) = seal else {
-            return Ok(Some(Incoming { plain: datagram, shown: None }));
+            return Ok(Some(OpenDatagram { plain: datagram, shown: None }));
         };
-        let opened = seal.incoming(now, from, datagram, |to, bytes| transport.send(to, bytes));
-        let opened = opened.inspect_err(|_| transport.disbelieve())?;
-        Ok(opened.map(|Opened { plain, shown }| Incoming { plain, shown }))
+        seal.incoming(now, from, datagram, |to, bytes| transport.send(to, bytes))
+            .inspect_err(|_| transport.disbelieve())
     }
 }
 

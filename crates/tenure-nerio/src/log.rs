@@ -1,4 +1,4 @@
-//! What a node says by `tracing`: each change of state once, never a line for each datagram.
+//! Log lines of a node: each change of state once, never a line for each datagram.
 
 use tenure::driver::{NOTICES, Repeats};
 use tenure_core::nerio::OwnEvent;
@@ -6,11 +6,11 @@ use tenure_core::{ElectionName, NodeName, Time};
 
 use crate::notice::Notice;
 
-/// Says `notice`, unless that was said already. Whether it was said.
+/// Logs `notice`, unless it was logged already. Returns whether it was logged now.
 pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool {
     let text = notice.to_string();
-    // All grantors say it of the same two in turn: which one says so is no news, nor is how a name
-    // server that is silent fails this time.
+    // All grantors report the same two processes in turn, and a silent name server fails in several
+    // ways: neither is news.
     let same = matches!(
         notice,
         Notice::Protocol { event: OwnEvent::NameShared { .. }, .. } | Notice::Unresolved { .. }
@@ -49,10 +49,10 @@ pub(crate) fn mismatch_is_over(repeats: &mut Repeats, member: &NodeName) {
     repeats.forget(OF_A_MEMBER, member.as_str());
 }
 
-/// What comes again with each datagram as long as it lasts, and about what it is.
+/// Kind and subject of a notice that comes again with each datagram.
 ///
-/// What is forged can name any sender. Members are few, so nothing that comes from others keeps one
-/// from being told.
+/// Forged datagrams can name any sender. Members have room of their own, so no flood of others
+/// silences a notice about a member.
 fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
     match notice {
         Notice::Mismatch { peer, is_member: true, .. } => Some((OF_A_MEMBER, peer.to_string())),
@@ -137,7 +137,7 @@ mod tests {
 
     /// Three grantors answer each request of one whose name another process uses.
     #[test]
-    fn a_name_used_twice_is_told_once_whichever_grantor_says_so() {
+    fn shared_name_is_logged_once() {
         let mut repeats = Repeats::default();
         let says = |repeats: &mut Repeats, seconds: u64, grantor: &str, other: &str| {
             let event = OwnEvent::NameShared {
@@ -156,7 +156,7 @@ mod tests {
 
     /// However many addresses send something of another configuration.
     #[test]
-    fn a_flood_is_told_of_now_and_then_and_does_not_silence_a_member() {
+    fn flood_silences_no_member() {
         let mut repeats = Repeats::default();
         let flood = |repeats: &mut Repeats, seconds| -> usize {
             let forged = (0..100_000u32).filter(|n| {
@@ -177,19 +177,22 @@ mod tests {
 
     /// Each datagram has another name, another address and another text.
     #[test]
-    fn a_flood_of_changing_texts_is_bounded() {
+    fn changing_flood_is_bounded() {
         let at = |n: u32, add: u16| -> SocketAddr {
             ([10, 0, 0, 3], u16::try_from(n % 30_000).unwrap() + add).into()
         };
         let name = |n: u32| -> NodeName { format!("n{n}").parse().unwrap() };
         let notices = |n: u32| {
-            let (address, addresses) = (at(n, 0), [at(n, 0), at(n, 1)]);
+            let address = at(n, 0);
+            let addresses = [at(n, 0), at(n, 1)];
             let of_node = |event| Notice::Protocol { election: None, event };
             let of_election =
                 |event| Notice::Protocol { election: Some("x".parse().unwrap()), event };
-            let (a, host) = (name(0), "b:1".to_owned());
+            let a = name(0);
+            let host = "b:1".to_owned();
             let who = Who { name: a.clone(), inc: Inc(n.into()) };
-            let (refusal, grantor, other) = (Refusal::Disk, name(n), address);
+            let grantor = name(n);
+            let other = address;
             [
                 mismatch(a.clone(), at(0, 0), n.into()),
                 mismatch(name(n), address, n.into()),
@@ -207,7 +210,10 @@ mod tests {
                     own: name(1),
                 },
                 of_election(OwnEvent::OldMemory { member: a, by: name(n) }),
-                of_election(OwnEvent::Obstacle { grantor: grantor.clone(), refusal }),
+                of_election(OwnEvent::Obstacle {
+                    grantor: grantor.clone(),
+                    refusal: Refusal::Disk,
+                }),
                 of_election(OwnEvent::NameShared { grantor, other }),
             ]
         };

@@ -22,7 +22,7 @@ use crate::state::Grantor;
 use crate::storage::{Records, Storage};
 use crate::transport::{Transport, Udp, UdpError};
 
-/// One participant of a Nerio cluster. Clones are the same participant.
+/// A participant of a Nerio cluster. Clones are the same participant.
 ///
 /// When the last clone and the last handle that came from it are gone, the node gives up
 /// whatever it holds and ends. [`close`](Self::close) does so at once and waits until others
@@ -37,9 +37,9 @@ struct Shared {
     who: Who,
     address: SocketAddr,
     driver: Arc<Hold<AtMostOne, Ask>>,
-    /// Those that it was started with.
+    /// The keys of its start.
     keys: Option<Keys>,
-    /// Whether others that accept what is not sealed may take their place.
+    /// Whether later keys may accept unsealed datagrams.
     unsealed: bool,
     notices: Notices<Notice>,
 }
@@ -97,13 +97,13 @@ impl Node {
         self.shared.driver.election(name)
     }
 
-    /// Its name.
+    /// The name of this node.
     #[must_use]
     pub fn name(&self) -> &NodeName {
         &self.shared.who.name
     }
 
-    /// Its name and which life of it this is.
+    /// The name of this node, and the incarnation.
     #[must_use]
     pub fn who(&self) -> &Who {
         &self.shared.who
@@ -121,15 +121,15 @@ impl Node {
         &self.shared.config
     }
 
-    /// What an operator should hear of: for the first who asks since the start, for all others
-    /// from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener hears all since the start, later ones those from
+    /// now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
     }
 
-    /// Where it asks the member with this name: of a leader with several addresses others may name
-    /// another one. `None` of who is no member, or was not found. Cancel safe.
+    /// The address at which this node asks that member; other nodes may use another of its
+    /// addresses. `None` if there is no such member, or no address was found. Cancel safe.
     pub async fn place(&self, member: NodeName) -> Option<SocketAddr> {
         self.shared.driver.ask(|reply| Ask::Place { member, reply }).await.flatten()
     }
@@ -139,15 +139,15 @@ impl Node {
         self.shared.driver.ask(Ask::Counters).await
     }
 
-    /// What this grantor does: `None` if it is no grantor, or is closed. Tells the listeners of
-    /// [`notices`](Self::notices) slowly what was missed. Cancel safe.
+    /// The service of this grantor; `None` if the node is no grantor, or is closed. For slow
+    /// listeners of [`notices`](Self::notices). Cancel safe.
     pub async fn service(&self) -> Option<Service> {
         self.shared.driver.ask(Ask::Service).await.flatten()
     }
 
-    /// What an operator is to mend, as the notices of it, for as long as it lasts: where members
-    /// are, and what comes with datagrams that do not fit, until a minute after the last one, or
-    /// the longest lease if that is more. `None` once the node is closed. Cancel safe.
+    /// Notices of all troubles that last: addresses of members, and datagrams that do not fit,
+    /// until a minute after the last one, or the longest lease if that is more. `None` once the
+    /// node is closed. Cancel safe.
     pub async fn troubles(&self) -> Option<Vec<Notice>> {
         self.shared.driver.ask(Ask::Troubles).await
     }
@@ -169,18 +169,18 @@ impl Node {
         self.shared.driver.close().await;
     }
 
-    /// Which keys it uses and accepts, and who has shown one to it since it started; `None` if it
-    /// has no keys, or is closed. Each call has a member ask all others something, so that what
-    /// they answer is heard by the next one. Cancel safe.
+    /// The keys that this node uses and accepts, and the nodes that have shown one since the start;
+    /// `None` if the node has no keys, or is closed. Each call makes a member ask all others, so
+    /// that the next call knows their answers. Cancel safe.
     pub async fn keyring(&self) -> Option<Keyring> {
         self.shared.driver.ask(Ask::Keyring).await.flatten()
     }
 
     /// Uses the first of `keys` from now on and accepts the other one, without an interruption for
-    /// those who use one of both. They must be of the kind and of the cluster of those that it was
-    /// started with, and [accept unsealed datagrams](Keys::accept_unsealed) only where it could
-    /// have been started without keys: else nothing changes, and the error says why. It is also one
-    /// when the node was started without keys, or is closed. Cancel safe.
+    /// those who use one of both. The keys must be of the kind and of the cluster of those at the
+    /// start, and [accept unsealed datagrams](Keys::accept_unsealed) only where the node could have
+    /// been started without keys: otherwise nothing changes, and the error says why. A node that
+    /// was started without keys, or is closed, returns an error, too. Cancel safe.
     pub async fn rekey(&self, keys: Keys) -> Result<(), RekeyError> {
         let Shared { keys: before, unsealed, address, driver, .. } = &*self.shared;
         let before = before.as_ref().ok_or(RekeyError::NoKeys)?;
@@ -212,16 +212,16 @@ impl fmt::Debug for Node {
 }
 
 impl Builder {
-    /// This node grants leases, and remembers them there. Exactly the nodes in the members list
-    /// do.
+    /// Makes this node a grantor, with this storage for its grants. Exactly the nodes in the
+    /// members list are grantors.
     pub fn grantor(mut self, storage: Storage) -> Self {
         self.storage = Some(storage);
         self
     }
 
     /// Receives on `address` instead of [where it would](address_to_bind). Others must still reach
-    /// a grantor at its host and port in the list. One of one family reaches members of that family
-    /// only, and `[::]` both.
+    /// a grantor at its host and port in the list. An IPv4 or IPv6 address reaches members of its
+    /// family only, and `[::]` reaches both.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = Some(address);
         self
@@ -268,7 +268,8 @@ impl Builder {
         let Self { config, name, storage, keys, .. } = self;
         let (records, flushed, memory) = match &storage {
             Some(storage) => {
-                let (cluster, node) = (config.cluster.clone(), name.clone());
+                let cluster = config.cluster.clone();
+                let node = name.clone();
                 let grantor = Grantor { cluster, node };
                 let (records, flushed, memory) = Records::open(storage, &grantor)?;
                 (records, flushed, Some(memory))
@@ -288,12 +289,13 @@ impl Builder {
         let who = Who { name: name.clone(), inc: start.inc };
         let core = Nerio::new(config.clone(), name);
         let (notices, said) = Notices::new();
-        let (settings, own) = (config.clone(), who.clone());
+        let settings = config.clone();
+        let own = who.clone();
         let resignation_max = config.drift.stretch(config.lease) + config.lease_first();
-        let (grace, kill_margin) = (config.grace, config.kill_margin);
+        let grace = config.grace;
+        let kill_margin = config.kill_margin;
         let begin = move || {
-            let stored = (records, flushed);
-            let wire = Wire::new(settings, (&own.name, &start), transport, stored, said);
+            let wire = Wire::new(settings, &own.name, &start, transport, records, flushed, said);
             (wire, core, start)
         };
         let driver = spawn(begin, move || Timing { grace, kill_margin, resignation_max })?;
@@ -306,7 +308,8 @@ impl Builder {
         let Some(keys) = &self.keys else { return Ok(()) };
         let ours = &self.config.cluster;
         if let Some(theirs) = keys.cluster().filter(|theirs| *theirs != ours) {
-            let (theirs, ours) = (theirs.clone(), ours.clone());
+            let theirs = theirs.clone();
+            let ours = ours.clone();
             return Err(StartError::OtherCluster { theirs, ours });
         }
         match keys.application() {
@@ -336,10 +339,11 @@ impl Builder {
     }
 }
 
-/// Where a node receives unless it is told otherwise. `own`, a member, on its address in the list,
-/// or on its port at all addresses of its machine if its host is a name. Others on a port of the
-/// system's choice: on loopback only if all members are there, as nothing reaches another host from
-/// there; and with IPv4 and IPv6, `[::]`, unless the addresses of all members are of one family.
+/// The default address on which a node receives. `own`, a member, receives on its address in the
+/// list, or on its port at all addresses of its machine if its host is a name. Other nodes receive
+/// on a port of the system's choice: on loopback only if all members are there, because a loopback
+/// socket reaches no other host; otherwise on `[::]`, unless the addresses of all members are of
+/// one family.
 #[must_use]
 pub fn address_to_bind(members: &[Member], own: Option<&Member>) -> SocketAddr {
     if let Some(own) = own {

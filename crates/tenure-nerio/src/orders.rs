@@ -1,20 +1,21 @@
-//! Having a leader resign or hand over from elsewhere: the members pass an order on to it.
+//! Orders to resign or hand over from elsewhere, which the members pass on to a leader.
 //!
 //! An order names the fence of the leadership that is to end, so that it ends no later one, however
-//! often it arrives and whenever. Whoever uses the node that leads obeys, or goes on: it hears
-//! [`OwnEvent::Ordered`](crate::OwnEvent::Ordered). That an order was passed on does not say that
-//! it was heard: ask who leads ([`lists::candidates`](crate::lists::candidates)) until that fence
-//! does not.
+//! often it arrives and whenever. The program of the leading node obeys, or goes on: it hears
+//! [`OwnEvent::Ordered`](crate::OwnEvent::Ordered). An order that was passed on may still be lost:
+//! ask who leads ([`lists::candidates`](crate::lists::candidates)) until that fence does not.
 
 use std::io;
 use std::net::SocketAddr;
 
 use tenure::{SystemError, clock};
-use tenure_core::nerio::{self, Checked, HostPort, Member, Message, Ordered, Passed, ToAsker};
+use tenure_core::nerio::{
+    self, Checked, HostPort, Member, Message, Ordered, Passed, ToAsker, ToCandidate, ToGrantor,
+};
 use tenure_core::{ElectionName, Fence, NodeName};
 use tokio::task::JoinSet;
 
-use crate::asker::{Asker, Came};
+use crate::asker::{Asker, Outcome};
 use crate::enough::Answers;
 use crate::keys::{Grant, Keys, Right};
 
@@ -27,42 +28,33 @@ pub struct Order {
     number: u64,
 }
 
-/// What a member said to an order.
+/// Answers of a member to an order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answered {
-    /// What it did with it.
+    /// The member passed the order on, or refused it.
     Did(Passed),
-    /// Nothing.
+    /// The member did not answer.
     Silent,
-    /// What all versions know, and not this: it runs an older one, or longer datagrams are lost.
+    /// The member answers only questions that all versions know: it runs an older version, or
+    /// longer datagrams are lost.
     ElseOnly,
-    /// That it runs with another configuration.
+    /// The member runs with another configuration.
     Differs,
 }
 
 /// Why no member obeys an order.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum Refusal {
     /// Without keys anybody could give orders in anybody's name.
     #[error(
         "the cluster has no keys, and {} is at {}, which other machines reach: without keys orders \
          are obeyed only where all members are on loopback", .member.name, .member.address
     )]
-    Unsealed {
-        /// A member that is not on loopback.
-        member: Member,
-    },
-    /// The key does not allow it.
-    #[error("the key is that of the application {grant}, and does not allow to {} in {election}",
+    Unsealed { member: Member },
+    #[error("the key of application {grant} does not allow to {} in {election}",
         .right.as_str())]
-    NoRight {
-        /// What the key allows.
-        grant: Grant,
-        /// The right that it lacks, in that election.
-        right: Right,
-        /// The election.
-        election: ElectionName,
-    },
+    NoRight { grant: Grant, right: Right, election: ElectionName },
 }
 
 /// Why an order was not given.
@@ -96,9 +88,23 @@ impl Order {
     }
 }
 
-/// Whether it is an address of this machine alone; a name may lead anywhere.
-pub(crate) fn is_loopback(host: &HostPort) -> bool {
+/// Whether the host is an address of this machine alone; a name may lead anywhere.
+fn is_loopback(host: &HostPort) -> bool {
     host.literal().is_some_and(|address| address.ip().is_loopback())
+}
+
+/// Whether `message` is to end a leadership from elsewhere.
+pub(crate) const fn is_order(message: &Message) -> bool {
+    matches!(
+        message,
+        Message::Grantor(ToGrantor::Order(_)) | Message::Candidate(ToCandidate::StepDown(_))
+    )
+}
+
+/// Whether a node obeys unsealed orders from `address`: only where no other machine takes part,
+/// because every host that reaches a node can send them in any name.
+pub(crate) fn obeys_unsealed(config: &Checked, address: SocketAddr) -> bool {
+    address.ip().is_loopback() && config.members.iter().all(|member| is_loopback(&member.address))
 }
 
 /// Why nobody would obey an order in `election` that is given with these keys.
@@ -115,7 +121,8 @@ pub fn check(
     let lacks = |right: &Right| !grant.allows(*right, election);
     match [Right::Ask, Right::Resign].into_iter().find(lacks) {
         Some(right) => {
-            let (grant, election) = (grant.clone(), election.clone());
+            let grant = grant.clone();
+            let election = election.clone();
             Err(Refusal::NoRight { grant, right, election })
         }
         None => Ok(()),
@@ -131,7 +138,8 @@ pub async fn give(
     order: &Order,
 ) -> Result<Vec<(Member, Answered)>, GiveError> {
     check(config, keys, &order.election)?;
-    let (mut asked, mut answers) = (JoinSet::new(), Answers::new(config));
+    let mut asked = JoinSet::new();
+    let mut answers = Answers::new(config);
     for (nth, member) in config.members.iter().cloned().enumerate() {
         let mut asker = Asker::new(config, keys, from).await?;
         asker.beside(answers.enough());
@@ -154,7 +162,8 @@ pub async fn give(
 }
 
 async fn one(asker: &mut Asker, member: &Member, order: &Order) -> Answered {
-    let (start, inc) = (clock::now(), asker.inc());
+    let start = clock::now();
+    let inc = asker.inc();
     let Order { election, fence, next, number } = order.clone();
     let question = nerio::Order { election: election.clone(), start, number, fence, next };
     let read = |message| match message {
@@ -167,12 +176,12 @@ async fn one(asker: &mut Asker, member: &Member, order: &Order) -> Answered {
     };
     let question = Message::from(question);
     let came = asker.ask_new(member, &question, Some(&election), read).await;
-    // One to which the system cannot send is as silent as one that does not answer.
+    // A member to which the system cannot send counts as silent.
     match came {
-        Ok(Came::Answer(_, passed)) => Answered::Did(passed),
-        Ok(Came::ElseOnly) => Answered::ElseOnly,
-        Ok(Came::Nothing) | Err(_) if asker.differs(&member.name) => Answered::Differs,
-        Ok(Came::Nothing) | Err(_) => Answered::Silent,
+        Ok(Outcome::Answer(_, passed)) => Answered::Did(passed),
+        Ok(Outcome::ElseOnly) => Answered::ElseOnly,
+        Ok(Outcome::Nothing) | Err(_) if asker.differs(&member.name) => Answered::Differs,
+        Ok(Outcome::Nothing) | Err(_) => Answered::Silent,
     }
 }
 

@@ -16,15 +16,15 @@ use crate::transport::Transport;
 
 /// Buffers kept for reuse.
 const SPARE: usize = 64;
-/// So many messages are answers that somebody waits for; more are renewals, and share datagrams
-/// with those that come next.
+/// Up to this many messages are answers for which a caller waits; more are renewals, and share
+/// datagrams with those that come next.
 const HURRIED_MAX: usize = 4;
 
 /// Datagrams that are being filled: one for each member and each address, in the order in which
 /// they were begun, which is the order in which they leave.
 pub(crate) struct Outbox {
     packer: Packer,
-    /// What datagrams call each member.
+    /// The number of each member in datagrams.
     numbers: Vec<u8>,
     filling: Vec<Datagram>,
     /// Where in `filling` that of a recipient is.
@@ -40,16 +40,22 @@ struct Datagram {
     to: To,
     bytes: Vec<u8>,
     messages: usize,
-    /// Whether it holds anything that somebody may be waiting for.
+    /// Whether a caller may wait for one of its messages.
     is_urgent: bool,
 }
 
 impl Outbox {
     pub(crate) fn new(packer: Packer, config: &Checked) -> Self {
         let numbers = (0..config.members.len()).map(|member| config.number(member)).collect();
-        let (filling, places, spare) = (Vec::new(), BTreeMap::new(), Vec::new());
-        let repeats = Repeats::default();
-        Self { packer, numbers, filling, places, spare, gives_way: false, repeats }
+        Self {
+            packer,
+            numbers,
+            filling: Vec::new(),
+            places: BTreeMap::new(),
+            spare: Vec::new(),
+            gives_way: false,
+            repeats: Repeats::default(),
+        }
     }
 
     /// Adds a message; sends the datagram before it if there is no room.
@@ -57,7 +63,8 @@ impl Outbox {
         &mut self,
         to: To,
         message: &Message,
-        way: (&mut impl Transport, &mut Places),
+        transport: &mut impl Transport,
+        members: &mut Places,
         counters: &mut Counters,
     ) {
         let Self { packer, numbers, filling, places, spare, repeats, .. } = self;
@@ -74,7 +81,7 @@ impl Outbox {
         let Some(datagram) = filling.get_mut(place) else { return };
         let Datagram { bytes, messages, is_urgent, .. } = datagram;
         if !packer.push(bytes, message) {
-            dispatch((to, bytes), way, counters, repeats);
+            dispatch(to, bytes, transport, members, counters, repeats);
             packer.restart(bytes);
             Packer::address(bytes, number);
             let fits = packer.push(bytes, message);
@@ -85,11 +92,12 @@ impl Outbox {
         *is_urgent |= !matches!(message, Message::Candidate(ToCandidate::Released(_)));
     }
 
-    /// Sends a few messages for which somebody may wait, and lets them have the processor before
-    /// anything that nobody waits for follows with the next [`flush`](Self::flush).
+    /// Sends a few messages for which a caller may wait, and lets their readers have the processor
+    /// before the other messages follow with the next [`flush`](Self::flush).
     pub(crate) fn hurry(
         &mut self,
-        way: (&mut impl Transport, &mut Places),
+        transport: &mut impl Transport,
+        members: &mut Places,
         counters: &mut Counters,
     ) {
         if self.filling.iter().map(|datagram| datagram.messages).sum::<usize>() > HURRIED_MAX {
@@ -98,17 +106,17 @@ impl Outbox {
         if self.filling.iter().any(|datagram| !datagram.is_urgent) {
             let later = self.filling.extract_if(.., |datagram| !datagram.is_urgent).collect();
             let hurried = !self.filling.is_empty();
-            self.flush(way, counters);
+            self.flush(transport, members, counters);
             self.filling = later;
             let places = self.filling.iter().enumerate();
             self.places = places.map(|(place, datagram)| (datagram.to, place)).collect();
             self.gives_way |= hurried;
         } else {
-            self.flush(way, counters);
+            self.flush(transport, members, counters);
         }
     }
 
-    /// What is sent next waits until threads that were woken before have had the processor.
+    /// Lets threads that were woken before have the processor before the next datagram leaves.
     pub(crate) fn give_way(&mut self) {
         self.gives_way = true;
     }
@@ -116,7 +124,8 @@ impl Outbox {
     /// Sends everything.
     pub(crate) fn flush(
         &mut self,
-        (transport, members): (&mut impl Transport, &mut Places),
+        transport: &mut impl Transport,
+        members: &mut Places,
         counters: &mut Counters,
     ) {
         if self.filling.is_empty() {
@@ -127,7 +136,7 @@ impl Outbox {
         }
         self.places.clear();
         for Datagram { to, bytes, .. } in self.filling.drain(..) {
-            dispatch((to, &bytes), (transport, members), counters, &mut self.repeats);
+            dispatch(to, &bytes, transport, members, counters, &mut self.repeats);
             if self.spare.len() < SPARE {
                 self.spare.push(bytes);
             }
@@ -138,10 +147,12 @@ impl Outbox {
     pub(crate) fn introduce(
         &mut self,
         to: SocketAddr,
-        way: (&mut impl Transport, &mut Places),
+        transport: &mut impl Transport,
+        members: &mut Places,
         counters: &mut Counters,
     ) {
-        dispatch((to.into(), &self.packer.start()), way, counters, &mut self.repeats);
+        let datagram = self.packer.start();
+        dispatch(to.into(), &datagram, transport, members, counters, &mut self.repeats);
     }
 }
 
@@ -155,11 +166,13 @@ fn begin(packer: &Packer, spare: &mut Vec<Vec<u8>>) -> Vec<u8> {
     }
 }
 
-/// Sends a datagram to where its recipient is now. What is for a member that is nowhere is lost, as
-/// on any way: it is sent again.
+/// Sends a datagram to where its recipient is now. A datagram for a member without an address is
+/// lost, as on any network: its sender repeats it.
 fn dispatch(
-    (to, datagram): (To, &[u8]),
-    (transport, members): (&mut impl Transport, &mut Places),
+    to: To,
+    datagram: &[u8],
+    transport: &mut impl Transport,
+    members: &mut Places,
     counters: &mut Counters,
     repeats: &mut Repeats,
 ) {

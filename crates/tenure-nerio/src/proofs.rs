@@ -11,22 +11,22 @@ pub(crate) enum Proof {
     DoesNotLead { by: Who },
 }
 
-/// Where the answers of one who waits go.
+/// The channel to a caller that waits.
 type Reply = mpsc::UnboundedSender<Proof>;
 
-/// As many questions of one who waits are remembered. It asks again every two round trips at the
-/// soonest; an answer that is later than sixteen of them is no use.
+/// The most questions of one caller that are remembered. A caller asks again every two round trips
+/// at the soonest; an answer that is later than sixteen of them is no use.
 const QUESTIONS_MAX: usize = 16;
 
-/// Those who wait for an answer, each with what it asked.
+/// Callers that wait for an answer, each with its question.
 #[derive(Default)]
 pub(crate) struct Proofs {
     waiting: Vec<(ElectionName, Question, Reply)>,
 }
 
 impl Proofs {
-    /// Somebody wants to know whether a leader leads. It may ask more than once, and takes the
-    /// first answer to any of its questions.
+    /// Adds a question of a caller whether a leader leads. A caller may ask more than once, and
+    /// takes the first answer to any of its questions.
     pub(crate) fn wait(&mut self, election: &ElectionName, question: Question, reply: Reply) {
         self.waiting.retain(|(.., reply)| !reply.is_closed());
         let own = |waits: &(ElectionName, Question, Reply)| waits.2.same_channel(&reply);
@@ -38,12 +38,12 @@ impl Proofs {
         self.waiting.push((election.clone(), question, reply));
     }
 
-    /// A question was answered: those who asked just this hear it, and nobody else.
+    /// Passes an answer on to the callers that asked exactly this question.
     pub(crate) fn answered(&mut self, election: &ElectionName, question: Question, proof: &Proof) {
         self.waiting.retain(|(of, asked, reply)| {
             let answered = of == election && *asked == question;
             if answered {
-                // It may have gone.
+                // The send fails if the caller has gone; ignore it.
                 let _ = reply.send(proof.clone());
             }
             !answered
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_no_from_one_does_not_end_the_question_to_another() {
+    fn refusal_ends_only_its_question() {
         let billing: ElectionName = "billing".parse().unwrap();
         let mut proofs = Proofs::default();
         let waits = |proofs: &mut Proofs, question| {
@@ -91,7 +91,7 @@ mod tests {
 
     /// With long patience and a leader that is silent.
     #[test]
-    fn one_that_asks_for_hours_is_remembered_by_its_last_questions() {
+    fn last_questions_are_kept() {
         let billing: ElectionName = "billing".parse().unwrap();
         let mut proofs = Proofs::default();
         let (other, _answers) = mpsc::unbounded_channel();

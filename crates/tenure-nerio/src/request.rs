@@ -1,4 +1,4 @@
-//! What a node asks of its driver, beside what its handles ask.
+//! Questions of a node to its driver, beside requests of its handles.
 
 use std::net::SocketAddr;
 

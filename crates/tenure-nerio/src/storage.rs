@@ -41,10 +41,10 @@ pub enum Storage {
 /// long as nothing is flushed.
 const CHECK: Duration = Duration::from_secs(1);
 
-/// The same, while something is granted. Not before each grant: that was two fifths of the
-/// processor time of a grantor with 10,000 elections, and a directory that was taken away just
-/// after a look is lost as well. What a lost one had promised is waited for at the next start; from
-/// a look that does not find it on nothing is granted.
+/// The same, while the grantor grants. A look before each grant took two fifths of the processor
+/// time of a grantor with 10,000 elections, and a directory that was taken away just after a look
+/// is lost as well. The next start waits for the promises of a lost directory; the grantor grants
+/// nothing once a look does not find it.
 const CHECK_WHILE_WRITTEN: Duration = Duration::from_millis(50);
 
 /// A look that began so long ago says nothing of now.
@@ -59,25 +59,25 @@ pub(crate) struct Records {
     directory: Option<StateDir>,
     flushes: Option<FlushThread>,
     flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
-    /// What a start that waits for old leases has forgotten.
+    /// The memories that a start has lost which waits for old leases.
     pub(crate) forgot: Forgot,
-    /// What is wrong with the table of grants.
+    /// The damage of the table of grants.
     pub(crate) damage: Option<String>,
-    /// When it was last asked whether the next start would find the directory.
+    /// The time of the last look for the directory.
     asked: Time,
-    /// Something was written since the last [`look`](Self::look).
+    /// A record was written since the last [`look`](Self::look).
     written: bool,
 }
 
 /// The answers to flushes.
-pub(crate) type Flushed = channel::UnboundedReceiver<(Ticket, Result<(), WriteError>)>;
+pub(crate) type FlushAnswers = channel::UnboundedReceiver<(Ticket, Result<(), WriteError>)>;
 
 impl Records {
     /// Opens the storage of `grantor`, and tells what it remembers.
     pub(crate) fn open(
         storage: &Storage,
         grantor: &Grantor,
-    ) -> Result<(Self, Flushed, Memory), MemoryError> {
+    ) -> Result<(Self, FlushAnswers, Memory), MemoryError> {
         let (flushed, answers) = channel::unbounded_channel();
         match storage {
             Storage::Directory { path, opening } => {
@@ -90,9 +90,15 @@ impl Records {
                     _ => None,
                 };
                 let forgot = Forgot::of(&recovered.memory);
-                let (directory, flushes) = (Some(directory), Some(flushes));
-                let (asked, written) = (Time::ZERO, false);
-                let records = Self { directory, flushes, flushed, forgot, damage, asked, written };
+                let records = Self {
+                    directory: Some(directory),
+                    flushes: Some(flushes),
+                    flushed,
+                    forgot,
+                    damage,
+                    asked: Time::ZERO,
+                    written: false,
+                };
                 Ok((records, answers, recovered.into_core()))
             }
             Storage::Memory { opening } => {
@@ -104,15 +110,21 @@ impl Records {
     }
 
     /// No storage at all: for a node that is no grantor.
-    pub(crate) fn none() -> (Self, Flushed) {
+    pub(crate) fn none() -> (Self, FlushAnswers) {
         let (flushed, answers) = channel::unbounded_channel();
         (Self::nowhere(flushed), answers)
     }
 
     fn nowhere(flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>) -> Self {
-        let (forgot, damage) = (Forgot::Everything, None);
-        let (asked, written) = (Time::ZERO, false);
-        Self { directory: None, flushes: None, flushed, forgot, damage, asked, written }
+        Self {
+            directory: None,
+            flushes: None,
+            flushed,
+            forgot: Forgot::Everything,
+            damage: None,
+            asked: Time::ZERO,
+            written: false,
+        }
     }
 
     /// Writes a record that must survive the process.
@@ -137,7 +149,7 @@ impl Records {
         }
     }
 
-    /// What to say of a flush that has not ended for so long.
+    /// The text about a flush that has not ended for so long.
     pub(crate) fn hangs(&self, span: Duration) -> String {
         let place = match &self.directory {
             Some(directory) => directory.path().display().to_string(),
@@ -176,8 +188,8 @@ impl Drop for Records {
     }
 }
 
-/// The thread that flushes. It ends when `flushes` is dropped and the last flush is over, and lets
-/// go of the directory before `ended` is disconnected.
+/// The thread that flushes. The thread ends when `flushes` is dropped and the last flush is over,
+/// and lets go of the directory before `ended` is disconnected.
 struct FlushThread {
     flushes: mpsc::Sender<Order>,
     looks: Arc<Looks>,
@@ -187,22 +199,22 @@ struct FlushThread {
 /// Whether the next start would find the directory.
 #[derive(Default)]
 struct Looks {
-    /// One is asked for: while the disk hangs they would pile up.
+    /// A look is asked for: while the disk hangs looks would pile up.
     asked: AtomicBool,
-    /// Something was written since the last one began.
+    /// A record was written since the last look began.
     written: AtomicBool,
-    /// The last one did not find it.
+    /// The last look did not find the directory.
     lost: AtomicBool,
-    /// When the last one that has ended had begun, in nanoseconds of the clock.
+    /// The start of the last look that has ended, in nanoseconds of `CLOCK_BOOTTIME`.
     began: AtomicU64,
 }
 
 impl Looks {
-    /// One that began then has ended.
+    /// Notes that a look has ended which began at `began`.
     fn ended(&self, began: Time, lost: bool) {
         self.lost.store(lost, Ordering::Relaxed);
         self.began.store(began.as_nanos(), Ordering::Relaxed);
-        // What was found is there for whoever sees that another one may be asked for.
+        // A thread that sees `asked` cleared also sees the results.
         self.asked.store(false, Ordering::Release);
     }
 }
@@ -223,13 +235,13 @@ impl FlushThread {
         let looks = Arc::<Looks>::default();
         let own = Arc::clone(&looks);
         let work = move || {
-            flush_all(&flusher, (&orders, &own), &flushed);
+            flush_all(&flusher, &orders, &own, &flushed);
             drop(flusher);
             drop(ends);
         };
         let thread = thread::Builder::new().name("tenure-flush".to_owned());
         if let Err(error) = thread.spawn(work) {
-            // Its orders are answered as not written: the channel is closed.
+            // Orders are answered as not written: the channel is closed.
             tracing::error!(%error, "no thread for flushes");
         }
         Self { flushes, looks, ended }
@@ -254,7 +266,7 @@ impl FlushThread {
         let is_old = now.since(*asked) >= CHECK_WHILE_WRITTEN;
         if is_old && !self.looks.asked.swap(true, Ordering::Acquire) {
             *asked = now;
-            // Nobody reads it when the thread is gone, and then every flush says so.
+            // The send fails when the thread is gone, and then every flush says so.
             let _ = self.flushes.send(Order::Look);
         }
     }
@@ -262,19 +274,21 @@ impl FlushThread {
 
 fn flush_all(
     flusher: &Flusher,
-    (orders, looks): (&mpsc::Receiver<Order>, &Looks),
+    orders: &mpsc::Receiver<Order>,
+    looks: &Looks,
     flushed: &channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
 ) {
-    let (mut written, mut found, mut doubt) = (true, true, false);
+    let mut written = true;
+    let mut found = true;
+    let mut doubt = false;
     loop {
-        let patience = match looks.written.load(Ordering::Relaxed) {
-            true => CHECK_WHILE_WRITTEN,
-            false => CHECK,
-        };
+        let patience =
+            if looks.written.load(Ordering::Relaxed) { CHECK_WHILE_WRITTEN } else { CHECK };
         let answer = match orders.recv_timeout(patience) {
             Ok(Order::Flush(ticket, record)) => {
                 let answer = flusher.flush(&record);
-                (written, found) = (answer.is_ok(), true);
+                written = answer.is_ok();
+                found = true;
                 if matches!(answer, Err(WriteError::State(Lost { .. }))) {
                     // As a look that does not find it.
                     looks.lost.store(true, Ordering::Relaxed);
@@ -320,10 +334,12 @@ mod tests {
 
     /// Nothing else may be written for as long as a grantor waits for old leases.
     #[test]
-    fn a_directory_that_is_lost_and_found_is_told_though_nothing_is_flushed() {
+    fn lost_directory_is_reported_unasked() {
         let parent = tempfile::tempdir().unwrap();
-        let (path, elsewhere) = (parent.path().join("a"), parent.path().join("elsewhere"));
-        let (cluster, node) = ("c".parse().unwrap(), "a".parse().unwrap());
+        let path = parent.path().join("a");
+        let elsewhere = parent.path().join("elsewhere");
+        let cluster = "c".parse().unwrap();
+        let node = "a".parse().unwrap();
         let grantor = Grantor { cluster, node };
         let storage = Storage::Directory { path: path.clone(), opening: Opening::New };
         let (records, mut answers, _) = Records::open(&storage, &grantor).unwrap();
@@ -348,13 +364,14 @@ mod tests {
         drop(records);
     }
 
-    /// What is left of a table looks like one of fewer elections, and the next start would believe
-    /// it: it is asked for by the error itself.
+    /// The rest of a table looks like a table of fewer elections, and the next start would believe
+    /// it: the error itself asks for a look.
     #[test]
-    fn what_is_left_of_a_table_is_not_believed_by_the_next_start() {
+    fn rest_of_table_is_removed() {
         let parent = tempfile::tempdir().unwrap();
-        let (path, cluster, node) =
-            (parent.path().join("a"), "c".parse().unwrap(), "a".parse().unwrap());
+        let path = parent.path().join("a");
+        let cluster = "c".parse().unwrap();
+        let node = "a".parse().unwrap();
         let grantor = Grantor { cluster, node };
         let open = |opening| {
             Records::open(&Storage::Directory { path: path.clone(), opening }, &grantor).unwrap()
@@ -366,7 +383,8 @@ mod tests {
             let reserve = Record::Reserve { high: tenure_core::Fence::new(1_024) };
             records.directory.as_mut().unwrap().write(&reserve).unwrap();
             records.persist(&state::tests::grant_record("e0", 1)).unwrap();
-            let (small, old) = (fs::metadata(&grants).unwrap().len(), fs::read(&grants).unwrap());
+            let small = fs::metadata(&grants).unwrap().len();
+            let old = fs::read(&grants).unwrap();
             for number in 1..=64 {
                 records.persist(&state::tests::grant_record(&format!("e{number}"), 1)).unwrap();
             }
@@ -390,10 +408,11 @@ mod tests {
 
     /// Another process could have the directory as well.
     #[test]
-    fn soon_after_the_lock_is_gone_nothing_is_granted() {
+    fn missing_lock_stops_grants() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a");
-        let (cluster, node) = ("c".parse().unwrap(), "a".parse().unwrap());
+        let cluster = "c".parse().unwrap();
+        let node = "a".parse().unwrap();
         let storage = Storage::Directory { path: path.clone(), opening: Opening::New };
         let (mut records, _answers, _) =
             Records::open(&storage, &Grantor { cluster, node }).unwrap();

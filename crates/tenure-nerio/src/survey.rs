@@ -29,7 +29,7 @@ pub enum NameServers {
     Patiently,
 }
 
-/// What the grantors of a cluster say.
+/// Answers of the grantors of a cluster.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Survey {
     /// Each member, by name; `None` if it did not answer.
@@ -47,7 +47,7 @@ pub struct Survey {
     config: Checked,
 }
 
-/// What the grantors of a cluster say of one election.
+/// Answers of the grantors of a cluster about an election.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seen {
     /// Each member, by name; `None` if it did not answer.
@@ -60,116 +60,70 @@ pub struct Seen {
 
 /// Why it is not safe to restart another grantor now.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum Unsafe {
-    /// A grantor cannot be counted on.
     #[error("{member} does not answer")]
-    Silent {
-        /// Which one.
-        member: NodeName,
-    },
-    /// A grantor is nowhere to be found.
+    Silent { member: NodeName },
     #[error("{member} is not found: {host} does not resolve ({error})")]
-    Unresolved {
-        /// Which one.
-        member: NodeName,
-        /// Its host and port in the list.
-        host: String,
-        /// Why.
-        error: String,
-    },
-    /// A grantor runs with another configuration.
+    Unresolved { member: NodeName, host: String, error: String },
     #[error("{member} runs with another configuration")]
-    Differs {
-        /// Which one.
-        member: NodeName,
-    },
+    Differs { member: NodeName },
     /// A grantor does not grant yet, or cannot write down what it grants.
-    #[error("{member} {}", Does(*service))]
-    NotServing {
-        /// Which one.
-        member: NodeName,
-        /// What it does instead.
-        service: Service,
-    },
-    /// A leader relies on fewer grantors than there are.
+    #[error("{member} {}", Activity(*service))]
+    NotServing { member: NodeName, service: Service },
+    /// A leader relies on fewer grantors than the cluster has.
     #[error("{member} has not granted the latest lease of {election} to {leader}")]
-    NotRenewed {
-        /// The election.
-        election: ElectionName,
-        /// Who leads it.
-        leader: NodeName,
-        /// Who has not granted to it.
-        member: NodeName,
-    },
+    NotRenewed { election: ElectionName, leader: NodeName, member: NodeName },
     /// The same, and it never will: the leader asks for longer leases than this grantor gives, and
     /// renews them.
     #[error(
-        "{member} gives no lease longer than {}, and that of {leader}, which leads {election} and \
-         renews it, has {}, so {member} never grants it",
+        "{member} grants no lease longer than {}, and {leader}, which leads {election}, renews a \
+         lease of {}: {member} never grants it",
         Span(*longest), Span(*lease)
     )]
     TooLong {
-        /// The election.
         election: ElectionName,
-        /// Who leads it.
         leader: NodeName,
-        /// Who does not grant to it.
         member: NodeName,
-        /// The longest lease that this grantor gives.
         longest: Duration,
-        /// How long the leader's is.
         lease: Duration,
     },
     /// The same, but nobody has seen the leader renew: it may be gone, and then the lease ends.
     #[error(
-        "{member} gives no lease longer than {}, and that of {leader}, which leads {election}, has \
-         {}: it ends in {} unless {leader} renews it",
+        "{member} grants no lease longer than {}, and {leader} leads {election} with a lease of \
+         {}, which ends in {} unless {leader} renews it",
         Span(*longest), Span(*lease), Span(*remaining)
     )]
     Ending {
-        /// The election.
         election: ElectionName,
-        /// Who leads it.
         leader: NodeName,
-        /// Who does not grant to it.
         member: NodeName,
-        /// The longest lease that this grantor gives.
         longest: Duration,
-        /// How long the leader's is.
         lease: Duration,
-        /// How much of it is left.
         remaining: Duration,
     },
     /// The same, and it is going to: its lease-max was raised.
     #[error(
-        "{member} gives no lease longer than {} for {} more, as its lease-max was raised and \
-         longer ones that others may have forgotten must end first, and that of {leader}, which \
-         leads {election}, has {}",
+        "{member} grants no lease longer than {} for {} more, because its lease-max was raised and \
+         longer leases that other grantors may have forgotten must end first, and {leader} leads \
+         {election} with a lease of {}",
         Span(raising.before), Span(raising.remaining), Span(*lease)
     )]
     Later {
-        /// The election.
         election: ElectionName,
-        /// Who leads it.
         leader: NodeName,
-        /// Who does not grant to it yet.
         member: NodeName,
-        /// What it gives until when.
         raising: Raising,
-        /// How long the leader's is.
         lease: Duration,
     },
     /// So many grantors have lost their memory that none of them can read the fences from a quorum
     /// of others.
     #[error(
         "{} lost the memory or never had one, and the other nodes are no quorum to read the fences \
-         from: none of these ever grants again",
+         from: these nodes never grant again",
         list(lost)
     )]
-    Lost {
-        /// Which ones.
-        lost: Vec<NodeName>,
-    },
+    Lost { lost: Vec<NodeName> },
 }
 
 impl Unsafe {
@@ -179,13 +133,13 @@ impl Unsafe {
         matches!(self, Self::TooLong { .. } | Self::Lost { .. })
     }
 
-    /// What to do about it.
+    /// Advice for the obstacle.
     #[must_use]
     pub fn fix(&self) -> String {
         match self {
             Self::Silent { member } => format!(
-                "start {member}, or look at the way to it, and at its log: it answers nobody whose \
-                 key it does not accept"
+                "start {member}, or check the network to it and its log: {member} answers no node \
+                 whose key it does not accept"
             ),
             Self::Unresolved { host, .. } => {
                 format!("correct {host} in members, or see to its DNS record")
@@ -199,8 +153,7 @@ impl Unsafe {
                     format!("see that a full quorum of the nodes beside {member} serves")
                 }
                 Service::Recovering { known: false } => {
-                    "see that all nodes are there: a new cluster is founded by all of them"
-                        .to_owned()
+                    "start all nodes: only all of them together found a new cluster".to_owned()
                 }
                 Service::Replaced => format!(
                     "if an old directory was put back, stop {member}, move that directory away, \
@@ -265,16 +218,20 @@ fn list(names: &[NodeName]) -> String {
     names.join(", ")
 }
 
-/// What a grantor does instead of granting, as a verb.
-struct Does(Service);
+/// The activity of a grantor that does not grant, as a verb.
+struct Activity(Service);
 
-impl fmt::Display for Does {
+impl fmt::Display for Activity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Service::Serving => f.write_str("serves"),
             Service::Quarantine { remaining } => {
                 let left = Span(remaining);
-                write!(f, "grants nothing for {left} more, until leases that it may have given end")
+                write!(
+                    f,
+                    "grants nothing for {left} more, until the leases that it may have \
+                           granted end"
+                )
             }
             Service::Recovering { .. } => {
                 f.write_str("has no memory, lost or never had, and asks the others")
@@ -284,7 +241,7 @@ impl fmt::Display for Does {
                 f.write_str("starts, and waits for the first write to its state directory")
             }
             Service::Replaced => {
-                f.write_str("has an old state directory: the others know a later one of it")
+                f.write_str("has an old state directory: the other members know a later one")
             }
         }
     }
@@ -303,7 +260,7 @@ impl fmt::Display for Span {
 }
 
 impl Survey {
-    /// Why nothing is heard of `member`.
+    /// The obstacle that `member` is silent.
     #[must_use]
     pub fn silent(&self, member: &NodeName) -> Unsafe {
         let place = self.config.position(member).map(|nth| &self.config.members[nth].address);
@@ -343,9 +300,9 @@ impl Survey {
             .find_map(|(election, grants)| self.unrenewed(election, grants, before))
     }
 
-    /// Those that lost their memory, if they are a quorum: what they granted may be known to nobody
-    /// else. Unless nobody remembers anything, and all found the cluster.
-    /// One that does not answer may have its memory, and one that waits for old leases, too.
+    /// The members that lost their memory, if they are a quorum: no other member may know their
+    /// grants. Members without any memory found the cluster together instead. A silent member may
+    /// have its memory, and so may a member that waits for old leases.
     fn lost(&self) -> Option<Unsafe> {
         let is_lost = |name: &&NodeName| {
             matches!(self.members.get(*name), Some(Some(Service::Recovering { .. })))
@@ -369,20 +326,23 @@ impl Survey {
         before: Option<&Self>,
     ) -> Option<Unsafe> {
         let leading = || grants.values().flatten().filter(|holder| holder.leading);
-        // Starts are of one life. Of two, the one with the higher fence leads, or is about to.
+        // Starts are comparable within one life. Of two lives the one with the higher fence leads,
+        // or is about to.
         let newest = leading().max_by_key(|holder| (holder.fence, holder.start))?;
         let same = |holder: &Option<Holder>| {
             holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
         };
-        // What it granted with an earlier lease-max counts until the next renewal, and no longer.
+        // A grant under an earlier lease-max counts until the next renewal, and no longer.
         let is_short =
             |member: &&NodeName| self.longest.get(*member).is_some_and(|l| *l < newest.lease);
         let behind = grants.iter().find(|(_, holder)| !same(holder)).map(|(member, _)| member);
         let member = grants.keys().find(is_short).or(behind)?;
         let earlier = before.and_then(|before| before.elections.get(election));
         let renews = earlier.is_some_and(|earlier| has_renewed(newest, earlier, grants));
-        let (election, leader) = (election.clone(), newest.who.name.clone());
-        let (member, lease) = (member.clone(), newest.lease);
+        let election = election.clone();
+        let leader = newest.who.name.clone();
+        let member = member.clone();
+        let lease = newest.lease;
         Some(match (self.longest.get(&member), self.raising.get(&member)) {
             (Some(&longest), _) if longest < lease && renews => {
                 Unsafe::TooLong { election, leader, member, longest, lease }
@@ -424,18 +384,21 @@ pub async fn survey(
     from: SocketAddr,
     name_servers: NameServers,
 ) -> io::Result<Survey> {
-    let listed = side_by_side(config, keys, (from, name_servers), |mut voice| async move {
+    let listed = side_by_side(config, keys, from, name_servers, |mut voice| async move {
         let listed = elections_of(&mut voice).await;
         (voice, listed)
     });
-    let (mut voices, mut members, mut names) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+    let mut voices = Vec::new();
+    let mut members = BTreeMap::new();
+    let mut names = BTreeSet::new();
     for (voice, listed) in listed.await? {
         let (service, listed) = listed?.unzip();
         members.insert(voice.member.name.clone(), service);
         names.extend(listed.unwrap_or_default());
         voices.push(voice);
     }
-    let (mut elections, mut longest) = (BTreeMap::new(), BTreeMap::new());
+    let mut elections = BTreeMap::new();
+    let mut longest = BTreeMap::new();
     let mut raising = BTreeMap::new();
     for name in names {
         let mut holders = BTreeMap::new();
@@ -449,7 +412,7 @@ pub async fn survey(
                 *known = None;
                 continue;
             };
-            // It may have changed since the names were asked for, and the worse counts.
+            // The service may have changed since the names were asked for; the worse one counts.
             *known = Some(if service == Service::Serving { state.service } else { service });
             longest.insert(member.name.clone(), state.delta_max);
             raising.extend(state.raise.map(|raise| (member.name.clone(), *raise)));
@@ -457,29 +420,31 @@ pub async fn survey(
         }
         elections.insert(name, holders);
     }
-    let (differing, unresolved) = (differing(&voices), unresolved(&voices));
+    let differing = differing(&voices);
+    let unresolved = unresolved(&voices);
     let config = config.clone();
     Ok(Survey { members, elections, longest, raising, differing, unresolved, config })
 }
 
-/// Asks every member what it knows of one election, from sockets of its own on `from`. Takes a
-/// few round trips, longer when somebody is silent; waits [`Briefly`](NameServers::Briefly) for
-/// name servers. One to which the system cannot send is as silent as one that does not answer; an
-/// error says that there is no socket. Cancel safe.
+/// Asks every member what it knows of one election, from sockets of its own on `from`. Takes a few
+/// round trips, longer when somebody is silent; waits [`Briefly`](NameServers::Briefly) for name
+/// servers. A member to which the system cannot send counts as silent; an error says that there is
+/// no socket. Cancel safe.
 pub async fn ask(
     config: &Checked,
     keys: Option<&Keys>,
     from: SocketAddr,
     election: &ElectionName,
 ) -> io::Result<Seen> {
-    let asked = side_by_side(config, keys, (from, NameServers::Briefly), |mut voice| {
+    let asked = side_by_side(config, keys, from, NameServers::Briefly, |mut voice| {
         let election = election.clone();
         async move {
             let state = voice.asker.state(&voice.member, &election).await;
             (voice, state.map(|state| state.map(|state| (state.service, state))))
         }
     });
-    let (mut voices, mut states) = (Vec::new(), BTreeMap::new());
+    let mut voices = Vec::new();
+    let mut states = BTreeMap::new();
     for (voice, state) in asked.await? {
         let state = state.ok().flatten().map(|(_, state)| state);
         states.insert(voice.member.name.clone(), state);
@@ -496,19 +461,21 @@ struct Voice {
 }
 
 /// How a member does, and what else it says; `None` of a silent one.
-type Said<T> = io::Result<Option<(Service, T)>>;
+type Reply<T> = io::Result<Option<(Service, T)>>;
 
 /// Asks all members at once, each by `ask`. In the order of their list.
 async fn side_by_side<T: Send + 'static, A>(
     config: &Checked,
     keys: Option<&Keys>,
-    (from, name_servers): (SocketAddr, NameServers),
+    from: SocketAddr,
+    name_servers: NameServers,
     ask: impl Fn(Voice) -> A,
-) -> io::Result<Vec<(Voice, Said<T>)>>
+) -> io::Result<Vec<(Voice, Reply<T>)>>
 where
-    A: Future<Output = (Voice, Said<T>)> + Send + 'static,
+    A: Future<Output = (Voice, Reply<T>)> + Send + 'static,
 {
-    let (mut asked, mut answers) = (JoinSet::new(), Answers::new(config));
+    let mut asked = JoinSet::new();
+    let mut answers = Answers::new(config);
     for (nth, member) in config.members.iter().cloned().enumerate() {
         let mut asker = Asker::new(config, keys, from).await?;
         if name_servers == NameServers::Briefly {
@@ -529,8 +496,9 @@ where
 }
 
 /// Asks one member for the elections that it knows of.
-async fn elections_of(voice: &mut Voice) -> Said<BTreeSet<ElectionName>> {
-    let (mut names, mut after) = (BTreeSet::new(), None);
+async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
+    let mut names = BTreeSet::new();
+    let mut after = None;
     loop {
         let start = clock::now();
         let question = Message::from(List { start, after: after.clone() });
@@ -615,7 +583,7 @@ mod tests {
 
     /// A member that lags behind may do so because another one is silent or fails: those first.
     #[test]
-    fn members_that_cannot_be_counted_on_come_before_leases_that_are_late() {
+    fn silent_members_come_before_late_leases() {
         let mut survey = survey_of([1, 2, 2].map(|start| Some(holder("p", start))));
         let late = "a has not granted the latest lease of e to p";
         let said = |survey: &Survey| survey.obstacle(None).map(|why| why.to_string());
@@ -638,19 +606,20 @@ mod tests {
 
     /// However little is left of a lease, its length is told as it is.
     #[test]
-    fn who_gives_no_such_lease_never_grants_it_while_it_is_renewed() {
+    fn short_maximum_never_grants() {
         let look = |starts: [u64; 2]| {
             let [b, c] = starts.map(|start| Some(holder("p", start)));
             let mut survey = survey_of([None, b, c]);
             survey.longest = [(name("a"), Duration::from_secs(4))].into();
             survey
         };
-        let (before, now) = (look([1, 2]), look([2, 2]));
+        let before = look([1, 2]);
+        let now = look([2, 2]);
         let why = now.obstacle(Some(&before)).unwrap();
         assert_eq!(
             why.to_string(),
-            "a gives no lease longer than 4s, and that of p, which leads e and renews it, has 5s, \
-             so a never grants it"
+            "a grants no lease longer than 4s, and p, which leads e, renews a lease of 5s: a never \
+             grants it"
         );
         let fix = "start a again with a lease-max of 5s or more, or p with a shorter lease";
         assert!(why.is_for_ever() && why.fix() == fix, "{}", why.fix());
@@ -659,23 +628,23 @@ mod tests {
     /// A member that was restarted with a shorter lease-max remembers what it granted before, and
     /// will not renew it.
     #[test]
-    fn what_was_granted_before_a_shorter_lease_max_does_not_count() {
+    fn grants_before_shorter_maximum_expire() {
         let look = |start| {
             let mut survey = survey_of([start; 3].map(|start| Some(holder("p", start))));
             survey.longest = [(name("a"), Duration::from_secs(4))].into();
             survey
         };
         let why = look(1).obstacle(None).unwrap();
-        assert!(!why.is_for_ever() && why.to_string().starts_with("a gives no lease"), "{why}");
+        assert!(!why.is_for_ever() && why.to_string().starts_with("a grants no lease"), "{why}");
         assert!(look(2).obstacle(Some(&look(1))).unwrap().is_for_ever());
         let mut long_enough = look(2);
         long_enough.longest = [(name("a"), Duration::from_secs(5))].into();
         assert_eq!(long_enough.obstacle(Some(&look(1))), None);
     }
 
-    /// It may be dead: then nothing has to be done but to wait.
+    /// A dead leader needs no action but to wait.
     #[test]
-    fn a_leader_that_nobody_saw_renew_is_waited_out() {
+    fn unrenewed_leader_is_waited_out() {
         let longest = |mut survey: Survey| {
             survey.longest = [(name("a"), Duration::from_secs(4))].into();
             survey
@@ -684,7 +653,7 @@ mod tests {
         let why = now.obstacle(None).unwrap();
         assert_eq!(
             why.to_string(),
-            "a gives no lease longer than 4s, and that of p, which leads e, has 5s: it ends in 1s \
+            "a grants no lease longer than 4s, and p leads e with a lease of 5s, which ends in 1s \
              unless p renews it"
         );
         assert!(!why.is_for_ever() && why.fix() == "wait until then", "{}", why.fix());
@@ -695,7 +664,8 @@ mod tests {
         }
         let again = later.obstacle(Some(&now)).unwrap();
         assert!(!again.is_for_ever() && again.is_as(&why), "{again}");
-        // What only one of them knew, as the other one was silent, was not granted in between.
+        // A grant that only one look saw, because the member was silent in the other, proves no
+        // renewal.
         let mut less = longest(survey_of([None, Some(holder("p", 1)), None]));
         let election = "e".parse().unwrap();
         let mut grants = now.elections[&election].clone();
@@ -711,7 +681,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_going_to_give_such_a_lease_says_when() {
+    fn raised_maximum_names_its_wait() {
         let mut survey = survey_of([None, Some(holder("p", 2)), Some(holder("p", 2))]);
         survey.longest = [(name("a"), Duration::from_secs(6))].into();
         let raising = |millis| Raising {
@@ -722,20 +692,20 @@ mod tests {
         let why = survey.obstacle(None).unwrap();
         assert_eq!(
             why.to_string(),
-            "a gives no lease longer than 4s for 3.25s more, as its lease-max was raised and \
-             longer ones that others may have forgotten must end first, and that of p, which leads \
-             e, has 5s"
+            "a grants no lease longer than 4s for 3.25s more, because its lease-max was raised and \
+             longer leases that other grantors may have forgotten must end first, and p leads e \
+             with a lease of 5s"
         );
         survey.raising = [(name("a"), raising(3_000))].into();
         assert!(!why.is_for_ever() && why.is_as(&survey.obstacle(None).unwrap()));
-        // What it gives already is enough: it is only late.
+        // The present maximum is enough: the grant is only late.
         survey.raising.get_mut(&name("a")).unwrap().before = Duration::from_secs(5);
         assert!(matches!(survey.obstacle(None), Some(Unsafe::NotRenewed { .. })));
     }
 
     /// Each of two that lost their memory waits for the other one, for good.
     #[test]
-    fn two_of_three_without_the_memory_of_the_third_never_grant_again() {
+    fn lost_quorum_never_grants_again() {
         let mut survey = survey_of([None, None, None]);
         let mut set = |member, service| {
             survey.members.insert(name(member), service);
@@ -747,7 +717,7 @@ mod tests {
         assert_eq!(
             why.to_string(),
             "a, b lost the memory or never had one, and the other nodes are no quorum to read the \
-             fences from: none of these ever grants again"
+             fences from: these nodes never grant again"
         );
         assert!(why.is_for_ever(), "{}", why.fix());
         assert!(!set("c", None).is_for_ever(), "c may be as empty: all of them are new");
@@ -755,18 +725,17 @@ mod tests {
         assert!(set("b", known).is_for_ever(), "c has answered b that it remembers");
     }
 
-    /// It may have its memory: nothing is said of one that was lost, and of `--new`.
+    /// A member that starts may have its memory: the text names neither a loss nor `--new`.
     #[test]
-    fn a_member_that_starts_is_waited_for() {
-        let service = Service::Starting;
-        let why = Unsafe::NotServing { member: "a".parse().unwrap(), service };
+    fn starting_member_is_waited_for() {
+        let why = Unsafe::NotServing { member: "a".parse().unwrap(), service: Service::Starting };
         let text = "a starts, and waits for the first write to its state directory";
         assert_eq!(why.to_string(), text);
         let fix = "wait: that takes milliseconds; if it lasts, look at the disk of a";
         assert!(!why.is_for_ever() && why.fix() == fix, "{}", why.fix());
     }
 
-    /// What a made-up member answers to the nth question; after as many it is silent.
+    /// Surveys a made-up member that answers the nth question by `answers`, or stays silent.
     async fn look_at(answers: impl Fn(u64, Message) -> Option<Message>) -> (Survey, u64) {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let member = Member::at(name("a"), socket.local_addr().unwrap());
@@ -805,9 +774,9 @@ mod tests {
         Message::from(Listed { start, service: Service::Serving, names, more })
     }
 
-    /// One that was silent once has used up its patience: not that for each of its elections.
+    /// A member that was silent once is not waited for again for each of its elections.
     #[tokio::test]
-    async fn who_leaves_one_question_unanswered_is_asked_no_more() {
+    async fn silent_member_is_asked_once() {
         let (seen, questions) = look_at(|_, question| match question {
             Message::Grantor(ToGrantor::List(list)) => {
                 Some(listed(list.start, &["e", "f", "g"], false))
@@ -829,7 +798,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_list_that_does_not_go_on_is_not_asked_for_again() {
+    async fn stuck_list_is_not_repeated() {
         for names in [&[][..], &["e"]] {
             let (seen, questions) = look_at(|nth, question| match question {
                 Message::Grantor(ToGrantor::List(list)) if nth < 100 => {
@@ -853,7 +822,7 @@ mod tests {
             member: "a".parse().unwrap(),
             service: Service::Quarantine { remaining },
         };
-        let text = "a grants nothing for 1.25s more, until leases that it may have given end";
+        let text = "a grants nothing for 1.25s more, until the leases that it may have granted end";
         assert_eq!(why(remaining).to_string(), text);
         assert!(why(remaining).is_as(&why(Duration::ZERO)));
     }

@@ -8,7 +8,7 @@ mod target;
 use target::{Targets, conclude};
 
 #[test]
-fn a_target_that_is_not_met_is_an_error_that_names_it() {
+fn missed_target_is_an_error() {
     let mut handover = Targets::of("handover");
     handover.at_most("ratio", 2.5, 2.5, "");
     handover.at_most("other ratio", 2.501, 2.5, "");
@@ -29,7 +29,7 @@ fn a_target_that_is_not_met_is_an_error_that_names_it() {
 }
 
 #[test]
-fn targets_that_are_met_are_no_error() {
+fn met_targets_are_no_error() {
     let mut campaign = Targets::of("campaign");
     campaign.at_most("ratio", 1.0, 2.0, "");
     campaign.all("held", 0, 0);

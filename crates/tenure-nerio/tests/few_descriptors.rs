@@ -15,7 +15,7 @@ fn leave(room: usize) {
 }
 
 #[tokio::test]
-async fn a_node_that_gets_no_descriptor_is_an_error_whichever_it_is() {
+async fn missing_descriptor_is_an_error() {
     let limit = getrlimit(Resource::Nofile);
     let members = vec![Member::at("a".parse().unwrap(), ([127, 0, 0, 1], 7_999).into())];
     let config = Config::new("c".parse().unwrap(), members).check().unwrap();

@@ -1,4 +1,4 @@
-//! What is said about a state directory that cannot be used: every text, from a real case.
+//! Errors of state directories: every text, from a real case.
 #![allow(clippy::unwrap_used, reason = "the helpers of a test are a test")]
 
 use std::fs;
@@ -38,7 +38,7 @@ fn used(parent: &TempDir) -> PathBuf {
 }
 
 #[test]
-fn it_is_created_for_its_user_alone() {
+fn directory_is_private() {
     let parent = tempfile::tempdir().unwrap();
     let path = used(&parent);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -55,7 +55,7 @@ fn a_path_that_leads_nowhere() {
     assert_eq!(
         refusal(&parent, &at("no/a"), Opening::New),
         "state directory /T/no/a does not exist and cannot be created: /T/no does not exist; \
-         create that first (it is not done here, so that a missing mount is noticed)"
+         create that first (Tenure does not, so that a missing mount is noticed)"
     );
     symlink(at("gone"), at("link")).unwrap();
     assert_eq!(
@@ -79,8 +79,8 @@ fn a_path_that_leads_nowhere() {
     );
     assert_eq!(
         refusal(&parent, Path::new(""), Opening::New),
-        "state directory  does not exist and cannot be created:  does not exist; create that \
-         first (it is not done here, so that a missing mount is noticed)"
+        "state directory  does not exist and cannot be created:  does not exist; create that first \
+         (Tenure does not, so that a missing mount is noticed)"
     );
     assert_eq!(
         refusal(&parent, Path::new("a\0b"), Opening::New),
@@ -89,7 +89,7 @@ fn a_path_that_leads_nowhere() {
 }
 
 #[test]
-fn a_link_to_a_directory_is_followed() {
+fn directory_link_is_followed() {
     let parent = tempfile::tempdir().unwrap();
     let link = parent.path().join("link");
     symlink(used(&parent), &link).unwrap();
@@ -97,7 +97,7 @@ fn a_link_to_a_directory_is_followed() {
 }
 
 #[test]
-fn a_directory_that_may_not_be_read() {
+fn unreadable_directory() {
     let parent = tempfile::tempdir().unwrap();
     let path = used(&parent);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
@@ -126,8 +126,8 @@ fn a_directory_of_something_else() {
     for opening in [Opening::New, Opening::Existing] {
         assert_eq!(
             refusal(&parent, parent.path(), opening),
-            "/T is not a state directory: it holds \"notes.txt\"; name one that is empty or \
-             missing"
+            "/T is not a state directory: it holds \"notes.txt\"; name a directory that is empty \
+             or missing"
         );
     }
     assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1, "nothing was put there");
@@ -189,19 +189,20 @@ fn files_that_are_not_ours() {
     };
     check(
         b"#!/bin/sh\n",
-        "/T/a/identity was not written by Tenure: it begins with \"#!/bin/s\"; it was left as \
-         it is. Move it away, or name another directory",
+        "/T/a/identity is not a file of Tenure: it begins with \"#!/bin/s\"; Tenure left it \
+         unchanged. Move it away, or name another directory",
     );
-    let advice = "it was left as it is. What it promised is lost: check the disk, move the \
-                  whole directory away and start without --new, so that the fences are read \
-                  from the other grantors";
+    let advice = "Tenure left it unchanged. Its promises are lost: check the disk, move the whole \
+                  directory away and start without --new, so that the fences are read from the \
+                  other grantors";
     check(
         &good[..30],
         &format!("/T/a/identity is damaged: it has 30 bytes of {}; {advice}", good.len()),
     );
     check(b"", &format!("/T/a/identity is damaged: it has 0 bytes of 20; {advice}"));
     let mut bad = good.clone();
-    let (sum, stored) = (good.len() - 4, u32::from_le_bytes(*good.last_chunk().unwrap()));
+    let sum = good.len() - 4;
+    let stored = u32::from_le_bytes(*good.last_chunk().unwrap());
     bad[20] ^= 1;
     let computed = crc32fast::hash(&bad[..sum]);
     check(
@@ -227,21 +228,21 @@ fn files_that_are_not_ours() {
     fs::write(&grants, "SQLite format 3").unwrap();
     assert_eq!(
         refusal(&parent, &path, Opening::Existing),
-        "/T/a/grants was not written by Tenure: it begins with \"SQLite f\"; it was left as it \
-         is. Move it away, or name another directory"
+        "/T/a/grants is not a file of Tenure: it begins with \"SQLite f\"; Tenure left it \
+         unchanged. Move it away, or name another directory"
     );
     fs::remove_file(&grants).unwrap();
     fs::create_dir(&grants).unwrap();
     let text = refusal(&parent, &path, Opening::Existing);
     assert_eq!(
         text,
-        "/T/a/grants was not written by Tenure: it is not a regular file; it was left as it is. \
+        "/T/a/grants is not a file of Tenure: it is not a regular file; Tenure left it unchanged. \
          Move it away, or name another directory"
     );
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_file_does_not_hang() {
+fn pipe_does_not_hang() {
     let parent = tempfile::tempdir().unwrap();
     let path = used(&parent);
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
@@ -254,8 +255,8 @@ fn a_pipe_in_the_place_of_a_file_does_not_hang() {
         let expected = match name {
             "lock" => "cannot write /T/a/lock: No such device or address (os error 6)".to_owned(),
             name => format!(
-                "/T/a/{name} was not written by Tenure: it is not a regular file; it was left \
-                 as it is. Move it away, or name another directory"
+                "/T/a/{name} is not a file of Tenure: it is not a regular file; Tenure left it \
+                 unchanged. Move it away, or name another directory"
             ),
         };
         assert_eq!(text, expected);
@@ -273,9 +274,8 @@ fn what_cannot_be_brought_about_here() {
         StateError::Boot { path: "/proc/sys/kernel/random/boot_id".into(), source: source() };
     assert_eq!(
         boot.to_string(),
-        "cannot read /proc/sys/kernel/random/boot_id: No such file or directory (os error 2); \
-         without it nobody can tell whether what is on disk is from this boot of the \
-         machine: mount /proc"
+        "cannot read /proc/sys/kernel/random/boot_id: No such file or directory (os error 2); this \
+         file says whether records on disk are of this boot of the machine: mount /proc"
     );
     let full = state::WriteError::Full { path: "/T/a/grants".into(), held: 1 << 20 };
     assert_eq!(

@@ -34,7 +34,8 @@ fn open(path: &Path, opening: Opening) -> Result<(StateDir, Recovered), MemoryEr
 }
 
 fn identity(recovered: &Recovered) -> Record {
-    let (instance, boot) = (recovered.durable.instance, Boot(recovered.durable.boot.0 + 1));
+    let instance = recovered.durable.instance;
+    let boot = Boot(recovered.durable.boot.0 + 1);
     Record::Identity { instance, boot, delta_max: Duration::from_secs(10) }
 }
 
@@ -144,7 +145,7 @@ fn hold_and_spawn(path: &Path) {
 }
 
 #[test]
-fn a_second_process_is_refused_and_told_who_the_first_is() {
+fn second_process_is_refused() {
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("a");
     let mut other = Other::part("hold", &path);
@@ -152,7 +153,7 @@ fn a_second_process_is_refused_and_told_who_the_first_is() {
     let refusal = || open(&path, Opening::Existing).unwrap_err().to_string();
     let text = |who: &str| {
         format!(
-            "state directory {} is in use by {who}; stop that one, or give this node a \
+            "state directory {} is in use by {who}; stop that process, or give this node a \
              directory of its own",
             path.display()
         )
@@ -174,7 +175,7 @@ fn a_second_process_is_refused_and_told_who_the_first_is() {
 }
 
 #[test]
-fn a_program_started_by_the_owner_does_not_keep_the_lock() {
+fn child_keeps_no_lock() {
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("a");
     let mut other = Other::part("hold and spawn", &path);
@@ -193,7 +194,7 @@ fn a_program_started_by_the_owner_does_not_keep_the_lock() {
     assert_eq!(opened.unwrap().1.memory, Memory::Lost);
 }
 
-/// What operation `number` does: every seventh forgets, the others grant.
+/// Carries out operation `number`: every seventh forgets, the others grant.
 fn operation(number: u64) -> Record {
     let election = format!("e{}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56);
     match number % 7 {
@@ -221,7 +222,7 @@ fn write_for_ever(path: &Path, first: u64) {
 /// Every entry is the last one whose write had returned, or that of the one write that was going
 /// on; and the reserve is not below the last one that was durable.
 #[test]
-fn killed_while_it_writes_it_forgets_nothing() {
+fn killed_writer_forgets_nothing() {
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("a");
     let (mut state, recovered) = open(&path, Opening::New).unwrap();
@@ -230,7 +231,8 @@ fn killed_while_it_writes_it_forgets_nothing() {
     drop(state);
     let mut model = BTreeMap::new();
     apply(&mut model, operation(1));
-    let (mut number, mut reserved) = (1, 0);
+    let mut number = 1;
+    let mut reserved = 0;
     for round in 0..12 {
         let mut command = Command::new(env::current_exe().unwrap());
         command.env(FIRST, (number + 1).to_string());
@@ -280,7 +282,7 @@ fn apply(model: &mut BTreeMap<String, GrantRecord>, record: Record) {
 /// A limit on the size of files stands for a full disk: it needs no root, and it can cut a write
 /// in the middle.
 #[test]
-fn without_room_nothing_is_lost_and_a_later_write_succeeds() {
+fn full_disk_loses_nothing() {
     let parent = tempfile::tempdir().unwrap();
     let mut other = Other::part("no room", &parent.path().join("a"));
     let mut lines = Vec::new();

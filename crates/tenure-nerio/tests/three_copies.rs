@@ -22,7 +22,7 @@ use tenure_testkit::processes::{Members, wait};
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
 fn main() -> ExitCode {
-    // One of the copies.
+    // A copy of the program.
     if std::env::var_os("HTTP").is_some() {
         return match example::main() {
             Ok(()) => ExitCode::SUCCESS,
@@ -42,7 +42,7 @@ struct Copies {
     folder: tempfile::TempDir,
     members: String,
     http: BTreeMap<&'static str, SocketAddr>,
-    /// What all of them write, in the order in which they do.
+    /// Lines of all copies, in the order in which they write them.
     acts: File,
     running: BTreeMap<&'static str, Child>,
 }
@@ -87,7 +87,7 @@ impl Copies {
         kill_process(Pid::from_child(&self.running[name]), signal).unwrap();
     }
 
-    /// What a copy answers.
+    /// The answer of a copy.
     fn get(&self, name: &str, path: &str) -> Option<String> {
         let mut stream = TcpStream::connect(self.http[name]).ok()?;
         stream.set_read_timeout(Some(wait::PATIENCE)).ok()?;
@@ -98,7 +98,7 @@ impl Copies {
         answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned())
     }
 
-    /// Who leads by all of these copies, once that is not `other`.
+    /// The leader by all of these copies, once that is not `other`.
     fn leader(&self, asked: &[&str], other: Option<&str>) -> &'static str {
         wait::eventually("all say who leads", || {
             let told: Vec<_> = asked.iter().map(|name| self.get(name, "/leader")).collect();
@@ -172,7 +172,7 @@ fn somebody_leads_whoever_is_killed_or_stopped() {
     copies.acts_after(before);
 
     let fences = copies.fences();
-    // Who is stopped between asking and doing does one act late, and no more.
+    // A process that is stopped between asking and acting does one act late, and no more.
     let is_late = |nth: &usize| fences[..*nth].iter().any(|before| *before > fences[*nth]);
     let mut late: Vec<u64> = (0..fences.len()).filter(is_late).map(|nth| fences[nth]).collect();
     late.sort_unstable();

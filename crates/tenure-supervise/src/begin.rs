@@ -1,4 +1,4 @@
-//! What a start does that may take long, on a thread of its own.
+//! The slow part of a start, on a thread of its own.
 //!
 //! Executing this binary and writing the until file wait for file systems, and a file system may
 //! not answer for hours. The supervisor has signals, control and a lease to look after.
@@ -17,13 +17,13 @@ use crate::guards;
 use crate::until_file::UntilFile;
 
 /// A guard process, and the file that its command reads.
-pub(crate) struct Begun {
+pub(crate) struct GuardStart {
     pub(crate) guard: Pid,
     pub(crate) until_file: Option<UntilFile>,
 }
 
 /// Brings what [`begin`] came to.
-pub(crate) type Beginning = oneshot::Receiver<Result<Begun, SuperviseError>>;
+pub(crate) type Beginning = oneshot::Receiver<Result<GuardStart, SuperviseError>>;
 
 /// Writes the until file at `path`, if there is one, and spawns `guard`. Once nobody waits for that
 /// any more no guard is spawned and the file is removed; a guard that was being spawned already
@@ -42,8 +42,8 @@ pub(crate) fn begin(
         });
         let begun =
             file.transpose().and_then(|until_file| match guards::spawn(&mut guard, &wanted) {
-                Ok(Some(guard)) => Ok(Begun { guard, until_file }),
-                // Nobody is there to hear that.
+                Ok(Some(guard)) => Ok(GuardStart { guard, until_file }),
+                // No caller waits for this error any more.
                 Ok(None) => Err(SuperviseError::GuardLost),
                 Err(error) => Err(SuperviseError::setup("starting the guard process", error)),
             });
@@ -61,11 +61,12 @@ mod tests {
     use super::*;
     use crate::eventually::eventually;
 
-    /// It hangs after its file was written: another one is being spawned meanwhile.
+    /// A start hangs after its file was written, because another guard is being spawned.
     #[test]
-    fn what_nobody_waits_for_any_more_is_not_spawned() {
+    fn abandoned_start_spawns_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let (path, ran) = (folder.path().join("until"), folder.path().join("ran"));
+        let path = folder.path().join("until");
+        let ran = folder.path().join("ran");
         let mut command = Command::new("touch");
         command.arg(&ran);
         let spawning = guards::hold();

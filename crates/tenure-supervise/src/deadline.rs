@@ -19,7 +19,7 @@ const BYTES: usize = 16;
 /// How often a read that saw half a write is repeated. A write takes nanoseconds.
 const ATTEMPTS: u32 = 1_000;
 
-/// One side's handle to the deadline.
+/// The handle of one side to the deadline.
 pub(crate) struct Deadline(OwnedFd);
 
 impl Deadline {
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_one_is_read_and_never_half_of_it() {
+    fn newest_deadline_is_read_whole() {
         let first = Time::from_nanos(0x1111_1111_1111_1111);
         let second = Time::from_nanos(0x2222_2222_2222_2222);
         let writer = Deadline::create(first).unwrap();

@@ -1,16 +1,16 @@
 //! The processes below this one: finding, signalling and reaping them.
 //!
-//! Numbers of processes are used again, so a signal must only ever go to one that cannot have
-//! changed hands. A child keeps its number, and that of its group, until it is reaped, and only
-//! this process reaps its children. So children are signalled by number, with their
-//! groups, which reaches every member at once, however fast they fork. Descendants further down
-//! are signalled through a pidfd, after a look at who their parent is.
+//! Process ids are used again, so a signal must only go to an id that cannot belong to another
+//! process by now. A child keeps its id, and that of its group, until it is reaped, and only this
+//! process reaps its children. So children are signalled by id, with their groups, which reaches
+//! every member at once, however fast they fork. Descendants further down are signalled through a
+//! pidfd, after a look at who their parent is.
 //!
-//! A group holds nobody but descendants: they belong to sessions that began below this process,
-//! and a group is never in two sessions. Only this process's own group is left alone.
+//! A group holds descendants only: they belong to sessions that began below this process, and a
+//! group is never in two sessions. Only this process's own group is left alone.
 //!
-//! One pass can miss processes that are being born or whose parents are dying; those come up in
-//! a later pass, at the latest as children of this process, the subreaper.
+//! A single pass can miss processes that are being born or whose parents are dying; a later pass
+//! finds them, at the latest as children of this process, the subreaper.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -122,18 +122,19 @@ pub(crate) fn check_proc() -> io::Result<()> {
         Some(is_ours) => *is_ours,
         None => {
             let status = fs::read_to_string("/proc/self/status")?;
-            // One number for each namespace, from that of `/proc` down to our own.
+            // The line has a number for each namespace, from that of `/proc` down to our own.
             let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
             let is_ours = numbers.is_none_or(|line| line.split_ascii_whitespace().count() == 1);
             *IS_OURS.get_or_init(|| is_ours)
         }
     };
-    match is_ours {
-        true => Ok(()),
-        false => Err(io::Error::other(
+    if is_ours {
+        Ok(())
+    } else {
+        Err(io::Error::other(
             "/proc is that of another PID namespace; mount one for this namespace, as \
              `unshare --mount-proc` does",
-        )),
+        ))
     }
 }
 
@@ -248,7 +249,7 @@ impl Stat {
     /// `PF_EXITING` of the kernel.
     const ENDING: u32 = 4;
 
-    /// Of a process whose first thread has ended others may live.
+    /// Other threads may live when the first thread of a process has ended.
     fn is_dead(&self, pid: Pid) -> bool {
         let threads = || fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
         matches!(self.state, 'Z' | 'X') && threads() <= 1
@@ -267,9 +268,11 @@ impl Stat {
         let name_end = line.iter().rposition(|byte| *byte == b')')?;
         let mut fields = std::str::from_utf8(line.get(name_end + 1..)?).ok()?.split(' ').skip(1);
         let state = fields.next()?.chars().next()?;
-        let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let parent = fields.next()?.parse().ok()?;
+        let group = fields.next()?.parse().ok()?;
         let session = fields.next()?.parse().ok()?;
-        let (foreground, flags) = (fields.nth(1)?.parse().ok()?, fields.next()?.parse().ok()?);
+        let foreground = fields.nth(1)?.parse().ok()?;
+        let flags = fields.next()?.parse().ok()?;
         let began = fields.nth(12)?.parse().ok()?;
         Some(Self { state, parent, group, session, foreground, flags, began })
     }
@@ -291,9 +294,15 @@ mod tests {
     fn a_name_cannot_forge_a_parent() {
         let line = b"42 (a) R 1 1 (b\xff) S 7 9 8 0 -1 4 1 2 3 4 5 6 7 8 9 10 11 12 99 14";
         let stat = Stat::parse(line).unwrap();
-        let (state, foreground) = ('S', -1);
-        let expected =
-            Stat { state, parent: 7, group: 9, session: 8, foreground, flags: 4, began: 99 };
+        let expected = Stat {
+            state: 'S',
+            parent: 7,
+            group: 9,
+            session: 8,
+            foreground: -1,
+            flags: 4,
+            began: 99,
+        };
         assert_eq!(stat, expected);
         for bad in [&b""[..], b"42 (x", b"42 (x) S", b"42 (x) S 1 2 3 4 5", b"42 (x) S one 2 3"] {
             assert_eq!(Stat::parse(bad), None);
@@ -303,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_with_another_parent_gets_no_signal() {
+    fn foreign_process_gets_no_signal() {
         let script = "sleep 60 & echo $!; wait $!";
         let mut shell = Command::new("sh");
         let mut shell = shell.args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
@@ -323,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_ends_during_the_look_is_no_error() {
+    fn ending_thread_is_no_error() {
         let over = AtomicBool::new(false);
         let looked = thread::scope(|scope| {
             scope.spawn(|| {
@@ -339,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_shows_grandchildren_and_reaping_hands_over_the_end() {
+    fn look_shows_grandchildren() {
         let mut shell = Command::new("sh");
         let mut shell = shell.args(["-c", "cat; exit 3"]).stdin(Stdio::piped()).spawn().unwrap();
         let child = Pid::from_child(&shell);

@@ -1,4 +1,4 @@
-//! What can go wrong with supervising.
+//! Errors of supervising a command.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,33 +10,18 @@ use crate::frame::Why;
 /// Why a command was not started, or an order to its guard not carried out.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SuperviseError {
     /// There is no such command. Nothing was started.
     #[error("{}: command not found; looked {}", .command.display(), .searched)]
-    NotFound {
-        /// The command as it was given.
-        command: OsString,
-        /// Where it was looked for, in words.
-        searched: String,
-    },
+    NotFound { command: OsString, searched: String },
     /// There is a file of that name, but it cannot be executed. Nothing was started.
     #[error("{}: not executable: {reason}", .path.display())]
-    NotExecutable {
-        /// The file.
-        path: PathBuf,
-        /// Why not, and what to do.
-        reason: &'static str,
-    },
+    NotExecutable { path: PathBuf, reason: &'static str },
     /// The system refused to execute the command, for instance because the interpreter in its
     /// first line does not exist. Nothing is left running.
     #[error("{}: cannot be executed: {source}", .path.display())]
-    Exec {
-        /// The file.
-        path: PathBuf,
-        /// What `execve` said.
-        source: io::Error,
-    },
-    /// The plan contradicts itself. Nothing was started.
+    Exec { path: PathBuf, source: io::Error },
     #[error(
         "the grace of {grace:?} is shorter than the kill margin of {kill_margin:?}: SIGTERM would \
          come after SIGKILL; set the grace to the kill margin or more"
@@ -53,67 +38,40 @@ pub enum SuperviseError {
         "not started: with {remaining:?} of the lease left and a grace of {grace:?}, SIGTERM would \
          come at once; lengthen the lease or shorten the grace"
     )]
-    TooLate {
-        /// What was left of the lease when it was looked at last.
-        remaining: Duration,
-        /// The plan's grace.
-        grace: Duration,
-    },
-    /// It was stopped before it was started. Nothing is left running.
-    #[error("the command was not started: it was stopped before that")]
+    TooLate { remaining: Duration, grace: Duration },
+    /// A stop came before the start. Nothing is left running.
+    #[error("the command was not started: a stop came first")]
     Stopped,
     /// The until file cannot be written. Nothing was started.
     #[error(
         "{}: cannot write the file that tells the command its deadline: {source}", .path.display()
     )]
-    UntilFile {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    UntilFile { path: PathBuf, source: io::Error },
     /// `execve` had not returned when the command was to end: when it was stopped, or when the
     /// lease under which its start began came to its end. The command's own code has not run.
     #[error(
-        "{}: execve has not returned in {waited:.1?}, and then {why}; does the file system that \
-         it is on still answer?", .path.display()
+        "{}: execve has not returned in {waited:.1?}, and then {why}; check that its file system \
+         still answers", .path.display()
     )]
-    Hung {
-        /// The file.
-        path: PathBuf,
-        /// Since the start began.
-        waited: Duration,
-        /// Why it was not waited for any longer.
-        why: Why,
-    },
+    Hung { path: PathBuf, waited: Duration, why: Why },
     /// A process of a command that never ran has not ended by the end of the lease, though it was
-    /// killed: it is in uninterruptible sleep, and ends as soon as that ends. It will not run the
-    /// command. (Nothing but processes that had not become the command yet is left then.)
+    /// killed: it is in uninterruptible sleep, and ends as soon as that ends. The process will not
+    /// run the command. (Only processes that had not become the command yet are left then.)
     #[error(
-        "{}: not started in {waited:.1?}, and its process cannot be killed yet; does the file \
-         system that it is on still answer?", .path.display()
+        "{}: not started in {waited:.1?}, and its process cannot be killed yet; check that its \
+         file system still answers", .path.display()
     )]
-    Stuck {
-        /// The file.
-        path: PathBuf,
-        /// Since the start began.
-        waited: Duration,
-    },
+    Stuck { path: PathBuf, waited: Duration },
     /// The system refused something that supervising needs. Nothing is left running.
     #[error("the command was not started, {doing} failed: {source}")]
-    Setup {
-        /// What was being done.
-        doing: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    Setup { doing: String, source: io::Error },
     /// The guard ended, or did nothing until the lease was nearly over, before it said that the
     /// command runs. Nothing is left running.
     #[error("the guard process was lost before it said that the command runs")]
     GuardLost,
-    /// The deadline cannot be written for the guard to read. It keeps the one it has, so the
-    /// command ends early rather than late.
-    #[error("the guard process keeps the deadline it has: a new one cannot be written: {0}")]
+    /// The deadline cannot be written for the guard to read. The guard keeps the earlier deadline,
+    /// so the command ends early rather than late.
+    #[error("the guard process keeps the deadline it has: the new one cannot be written: {0}")]
     Deadline(io::Error),
     /// The guard has ended; [`Supervised::wait`](crate::Supervised::wait) tells what became of
     /// the command.

@@ -1,4 +1,4 @@
-//! What supervisor, guard and launcher tell each other. One packet holds one frame.
+//! Frames between supervisor, guard and launcher, one to a packet.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ pub(crate) enum Report {
 pub(crate) enum Failure {
     /// SIGTERM would have been due at once.
     TooLate,
-    /// It was to be stopped before it was started.
+    /// A stop came before the start.
     Stopped,
     /// `execve` failed with this error number.
     Exec(i32),
@@ -43,7 +43,7 @@ pub(crate) enum Failure {
     Hung,
     /// A step before that failed.
     Setup {
-        /// What was being done.
+        /// The step that failed.
         doing: String,
         /// The error number, 0 when there is none.
         errno: i32,
@@ -59,7 +59,7 @@ impl Failure {
 /// How a process ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Ended {
-    /// It exited with this code, 0 to 255.
+    /// Exit code, 0 to 255.
     Code(i32),
     /// This signal ended it.
     Signal(i32),
@@ -92,12 +92,12 @@ impl fmt::Display for Ended {
     }
 }
 
-/// What made a command end.
+/// Causes for the end of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Why {
-    /// Its first process ended of its own accord.
+    /// The first process ended of its own accord.
     Itself,
-    /// It was asked to stop.
+    /// A stop was asked for.
     Stopped,
     /// The lease came to its end.
     Deadline,

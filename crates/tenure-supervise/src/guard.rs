@@ -23,7 +23,7 @@ use crate::deadline::Deadline;
 use crate::descend;
 use crate::frame::{Ended, Failure, Order, Report, Why};
 use crate::launcher::{self, Launch};
-use crate::link::{Heard, Link};
+use crate::link::{Link, Received};
 use crate::roles::GUARD;
 use crate::signals::ending_signals;
 use crate::timeline::{Due, Timeline};
@@ -33,7 +33,7 @@ use crate::timeline::{Due, Timeline};
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
-/// Orders read before the deadline and the clock are looked at again. None of those left holds a
+/// The most orders read before the guard looks at deadline and clock again. No order holds a
 /// deadline.
 const ORDERS_AT_ONCE: usize = 64;
 
@@ -49,8 +49,10 @@ struct Task {
 impl Task {
     fn parse(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
         let mut nanos = || Some(Duration::from_nanos(args.next()?.to_str()?.parse().ok()?));
-        let (grace, kill_margin) = (nanos()?, nanos()?);
-        let (program, name) = (args.next()?, args.next()?);
+        let grace = nanos()?;
+        let kill_margin = nanos()?;
+        let program = args.next()?;
+        let name = args.next()?;
         Some(Self { grace, kill_margin, program, name, args: args.collect() })
     }
 }
@@ -80,7 +82,7 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Somebody started a hidden subcommand by hand.
+/// Refuses a hidden subcommand that a user started by hand.
 pub(crate) fn refuse(role: &str) -> ExitCode {
     let sentence = format!("{role} is a part of this command that it starts by itself\n");
     io::stderr().write_all(sentence.as_bytes()).ok();
@@ -91,10 +93,10 @@ pub(crate) fn refuse(role: &str) -> ExitCode {
 fn is_over(link: &Link) -> bool {
     loop {
         match link.receive() {
-            Ok(Heard::Frame(Order::Look)) => {}
+            Ok(Received::Frame(Order::Look)) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
-            Ok(Heard::Frame(Order::Stop) | Heard::End) | Err(_) => return true,
+            Ok(Received::Frame(Order::Stop) | Received::End) | Err(_) => return true,
         }
     }
 }
@@ -164,9 +166,9 @@ impl<'a> Guard<'a> {
         })
     }
 
-    /// The clock is read first and the deadline after it: so a guard that is stopped anywhere
-    /// never judges an old deadline by a later clock, which would kill a healthy command. What
-    /// became due meanwhile is seen in the next turn, which begins at once.
+    /// The clock is read first and the deadline after it: so a guard that is stopped anywhere never
+    /// judges an old deadline by a later clock, which would kill a healthy command. The next turn
+    /// begins at once and sees anything that became due meanwhile.
     fn watch(mut self) -> ExitCode {
         loop {
             self.sleep();
@@ -235,11 +237,11 @@ impl<'a> Guard<'a> {
                 return;
             }
             match self.link.receive() {
-                Ok(Heard::Frame(Order::Look)) => {}
-                Ok(Heard::Frame(Order::Stop)) => self.timeline.end(Why::Stopped),
+                Ok(Received::Frame(Order::Look)) => {}
+                Ok(Received::Frame(Order::Stop)) => self.timeline.end(Why::Stopped),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(Heard::End) | Err(_) => {
+                Ok(Received::End) | Err(_) => {
                     self.listening = false;
                     self.timeline.end(Why::Stopped);
                 }
@@ -279,19 +281,19 @@ impl<'a> Guard<'a> {
     fn hear_launcher(&mut self) {
         let Some(launch) = &self.launch else { return };
         let report = match launch.receive() {
-            Ok(Heard::Frame(report @ Report::Failed(_))) => report,
+            Ok(Received::Frame(report @ Report::Failed(_))) => report,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
             // Closed by `execve`, or by the end of a launcher that did not come so far.
             Ok(_) | Err(_) => {
                 let became = || launcher::became_the_command(self.main);
-                match self.became.unwrap_or_else(became) {
-                    true => Report::Started(self.main.as_raw_pid()),
-                    false if self.timeline.why().is_some() => Report::Failed(Failure::Hung),
-                    false => {
-                        let doing = "becoming the command".to_owned();
-                        Report::Failed(Failure::Setup { doing, errno: 0 })
-                    }
+                if self.became.unwrap_or_else(became) {
+                    Report::Started(self.main.as_raw_pid())
+                } else if self.timeline.why().is_some() {
+                    Report::Failed(Failure::Hung)
+                } else {
+                    let doing = "becoming the command".to_owned();
+                    Report::Failed(Failure::Setup { doing, errno: 0 })
                 }
             }
         };
@@ -329,7 +331,7 @@ impl Signals {
         let (woken, wake) = UnixStream::pair()?;
         let numbers = ending_signals().into_iter().chain([Signal::CHILD.as_raw()]);
         let signals = SignalDelivery::with_pipe(woken, wake, SignalOnly, numbers)?;
-        // What the supervisor has blocked is blocked for those that it starts, too.
+        // Children inherit the signals that the supervisor has blocked.
         SigSet::empty().thread_set_mask()?;
         Ok(Self(signals))
     }

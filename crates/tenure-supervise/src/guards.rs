@@ -11,8 +11,8 @@ use crate::descend;
 use crate::frame::Ended;
 use crate::others;
 
-/// Those that were spawned and not reaped, and lost ones of whose command something may be left;
-/// and when each began.
+/// Guards that were spawned and not reaped, and lost guards whose command may have left processes;
+/// each with its start time.
 static GUARDS: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
 
 /// Held while a guard is being spawned and while strays are being killed: a guard that is not
@@ -50,18 +50,20 @@ pub(crate) fn end(guard: Pid) -> bool {
     if gone {
         guards.remove(&guard.as_raw_pid());
     } else {
-        // Not reaped, so the number is still its own. That it is gone already is no error.
+        // The guard is not reaped, so the id is still its own. A guard that has ended already is no
+        // error.
         kill_process(guard, Signal::KILL).ok();
     }
     gone
 }
 
-/// Kills once everything below this process that is neither another guard's nor [one of the
-/// others](others): `guard` itself, and its descendants, who became children of this process.
+/// Kills once every process below this one that belongs neither to another guard nor to [the
+/// others](others): `guard` itself, and its descendants, which became children of this process.
 /// Returns whether anything is left, with the certainty of [`descend::reap`].
 ///
-/// While a guard is being spawned nothing is done, as if something were left; `now` takes what is
-/// being spawned for a stray instead. That guard then starts nothing, which is safe.
+/// While a guard is being spawned the sweep kills nothing, as if something were left; `now` takes
+/// the process that is being spawned for a stray instead. That guard then starts nothing, which is
+/// safe.
 pub(crate) fn sweep(
     guard: Option<Pid>,
     now: bool,

@@ -18,7 +18,7 @@ use crate::frame::{Failure, Report};
 use crate::link::Link;
 use crate::roles::{GUARD, LAUNCHER, MYSELF};
 
-/// What a launcher is called in `/proc`, until `execve` names it after the command.
+/// The name of a launcher in `/proc`, until `execve` names it after the command.
 const NAME: &CStr = c"tenure:launch";
 
 /// As much of a file as the kernel reads to find its interpreter.
@@ -29,7 +29,7 @@ const NO_LOADER: &str = "the dynamic loader that it names is not on this machine
                          for another C library or another distribution needs one that `file` and \
                          `ldd` name";
 
-/// What a guard hands to its launcher with the command's standard input.
+/// The order that a guard hands to its launcher with the command's standard input.
 type Go = ();
 
 /// The command line of a launcher.
@@ -41,8 +41,8 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    /// What starts the launcher, in its own process group, with `link` as standard input. The
-    /// other standard streams are the guard's, and so the supervisor's.
+    /// The command that starts the launcher, in its own process group, with `link` as standard
+    /// input. The other standard streams are the guard's, and so the supervisor's.
     pub(crate) fn command(&self, link: Link) -> Command {
         let mut command = Command::new(MYSELF);
         command.arg0(std::env::args_os().next().unwrap_or_default());
@@ -83,7 +83,8 @@ pub(crate) fn is_part_of_us(pid: Pid) -> bool {
         Some((about.dev(), about.ino()))
     };
     let line = |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).ok();
-    let (own, theirs) = ("self", pid.to_string());
+    let own = "self";
+    let theirs = pid.to_string();
     let is_own_file = file(own).is_some_and(|own| file(&theirs) == Some(own));
     is_own_file
         && line(&theirs).is_some_and(|theirs| {

@@ -36,20 +36,20 @@
 //!    mount), is ended like any other, and at the latest with the lease under which its start
 //!    began. A later `until` counts only once it runs.
 //! 7. Nothing waits longer than that: not a start, and not a stop for a guard that does not act. A
-//!    guard that comes to run only after a stop starts nothing. One that was killed and cannot be
-//!    reaped is waited for only as long as processes of the command may be left.
+//!    guard that comes to run only after a stop starts nothing. The supervisor waits for a killed
+//!    guard that cannot be reaped only as long as processes of the command may be left.
 //!
 //! # What is not covered
 //!
-//! - The machine frozen or suspended with everything on it, or guard and supervisor stopped at
-//!   the same time: nobody is left to act. Fences are for this.
+//! - The machine frozen or suspended with everything on it, or guard and supervisor stopped at the
+//!   same time: no process is left to act. Fences are for this.
 //! - Guard and supervisor killed with -9 at the same time: the command's first process is killed
 //!   by the kernel (`PR_SET_PDEATHSIG`; not when it is set-user-ID or has file capabilities), its
 //!   descendants are not.
 //! - Processes that the guard may not signal, because they run as another user (`sudo`): they
 //!   are waited for, so "all gone" is never reported too early, but they may outlast the lease.
 //! - Processes in uninterruptible sleep: SIGKILL takes effect when they wake up.
-//! - Work that others do for the command: it asked `systemd`, `at`, `docker` or a database.
+//! - Work that other programs do for the command, such as `systemd`, `at`, `docker` or a database.
 //!
 //! Needs Linux 5.4 with `CONFIG_PROC_CHILDREN`, which every distribution sets, and the `/proc` of
 //! its own PID namespace.

@@ -23,16 +23,16 @@ const FRAME_MAX: usize = 1024;
 /// As many descriptors as one frame may have.
 const ATTACHED_MAX: usize = 2;
 
-/// One end of the socket. Dropping it ends the link.
+/// An end of the socket. Dropping the end closes the link.
 pub(crate) struct Link(OwnedFd);
 
-/// What came over a link.
+/// A frame that came over a link, or the end of the link.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) enum Heard<T> {
+pub(crate) enum Received<T> {
     /// A frame.
     Frame(T),
-    /// Nothing more will come, or what came was no frame: the other side is not to be trusted
-    /// any longer, which is the same.
+    /// The link is closed, or the packet was no frame: the other side is not to be trusted any
+    /// longer, which is the same.
     End,
 }
 
@@ -73,7 +73,7 @@ impl Link {
     }
 
     /// The next frame, or `WouldBlock`.
-    pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Heard<T>> {
+    pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Received<T>> {
         let mut bytes = [0; FRAME_MAX];
         let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
         let (_, length) = match recv(&self.0, &mut bytes, flags) {
@@ -82,7 +82,7 @@ impl Link {
             Err(Errno::CONNRESET) => recv(&self.0, &mut bytes, flags)?,
             received => received?,
         };
-        Ok(bytes.get(..length).map_or(Heard::End, decode))
+        Ok(bytes.get(..length).map_or(Received::End, decode))
     }
 
     /// Waits for the first frame and its descriptors.
@@ -102,8 +102,8 @@ impl Link {
                 fds.extend(came);
             }
         }
-        match (bytes.get(..received.bytes).map_or(Heard::End, decode), fds.try_into()) {
-            (Heard::Frame(frame), Ok(fds)) => Ok((frame, fds)),
+        match (bytes.get(..received.bytes).map_or(Received::End, decode), fds.try_into()) {
+            (Received::Frame(frame), Ok(fds)) => Ok((frame, fds)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidData, "no first frame came")),
         }
     }
@@ -118,10 +118,10 @@ fn encode<T: Serialize>(frame: &T) -> io::Result<Vec<u8>> {
     postcard::to_allocvec(frame).map_err(io::Error::other)
 }
 
-fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Heard<T> {
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Received<T> {
     match postcard::take_from_bytes(bytes) {
-        Ok((frame, [])) => Heard::Frame(frame),
-        Ok(_) | Err(_) => Heard::End,
+        Ok((frame, [])) => Received::Frame(frame),
+        Ok(_) | Err(_) => Received::End,
     }
 }
 
@@ -143,7 +143,7 @@ mod tests {
 
     /// A guard that has ended with its command may have left an order unread.
     #[test]
-    fn what_was_sent_is_heard_before_the_end_of_one_that_left_something_unread() {
+    fn frames_arrive_before_end() {
         let (ours, theirs) = Link::pair().unwrap();
         ours.send(&1_u8).unwrap();
         for frame in [7_u8, 8] {
@@ -151,6 +151,9 @@ mod tests {
         }
         drop(theirs);
         let heard = || ours.receive::<u8>().unwrap();
-        assert_eq!([heard(), heard(), heard()], [Heard::Frame(7), Heard::Frame(8), Heard::End]);
+        assert_eq!(
+            [heard(), heard(), heard()],
+            [Received::Frame(7), Received::Frame(8), Received::End]
+        );
     }
 }

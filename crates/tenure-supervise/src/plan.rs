@@ -1,4 +1,4 @@
-//! What to run, and how to end it.
+//! The command to run, and how to end it.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -23,9 +23,9 @@ use crate::{descend, launcher};
 pub struct Plan {
     /// The file to execute, from [`resolve`].
     pub program: PathBuf,
-    /// What the command is told its own name is: usually as the user wrote it.
+    /// The command's first argument, its own name: usually as the user wrote it.
     pub name: OsString,
-    /// Its arguments, without the name.
+    /// The arguments, without the name.
     pub args: Vec<OsString>,
     /// `TENURE_ELECTION`.
     pub election: ElectionName,
@@ -55,8 +55,8 @@ pub struct Plan {
     pub kill_margin: Duration,
 }
 
-/// What a command has as its standard output and standard error: the writing ends of two pipes,
-/// say. Clones are the same.
+/// Standard output and standard error of a command: the writing ends of two pipes, say. Clones are
+/// the same.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// Standard output.
@@ -67,15 +67,17 @@ pub struct Output {
 
 impl Plan {
     pub(crate) fn check(&self) -> Result<(), SuperviseError> {
-        let (grace, kill_margin) = (self.grace, self.kill_margin);
+        let grace = self.grace;
+        let kill_margin = self.kill_margin;
         if grace < kill_margin {
             return Err(SuperviseError::Plan { grace, kill_margin });
         }
         Ok(())
     }
 
-    /// What starts the guard, with `link` as its standard input. The command inherits the
-    /// environment, less what is withheld, and the standard streams from it.
+    /// The command that starts the guard, with `link` as its standard input. The user's command
+    /// inherits the standard streams and the environment from the guard, less the withheld
+    /// variables.
     pub(crate) fn guard(&self, link: Link, until_file: Option<&Path>) -> io::Result<Command> {
         let mut guard = Command::new(MYSELF);
         guard.arg0(env::args_os().next().unwrap_or_default()).arg(GUARD);
@@ -185,9 +187,10 @@ mod tests {
     }
 
     #[test]
-    fn searches_the_folders_in_order_and_passes_over_what_cannot_run() {
+    fn search_skips_unusable_files() {
         let root = tempfile::tempdir().unwrap();
-        let (a, b) = (root.path().join("a"), root.path().join("b"));
+        let a = root.path().join("a");
+        let b = root.path().join("b");
         fs::create_dir_all(a.join("tool")).unwrap();
         fs::create_dir_all(&b).unwrap();
         file(&b.join("tool"), 0o755);

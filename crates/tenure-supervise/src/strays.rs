@@ -1,4 +1,4 @@
-//! What is left while a lost guard's processes are being killed.
+//! Processes of a lost guard that are left while they are being killed.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -8,7 +8,7 @@ use rustix::process::Pid;
 use crate::guards;
 use crate::launcher;
 
-/// What the last look showed.
+/// Results of the last look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Left {
     /// No process but the guard itself, and dead ones that cannot be reaped.
@@ -27,7 +27,7 @@ pub(crate) struct Strays {
 }
 
 impl Strays {
-    /// Who was left at the last look.
+    /// Processes that were left at the last look.
     pub(crate) const fn pids(&self) -> &BTreeSet<i32> {
         &self.before
     }

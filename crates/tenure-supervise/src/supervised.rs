@@ -12,13 +12,13 @@ use tenure::clock::{self, Alarm};
 use tenure::driver::Watched;
 use tenure_core::Time;
 
-use crate::begin::{Beginning, Begun, begin};
+use crate::begin::{Beginning, GuardStart, begin};
 use crate::deadline::Deadline;
 use crate::descend;
 use crate::error::SuperviseError;
 use crate::frame::{Ended, Failure, Order, Report, Why};
 use crate::guards;
-use crate::link::{Heard, Link};
+use crate::link::{Link, Received};
 use crate::plan::{Plan, check_proc};
 use crate::strays::{Left, Strays};
 use crate::until_file::UntilFile;
@@ -27,13 +27,13 @@ use crate::until_file::UntilFile;
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
-/// What became of a command of which no process is left.
+/// The end of a command of which no process is left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// How its first process ended; `None` when that was not seen, because the guard died
     /// between reaping and telling.
     pub ended: Option<Ended>,
-    /// What made it end.
+    /// Why the command ended.
     pub why: Why,
 }
 
@@ -121,7 +121,7 @@ struct Sweep {
 }
 
 enum Event {
-    Begun(Result<Begun, SuperviseError>),
+    GuardStart(Result<GuardStart, SuperviseError>),
     Report(Report),
     GuardGone,
     Overdue,
@@ -210,7 +210,7 @@ impl Supervised {
         SuperviseError::Hung { path: self.program.clone(), waited, why }
     }
 
-    /// What a failure is in words; `None` when the reason is still to come.
+    /// The error for a failure; `None` when the reason is still to come.
     fn error(&self, failure: Failure) -> Option<SuperviseError> {
         Some(match failure {
             Failure::Hung => return None,
@@ -323,12 +323,12 @@ impl Supervised {
     /// Takes in what comes next.
     async fn hear(&mut self) {
         match self.next().await {
-            Event::Begun(begun) => self.begun(begun),
+            Event::GuardStart(begun) => self.begun(begun),
             Event::Report(Report::Started(pid)) => {
                 self.pid = Pid::from_raw(pid.max(0));
                 match self.later.take().map(|later| self.extend(later)) {
                     // The command may have ended already, and its guard with it; or the guard was
-                    // lost. What comes next says which.
+                    // lost. The next event says which.
                     None | Some(Ok(()) | Err(SuperviseError::GuardGone)) => {}
                     Some(Err(error)) => {
                         tracing::warn!(%error, "the command has the lease it was started under");
@@ -339,7 +339,7 @@ impl Supervised {
             Event::Report(Report::Ended(ended)) => self.ended = Some(ended),
             Event::Report(Report::AllGone(why)) => self.all_gone = Some(why),
             Event::GuardGone => match &mut self.beginning {
-                // What came of it was said before the link was closed.
+                // The outcome of the start was reported before the link was closed.
                 Some(beginning) => {
                     let begun = beginning.await;
                     self.begun(begun.unwrap_or(Err(SuperviseError::GuardLost)));
@@ -350,10 +350,10 @@ impl Supervised {
         }
     }
 
-    fn begun(&mut self, begun: Result<Begun, SuperviseError>) {
+    fn begun(&mut self, begun: Result<GuardStart, SuperviseError>) {
         self.beginning = None;
         match begun {
-            Ok(Begun { guard, until_file }) => {
+            Ok(GuardStart { guard, until_file }) => {
                 self.guard = Some(guard);
                 if let Some(file) = &until_file {
                     file.set(self.until);
@@ -376,9 +376,9 @@ impl Supervised {
         *self.sweep.insert(Sweep { begun: clock::now(), spawning, warned: false })
     }
 
-    /// Kills the guard and all it left behind, until two looks in a row find nothing. What cannot
-    /// be killed is waited for, but for processes that never became the command, beyond its lease,
-    /// and for the guard itself when nothing else is left.
+    /// Kills the guard and all that it left behind, until two looks in a row find nothing. Waits
+    /// for processes that cannot be killed, except those that never became the command, beyond its
+    /// lease, and except the guard itself when nothing else is left.
     async fn sweep(&mut self, Sweep { begun, spawning, mut warned }: Sweep) {
         let mut empty = 0;
         let mut pause = PAUSE_MIN;
@@ -388,7 +388,8 @@ impl Supervised {
             // the lease is nearly over.
             let nearly_over = now >= self.until.before(self.kill_margin / 2);
             let at_once = spawning || nearly_over || now >= begun.after(SPAWNING_MAX);
-            let (first, ended) = (self.pid, &mut self.ended);
+            let first = self.pid;
+            let ended = &mut self.ended;
             let mut note = |pid, how| {
                 if Some(pid) == first {
                     ended.get_or_insert(how);
@@ -408,12 +409,13 @@ impl Supervised {
                 Ok(Left::NeverRan)
                     if self.pid.is_none() && now >= self.until.max(begun.after(STUCK_MIN)) =>
                 {
-                    let (path, waited) = (self.program.clone(), now.since(self.since));
+                    let path = self.program.clone();
+                    let waited = now.since(self.since);
                     self.failure = Some(SuperviseError::Stuck { path, waited });
                     break;
                 }
                 Ok(Left::GuardOnly) if now >= begun.after(REAPING_MAX) => {
-                    // It is reaped when a next one is spawned.
+                    // The guard is reaped when the next one is spawned.
                     return self.guard.map_or((), warn_of_unreaped);
                 }
                 Ok(Left::Others) if !warned && now >= begun.after(REAPING_MAX) => {
@@ -433,13 +435,16 @@ impl Supervised {
         guards::forget(self.guard);
     }
 
-    /// Cancel safe. What the guard said counts before the clock: a supervisor that was itself
+    /// Cancel safe. A report of the guard counts before the clock: a supervisor that was itself
     /// stopped finds both.
     async fn next(&mut self) -> Event {
         let overdue_at = self.overdue_at();
-        let overdue = |_: &Alarm| match clock::now() >= overdue_at {
-            true => Ok(()),
-            false => Err(io::Error::from(io::ErrorKind::WouldBlock)),
+        let overdue = |_: &Alarm| {
+            if clock::now() >= overdue_at {
+                Ok(())
+            } else {
+                Err(io::Error::from(io::ErrorKind::WouldBlock))
+            }
         };
         // The thread cannot end without a word, unless it panics: then its end of the link is
         // closed as well.
@@ -454,10 +459,10 @@ impl Supervised {
         };
         tokio::select! {
             biased;
-            begun = begun => Event::Begun(begun),
+            begun = begun => Event::GuardStart(begun),
             heard = self.link.read(Link::receive), if self.listening => match heard {
-                Ok(Heard::Frame(report)) => Event::Report(report),
-                Ok(Heard::End) | Err(_) => Event::GuardGone,
+                Ok(Received::Frame(report)) => Event::Report(report),
+                Ok(Received::End) | Err(_) => Event::GuardGone,
             },
             _ = self.alarm.read(overdue), if self.listening => Event::Overdue,
         }
@@ -489,8 +494,8 @@ impl Supervised {
     }
 }
 
-/// What the command reads. The terminal belongs to the group in its foreground: a command in the
-/// background, which is in a session of its own, would not be stopped for reading it.
+/// Standard input of the command. The terminal belongs to the group in its foreground: a command in
+/// the background, which is in a session of its own, would not be stopped for reading the terminal.
 fn input() -> io::Result<OwnedFd> {
     let stdin = io::stdin();
     if stdin.is_terminal() && descend::is_in_background() {
@@ -499,7 +504,7 @@ fn input() -> io::Result<OwnedFd> {
     stdin.as_fd().try_clone_to_owned()
 }
 
-/// It sleeps where no signal reaches it, or somebody traces it.
+/// The guard sleeps where no signal reaches it, or a tracer holds it.
 fn warn_of_unreaped(guard: Pid) {
     tracing::warn!(
         guard = guard.as_raw_pid(),

@@ -10,7 +10,7 @@ use crate::frame::Why;
 /// through the processes is not taken out of the margin.
 const HEADSTART: Duration = Duration::from_millis(10);
 
-/// What is to be done now.
+/// Actions that are due now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
     /// Wait.
@@ -58,7 +58,7 @@ impl Timeline {
         self.why
     }
 
-    /// What is due at `now`; the caller must do it.
+    /// Takes the action that is due at `now`; the caller must carry it out.
     pub(crate) fn due(&mut self, now: Time) -> Due {
         if self.stage == Stage::Killing || now >= self.kill_at() {
             self.end(Why::Deadline);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn warns_at_the_grace_and_kills_before_the_margin() {
+    fn timeline_warns_then_kills() {
         let mut line = timeline();
         assert_eq!(line.next(), Some(at(7_000)));
         assert_eq!(line.due(at(6_999)), Due::Nothing);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_gives_the_grace_but_not_more_than_the_lease_has() {
+    fn stop_gives_grace_within_lease() {
         let mut line = timeline();
         line.end(Why::Stopped);
         assert_eq!(line.due(at(2_000)), Due::Terminate);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_renewal_moves_everything_until_the_warning() {
+    fn renewal_moves_deadlines_until_warning() {
         let mut line = timeline();
         line.set_until(at(20_000));
         assert_eq!(line.due(at(16_999)), Due::Nothing);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_renewal_after_the_warning_gives_at_most_the_grace() {
+    fn late_renewal_gives_only_grace() {
         let mut line = timeline();
         assert_eq!(line.due(at(7_500)), Due::Terminate);
         line.set_until(at(20_000));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn long_after_a_pause_the_killing_is_not_put_off_by_a_warning() {
+    fn pause_skips_warning() {
         assert_eq!(timeline().due(at(9_500)), Due::Kill);
         assert_eq!(timeline().due(Time::MAX), Due::Kill);
     }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grace_as_long_as_the_margin_means_no_warning() {
+    fn grace_equal_to_margin_skips_warning() {
         let second = Duration::from_secs(1);
         let mut line = Timeline::new(second, second, at(10_000));
         assert_eq!(line.next(), Some(at(8_990)));

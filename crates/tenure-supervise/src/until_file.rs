@@ -21,7 +21,7 @@ pub(crate) struct UntilFile {
     shared: Arc<Shared>,
 }
 
-/// How long the end of the writer is waited for. It may be stuck, and then the file is left behind.
+/// The longest wait for the end of the writer. A writer that is stuck leaves the file behind.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -123,16 +123,17 @@ impl Drop for UntilFile {
 /// Distinguishes the writers of one process.
 static WRITERS: AtomicU64 = AtomicU64::new(0);
 
-/// Writes the file. A writer that was stuck goes on when nobody waits for it any more, and the
-/// path may belong to the next leadership by then: it touches only what it wrote itself. One that
-/// hangs within the rename cannot be called back: when that goes on, an older instant is there, and
-/// then no file, until the next renewal writes it anew. Its reader stops too early, not late.
+/// Writes the file. A writer that was stuck may go on when no caller waits for it any more, and the
+/// path may belong to the next leadership by then: a writer touches only files that it wrote
+/// itself. A writer that hangs within the rename cannot be called back: when the rename goes on, an
+/// older instant is there, and then no file, until the next renewal writes the file anew. The
+/// reader stops too early, not late.
 struct Writer {
     path: PathBuf,
     name: OsString,
     /// Where the next content is written before it takes the place of the one before.
     new: OsString,
-    /// What was put at `path` last; open, so that no other file gets its inode.
+    /// The file that was put at `path` last; open, so that no other file gets its inode.
     last: Option<File>,
 }
 
@@ -199,7 +200,8 @@ fn own_directory(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = rustix::fs::open(directory, flags, Mode::empty())?;
     let about = rustix::fs::fstat(&opened)?;
-    let (owner, mode) = (about.st_uid, about.st_mode & 0o7777);
+    let owner = about.st_uid;
+    let mode = about.st_mode & 0o7777;
     let user = rustix::process::geteuid().as_raw();
     let refused = |why: String| {
         let text = format!("its directory {why}: nothing is written there");
@@ -222,7 +224,7 @@ mod tests {
     const WANTED: &dyn Fn() -> bool = &|| true;
 
     #[test]
-    fn holds_the_newest_instant_and_is_removed() {
+    fn file_holds_newest_instant() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("until");
         let file = UntilFile::create(&path, Time::from_nanos(7), WANTED).unwrap();
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_does_not_exist_is_an_error() {
+    fn missing_folder_is_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("missing").join("until");
         assert!(UntilFile::create(&path, Time::ZERO, WANTED).is_err());
@@ -246,7 +248,7 @@ mod tests {
 
     /// As the control socket beside it: what is there may be another directory of that name.
     #[test]
-    fn nothing_is_written_where_others_can_change_the_names() {
+    fn writable_folder_is_refused() {
         use std::os::unix::fs::{PermissionsExt, chown};
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().join("d");
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_wants_any_more_is_not_put_in_place() {
+    fn abandoned_file_is_not_placed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("until");
         assert!(UntilFile::create(&path, Time::ZERO, &|| false).is_err());
@@ -283,7 +285,7 @@ mod tests {
 
     /// The writer of a leadership that is over hangs in the middle of writing, and goes on later.
     #[test]
-    fn an_abandoned_writer_leaves_its_successors_file_alone() {
+    fn abandoned_writer_keeps_successors_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("until");
         let mut writer = Writer::new(&path);
@@ -303,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_put_in_the_way_is_not_written_to() {
+    fn foreign_files_are_not_written() {
         let folder = tempfile::tempdir().unwrap();
         let precious = folder.path().join("precious");
         fs::write(&precious, "precious").unwrap();

@@ -11,19 +11,19 @@ use rustls::{ClientConfig, RootCertStore};
 use crate::pem::{Identity, Pair, Pem, PemError};
 use crate::server::roots;
 
-/// TLS for a client that trusts certificates signed by `authority` (by the system's without one),
-/// and shows `identity` where a server asks for it.
+/// TLS for a client that believes in certificates signed by `authority`, by the system's if there
+/// is none, and shows `identity` where a server asks for it.
 ///
 /// # Errors
 ///
-/// Errors of reading, and of files that hold no certificate or key.
+/// Those of reading, and when something that was read is no certificate or key.
 pub fn client_config(
     authority: Option<&Pem>,
     identity: Option<&Identity>,
 ) -> Result<ClientConfig, PemError> {
     let roots = match authority {
         Some(pem) => roots(pem)?,
-        // An unreadable certificate keeps no other from being trusted.
+        // A certificate that cannot be read does not keep others from being trusted.
         None => {
             let mut roots = RootCertStore::empty();
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -60,8 +60,8 @@ pub fn is_no_tls(reason: &(dyn Error + 'static)) -> bool {
     )
 }
 
-/// Complaint of TLS about a connection that failed, if TLS was the reason: a side does not trust
-/// the certificate of the other, or does not speak TLS.
+/// The TLS error of a failed connection, if TLS failed: one side does not trust a certificate, or
+/// the other side speaks no TLS.
 #[must_use]
 pub fn reason<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     let mut error = Some(error);
@@ -69,7 +69,7 @@ pub fn reason<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + '
         if one.is::<rustls::Error>() {
             return Some(one);
         }
-        // An error that the system's error wraps is not its source.
+        // The error that a system error wraps is not its source.
         let wrapped = one.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         error = match wrapped {
             Some(wrapped) => Some(wrapped),
@@ -119,7 +119,7 @@ mod tests {
     struct CaUsedAsEndEntity;
 
     #[test]
-    fn names_of_types_become_words() {
+    fn type_names_become_words() {
         let other = OtherError(Arc::new(CaUsedAsEndEntity));
         let error = Error::InvalidCertificate(CertificateError::Other(other));
         assert!(words(&error).contains("basicConstraints=CA:FALSE"), "{}", words(&error));

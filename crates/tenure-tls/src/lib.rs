@@ -1,8 +1,8 @@
 //! Certificates and keys as the drivers of all protocols with servers read them.
 //!
-//! Drivers read the files anew for each connection, so that a renewed certificate is used without a
-//! restart. Errors of the files come before any connection: the TLS library would report them at
-//! each connection, where they look like the network's fault.
+//! Files are read anew for each connection, so that a renewed certificate is used without a
+//! restart. Files that cannot work are refused before the first connection: the TLS library would
+//! fail at each connection, where the failure looks like the network's fault.
 
 mod client;
 mod pem;

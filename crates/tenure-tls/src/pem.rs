@@ -43,16 +43,16 @@ impl fmt::Debug for Pem {
 pub struct Identity {
     /// The certificate, and those between it and the authority.
     pub certificate: Pem,
-    /// Its private key.
+    /// The private key.
     pub key: Pem,
 }
 
-/// An [`Identity`] in PEM format.
+/// The content of an [`Identity`], in PEM format.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pair {
     /// The certificate, and those between it and the authority.
     pub certificate: Vec<u8>,
-    /// Its private key.
+    /// The private key, in PEM.
     pub key: Vec<u8>,
 }
 
@@ -152,46 +152,24 @@ impl Identity {
 
 /// Certificates and keys that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PemError {
-    /// A certificate or key cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// Error of the system.
-        source: Arc<io::Error>,
-    },
-    /// The file has no section of this kind.
+    File { path: PathBuf, source: Arc<io::Error> },
     #[error("{place} has no PEM section \"BEGIN {kind}\"")]
-    NotPem {
-        /// Where it was.
-        place: String,
-        /// Expected kind of section.
-        kind: &'static str,
-    },
+    NotPem { place: String, kind: &'static str },
     /// Both are read, and are not of each other.
     #[error("the client's private key is not that of its certificate")]
     KeyOfAnother,
     /// A key that only a password opens, for which nobody is asked.
-    #[error("{place} holds an encrypted key, which nothing here can decrypt")]
-    Encrypted {
-        /// Where it was.
-        place: String,
-    },
+    #[error("{place} holds an encrypted key, which Tenure cannot decrypt")]
+    Encrypted { place: String },
     /// A key on a curve that the TLS library does not know.
     #[error("{place} holds a key on the curve P-521, and only RSA, P-256, P-384 and Ed25519 work")]
-    Curve {
-        /// Where it was.
-        place: String,
-    },
-    /// The section is damaged or of an unknown kind.
+    Curve { place: String },
+    /// The PEM section is damaged or of an unknown kind.
     #[error("{place} cannot be used: {why}")]
-    Unusable {
-        /// Where it was.
-        place: String,
-        /// Error of the TLS library.
-        why: Arc<str>,
-    },
+    Unusable { place: String, why: Arc<str> },
 }
 
 #[cfg(test)]
@@ -208,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn unusable_certificates_are_named() {
+    fn what_is_no_certificate_is_told() {
         let missing = Pem::File("/nowhere/ca.pem".into());
         assert_eq!(
             told(client_config(Some(&missing), None)),
@@ -224,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_must_fit_the_certificate() {
+    fn foreign_key_is_refused() {
         let [one, other] = [(); 2].map(|()| rcgen::generate_simple_self_signed([]).unwrap());
         let identity = |key: &rcgen::KeyPair| Identity {
             certificate: text(one.cert.pem()),
@@ -252,7 +230,7 @@ mod tests {
                      Ed25519 work";
         assert_eq!(told_of(include_str!("../tests/keys/p521-pkcs8.pem")), curve);
         assert_eq!(told_of(include_str!("../tests/keys/p521-sec1.pem")), curve);
-        let encrypted = "the PEM text holds an encrypted key, which nothing here can decrypt";
+        let encrypted = "the PEM text holds an encrypted key, which Tenure cannot decrypt";
         assert_eq!(told_of(include_str!("../tests/keys/encrypted-pkcs8.pem")), encrypted);
         assert_eq!(told_of(include_str!("../tests/keys/encrypted-sec1.pem")), encrypted);
         let damaged = told_of("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");

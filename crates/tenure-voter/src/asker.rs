@@ -1,4 +1,4 @@
-//! One that is no voter and follows who leads.
+//! A process that is no voter and follows who leads.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinSet;
 
 use crate::client::{Client, Question};
-use crate::incoming::{Answered, Incoming};
+use crate::incoming::{Incoming, RequestResult};
 use crate::node::{Class, IDLE_MIN, StartError};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
@@ -26,17 +26,18 @@ use crate::wire::Head;
 /// How many voters that do not answer are remembered, so that each is told once.
 const TOLD_MAX: usize = 512;
 
-/// Asks voters who leads, and does not vote. Clones are the same. It listens nowhere, and voters
-/// do not come to know it.
+/// Asks voters who leads, and does not vote. Clones are the same asker. An asker listens nowhere,
+/// and voters do not come to know it.
 pub struct Asker<C: Class> {
     driver: HoldOf<Asking<C>>,
     notices: Notices<Notice>,
 }
 
 impl<C: Class> Asker<C> {
-    /// Starts it, on a thread of its own. It asks nobody before an election is observed.
+    /// Starts the asker on a thread of its own. The asker asks no voter before an election is
+    /// observed.
     ///
-    /// Of the options, seeds, secrets and certificates count.
+    /// Only seeds, secrets and certificates of the options count.
     ///
     /// # Errors
     ///
@@ -73,7 +74,7 @@ impl<C: Class> Asker<C> {
             };
             (asking, Core::new(config), start)
         };
-        // It never leads.
+        // An asker never leads.
         let none = Duration::ZERO;
         let timing = move || Timing { grace: none, kill_margin: none, resignation_max: none };
         Ok(Self { driver: driver::spawn(begin, timing)?, notices })
@@ -85,8 +86,8 @@ impl<C: Class> Asker<C> {
         self.driver.election(name)
     }
 
-    /// What an operator should hear of: for the first who asks since the start, for all others
-    /// from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener hears all since the start, later ones those from
+    /// now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.notices.listen()
@@ -98,25 +99,26 @@ impl<C: Class> Asker<C> {
     }
 }
 
-/// Its driver.
+/// The driver of an asker.
 struct Asking<C> {
     config: AskerConfig,
     client: Client,
     /// The task that resolves seeds; it ends with this.
     _tasks: JoinSet<()>,
     from_tasks: mpsc::UnboundedReceiver<Incoming>,
-    /// Those of which something was said already.
+    /// Voters about which a notice was emitted already.
     told: BTreeSet<VoterUrl>,
     notices: broadcast::Sender<Notice>,
     class: PhantomData<fn() -> C>,
 }
 
 impl<C: Class> Asking<C> {
-    fn on_answered(&mut self, answered: Answered, machine: &mut Machine<Self>) {
-        let Answered { to, call, result, .. } = answered;
+    fn on_answered(&mut self, answered: RequestResult, machine: &mut Machine<Self>) {
+        let RequestResult { to, call, result, .. } = answered;
         let message = match result {
             Ok((header, answer)) => {
-                let (election, mode) = (header.election.clone(), header.mode);
+                let election = header.election.clone();
+                let mode = header.mode;
                 let ours = (&election, mode) == (&self.config.election, self.config.mode);
                 if !ours {
                     self.tell(&to, || Notice::OtherNetwork { url: to.clone(), election, mode });
@@ -143,7 +145,7 @@ impl<C: Class> Asking<C> {
     }
 
     fn notice(&self, notice: Notice) {
-        // Nobody listening is fine.
+        // The send fails without listeners; ignore it.
         let _ = self.notices.send(notice);
     }
 }
@@ -174,7 +176,7 @@ impl<C: Class> Backend for Asking<C> {
 
     fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
         match incoming {
-            Incoming::Answered(answered) => self.on_answered(*answered, machine),
+            Incoming::RequestResult(answered) => self.on_answered(*answered, machine),
             Incoming::Seeds(urls) => {
                 let Some(from) = urls.first().cloned().map(Peer::At) else { return };
                 machine.input(Input::Message { from, message: Message::Seeds(urls) });
@@ -183,8 +185,8 @@ impl<C: Class> Backend for Asking<C> {
                 tracing::warn!(target: LOG, "{notice}");
                 self.notice(notice);
             }
-            // It serves nobody, and has no directory.
-            Incoming::Asked(_) | Incoming::Directory(_) => {}
+            // An asker serves no requests, and has no directory.
+            Incoming::IncomingRequest(_) | Incoming::Directory(_) => {}
         }
     }
 
@@ -199,7 +201,7 @@ impl<C: Class> Backend for Asking<C> {
         }
     }
 
-    /// It has nothing to write.
+    /// An asker has nothing to write.
     fn persist(&mut self, _: &Memory) -> bool {
         false
     }

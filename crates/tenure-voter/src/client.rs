@@ -22,7 +22,7 @@ use tenure_tls::PemError;
 use tokio::sync::mpsc;
 
 use crate::auth::Secrets;
-use crate::incoming::{Answered, Failure, Incoming};
+use crate::incoming::{Failure, Incoming, RequestResult};
 use crate::options::CheckedOptions;
 use crate::tls::Reread;
 use crate::wire::{BODY_BYTES_MAX, Head, Outgoing, names, read_answer};
@@ -53,12 +53,12 @@ const LATE: u32 = 3;
 pub(crate) struct Client {
     http: Arc<Reread<Http>>,
     secrets: Option<Secrets>,
-    /// Those with whom an exchange goes on that nobody waits for any more.
+    /// Voters with an exchange that goes on though no caller waits for it.
     late: Arc<Mutex<BTreeSet<VoterUrl>>>,
     to_loop: mpsc::UnboundedSender<Incoming>,
 }
 
-/// What is asked of whom.
+/// A request to a voter.
 pub(crate) struct Question {
     pub(crate) to: VoterUrl,
     pub(crate) call: Call,
@@ -68,17 +68,18 @@ pub(crate) struct Question {
 }
 
 impl Client {
-    /// One that closes connections that were idle for so long: sooner than the other side does.
+    /// Makes a client that closes idle connections after `idle`, sooner than the other side does.
     pub(crate) fn new(
         options: &CheckedOptions,
         idle: Duration,
         to_loop: mpsc::UnboundedSender<Incoming>,
     ) -> Result<Self, Arc<str>> {
-        let (secrets, files) = (options.secrets.clone(), options.files());
+        let secrets = options.secrets.clone();
+        let files = options.files();
         let options = options.clone();
         let make = move || connections(&options, idle).map_err(|error| error.to_string().into());
-        let (http, late) = (Arc::new(Reread::new(files, make)?), Arc::default());
-        Ok(Self { http, secrets, late, to_loop })
+        let http = Arc::new(Reread::new(files, make)?);
+        Ok(Self { http, secrets, late: Arc::default(), to_loop })
     }
 
     /// Reads certificates anew now and then.
@@ -86,13 +87,15 @@ impl Client {
         self.http.clone().watch(self.to_loop.clone())
     }
 
-    /// Asks. What becomes of it reaches the loop within `within`, or not at all.
+    /// Sends a request. The result reaches the loop within `within`, or not at all.
     ///
-    /// Without an answer by then the exchange goes on for a while, one with each voter: what has
-    /// taken so long may be the connection, which is there for the next request.
+    /// Without an answer by then the exchange goes on for a while, one with each voter: the slow
+    /// part may be the connection, which is there for the next request.
     pub(crate) fn ask(&self, question: Question) {
-        let (http, late) = (self.http.get(), self.late.clone());
-        let (secrets, to_loop) = (self.secrets.clone(), self.to_loop.clone());
+        let http = self.http.get();
+        let late = self.late.clone();
+        let secrets = self.secrets.clone();
+        let to_loop = self.to_loop.clone();
         tokio::spawn(async move {
             let Question { to, call, within, .. } = &question;
             let label = question.ask.label();
@@ -100,37 +103,37 @@ impl Client {
             let in_time = tokio::time::timeout(*within, &mut asked).await;
             let is_late = in_time.is_err();
             let result = in_time.unwrap_or_else(|_| Err(overdue(*within)));
-            let answered = Answered { to: to.clone(), call: *call, label, result };
+            let answered = RequestResult { to: to.clone(), call: *call, label, result };
             // The loop may have ended.
-            let goes_on = to_loop.send(Incoming::Answered(answered.into())).is_ok() && is_late;
-            if goes_on && let Some(_late) = Late::begin(&late, to) {
+            let goes_on = to_loop.send(Incoming::RequestResult(answered.into())).is_ok() && is_late;
+            if goes_on && let Some(_late) = Exchange::begin(&late, to) {
                 let _ = tokio::time::timeout((LATE - 1) * *within, asked).await;
             }
         });
     }
 }
 
-/// The one exchange with a voter that goes on, until it is dropped.
-struct Late<'a> {
+/// The exchange with a voter that goes on, until this value is dropped.
+struct Exchange<'a> {
     all: &'a Mutex<BTreeSet<VoterUrl>>,
     with: &'a VoterUrl,
 }
 
-impl<'a> Late<'a> {
+impl<'a> Exchange<'a> {
     fn begin(all: &'a Mutex<BTreeSet<VoterUrl>>, with: &'a VoterUrl) -> Option<Self> {
-        // What it guards is changed whole.
+        // The set is changed whole.
         let first = all.lock().unwrap_or_else(PoisonError::into_inner).insert(with.clone());
         first.then_some(Self { all, with })
     }
 }
 
-impl Drop for Late<'_> {
+impl Drop for Exchange<'_> {
     fn drop(&mut self) {
         self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(self.with);
     }
 }
 
-/// Whose certificates they believe and what they show is as the files say now.
+/// Makes connections with the certificates that the files hold now.
 pub(crate) fn connections(options: &CheckedOptions, idle: Duration) -> Result<Http, PemError> {
     let secure = options.needs_tls();
     let connections = of_tls(options.client_tls()?, secure, idle);
@@ -204,12 +207,13 @@ async fn ask(
     {
         headers.insert(names::TO, to);
     }
-    let nonce = sign(secrets, (route.method().as_str(), &path), headers, &body)?;
+    let nonce = sign(secrets, route.method().as_str(), &path, headers, &body)?;
     let answer = http.connections.request(request).await.map_err(|error| broken(&error))?;
     let (parts, body) = answer.into_parts();
     let body = Limited::new(body, BODY_BYTES_MAX).collect().await;
     let body = body.map_err(|error| Failure::new("broken", error.to_string()))?.to_bytes();
-    let (status, headers) = (parts.status, &parts.headers);
+    let status = parts.status;
+    let headers = &parts.headers;
     let is_forged = nonce
         .zip(secrets)
         .is_some_and(|(nonce, secrets)| !secrets.is_answer(nonce, status.as_u16(), headers, &body));
@@ -236,25 +240,26 @@ fn no_voter(status: StatusCode) -> Failure {
 
 fn sign(
     secrets: Option<&Secrets>,
-    target: (&str, &str),
+    method: &str,
+    path: &str,
     headers: &mut http::HeaderMap,
     body: &[u8],
 ) -> Result<Option<u128>, Failure> {
     let Some(secrets) = secrets else { return Ok(None) };
     let nonce = tenure::driver::random();
     let nonce = nonce.map_err(|error| Failure::new("random", error.to_string()))?;
-    secrets.sign(target, (clock::wall(), nonce), headers, body);
+    secrets.sign(method, path, clock::wall(), nonce, headers, body);
     Ok(Some(nonce))
 }
 
-/// One whose MAC was refused, too, cannot answer with one: what it says is for people only.
+/// A voter that refused the MAC cannot answer with one: its words are for people only.
 fn unauthenticated(status: StatusCode, body: &[u8]) -> Failure {
     let said = serde_json::from_slice::<crate::wire::Problem>(body);
     let said = said.map_or_else(|_| String::new(), |problem| format!(": {}", problem.detail));
     Failure::new(FORGED, format!("its answer, {status}, has no right MAC{said}"))
 }
 
-/// With all that caused it.
+/// The failure with all of its causes.
 fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
     if let Some(reason) = tenure_tls::reason(error) {
         return Failure::new(NO_TLS, no_tls(reason));
@@ -273,7 +278,7 @@ fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
     Failure::new(label, why)
 }
 
-/// Why TLS did not come about. What the library says of the other side's alerts is a single word.
+/// Why TLS did not come about. The library has only a word for the other side's alerts.
 fn no_tls(reason: &(dyn std::error::Error + 'static)) -> String {
     use rustls::AlertDescription as Alert;
     let alert = match reason.downcast_ref() {

@@ -1,4 +1,4 @@
-//! What a node counts.
+//! Counters of a node.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,13 +8,13 @@ use std::sync::{Mutex, PoisonError};
 pub struct Counters {
     /// Requests made, by path.
     pub sent: BTreeMap<&'static str, u64>,
-    /// Those of them that have no answer that can be used, by reason.
+    /// Requests without a usable answer, by reason.
     pub failed: BTreeMap<&'static str, u64>,
     /// Requests of others that reached the protocol, by path.
     pub heard: BTreeMap<&'static str, u64>,
     /// Requests of others that did not, by the last word of the problem's type.
     pub refused: BTreeMap<&'static str, u64>,
-    /// What had no effect, by reason.
+    /// Messages without effect, by reason.
     pub ignored: BTreeMap<&'static str, u64>,
     /// Times that the state directory could not be written.
     pub write_failures: u64,
@@ -28,7 +28,7 @@ pub(crate) fn count(of: &mut BTreeMap<&'static str, u64>, label: &'static str) {
     *of.entry(label).or_default() += 1;
 }
 
-/// What tasks beside the loop count.
+/// Counters of tasks beside the loop.
 #[derive(Debug, Default)]
 pub(crate) struct Tally(Mutex<BTreeMap<&'static str, u64>>);
 

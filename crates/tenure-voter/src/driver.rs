@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 use crate::client::{Client, Question};
 use crate::counters::{Counters, Tally, count};
-use crate::incoming::{Answered, Asked, Incoming};
+use crate::incoming::{Incoming, IncomingRequest, RequestResult};
 use crate::notice::Notice;
 use crate::state::State;
 use crate::wire::Head;
@@ -36,19 +36,19 @@ const TROUBLED_MAX: usize = 512;
 /// The path of a release.
 const RELEASE: &str = "election/release";
 
-/// What a node asks of its driver, beside what its handles ask.
+/// Questions of a node to its driver, beside requests of its handles.
 #[derive(Debug)]
 pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),
 }
 
-/// One voter on its network, and what it says of it.
-pub(crate) struct Wired<C> {
+/// A voter on its network, and notices about it.
+pub(crate) struct Driver<C> {
     pub(crate) config: Checked,
     pub(crate) client: Client,
     /// The tasks that listen and resolve; they end with this.
     pub(crate) _tasks: JoinSet<()>,
-    pub(crate) requests: mpsc::Receiver<Asked>,
+    pub(crate) requests: mpsc::Receiver<IncomingRequest>,
     pub(crate) from_tasks: mpsc::UnboundedReceiver<Incoming>,
     /// Requests that the core has not answered, by the number by which it knows them.
     pub(crate) exchanges: BTreeMap<u64, oneshot::Sender<(Header, Answer)>>,
@@ -59,7 +59,7 @@ pub(crate) struct Wired<C> {
     /// Whether it is left to the lookout to try that: a disk that hangs would keep the loop from
     /// heartbeats that a leadership needs.
     pub(crate) waits: bool,
-    /// What was told of each voter that cannot be used.
+    /// Notices about each voter that cannot be used.
     pub(crate) troubles: BTreeMap<VoterUrl, Vec<mem::Discriminant<Notice>>>,
     /// Releases that were sent and are not answered.
     pub(crate) releasing: u32,
@@ -69,12 +69,12 @@ pub(crate) struct Wired<C> {
     pub(crate) class: PhantomData<fn() -> C>,
 }
 
-impl<C: SafetyClass> Wired<C> {
-    fn on_asked(&mut self, asked: Asked, machine: &mut Machine<Self>) {
-        let Asked { caller, ask, reply } = asked;
+impl<C: SafetyClass> Driver<C> {
+    fn on_asked(&mut self, asked: IncomingRequest, machine: &mut Machine<Self>) {
+        let IncomingRequest { caller, ask, reply } = asked;
         count(&mut self.counters.heard, ask.label());
         if self.exchanges.len() >= EXCHANGES_MAX {
-            // Those that nobody waits for any more.
+            // Drop exchanges for which no caller waits any more.
             self.exchanges.retain(|_, reply| !reply.is_closed());
             if self.exchanges.len() >= EXCHANGES_MAX {
                 return;
@@ -82,21 +82,22 @@ impl<C: SafetyClass> Wired<C> {
         }
         self.last += 1;
         self.exchanges.insert(self.last, reply);
-        let (from, call) = (Peer::Caller(self.last), Call(self.last));
-        // Of no meaning for one that comes in.
-        let within = Duration::ZERO;
-        let message = Message::Request { call, caller, within, ask };
+        let from = Peer::Caller(self.last);
+        let call = Call(self.last);
+        // The limit has no meaning for an incoming request.
+        let message = Message::Request { call, caller, within: Duration::ZERO, ask };
         machine.input(Input::Message { from, message });
     }
 
-    fn on_answered(&mut self, answered: Answered, machine: &mut Machine<Self>) {
-        let Answered { to, call, label, result } = answered;
+    fn on_answered(&mut self, answered: RequestResult, machine: &mut Machine<Self>) {
+        let RequestResult { to, call, label, result } = answered;
         if label == RELEASE {
             self.releasing = self.releasing.saturating_sub(1);
         }
         let message = match result {
             Ok((header, answer)) => {
-                let (election, mode) = (header.election.clone(), header.mode);
+                let election = header.election.clone();
+                let mode = header.mode;
                 let ours = (&election, mode) == (&self.config.election, self.config.mode);
                 if !ours {
                     let url = to.clone();
@@ -115,8 +116,8 @@ impl<C: SafetyClass> Wired<C> {
         machine.input(Input::Message { from: Peer::At(to), message });
     }
 
-    /// What keeps a voter from being used: each kind once, until it can be used again. One that was
-    /// not up yet, and then wants a certificate, is told as both.
+    /// Notes why a voter cannot be used: each kind once, until it can be used again. A voter that
+    /// was not up yet, and then wants a certificate, causes both notices.
     fn trouble(&mut self, with: &VoterUrl, notice: Notice) {
         let room = self.troubles.len() < TROUBLED_MAX;
         if !room && !self.troubles.contains_key(with) {
@@ -142,12 +143,12 @@ impl<C: SafetyClass> Wired<C> {
     }
 
     fn notice(&self, notice: Notice) {
-        // Nobody listening is fine.
+        // The send fails without listeners; ignore it.
         let _ = self.notices.send(notice);
     }
 }
 
-impl<C: SafetyClass> Backend for Wired<C> {
+impl<C: SafetyClass> Backend for Driver<C> {
     type Core = Voter;
     type Class = C;
     type Extra = Infallible;
@@ -160,11 +161,11 @@ impl<C: SafetyClass> Backend for Wired<C> {
     const NO_TRANSFER: Option<&'static str> = Some("voter");
 
     async fn next(&mut self) -> Incoming {
-        // What was asked may keep a leader leading: it goes first.
+        // Requests of others may keep a leader leading: they go first.
         let next = tokio::select! {
             biased;
             next = self.from_tasks.recv() => next,
-            asked = self.requests.recv() => asked.map(Incoming::Asked),
+            asked = self.requests.recv() => asked.map(Incoming::IncomingRequest),
         };
         match next {
             Some(next) => next,
@@ -176,14 +177,14 @@ impl<C: SafetyClass> Backend for Wired<C> {
     fn take(&mut self, kind: usize) -> Option<Incoming> {
         match kind {
             0 => self.from_tasks.try_recv().ok(),
-            _ => self.requests.try_recv().ok().map(Incoming::Asked),
+            _ => self.requests.try_recv().ok().map(Incoming::IncomingRequest),
         }
     }
 
     fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
         match incoming {
-            Incoming::Asked(asked) => self.on_asked(asked, machine),
-            Incoming::Answered(answered) => self.on_answered(*answered, machine),
+            Incoming::IncomingRequest(asked) => self.on_asked(asked, machine),
+            Incoming::RequestResult(answered) => self.on_answered(*answered, machine),
             Incoming::Seeds(urls) => {
                 let from = Peer::At(self.config.url.clone());
                 machine.input(Input::Message { from, message: Message::Seeds(urls) });
@@ -221,7 +222,7 @@ impl<C: SafetyClass> Backend for Wired<C> {
             }
             (Peer::Caller(number), Message::Answer { header, answer, .. }) => {
                 if let Some(reply) = self.exchanges.remove(&number) {
-                    // One that waits no more has been told so.
+                    // A caller that waits no more has its answer already.
                     let _ = reply.send((header, answer));
                 }
             }

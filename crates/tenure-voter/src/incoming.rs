@@ -1,4 +1,4 @@
-//! What comes to the driver's loop from tasks that wait for others.
+//! Input of the driver's loop from tasks that wait for others.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use tokio::sync::oneshot;
 
 use crate::notice::Notice;
 
-/// A request of somebody else.
+/// A request of another process.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct IncomingRequest {
     pub(crate) caller: Caller,
     pub(crate) ask: Ask,
-    /// Dropped if nobody answers.
+    /// The channel for the answer; dropped without one.
     pub(crate) reply: oneshot::Sender<(Header, Answer)>,
 }
 
-/// What became of a request of this voter.
+/// The result of a request of this voter.
 #[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct RequestResult {
     pub(crate) to: VoterUrl,
     pub(crate) call: Call,
     pub(crate) label: &'static str,
@@ -28,7 +28,7 @@ pub(crate) struct Answered {
 /// Why a request of this voter has no answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
-    /// For a counter.
+    /// The reason in counters.
     pub(crate) label: &'static str,
     pub(crate) why: Arc<str>,
 }
@@ -42,8 +42,8 @@ impl Failure {
 /// Anything of it.
 #[derive(Debug)]
 pub(crate) enum Incoming {
-    Asked(Asked),
-    Answered(Box<Answered>),
+    IncomingRequest(IncomingRequest),
+    RequestResult(Box<RequestResult>),
     Seeds(Vec<VoterUrl>),
     /// The state directory is not what it was, or is again.
     Directory(Result<(), Arc<str>>),

@@ -73,7 +73,8 @@ fn look(
     end: &mpsc::Receiver<Infallible>,
     to_loop: &UnboundedSender<Incoming>,
 ) {
-    let (mut told, mut looks) = (Ok(()), 0_u32);
+    let mut told = Ok(());
+    let mut looks = 0_u32;
     while end.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
         let mut looked = directory.check(|_| true).map_err(|error| error.to_string());
         let has_failed = failed.load(Ordering::Relaxed);
@@ -96,7 +97,7 @@ fn look(
     }
 }
 
-/// Nobody else writes meanwhile: the loop waits to be told.
+/// No other thread writes meanwhile: the loop waits for the result.
 fn write_trial(directory: &Directory) -> io::Result<()> {
     let path = directory.at(TRIAL);
     let mut file = File::create(&path)?;
@@ -109,7 +110,8 @@ fn write_trial(directory: &Directory) -> io::Result<()> {
 impl Drop for Lookout {
     fn drop(&mut self) {
         drop(self.ends.take());
-        // It hangs in the disk if that takes so long; the directory stays locked until it does not.
+        // The thread hangs in the disk if that takes so long; the directory stays locked until
+        // then.
         let _ = self.ended.recv_timeout(LAST);
     }
 }

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use crate::auth::{self, Guard};
 use crate::client::Client;
 use crate::counters::{Counters, Tally};
-use crate::driver::{Ask, Wired};
+use crate::driver::{Ask, Driver};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 use crate::server::{self, Server, WAITING_MAX};
@@ -43,12 +43,11 @@ impl Class for MayOverlap {
     const MODE: Mode = Mode::Available;
 }
 
-/// One voter. Clones are the same.
+/// A voter. Clones are the same voter.
 ///
-/// `Node<AtMostOne>` is one in `majority`, whose leaders have fences, and `Node<MayOverlap>` one in
-/// `available`, whose leaders have none. When the last clone and the last handle that came from it
-/// are gone, the node resigns and ends. [`close`](Self::close) does so at once and waits until
-/// others know.
+/// The leaders of a `Node<AtMostOne>`, in `majority`, have fences; those of a `Node<MayOverlap>`,
+/// in `available`, have none. When the last clone and the last handle that came from it are gone,
+/// the node resigns and ends. [`close`](Self::close) does so at once and waits until others know.
 pub struct Node<C: Class> {
     shared: Arc<Shared<C>>,
 }
@@ -57,7 +56,7 @@ struct Shared<C: Class> {
     config: Checked,
     who: Participant,
     address: SocketAddr,
-    driver: HoldOf<Wired<C>>,
+    driver: HoldOf<Driver<C>>,
     notices: Notices<Notice>,
 }
 
@@ -72,47 +71,27 @@ pub struct Builder<C: Class> {
 
 /// Why a voter did not start.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StartError {
-    /// The settings are of the other mode.
-    #[error("mode {mode} does not promise what this node's handles do: those are of {handles}")]
-    Mode {
-        /// As configured.
-        mode: Mode,
-        /// That of the handles.
-        handles: Mode,
-    },
-    /// A promise that nobody would remember.
+    #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
+    Mode { mode: Mode, handles: Mode },
     #[error(
-        "mode majority needs a state directory: what a voter has promised must survive it; mode \
-         available does without"
+        "mode majority needs a state directory: the promises of a voter must survive its process; \
+         mode available needs none"
     )]
     NoState,
-    /// The address cannot be bound.
     #[error("cannot listen on {listen}: {source}")]
-    Listen {
-        /// Where.
-        listen: SocketAddr,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// What was promised in the other mode.
+    Listen { listen: SocketAddr, source: io::Error },
     #[error(
-        "state directory {path} is one of a voter of mode majority: in mode available it would \
-         lead beside those that it has promised to follow"
+        "state directory {path} belongs to a voter of mode majority: in mode available this voter \
+         could lead beside a leader that it has promised to follow"
     )]
-    Promised {
-        /// The directory.
-        path: PathBuf,
-    },
+    Promised { path: PathBuf },
     /// No state directory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// Certificates that were there a moment ago.
     #[error("{why}")]
-    Tls {
-        /// What is wrong.
-        why: Arc<str>,
-    },
+    Tls { why: Arc<str> },
     /// The system refused something a node needs.
     #[error(transparent)]
     System(#[from] SystemError),
@@ -148,14 +127,14 @@ impl<C: Class> Node<C> {
         &self.shared.who
     }
 
-    /// What is bound: with the port that was chosen, if the options left that open.
+    /// The bound address: with the port that was chosen, if the options left that open.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.shared.address
     }
 
-    /// What an operator should hear of: for the first who asks since the start, for all others
-    /// from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener hears all since the start, later ones those from
+    /// now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
@@ -201,8 +180,8 @@ impl<C: Class> Builder<C> {
         self
     }
 
-    /// Starts it, on a thread of its own, so that an application that blocks cannot starve a
-    /// heartbeat. That no other voter is there yet is no error.
+    /// Starts the voter on a thread of its own, so that an application that blocks cannot starve a
+    /// heartbeat. Missing other voters are no error.
     pub fn start(self) -> Result<Node<C>, StartError> {
         let Self { config, options, listener, .. } = self;
         if config.mode != C::MODE {
@@ -210,7 +189,8 @@ impl<C: Class> Builder<C> {
         }
         let (listener, address) = listen(&options, listener)?;
         let (mut state, memory) = remember(&config, &options)?;
-        let (incarnation, seed) = (driver::random()?, driver::seed()?);
+        let incarnation = driver::random()?;
+        let seed = driver::seed()?;
         let who = Participant { id: config.id.clone(), identity: memory.identity, incarnation };
         let start = Start { incarnation, seed, memory };
         let (to_loop, from_tasks) = mpsc::unbounded_channel();
@@ -249,7 +229,7 @@ impl<C: Class> Builder<C> {
                 tasks.spawn(seeds.watch(settings.heartbeat, to_loop));
             }
             let core = Voter::new(settings.clone());
-            let wired = Wired {
+            let wired = Driver {
                 config: settings,
                 client,
                 _tasks: tasks,
@@ -275,7 +255,7 @@ impl<C: Class> Builder<C> {
     }
 }
 
-/// What it says of itself where the loop is not asked, which alone knows of its founding.
+/// The header of answers for which the loop is not asked; only the loop knows of the founding.
 fn header(config: &Checked, who: &Participant) -> Header {
     Header {
         election: config.election.clone(),
@@ -287,7 +267,8 @@ fn header(config: &Checked, who: &Participant) -> Header {
 }
 
 fn timing(config: &Checked) -> Timing {
-    let (grace, kill_margin) = (config.grace, config.kill_margin);
+    let grace = config.grace;
+    let kill_margin = config.kill_margin;
     Timing { grace, kill_margin, resignation_max: config.lease() }
 }
 
@@ -308,7 +289,7 @@ fn listen(
     ready.map_err(|source| StartError::Listen { listen, source })
 }
 
-/// What it remembers, and where.
+/// The memory of the voter, and its directory.
 fn remember(
     config: &Checked,
     options: &CheckedOptions,
@@ -330,7 +311,8 @@ fn server_tls(options: &CheckedOptions) -> Result<Option<Reread<rustls::ServerCo
     if options.tls.as_ref().is_none_or(|tls| tls.identity.is_none()) {
         return Ok(None);
     }
-    let (files, options) = (options.files(), options.clone());
+    let files = options.files();
+    let options = options.clone();
     let make = move || {
         let made = options.server_tls().map_err(|error| Arc::from(error.to_string()))?;
         made.ok_or_else(|| Arc::from("TLS is not set up any more"))

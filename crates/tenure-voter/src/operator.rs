@@ -1,4 +1,4 @@
-//! What an operator asks of single voters, one request each.
+//! Requests of an operator to single voters.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::node::IDLE_MIN;
 use crate::options::CheckedOptions;
 use crate::wire::Head;
 
-/// One that is no voter and has the secret, or a certificate, where that is needed.
+/// A client that is no voter and has the secret, or a certificate, where that is needed.
 pub struct Operator {
     http: Http,
     secrets: Option<Secrets>,
@@ -23,45 +23,24 @@ pub struct Operator {
 
 /// Why a voter did not do what it was asked.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OperatorError {
-    /// It cannot be reached, or what it answers cannot be used.
+    /// The voter cannot be reached, or its answer cannot be used.
     #[error("{url}: {why}")]
-    Unreachable {
-        /// Which was asked.
-        url: VoterUrl,
-        /// What happened.
-        why: Arc<str>,
-    },
+    Unreachable { url: VoterUrl, why: Arc<str> },
     /// TLS did not come about: a certificate is not believed, on one side or the other, or it
     /// speaks no TLS.
     #[error("{url}: TLS did not come about: {why}")]
-    NoTls {
-        /// Which was asked.
-        url: VoterUrl,
-        /// What happened.
-        why: Arc<str>,
-    },
-    /// It wants to know who asks.
+    NoTls { url: VoterUrl, why: Arc<str> },
     #[error("{url}: {why}")]
-    Unauthenticated {
-        /// Which was asked.
-        url: VoterUrl,
-        /// What is missing, or wrong.
-        why: Arc<str>,
-    },
-    /// It refused.
+    Unauthenticated { url: VoterUrl, why: Arc<str> },
     #[error("{url}: {refusal}")]
-    Refused {
-        /// Which was asked.
-        url: VoterUrl,
-        /// Why.
-        refusal: Refusal,
-    },
+    Refused { url: VoterUrl, refusal: Refusal },
 }
 
 impl Operator {
-    /// One that waits so long for each answer. With an election it is refused by voters of another
-    /// one. Of the options only secrets and certificates count.
+    /// Makes an operator that waits `within` for each answer. Voters of another election refuse an
+    /// operator with an election. Only secrets and certificates of the options count.
     ///
     /// # Errors
     ///
@@ -75,11 +54,11 @@ impl Operator {
         Ok(Self { http, secrets: options.secrets.clone(), election, within })
     }
 
-    /// What the voter that is called there knows.
+    /// The status of the voter at `url`.
     ///
     /// # Errors
     ///
-    /// When it does not say.
+    /// When the voter does not answer.
     pub async fn status(&self, url: &VoterUrl) -> Result<(Header, StatusDto), OperatorError> {
         match self.ask(url, Ask::Status { suspect: None }).await? {
             (header, Answer::Status(status)) => Ok((header, status)),
@@ -106,7 +85,8 @@ impl Operator {
         let question = Question { to: url.clone(), call, within: self.within, head, ask };
         let answer = exchange(&self.http, self.secrets.as_ref(), &question).await;
         answer.map_err(|failure| {
-            let (url, why) = (url.clone(), failure.why);
+            let url = url.clone();
+            let why = failure.why;
             match failure.label {
                 FORGED | UNAUTHENTICATED => OperatorError::Unauthenticated { url, why },
                 NO_TLS => OperatorError::NoTls { url, why },

@@ -11,7 +11,7 @@ use crate::auth::Secrets;
 use crate::seeds::Seeds;
 use crate::server::is_loopback;
 
-/// What a voter needs beside the settings of the protocol. Checked by [`check`](Self::check); cheap
+/// Options of a voter beside the settings of the protocol. Checked by [`check`](Self::check); cheap
 /// to clone afterwards.
 ///
 /// ```
@@ -25,14 +25,14 @@ use crate::server::is_loopback;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What is bound. What others call is the `voter-url` of the settings.
+    /// The address to bind. Others call the `voter-url` of the settings.
     pub listen: SocketAddr,
     /// The state directory, of this voter alone. Needed for `majority`, of no use for `available`.
     pub state: Option<PathBuf>,
     /// Where to look for others, beside the voter list; by `https://` where TLS is set up and
     /// they name no scheme.
     pub seeds: Option<Seeds>,
-    /// What all voters of the network share: a MAC over each request and answer.
+    /// The secrets of the network, for a MAC over each request and answer.
     pub secrets: Option<Secrets>,
     /// TLS on both sides.
     pub tls: Option<Tls>,
@@ -48,8 +48,9 @@ pub struct Tls {
     /// The certificates of whoever signs those of the voters. `None`: the system's, which takes
     /// secrets beside it, because anybody has a certificate of those.
     pub authority: Option<Pem>,
-    /// What this voter shows, as a server and as a client. Without secrets others must show one of
-    /// the authority's, too. `None`: it is reached without TLS, as behind a proxy that ends it.
+    /// Certificate and key of this voter, as a server and as a client. Without secrets others must
+    /// show a certificate of the authority, too. `None`: the voter is reached without TLS, as
+    /// behind a proxy that ends it.
     pub identity: Option<Identity>,
 }
 
@@ -78,9 +79,10 @@ impl Options {
             return Err(OptionsError::PlainSeeds { seeds: seeds.clone() });
         }
         let protected = checked.secrets.is_some() || shown.is_some();
-        match protected || checked.unprotected || is_loopback(checked.listen) {
-            true => Ok(checked),
-            false => Err(OptionsError::Unprotected { listen: checked.listen }),
+        if protected || checked.unprotected || is_loopback(checked.listen) {
+            Ok(checked)
+        } else {
+            Err(OptionsError::Unprotected { listen: checked.listen })
         }
     }
 }
@@ -132,20 +134,17 @@ impl Deref for CheckedOptions {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
-    /// Anybody could be a voter.
     #[error(
-        "listening on {listen}, beyond loopback, with neither a secret nor TLS: whoever reaches it \
-         could elect; give a secret file or certificates, or listen on 127.0.0.1"
+        "listening on {listen}, beyond loopback, with neither a secret nor TLS: every host that \
+         reaches this voter could vote; give a secret file or certificates, or listen on 127.0.0.1"
     )]
-    Unprotected {
-        /// What would be bound.
-        listen: SocketAddr,
-    },
+    Unprotected { listen: SocketAddr },
     /// Anybody could be a voter, with a certificate.
     #[error(
-        "TLS with the system's authorities and no secret: anybody has a certificate of those; give \
-         the voters' own authority, or a secret file"
+        "TLS with the system's authorities and no secret: every host of the web has such a \
+         certificate; give the voters' own authority, or a secret file"
     )]
     AnyCertificate,
     /// Seeds that anybody on the way could answer for.
@@ -153,10 +152,7 @@ pub enum OptionsError {
         "{seeds} is http://, and certificates alone say who is a voter: write https://, or no \
          scheme"
     )]
-    PlainSeeds {
-        /// As given.
-        seeds: Seeds,
-    },
+    PlainSeeds { seeds: Seeds },
     /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),
@@ -187,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_that_cannot_be_read_are_told_before_anything_starts() {
+    fn unreadable_certificates_stop_start() {
         let missing = || Pem::File("/nowhere/voter.pem".into());
         let identity = Identity { certificate: missing(), key: missing() };
         let tls = Some(Tls { authority: None, identity: Some(identity) });

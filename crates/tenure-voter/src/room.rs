@@ -47,14 +47,14 @@ impl Room {
 
     /// Waits until there is room for another connection.
     pub(crate) async fn one(&self) -> Option<OwnedSemaphorePermit> {
-        // It is never closed.
+        // The semaphore is never closed.
         self.all.clone().acquire_owned().await.ok()
     }
 
     /// Gives that to a connection from this address, unless it has its share.
     pub(crate) fn take(&self, permit: OwnedSemaphorePermit, from: IpAddr) -> Option<Place> {
         let from = network(from);
-        // What it guards is changed whole.
+        // The map is changed whole.
         let mut held = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
         let of_this = held.entry(from).or_default();
         if *of_this >= self.each {
@@ -77,7 +77,7 @@ impl Drop for Place {
     }
 }
 
-/// What one machine may have all of: an address of IPv4, and the 64 bits of a network of IPv6.
+/// The network of a machine: an IPv4 address, or the 64 bits of an IPv6 network.
 fn network(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V6(address) => {
@@ -92,9 +92,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_address_takes_half_of_the_room() {
+    async fn address_takes_half_the_room() {
         let room = Room::new(4);
-        let (one, other) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        let one = "10.0.0.1".parse().unwrap();
+        let other = "10.0.0.2".parse().unwrap();
         let mapped = "::ffff:10.0.0.1".parse().unwrap();
         let two = ["2001:db8::1", "2001:db8::2:1:7"].map(|address| address.parse().unwrap());
         assert_eq!(network(two[0]), network(two[1]));
@@ -103,7 +104,8 @@ mod tests {
             let permit = room.one().await.unwrap();
             room.take(permit, from)
         };
-        let (first, second) = (take(one).await, take(mapped).await);
+        let first = take(one).await;
+        let second = take(mapped).await;
         assert!(first.is_some() && second.is_some());
         assert!(take(one).await.is_none());
         let others = (take(other).await, take(other).await);

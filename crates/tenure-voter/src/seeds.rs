@@ -29,24 +29,17 @@ pub struct Seeds {
 
 /// A seed host that cannot be one.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SeedsError {
-    /// Not of its form.
     #[error(
         "the seed host {host:?} must be a name or an address, with http:// or https:// before it \
          and a port after it where needed: voters.example:8080"
     )]
-    Host {
-        /// As given.
-        host: String,
-    },
-    /// Not a path.
+    Host { host: String },
     #[error(
         "the seed path {path:?} must be a relative URL, as /voter: the host is the seed host's"
     )]
-    Path {
-        /// As given.
-        path: String,
-    },
+    Path { path: String },
 }
 
 impl Seeds {
@@ -93,7 +86,7 @@ impl Seeds {
         self.secure != Some(true)
     }
 
-    /// What is called at this address.
+    /// The URL of the voter at this address.
     fn url(&self, address: IpAddr) -> Option<VoterUrl> {
         let scheme = if self.is_plain() { "http" } else { "https" };
         let host = match (address, self.port) {
@@ -122,11 +115,13 @@ impl Seeds {
     /// Resolves the name again and again, and hands each change to the loop.
     pub(crate) async fn watch(self, every: Duration, to_loop: mpsc::UnboundedSender<Incoming>) {
         let every = every.max(AGAIN_MIN);
-        let (mut before, mut told) = (Vec::new(), None);
+        let mut before = Vec::new();
+        let mut told = None;
         loop {
             let incoming = match self.resolve().await {
                 Ok(urls) if urls != before => {
-                    (before, told) = (urls.clone(), None);
+                    before = urls.clone();
+                    told = None;
                     Some(Incoming::Seeds(urls))
                 }
                 Ok(_) => None,
@@ -166,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn each_address_is_combined_with_port_and_path() {
+    fn seed_addresses_become_urls() {
         assert_eq!(url("voters.example", "", "10.0.0.1"), "http://10.0.0.1");
         assert_eq!(url("voters.example:8080", "/a/b/", "10.0.0.1"), "http://10.0.0.1:8080/a/b");
         assert_eq!(url("https://voters.example", "a", "::1"), "https://[::1]/a");
@@ -175,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_scheme_is_called_by_tls_where_that_is_set_up() {
+    fn default_scheme_follows_tls() {
         for (host, called) in [
             ("a:8080", "https://10.0.0.1:8080"),
             ("http://a:8080", "http://10.0.0.1:8080"),
@@ -187,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_or_path_is_told() {
+    fn wrong_seed_is_refused() {
         for host in ["", "http://", "a b", "a/b", "a:port", "a:70000", "user@a"] {
             let told = Seeds::new(host, "").unwrap_err();
             assert!(matches!(told, SeedsError::Host { .. }), "{host:?}: {told}");

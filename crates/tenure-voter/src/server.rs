@@ -32,12 +32,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio_rustls::TlsAcceptor;
 
-use crate::auth::{Guard, Proof, Said};
+use crate::auth::{Guard, Proof, SignedRequest};
 use crate::counters::Tally;
-use crate::incoming::{Asked, Incoming};
+use crate::incoming::{Incoming, IncomingRequest};
 use crate::openapi::OPENAPI;
 use crate::room::Room;
-use crate::stalled::Stalled;
+use crate::stalled::WriteTimeout;
 use crate::tls::Reread;
 use crate::wire::{BODY_BYTES_MAX, Head, PROBLEM, Problem, Route, names, write_answer};
 
@@ -54,9 +54,9 @@ pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// How long to wait when no connection can be accepted, as for want of descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
-/// What serves requests of others.
+/// The server for requests of others.
 pub(crate) struct Server {
-    /// What it says of itself.
+    /// The header of its answers.
     pub(crate) header: Header,
     /// The path of this voter's own URL: its requests may come with it, or without.
     pub(crate) base: String,
@@ -64,7 +64,7 @@ pub(crate) struct Server {
     pub(crate) tls: Option<Arc<Reread<ServerConfig>>>,
     /// How long a connection may be without a request.
     pub(crate) idle: Duration,
-    pub(crate) requests: mpsc::Sender<Asked>,
+    pub(crate) requests: mpsc::Sender<IncomingRequest>,
     pub(crate) to_loop: mpsc::UnboundedSender<Incoming>,
     pub(crate) refused: Arc<Tally>,
 }
@@ -74,7 +74,8 @@ type Reply = Response<Full<Bytes>>;
 impl Server {
     /// Serves until it is aborted.
     pub(crate) async fn run(self, listener: TcpListener) {
-        let (this, room) = (Arc::new(self), Room::of_this_process());
+        let this = Arc::new(self);
+        let room = Room::of_this_process();
         loop {
             let Some(permit) = room.one().await else { return };
             match listener.accept().await {
@@ -100,7 +101,7 @@ impl Server {
     async fn connection(self: Arc<Self>, stream: TcpStream) {
         // Without it an answer waits for the acknowledgement of its head.
         let _ = stream.set_nodelay(true);
-        let stream = Stalled::new(stream, SLOW_MAX);
+        let stream = WriteTimeout::new(stream, SLOW_MAX);
         let Some(tls) = &self.tls else { return self.clone().serve(stream).await };
         let accepted = TlsAcceptor::from(tls.get()).accept(stream).into_fallible();
         match tokio::time::timeout(SLOW_MAX, accepted).await {
@@ -111,7 +112,8 @@ impl Server {
     }
 
     async fn serve(self: Arc<Self>, stream: impl AsyncRead + AsyncWrite + Unpin) {
-        let (idle, counts) = (self.idle, self.clone());
+        let idle = self.idle;
+        let counts = self.clone();
         let handle = service_fn(move |request| {
             let this = self.clone();
             async move { Ok::<_, Infallible>(this.handle(request).await) }
@@ -156,7 +158,8 @@ impl Server {
     /// Notes who has asked as soon as that is sure.
     async fn exchange(&self, request: Request<Received>, by: &mut Proof) -> Result<Reply, Problem> {
         let (parts, body) = request.into_parts();
-        // Whoever reaches it may speak, and a page that is open on this machine reaches it.
+        // Every client that reaches the server may speak, and a web page that is open on this
+        // machine reaches it.
         if self.guard.is_open() && self.tls.is_none() && parts.headers.contains_key(ORIGIN) {
             let detail = "a page in a browser has sent this, and without a secret or certificates \
                           nobody knows whose: ask without the header Origin";
@@ -171,8 +174,9 @@ impl Server {
         let body = read_body(&parts.headers, body).await?;
         let query = parts.uri.query();
         let full = query.map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
-        let (method, headers) = (parts.method.as_str(), &parts.headers);
-        let said = Said { method, path: &full, headers, body: &body };
+        let method = parts.method.as_str();
+        let headers = &parts.headers;
+        let said = SignedRequest { method, path: &full, headers, body: &body };
         let checked = self.guard.check(said, clock::now(), clock::wall());
         *by = checked.as_ref().map_or_else(|refused| refused.proof.clone(), Proof::clone);
         let proof = checked.map_err(|refused| *refused.problem)?;
@@ -215,7 +219,7 @@ impl Server {
         Err(Problem::new(421, "misdirected", detail))
     }
 
-    /// Who asks, as far as that is sure.
+    /// The caller, as far as it is proven.
     fn caller(&self, headers: &HeaderMap, proof: &Proof) -> Result<Caller, Problem> {
         let head = Head::read(headers);
         let head = head.map_err(|error| Problem::new(400, "unreadable", error.to_string()))?;
@@ -243,7 +247,7 @@ impl Server {
             let detail = format!("{WAITING_MAX} requests wait already: ask later");
             Problem::new(503, "busy", detail)
         };
-        self.requests.try_send(Asked { caller, ask, reply }).map_err(busy)?;
+        self.requests.try_send(IncomingRequest { caller, ask, reply }).map_err(busy)?;
         match tokio::time::timeout(ANSWER_WITHIN, answer).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => Err(Problem::new(503, "busy", "this voter is ending, or has no room")),
@@ -293,7 +297,7 @@ async fn read_body(
     let too_large =
         || Problem::new(413, "too-large", format!("a body has at most {BODY_BYTES_MAX} bytes"));
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    // One that says that it is too long is not even begun.
+    // A body whose length is too large is not read at all.
     if length.and_then(|length| length.parse().ok()).is_some_and(|n: u64| n > BODY_BYTES_MAX as u64)
     {
         return Err(too_large());

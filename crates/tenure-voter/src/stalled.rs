@@ -10,14 +10,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 /// Fails once a write has not come on for so long.
-pub(crate) struct Stalled<S> {
+pub(crate) struct WriteTimeout<S> {
     stream: S,
     most: Duration,
-    /// Since a write waits.
+    /// The timer of a write that waits.
     over: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Stalled<S> {
+impl<S> WriteTimeout<S> {
     pub(crate) const fn new(stream: S, most: Duration) -> Self {
         Self { stream, most, over: None }
     }
@@ -39,7 +39,7 @@ impl<S> Stalled<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Stalled<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -49,7 +49,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stalled<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Stalled<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -77,10 +77,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_not_taken_ends_the_connection_and_what_is_slow_does_not() {
+    async fn stalled_write_ends_connection() {
         let most = Duration::from_millis(200);
         let (mut far, near) = duplex(8);
-        let mut near = Stalled::new(near, most);
+        let mut near = WriteTimeout::new(near, most);
         let slow = async {
             let mut byte = [0; 8];
             for _ in 0..8 {

@@ -1,4 +1,4 @@
-//! What a voter must not forget, in a state directory.
+//! The memory of a voter, in a state directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::lookout::{Lookout, TRIAL};
 /// Far above what 64 members with names of the longest take.
 const BYTES_MAX: u64 = 65_536;
 
-const VOTER: Document<Stored> =
+const VOTER: Document<StoredMemory> =
     Document::new("voter", Format { magic: *b"\x89TENUREv", oldest: 1, newest: 1 }, BYTES_MAX);
 
 static LAYOUT: Layout = Layout {
@@ -25,9 +25,9 @@ static LAYOUT: Layout = Layout {
     caution: ": without it that is another voter, which returns by members remove and members add",
 };
 
-/// Whose memory it is, and what it says.
+/// The memory, with its election and voter.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-struct Stored {
+struct StoredMemory {
     election: ElectionName,
     voter: NodeName,
     memory: Memory,
@@ -45,6 +45,7 @@ pub(crate) struct State {
 
 /// Why the state directory of a voter was not opened. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum MemoryError {
     /// The directory, or the file in it, is not as it should be.
     #[error(transparent)]
@@ -55,21 +56,15 @@ pub enum MemoryError {
     /// No random numbers for a new memory.
     #[error(transparent)]
     System(#[from] SystemError),
-    /// Another voter's.
     #[error(
         "state directory {path} belongs to voter {found} of election {of}, this is voter {voter} \
          of {election}; each voter needs its own directory"
     )]
     OtherVoter {
-        /// The directory.
         path: PathBuf,
-        /// Whose it is.
         found: NodeName,
-        /// Where that one belongs.
         of: ElectionName,
-        /// Who asked.
         voter: NodeName,
-        /// Of which election.
         election: ElectionName,
     },
 }
@@ -83,7 +78,8 @@ impl State {
         voter: &NodeName,
     ) -> Result<(Self, Memory), MemoryError> {
         let directory = Arc::new(Directory::open(path, &LAYOUT)?);
-        let (election, voter) = (election.clone(), voter.clone());
+        let election = election.clone();
+        let voter = voter.clone();
         let this = Self { lookout: None, directory, election, voter };
         let found = VOTER.read(&this.directory)?;
         let memory = match found {
@@ -127,8 +123,9 @@ impl State {
 
     /// Returns when `memory` would survive the loss of power.
     pub(crate) fn write(&self, memory: &Memory) -> Result<(), WriteError> {
-        let (election, voter) = (self.election.clone(), self.voter.clone());
-        VOTER.write(&self.directory, &Stored { election, voter, memory: memory.clone() })
+        let election = self.election.clone();
+        let voter = self.voter.clone();
+        VOTER.write(&self.directory, &StoredMemory { election, voter, memory: memory.clone() })
     }
 }
 
@@ -145,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_found_again_and_one_at_a_time_has_it() {
+    fn memory_is_kept_and_locked() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a");
         let election = "billing".parse().unwrap();
@@ -166,18 +163,20 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_that_begins_keeps_its_identity_though_nothing_more_is_written() {
+    fn new_memory_keeps_identity() {
         let parent = tempfile::tempdir().unwrap();
-        let (path, election) = (parent.path().join("a"), "billing".parse().unwrap());
+        let path = parent.path().join("a");
+        let election = "billing".parse().unwrap();
         let open = || State::open(&path, &election, &name("a")).unwrap().1;
         assert_eq!(open(), open());
     }
 
     #[test]
-    fn a_directory_of_another_voter_or_election_is_refused() {
+    fn foreign_directory_is_refused() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a");
-        let (billing, other) = ("billing".parse().unwrap(), "other".parse().unwrap());
+        let billing = "billing".parse().unwrap();
+        let other = "other".parse().unwrap();
         drop(State::open(&path, &billing, &name("a")).unwrap());
         for (election, voter) in [(&billing, "b"), (&other, "a")] {
             let told = State::open(&path, election, &name(voter)).unwrap_err().to_string();
@@ -198,7 +197,7 @@ mod tests {
             ..Memory::begin(Identity(u128::MAX))
         };
         let election = ElectionName::new(&"x".repeat(ElectionName::MAX_BYTES)).unwrap();
-        let bytes = VOTER.encode(&Stored { election, voter: name("a"), memory });
+        let bytes = VOTER.encode(&StoredMemory { election, voter: name("a"), memory });
         assert!((bytes.len() as u64) < BYTES_MAX / 2, "{}", bytes.len());
     }
 }

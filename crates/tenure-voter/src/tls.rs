@@ -13,8 +13,7 @@ use crate::notice::Notice;
 /// How often files are looked at.
 const REREAD: Duration = Duration::from_secs(30);
 
-/// What files hold, as far as it matters whether that is the same; nothing of those that cannot be
-/// read.
+/// Digests of the files' contents; `None` for files that cannot be read.
 type Contents = Vec<Option<[u8; digest::SHA256_OUTPUT_LEN]>>;
 
 /// Something that is made of files, and made anew when what is in them changes, so that a renewed
@@ -43,7 +42,8 @@ impl<T: Send + Sync + 'static> Reread<T> {
 
     /// Makes it anew if a file has changed; fails once for each change that does not work.
     fn look(&self) -> Result<(), Arc<str>> {
-        let (mut of, now) = (lock(&self.of), contents(&self.files));
+        let mut of = lock(&self.of);
+        let now = contents(&self.files);
         if *of != now {
             *of = now;
             let anew = Arc::new((self.make)()?);
@@ -75,7 +75,7 @@ fn contents(files: &[PathBuf]) -> Contents {
     files.iter().map(one).collect()
 }
 
-/// What it guards is assigned whole.
+/// The value is assigned whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_made_anew_only_when_a_file_changes_and_what_is_broken_is_not_used() {
+    fn changed_files_are_reread() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("number");
         let read = file.clone();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_files_there_is_nothing_to_look_at() {
+    async fn no_files_need_no_reread() {
         let reread = Arc::new(Reread::new(Vec::new(), || Ok(1)).unwrap());
         let (to_loop, _from_tasks) = mpsc::unbounded_channel();
         tenure_testkit::handles::soon(reread.watch(to_loop)).await;

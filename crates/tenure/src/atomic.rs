@@ -1,3 +1,3 @@
-//! What threads share. The model of the cell's interleavings puts its own in its place.
+//! Atomics of the cell. The model of its interleavings replaces this module.
 
 pub(crate) use core::sync::atomic::{AtomicU64, Ordering};

@@ -14,7 +14,7 @@ use crate::request::{CampaignAnswer, CampaignId, CampaignReply, DriverHandle, Re
 use crate::resignation::Resignation;
 use crate::safety::SafetyClass;
 
-type Won<C> = Pin<Box<dyn Future<Output = Result<Leadership<C>, CampaignError>> + Send>>;
+type Outcome<C> = Pin<Box<dyn Future<Output = Result<Leadership<C>, CampaignError>> + Send>>;
 
 /// A campaign in an election, which begins when it is first polled. A future: it resolves when
 /// the campaign is won, or when it can never be won. Dropping it withdraws the candidacy.
@@ -38,7 +38,7 @@ type Won<C> = Pin<Box<dyn Future<Output = Result<Leadership<C>, CampaignError>> 
 /// ```
 #[must_use = "a campaign begins when it is polled"]
 pub struct Campaign<C: SafetyClass> {
-    won: Won<C>,
+    won: Outcome<C>,
     waits: watch::Receiver<Option<Waiting>>,
 }
 
@@ -61,8 +61,8 @@ impl<C: SafetyClass> Campaign<C> {
         Self { won, waits }
     }
 
-    /// What it waits for, from now on: each time that this changes. Nothing is told of a campaign
-    /// that is won before it is known.
+    /// Reports what this campaign waits for, each time the reason changes. A campaign that is won
+    /// before the first reason is known reports nothing.
     pub fn waiting(&self) -> Waits {
         Waits(self.waits.clone())
     }
@@ -82,14 +82,14 @@ impl<C: SafetyClass> fmt::Debug for Campaign<C> {
     }
 }
 
-/// What a campaign waits for.
+/// Reasons for which a campaign waits.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Waits(watch::Receiver<Option<Waiting>>);
 
 impl Waits {
-    /// What it waits for, once that is known, and then each time it changes; `None` once the
-    /// campaign is won or over. A slow caller gets the latest only. Cancel safe.
+    /// Resolves with the first known reason, then with each new one; `None` once the campaign is
+    /// won or over. A slow caller gets the latest only. Cancel safe.
     pub async fn next(&mut self) -> Option<Waiting> {
         loop {
             self.0.changed().await.ok()?;
@@ -100,8 +100,8 @@ impl Waits {
         }
     }
 
-    /// What it waited for when that was last heard of. It may be known before it is news to
-    /// [`next`](Self::next), and is kept when the campaign is over.
+    /// The latest known reason. The reason may be known before [`next`](Self::next) returns it, and
+    /// stays when the campaign is over.
     #[must_use]
     pub fn latest(&self) -> Option<Waiting> {
         self.0.borrow().clone()

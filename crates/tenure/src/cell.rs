@@ -35,7 +35,8 @@ impl ClaimCell {
     pub(crate) fn raise(&self, now: Time, until: Time) -> bool {
         let mut current = self.0.load(Ordering::Acquire);
         while let Some(raised) = claim(current).raised(now, until) {
-            let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+            let success = Ordering::AcqRel;
+            let failure = Ordering::Acquire;
             let raised = raised.until().as_nanos();
             match self.0.compare_exchange_weak(current, raised, success, failure) {
                 Ok(_) => return true,

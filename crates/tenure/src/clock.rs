@@ -5,7 +5,7 @@ use tenure_core::{Time, WallTime};
 
 pub use crate::alarm::Alarm;
 
-/// What `CLOCK_BOOTTIME` shows now, in nanoseconds.
+/// Reads `CLOCK_BOOTTIME`, in nanoseconds.
 ///
 /// The one clock for everything about leases: it never goes back, nobody can set it, and it
 /// counts the time the machine was suspended, which `CLOCK_MONOTONIC` and `Instant` leave out.
@@ -16,8 +16,8 @@ pub fn now() -> Time {
     Time::from_nanos(nanos(clock_gettime(ClockId::Boottime)))
 }
 
-/// What `CLOCK_REALTIME` shows now. It may be wrong, and it may step: only a protocol that compares
-/// time with other machines reads it, and none waits for it.
+/// Reads `CLOCK_REALTIME`, which may be wrong and may step. Only a protocol that compares time with
+/// other machines reads this clock, and no protocol waits for it.
 #[must_use]
 pub fn wall() -> WallTime {
     WallTime::from_nanos(nanos(clock_gettime(ClockId::Realtime)))

@@ -17,10 +17,10 @@ const OBSERVE_EVERY: Duration = Duration::from_millis(250);
 /// The priority of a candidate that names none.
 pub(crate) const PRIORITY: u8 = 100;
 
-/// An election: something of which there is to be one leader.
+/// An election: a role that one leader at a time is to have.
 ///
-/// It comes from a participant of a protocol, such as `tenure_nerio::Node`, and keeps it going.
-/// Clones are the same election. Dropping it changes nothing.
+/// A participant of a protocol makes elections, such as `tenure_nerio::Node`, and each election
+/// keeps its participant going. Clones are the same election. Dropping an election changes nothing.
 pub struct Election<C: SafetyClass> {
     driver: Arc<dyn DriverHandle<C>>,
     name: ElectionName,
@@ -43,7 +43,7 @@ impl<C: SafetyClass> Election<C> {
         Self { driver, name }
     }
 
-    /// Its name.
+    /// The name of the election.
     #[must_use]
     pub fn name(&self) -> &ElectionName {
         &self.name
@@ -80,7 +80,8 @@ impl<C: SafetyClass> Election<C> {
         let (reply, answer) = ObserveReply::new();
         self.driver.request(Request::Observe { election: self.name.clone(), every, reply });
         // An observer keeps no participant going.
-        let (driver, election) = (Arc::downgrade(&self.driver), self.name.clone());
+        let driver = Arc::downgrade(&self.driver);
+        let election = self.name.clone();
         let leave = move || {
             if let Some(driver) = driver.upgrade() {
                 driver.request(Request::Unobserve { election });
@@ -89,7 +90,7 @@ impl<C: SafetyClass> Election<C> {
         Observer::new(answer, Box::new(leave))
     }
 
-    /// Who leads now, asking until that is known or `patience` is over. Cancel safe. Unknown at
+    /// Asks who leads now, until the answer is known or `patience` is over. Cancel safe. Unknown at
     /// once when the participant is closed, or cannot observe this election.
     ///
     /// A store is asked anew each time; what Nerio's grantors said to another observer of this

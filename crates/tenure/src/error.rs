@@ -8,39 +8,34 @@ use tenure_core::{ElectionName, Loss, NameError, NodeName};
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start a node: {doing}")]
 pub struct SystemError {
-    /// What was being done.
+    /// The step that failed.
     pub doing: &'static str,
-    /// What the system said.
+    /// The error of the system.
     pub source: io::Error,
 }
 
 /// Why a campaign ended without being won.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum CampaignError {
-    /// One campaign for each election and participant.
+    /// A participant has at most one campaign for each election.
     #[error(
         "this node campaigns in {election} or leads it already; wait for that to end, or use \
          another node"
     )]
-    AlreadyCampaigning {
-        /// The election.
-        election: ElectionName,
-    },
-    /// Others could not be told this value.
+    AlreadyCampaigning { election: ElectionName },
+    /// The value cannot be published.
     #[error(transparent)]
     Value(NameError),
     /// This candidate can never win, so waiting is of no use: the store does not permit it, or
     /// is not the one it was, or the election's name is in conflict with another one.
     #[error("{why}")]
-    Refused {
-        /// What stands against it, and what to do.
-        why: String,
-    },
-    /// What the candidacy stood on was lost before it was won. Another campaign may win.
+    Refused { why: String },
+    /// The candidacy lost its lease, session or connection before it was won. Another campaign may
+    /// win.
     #[error("the candidacy was lost: {0}")]
     Lost(Loss),
-    /// It was resigned from elsewhere.
     #[error("the campaign was withdrawn")]
     Withdrawn,
     /// The node was closed or its thread ended.
@@ -51,25 +46,21 @@ pub enum CampaignError {
 /// Why a hand-over did not take place. The leadership goes on unless it says otherwise.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum TransferError {
-    /// Nobody of that name waits.
-    #[error("no quorum of grantors knows {to} as waiting; it must be campaigning to take over")]
-    NotWaiting {
-        /// The name given.
-        to: NodeName,
-    },
-    /// Another hand-over of this leadership was asked for meanwhile.
-    #[error("another hand-over was asked for before this one was done")]
+    #[error(
+        "no quorum of grantors knows {to} as a waiting candidate; {to} must campaign before it \
+             can take over"
+    )]
+    NotWaiting { to: NodeName },
+    /// A later hand-over of this leadership was asked for.
+    #[error("a later hand-over of this leadership has replaced this one")]
     Replaced,
-    /// There is nothing to hand over.
     #[error("this node does not lead any more")]
     NotLeading,
-    /// The protocol has no such thing.
+    /// The protocol has no hand-over to a named candidate.
     #[error(
         "{protocol} cannot hand over to a named candidate; resign, and the next in order leads"
     )]
-    Unsupported {
-        /// Its name.
-        protocol: &'static str,
-    },
+    Unsupported { protocol: &'static str },
 }

@@ -5,8 +5,8 @@ use tenure_core::Fence;
 
 /// Admits work by the newest fence it has seen, and refuses older ones.
 ///
-/// Keep one beside each resource. Its state must live as long as the resource does: export it
-/// with serde and bring it back, or a restart admits the old.
+/// Keep a gate beside each resource. Its state must live as long as the resource does: export the
+/// gate with serde and restore it, or a restart admits superseded leaders.
 ///
 /// ```
 /// use tenure::{Fence, FenceGate};

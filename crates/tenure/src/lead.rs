@@ -40,10 +40,10 @@ impl<C: SafetyClass> Election<C> {
     /// # }
     /// ```
     ///
-    /// **Work.** Called for each leadership once its lease has full length
-    /// ([`Leader::settled`]), and done as by [`Leadership::run`](crate::Leadership::run): it is
-    /// dropped before the lease ends, and the leadership is given up only after the work has ended
-    /// or was dropped. What it makes of errors is its own affair, so it returns nothing.
+    /// **Work.** Called for each leadership once its lease has full length ([`Leader::settled`]),
+    /// and done as by [`Leadership::run`](crate::Leadership::run): it is dropped before the lease
+    /// ends, and the leadership is given up only after the work has ended or was dropped. The work
+    /// handles its own errors, so it returns nothing.
     ///
     /// **Again.** A leadership that was lost and work that has ended by itself are followed by
     /// another campaign, and so is a candidacy that was [lost](CampaignError::Lost). Work may end
@@ -52,16 +52,15 @@ impl<C: SafetyClass> Election<C> {
     /// one in a row, up to 5 s. Meanwhile others lead if they can. For work that is done once and
     /// for all: `election.campaign(value).await?.run(work)`.
     ///
-    /// **End.** When `shutdown` resolves, the work is dropped, then the leadership is resigned,
-    /// and that is waited for as by [`Leadership::resign`](crate::Leadership::resign); a campaign
-    /// is withdrawn; if it is resolved already, nothing begins. What `shutdown` resolves to does
-    /// not matter. Work that needs time to shut down waits for a signal of its own, and `shutdown`
+    /// **End.** When `shutdown` resolves, the work is dropped, then the leadership is resigned, and
+    /// that is waited for as by [`Leadership::resign`](crate::Leadership::resign); a campaign is
+    /// withdrawn; if it is resolved already, nothing begins. The output of `shutdown` does not
+    /// matter. Work that needs time to shut down waits for a signal of its own, and `shutdown`
     /// resolves after it. Every other [`CampaignError`] ends it with that error: another campaign
     /// would meet it, too.
     ///
     /// Dropping the future drops the work and then gives the leadership up in the background, or
-    /// withdraws the campaign; so does work that panics. What is waited for while it campaigns is
-    /// in the log.
+    /// withdraws the campaign; so does work that panics. The log says what a campaign waits for.
     pub async fn lead<S, W, F>(
         &self,
         value: &str,

@@ -12,29 +12,28 @@ use tenure_core::{ElectionName, Fence, Loss, NodeName, Time, Waiting};
 use crate::claim::SharedClaim;
 use crate::clock;
 use crate::error::TransferError;
-use crate::request::{CampaignId, DriverHandle, Progress, Request, TransferReply, Won};
+use crate::request::{CampaignId, DriverHandle, Progress, Request, TransferReply, Victory};
 use crate::safety::{AtMostOne, SafetyClass};
 
 /// A handle on a won election, for the work that is done under it. Whether this node still leads
 /// is computed at each question.
 ///
-/// A clone is cheap and is the same leader: hand one to every task that must ask before it acts.
-/// It comes from a [`Leadership`](crate::Leadership), which alone keeps it in office. A `Leader`
-/// gives nothing up when it is dropped, and keeps neither the leadership nor the node going: once
-/// the `Leadership` was dropped or resigned, [`is_current`](Self::is_current) is false in every
-/// clone.
+/// A clone is cheap and is the same leader: hand one to every task that must ask before it acts. A
+/// [`Leadership`](crate::Leadership) makes it and alone keeps it in office. A `Leader` gives
+/// nothing up when it is dropped, and keeps neither the leadership nor the node going: once the
+/// `Leadership` was dropped or resigned, [`is_current`](Self::is_current) is false in every clone.
 pub struct Leader<C: SafetyClass> {
     // Outside of what clones share, so that asking takes one step to the cell.
     claim: SharedClaim,
     about: Arc<About<C>>,
 }
 
-/// What all clones share.
+/// State that all clones share.
 struct About<C: SafetyClass> {
     election: ElectionName,
     campaign: CampaignId,
     driver: Weak<dyn DriverHandle<C>>,
-    won: Won<C>,
+    won: Victory<C>,
 }
 
 impl<C: SafetyClass> Clone for Leader<C> {
@@ -45,21 +44,22 @@ impl<C: SafetyClass> Clone for Leader<C> {
 
 impl<C: SafetyClass> Leader<C> {
     pub(crate) fn new(
-        won: Won<C>,
+        won: Victory<C>,
         driver: &Arc<dyn DriverHandle<C>>,
         election: ElectionName,
         campaign: CampaignId,
     ) -> Self {
-        let (claim, driver) = (SharedClaim::new(won.cell.clone()), Arc::downgrade(driver));
+        let claim = SharedClaim::new(won.cell.clone());
+        let driver = Arc::downgrade(driver);
         Self { claim, about: Arc::new(About { election, campaign, driver, won }) }
     }
 
-    /// Whether this node leads now. One clock read, then one atomic load, in that order: right
-    /// even after a long pause, up to the moment of the question.
+    /// Whether this node leads now: one clock read, then one atomic load, in that order. The answer
+    /// is right even after a long pause, up to the moment of the question.
     ///
-    /// Ask it in the process that won. A child made by `fork` without `exec` has a copy that
-    /// nobody lowers: it goes on saying yes until the lease it had at the `fork` is over, also
-    /// after its parent has resigned, and it must not be used there.
+    /// Ask in the process that won. A child made by `fork` without `exec` has a copy that no driver
+    /// lowers: the copy says yes until the lease of the `fork` is over, also after the parent has
+    /// resigned, and must not be used.
     #[inline]
     #[must_use]
     pub fn is_current(&self) -> bool {
@@ -83,8 +83,7 @@ impl<C: SafetyClass> Leader<C> {
         self.claim.until()
     }
 
-    /// What names this leader: what observers are told as
-    /// [`LeaderView::id`](crate::LeaderView::id).
+    /// The id of this leader, which observers see as [`LeaderView::id`](crate::LeaderView::id).
     #[must_use]
     pub fn id(&self) -> &str {
         &self.about.won.elected.id
@@ -139,8 +138,8 @@ impl<C: SafetyClass> Leader<C> {
     /// Resolves when no more than the configured grace is left of the lease and no renewal has
     /// come: the time to shut down. Resolves at once when the leadership is over. Cancel safe.
     ///
-    /// A warning, not the end: a renewal may still come. It depends on the caller's runtime;
-    /// [`is_current`](Self::is_current) does not.
+    /// A warning, not the end: a renewal may still come. The warning depends on the caller's
+    /// runtime; [`is_current`](Self::is_current) does not.
     pub async fn expiring(&self) {
         // Without a node it is over.
         let Some(driver) = self.about.driver.upgrade() else { return };
@@ -172,9 +171,9 @@ impl<C: SafetyClass> Leader<C> {
         self.about.won.progress.borrow().held
     }
 
-    /// What keeps others from knowing that it is over, once it was given up: a promise, or
-    /// grantors that have not confirmed it (Nerio). `None` while it lasts, and if nothing is known
-    /// to hold it up.
+    /// Why others do not know yet that a leadership is over which was given up: a promise, or
+    /// grantors that have not confirmed the release (Nerio). `None` while the leadership lasts, and
+    /// if no reason is known.
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
         let gives_up = !self.about.won.progress.borrow().released;
@@ -202,7 +201,8 @@ impl<C: SafetyClass> Leader<C> {
     async fn transfer(&self, to: NodeName, probe: bool) -> Result<(), TransferError> {
         let (reply, answer) = TransferReply::new();
         let About { election, campaign, driver, .. } = &*self.about;
-        let (election, campaign) = (election.clone(), *campaign);
+        let election = election.clone();
+        let campaign = *campaign;
         let driver = driver.upgrade().ok_or(TransferError::NotLeading)?;
         driver.request(Request::Transfer { election, campaign, to, probe, reply });
         drop(driver);
@@ -226,7 +226,7 @@ impl<C: SafetyClass> Leader<C> {
         let _ = tokio::time::timeout(longest, released).await;
     }
 
-    /// Does `work` as long as this node leads and more than `margin` is left. It is gone when
+    /// Does `work` as long as this node leads and more than `margin` is left. The work is gone when
     /// this returns or is dropped.
     pub(crate) async fn hold<F: Future>(
         &self,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use crate::leader::Leader;
-use crate::request::Won;
+use crate::request::Victory;
 use crate::resignation::Resignation;
 use crate::safety::SafetyClass;
 
@@ -19,7 +19,7 @@ pub struct Leadership<S: SafetyClass> {
 }
 
 impl<S: SafetyClass> Leadership<S> {
-    pub(crate) fn new(won: Won<S>, resignation: Resignation<S>) -> Self {
+    pub(crate) fn new(won: Victory<S>, resignation: Resignation<S>) -> Self {
         let Resignation { driver, election, campaign } = &resignation;
         let leader = Leader::new(won, driver, election.clone(), *campaign);
         Self { leader, resignation }

@@ -4,15 +4,14 @@ use std::fmt;
 
 use tokio::sync::{oneshot, watch};
 
-use crate::request::Versioned;
+use crate::request::VersionedView;
 use tenure_core::View;
 
-/// Follows one election. It may be read as slowly as one likes: it tells the latest state, and
-/// says so when it has skipped some. Dropping it ends the questions; it lasts as long as the
-/// participant it came from.
+/// Follows an election. A slow reader sees the latest state, and is told when states were skipped.
+/// Dropping the observer ends the questions; the observer lasts as long as its participant.
 pub struct Observer {
-    answer: Option<oneshot::Receiver<watch::Receiver<Versioned>>>,
-    latest: Option<watch::Receiver<Versioned>>,
+    answer: Option<oneshot::Receiver<watch::Receiver<VersionedView>>>,
+    latest: Option<watch::Receiver<VersionedView>>,
     told: u64,
     after_reset: Option<View>,
     leave: Option<Leave>,
@@ -20,7 +19,7 @@ pub struct Observer {
 
 type Leave = Box<dyn FnOnce() + Send + Sync>;
 
-/// What an observer tells.
+/// Changes that an observer reports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Change {
@@ -43,14 +42,16 @@ impl Change {
 
 impl Observer {
     /// `leave` is called once nothing of the answer is left.
-    pub(crate) fn new(answer: oneshot::Receiver<watch::Receiver<Versioned>>, leave: Leave) -> Self {
-        let (answer, leave) = (Some(answer), Some(leave));
-        Self { answer, latest: None, told: 0, after_reset: None, leave }
+    pub(crate) fn new(
+        answer: oneshot::Receiver<watch::Receiver<VersionedView>>,
+        leave: Leave,
+    ) -> Self {
+        Self { answer: Some(answer), latest: None, told: 0, after_reset: None, leave: Some(leave) }
     }
 
-    /// The state once it is known, and then every change; `None` once the participant is closed,
-    /// or when it cannot observe this election, which its notices explain.
-    /// That a leader renews its lease is no change. Cancel safe.
+    /// The state once it is known, and then every change; `None` once the participant is closed, or
+    /// when it cannot observe this election, which its notices explain. A renewal of the lease is
+    /// no change. Cancel safe.
     pub async fn next(&mut self) -> Option<Change> {
         if let Some(view) = self.after_reset.take() {
             return Some(Change::View(view));
@@ -59,7 +60,8 @@ impl Observer {
             self.latest = answer.await.ok();
             self.answer = None;
         }
-        let (told, latest) = (self.told, self.latest.as_mut()?);
+        let told = self.told;
+        let latest = self.latest.as_mut()?;
         let (version, view) = match latest.wait_for(|latest| latest.version > told).await {
             Ok(latest) => (latest.version, latest.view.clone()?),
             Err(_) => return None,
@@ -83,7 +85,7 @@ impl Observer {
 
 impl Drop for Observer {
     fn drop(&mut self) {
-        // What is looked through goes first: the driver counts who still looks.
+        // Drop the receivers first: the driver counts them.
         self.answer = None;
         self.latest = None;
         if let Some(leave) = self.leave.take() {

@@ -1,4 +1,4 @@
-//! What handles ask of a driver, and what it tells them.
+//! Requests of handles to a driver, and its answers.
 
 use std::any::Any;
 use std::fmt;
@@ -55,9 +55,9 @@ pub enum Request<C: SafetyClass> {
         election: ElectionName,
         /// Names the campaign.
         campaign: CampaignId,
-        /// What others should know of the candidate when it leads. What is allowed is the
-        /// protocol's affair; [`CampaignReply::refuse`] with
-        /// [`CampaignError::Value`] or [`CampaignError::Refused`] what is not.
+        /// The value that others see while the candidate leads. The protocol decides which values
+        /// are allowed; [`CampaignReply::refuse`] others with [`CampaignError::Value`] or
+        /// [`CampaignError::Refused`].
         value: String,
         /// The higher goes first among those who wait, where the protocol can do so.
         priority: u8,
@@ -94,7 +94,7 @@ pub enum Request<C: SafetyClass> {
         /// How often to ask at least. A driver whose store tells of changes by itself has its
         /// own pace.
         every: Duration,
-        /// Who wants to see it.
+        /// Shows the views to the observer.
         reply: ObserveReply,
     },
     /// An observer has left: [`Subscriptions::unobserve`](crate::driver::Subscriptions::unobserve).
@@ -106,13 +106,13 @@ pub enum Request<C: SafetyClass> {
 
 /// Answers a handle that campaigns. Dropped, it says that the driver has ended.
 pub struct CampaignReply<C: SafetyClass> {
-    won: oneshot::Sender<Result<Won<C>, CampaignError>>,
+    won: oneshot::Sender<Result<Victory<C>, CampaignError>>,
     waits: watch::Sender<Option<Waiting>>,
 }
 
 /// The side of [`CampaignReply`] that waits.
 pub(crate) struct CampaignAnswer<C: SafetyClass> {
-    pub(crate) won: oneshot::Receiver<Result<Won<C>, CampaignError>>,
+    pub(crate) won: oneshot::Receiver<Result<Victory<C>, CampaignError>>,
     pub(crate) waits: watch::Receiver<Option<Waiting>>,
 }
 
@@ -125,22 +125,22 @@ impl<C: SafetyClass> CampaignReply<C> {
 
     /// The campaign will never be won.
     pub fn refuse(self, why: CampaignError) {
-        // Nobody waits any more: nothing to tell.
+        // The send fails if no caller waits any more; ignore it.
         let _ = self.won.send(Err(why));
     }
 
-    /// Whether somebody took it.
-    pub(crate) fn won(self, won: Won<C>) -> bool {
+    /// Returns whether the caller took the leadership.
+    pub(crate) fn won(self, won: Victory<C>) -> bool {
         self.won.send(Ok(won)).is_ok()
     }
 
-    /// Says whether it is news.
+    /// Returns whether the reason is new.
     pub(crate) fn waits(&self, waiting: Waiting) -> bool {
         say(&self.waits, waiting)
     }
 }
 
-/// Says what is waited for, and whether that is news.
+/// Publishes a reason for waiting, and returns whether it is new.
 pub(crate) fn say(to: &watch::Sender<Option<Waiting>>, waiting: Waiting) -> bool {
     to.send_if_modified(|known| {
         let changed = known.as_ref() != Some(&waiting);
@@ -158,7 +158,7 @@ impl TransferReply {
         (Self(reply), answer)
     }
 
-    /// It does not take place.
+    /// Refuses the hand-over.
     pub fn refuse(self, why: TransferError) {
         self.answer(Err(why));
     }
@@ -169,44 +169,43 @@ impl TransferReply {
 }
 
 /// Answers a handle that observes. Dropped, it says that the driver has ended.
-pub struct ObserveReply(oneshot::Sender<watch::Receiver<Versioned>>);
+pub struct ObserveReply(oneshot::Sender<watch::Receiver<VersionedView>>);
 
 impl ObserveReply {
-    pub(crate) fn new() -> (Self, oneshot::Receiver<watch::Receiver<Versioned>>) {
+    pub(crate) fn new() -> (Self, oneshot::Receiver<watch::Receiver<VersionedView>>) {
         let (reply, answer) = oneshot::channel();
         (Self(reply), answer)
     }
 
-    /// Whether nobody waits for it any more.
+    /// Whether no caller waits any more.
     pub(crate) fn is_dropped(&self) -> bool {
         self.0.is_closed()
     }
 
-    pub(crate) fn show(self, latest: watch::Receiver<Versioned>) {
+    pub(crate) fn show(self, latest: watch::Receiver<VersionedView>) {
         let _ = self.0.send(latest);
     }
 }
 
-/// What a driver knows of a leadership that was just won.
+/// Facts that a driver knows of a leadership that was just won.
 pub struct Elected<C: SafetyClass> {
-    /// What names this leader: the same as others are told by
-    /// [`LeaderView::id`](crate::LeaderView::id).
+    /// The id of this leader, which others see as [`LeaderView::id`](crate::LeaderView::id).
     pub id: Arc<str>,
     /// The fence of the leadership; `()` where there is none.
     pub fence: C::Fence,
-    /// What the protocol offers its leaders beyond the handle; [`extra`](crate::driver::extra) gives it
-    /// back. `Arc::new(())` where that is nothing.
+    /// An offer of the protocol to its leaders beyond the handle, which
+    /// [`extra`](crate::driver::extra) returns; `Arc::new(())` without one.
     pub extra: Arc<dyn Any + Send + Sync>,
 }
 
 /// A won election.
-pub(crate) struct Won<C: SafetyClass> {
+pub(crate) struct Victory<C: SafetyClass> {
     pub(crate) elected: Elected<C>,
     pub(crate) cell: Arc<ClaimCell>,
     pub(crate) progress: watch::Receiver<Progress>,
-    /// At each renewal, wakes who waits for one.
+    /// Wakes callers of `Leader::renewed` at each renewal.
     pub(crate) raised: Arc<Notify>,
-    /// What keeps others from knowing that it is over.
+    /// Why others do not know yet that the leadership is over.
     pub(crate) waits: watch::Receiver<Option<Waiting>>,
 }
 
@@ -215,7 +214,7 @@ pub(crate) struct Won<C: SafetyClass> {
 pub(crate) struct Progress {
     /// A lease of full length was obtained.
     pub(crate) settled: bool,
-    /// It is over.
+    /// The end of the leadership.
     pub(crate) ended: Option<Loss>,
     /// Until when others are not told that it is over, because of a promise.
     pub(crate) held: Option<Time>,
@@ -223,9 +222,9 @@ pub(crate) struct Progress {
     pub(crate) released: bool,
 }
 
-/// What an observer sees, with a number that grows with each change.
+/// A view, with a number that grows with each change.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Versioned {
+pub(crate) struct VersionedView {
     pub(crate) version: u64,
     pub(crate) view: Option<View>,
 }

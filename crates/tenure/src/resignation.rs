@@ -24,7 +24,8 @@ impl<C: SafetyClass> Resignation<C> {
     }
 
     pub(crate) fn request(&self) {
-        let (election, campaign) = (self.election.clone(), self.campaign);
+        let election = self.election.clone();
+        let campaign = self.campaign;
         self.driver.request(Request::Resign { election, campaign });
     }
 }

@@ -11,10 +11,10 @@ mod sealed {
 
 /// A class of safety.
 pub trait SafetyClass: sealed::Sealed + Debug + Send + Sync + 'static {
-    /// What orders its leaders: a [`Fence`], or nothing.
+    /// The order of leaders: a [`Fence`], or nothing.
     type Fence: Copy + Debug + Send + Sync + 'static;
 
-    /// What a campaign is told that was won where [`fence`](Self::fence) gives nothing.
+    /// The error of a campaign that was won where [`fence`](Self::fence) gives nothing.
     const MISMATCH: &'static str;
 
     /// The fence of a leadership as its core has it; `None` if the core orders leaders, and this

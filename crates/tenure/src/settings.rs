@@ -1,4 +1,4 @@
-//! What settings of any protocol are made of, as the command `tenure` reads them, too.
+//! Values of settings for any protocol, which the command `tenure` reads, too.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,17 +6,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Why a text is no span of time.
+/// Errors of a text that is no span of time.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DurationError {
     /// Nothing was given.
-    #[error("it is empty")]
+    #[error("the value is empty")]
     Empty,
-    /// It is below zero.
+    /// The number is negative.
     #[error("a span of time is not negative")]
     Negative,
     /// A number alone.
-    #[error("it has no unit")]
+    #[error("the unit is missing")]
     NoUnit,
     /// A unit that nobody knows.
     #[error("the unit {0:?} is unknown")]
@@ -25,12 +25,12 @@ pub enum DurationError {
     #[error("the number is too large, or finer than a nanosecond")]
     Overflow,
     /// Something else.
-    #[error("it is not a number with a unit")]
+    #[error("a number with a unit is expected")]
     Form,
 }
 
 impl DurationError {
-    /// What to write instead.
+    /// Advice for all of these errors.
     pub const FIX: &str = "write a number and a unit, such as 500ms, 5s or 2m";
 }
 
@@ -40,7 +40,7 @@ impl DurationError {
 /// use std::time::Duration;
 ///
 /// assert_eq!(tenure::settings::duration("1m 30s")?, Duration::from_secs(90));
-/// assert_eq!(tenure::settings::duration("5").unwrap_err().to_string(), "it has no unit");
+/// assert_eq!(tenure::settings::duration("5").unwrap_err().to_string(), "the unit is missing");
 /// # Ok::<(), tenure::settings::DurationError>(())
 /// ```
 pub fn duration(text: &str) -> Result<Duration, DurationError> {
@@ -90,7 +90,7 @@ pub fn check_line(text: &str) -> Result<(), &'static str> {
 /// A small file that may hold a secret, and who may read it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretFile {
-    /// What is in it.
+    /// The content, without a byte order mark.
     pub bytes: Vec<u8>,
     /// The bits of its mode.
     pub mode: u32,
@@ -112,7 +112,8 @@ impl SecretFile {
     /// Reads the file at `path`, of 4,096 bytes at most, [without its mark](without_mark); or says
     /// why it is of no use.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let (mut bytes, mut mode) = (Vec::new(), 0);
+        let mut bytes = Vec::new();
+        let mut mode = 0;
         File::open(path)
             .and_then(|file| {
                 mode = file.metadata()?.permissions().mode() & 0o7777;
@@ -128,7 +129,7 @@ impl SecretFile {
         Ok(Self { bytes, mode })
     }
 
-    /// Its only line, without the end that editors give it; or why that is of no use.
+    /// Returns the only line, without the end that editors give it, or an error.
     pub fn line(self) -> Result<String, String> {
         let text = String::from_utf8(self.bytes).map_err(|_| "is not UTF-8".to_owned())?;
         let line = text.strip_suffix('\n').unwrap_or(&text);
@@ -154,12 +155,12 @@ mod tests {
         assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1_500)));
         assert_eq!(said("5 parsecs"), "the unit \"parsecs\" is unknown");
         assert_eq!(said("-5s"), "a span of time is not negative");
-        assert_eq!(said(""), "it is empty");
+        assert_eq!(said(""), "the value is empty");
         assert_eq!(
             said("99999999999999999999y"),
             "the number is too large, or finer than a nanosecond"
         );
-        assert_eq!(said("five"), "it is not a number with a unit");
+        assert_eq!(said("five"), "a number with a unit is expected");
     }
 
     #[test]
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_secrets_is_small_and_not_shown() {
+    fn secret_file_is_small_and_hidden() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         std::fs::write(&path, "hunter2").unwrap();

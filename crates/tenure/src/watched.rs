@@ -7,10 +7,10 @@ use std::task::{Context, Poll, ready};
 
 use tokio::net::unix::pipe;
 
-/// Something with a descriptor that becomes readable.
+/// A value with a descriptor that becomes readable.
 ///
-/// Constructing tokio's own `AsyncFd` is unsafe. Its pipe takes any descriptor that `epoll` takes,
-/// and nothing but its readiness is used here, on a duplicate.
+/// Constructing tokio's own `AsyncFd` is unsafe. A pipe of tokio takes any descriptor that `epoll`
+/// takes; only its readiness is used, on a duplicate.
 #[derive(Debug)]
 pub struct Watched<T> {
     inner: T,
@@ -24,7 +24,7 @@ impl<T: AsFd> Watched<T> {
         Ok(Self { readiness: pipe::Receiver::from_owned_fd_unchecked(duplicate)?, inner })
     }
 
-    /// What is watched.
+    /// The watched value.
     #[must_use]
     pub fn inner(&self) -> &T {
         &self.inner

@@ -3,7 +3,7 @@
 use loom::sync::Arc;
 use loom::thread;
 
-/// What `cell.rs` finds here in place of the library's: loom's own.
+/// Loom's atomics, which `cell.rs` finds here in place of the library's.
 mod atomic {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 }
@@ -16,7 +16,7 @@ use atomic::{AtomicU64, Ordering};
 use cell::ClaimCell;
 use tenure_core::{Claim, Time};
 
-/// What a clock shows that all threads share.
+/// The time of a clock that all threads share.
 fn show(clock: &AtomicU64) -> Time {
     Time::from_nanos(clock.load(Ordering::SeqCst))
 }
@@ -36,7 +36,8 @@ fn a_lapsed_claim_never_comes_back() {
     loom::model(|| {
         let clock = Arc::new(AtomicU64::new(5));
         let cell = until(10);
-        let (driver_clock, driver_cell) = (clock.clone(), cell.clone());
+        let driver_clock = clock.clone();
+        let driver_cell = cell.clone();
         let driver = thread::spawn(move || {
             driver_cell.raise(show(&driver_clock), at(20));
             driver_clock.store(12, Ordering::SeqCst);
@@ -52,12 +53,13 @@ fn a_lapsed_claim_never_comes_back() {
 /// Once the driver has lowered a claim and told others, nobody sees it any more, not even who
 /// paused in the middle of asking, and not even if a raise was under way.
 #[test]
-fn after_the_release_left_nobody_is_current() {
+fn no_handle_leads_after_release() {
     loom::model(|| {
         let clock = Arc::new(AtomicU64::new(5));
         let cell = until(10);
         let released = Arc::new(AtomicU64::new(0));
-        let (giver_cell, giver_released) = (cell.clone(), released.clone());
+        let giver_cell = cell.clone();
+        let giver_released = released.clone();
         let giver = thread::spawn(move || {
             giver_cell.lower();
             giver_released.store(1, Ordering::SeqCst);
@@ -75,15 +77,16 @@ fn after_the_release_left_nobody_is_current() {
     });
 }
 
-/// What says "I lead" says it of the instant that it sampled: by then nobody else has begun to
-/// lead, not even if this thread paused in the middle of asking.
+/// A handle that says "I lead" says it of the instant that it sampled: no other node has begun to
+/// lead by then, not even if this thread paused in the middle of asking.
 #[test]
-fn nobody_leads_at_an_instant_of_somebody_elses() {
+fn leaders_never_overlap() {
     const BEGINS: u64 = 6;
     loom::model(|| {
         let clock = Arc::new(AtomicU64::new(5));
         let cell = until(10);
-        let (giver_clock, giver_cell) = (clock.clone(), cell.clone());
+        let giver_clock = clock.clone();
+        let giver_cell = cell.clone();
         let giver = thread::spawn(move || {
             giver_cell.lower();
             // The release has left, and the next one leads from here on.

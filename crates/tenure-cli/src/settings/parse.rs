@@ -255,16 +255,16 @@ mod tests {
     fn durations_need_their_unit() {
         assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
-        assert_eq!(duration("5").unwrap_err().what, "it has no unit");
+        assert_eq!(duration("5").unwrap_err().what, "the unit is missing");
         assert_eq!(duration("5 parsecs").unwrap_err().what, "the unit \"parsecs\" is unknown");
         assert_eq!(duration("-5s").unwrap_err().what, "a span of time is not negative");
-        assert_eq!(duration("").unwrap_err().what, "it is empty");
+        assert_eq!(duration("").unwrap_err().what, "the value is empty");
         assert_eq!(
             duration("99999999999999999999y").unwrap_err().what,
             "the number is too large, or finer than a nanosecond"
         );
         assert_eq!(positive_duration("0s").unwrap_err().what, "it must be more than zero");
-        assert_eq!(duration("five").unwrap_err().what, "it is not a number with a unit");
+        assert_eq!(duration("five").unwrap_err().what, "a number with a unit is expected");
     }
 
     #[test]

@@ -151,7 +151,8 @@ fn no_right_to_write_to_the_topic() {
         6,
         &[
             &format!(
-                "error: this user may not write to topic {election}, and who is to lead does both"
+                "error: this user may not write to topic {election}, and a candidate reads and \
+                 writes"
             ),
             "origin: user ann, variable TENURE_USER",
             "fix: this allows it: kafka-acls.sh --bootstrap-server",

@@ -41,7 +41,7 @@ fn by_password(version: Version) {
     let host = machine(&cluster).with("TENURE_USER", "ann");
     let host = host.with("TENURE_PASSWORD_FILE", file.to_str().unwrap());
     fs::write(&file, "wrong\n").unwrap();
-    refused(&host, "it refuses this login");
+    refused(&host, "the server refuses this login");
     fs::write(&file, "secret\n").unwrap();
     elects(&host);
 }
@@ -74,7 +74,7 @@ fn by_seed(version: Version) {
     let file = cluster.folder().join("user.nk");
     let host = machine(&cluster).with("TENURE_NKEY", file.to_str().unwrap());
     fs::write(&file, unknown.seed().unwrap()).unwrap();
-    refused(&host, "it refuses this login");
+    refused(&host, "the server refuses this login");
     let host_with_a_word = machine(&cluster).with("TENURE_TOKEN", "secret");
     refused(&host_with_a_word, "it asks for a signature, by credentials or an NKey");
     fs::write(&file, known.seed().unwrap() + "\n").unwrap();
@@ -107,7 +107,7 @@ fn by_credentials(version: Version) {
         )
     };
     fs::write(&file, credentials(&KeyPair::new_account())).unwrap();
-    refused(&host, "it refuses this login");
+    refused(&host, "the server refuses this login");
     fs::write(&file, credentials(&account)).unwrap();
     elects(&host);
 }
@@ -192,7 +192,7 @@ fn a_login_that_is_refused_later_ends_nobody() {
     for runner in [&leader, &next] {
         runner.line("does not accept this login any more", 1);
         runner.line("the password file is read again at each attempt", 1);
-        runner.line("it refuses this login", 1);
+        runner.line("the server refuses this login", 1);
     }
     // The lease is over: both wait.
     leader.line("CMD ended", 1);
@@ -220,7 +220,7 @@ fn the_wrong_scheme_is_named() {
     let url = plain.server(0).url().replace("nats://", "tls://");
     let told = machine(&plain).with("TENURE_SERVERS", &url).ask(&words("leader", &[]));
     assert_eq!(told.code, Some(2), "{}", told.err);
-    assert!(told.err.contains("cannot be used: it speaks no TLS"), "{}", told.err);
+    assert!(told.err.contains("cannot be used: the server speaks no TLS"), "{}", told.err);
     assert!(told.err.contains("fix: write nats://"), "{}", told.err);
     let folder = tempfile::tempdir().unwrap();
     let (certificate, key) = Authority::new(folder.path()).sign("server", "127.0.0.1");

@@ -55,7 +55,9 @@ pub(crate) async fn watch(stream: &mut WatchStream, key: &str, from: i64) -> Res
 pub(crate) async fn follow(
     client: &mut Client,
     stream: &mut WatchStream,
-    (key, revision, prefix): (&str, i64, &str),
+    key: &str,
+    revision: i64,
+    prefix: &str,
 ) -> Result<()> {
     let told = stream.message().await?.ok_or("the stream has ended")?;
     if !told.events().iter().any(|event| event.event_type() == EventType::Delete) {

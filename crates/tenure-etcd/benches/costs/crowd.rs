@@ -29,7 +29,7 @@ const LEASE: Duration = Duration::from_secs(60);
 /// The argument of a process of candidates; an endpoint and their number come after it.
 pub(crate) const MEMBER: &str = "--crowd";
 
-/// What was asked of etcd, and what it took.
+/// Requests to etcd, and their cost.
 struct Taken {
     messages: f64,
     time: Duration,
@@ -99,7 +99,8 @@ impl Drop for Members {
 
 /// A process of candidates: until its input ends.
 pub(crate) async fn wait(endpoint: &str, number: usize) -> Result<()> {
-    let (mut nodes, mut campaigns) = (Vec::new(), JoinSet::new());
+    let mut nodes = Vec::new();
+    let mut campaigns = JoinSet::new();
     while nodes.len() < number {
         let more = AT_ONCE.min(number - nodes.len());
         let first = nodes.len();
@@ -129,9 +130,11 @@ async fn is_queued(node: &Node) -> Result<bool> {
     Ok(counters.requests.get("watch").is_some_and(|watches| *watches > 0))
 }
 
-/// What is asked of etcd in a second, and what that takes.
+/// Requests to etcd in a second, and their cost.
 async fn taken(cluster: &Cluster, window: Duration) -> Result<Taken> {
-    let (began, messages, time) = (clock::now(), messages(cluster)?, used(cluster)?);
+    let began = clock::now();
+    let messages = messages(cluster)?;
+    let time = used(cluster)?;
     tokio::time::sleep(window).await;
     let seconds = clock::now().since(began).as_secs_f64();
     let time = used(cluster)?.saturating_sub(time).div_f64(seconds);
@@ -151,7 +154,7 @@ fn messages(cluster: &Cluster) -> Result<f64> {
     Ok(messages)
 }
 
-/// What etcd counts.
+/// Counters of etcd.
 pub(crate) fn metrics(cluster: &Cluster) -> Result<String> {
     let endpoint = cluster.member(0).endpoint().trim_start_matches("http://");
     let mut stream = TcpStream::connect(endpoint)?;

@@ -58,7 +58,8 @@ struct Bare {
 
 impl Bare {
     async fn new(cluster: &Cluster) -> Result<Self> {
-        let (leader, waiter) = (Party::start(cluster).await?, Party::start(cluster).await?);
+        let leader = Party::start(cluster).await?;
+        let waiter = Party::start(cluster).await?;
         let stream = waiter.run(async |mut client| bare::stream(&mut client).await).await?;
         let lease = bare::grant(&mut leader.client.clone()).await?;
         Ok(Self { leader, waiter, stream: Some(stream), lease, rounds: 0 })
@@ -76,7 +77,7 @@ impl Bare {
         bare::watch(&mut open, &first, seen + 1).await?;
         let own = second.clone();
         let following = waiter.run(async move |mut client| {
-            bare::follow(&mut client, &mut open, (&own, revision, "bare/")).await?;
+            bare::follow(&mut client, &mut open, &own, revision, "bare/").await?;
             Ok(open)
         });
         tokio::time::sleep(just).await;
@@ -100,7 +101,7 @@ async fn came(watcher: &mut Client, prefix: &str, just: Duration) -> Result<()> 
 
 struct Ours {
     watcher: Client,
-    /// Whose turn it is next.
+    /// The party whose turn it is next.
     next: Election<AtMostOne>,
     after: Election<AtMostOne>,
     leadership: Leadership<AtMostOne>,
@@ -110,12 +111,14 @@ struct Ours {
 
 impl Ours {
     async fn new(cluster: &Cluster) -> Result<Self> {
-        let (one, two) = (stage::node(cluster, LONG)?, stage::node(cluster, LONG)?);
+        let one = stage::node(cluster, LONG)?;
+        let two = stage::node(cluster, LONG)?;
         let held = [
             one.election("one")?.campaign("10.0.0.7:8080").await?,
             two.election("two")?.campaign("10.0.0.8:8080").await?,
         ];
-        let (after, next) = (one.election("ours")?, two.election("ours")?);
+        let after = one.election("ours")?;
+        let next = two.election("ours")?;
         let leadership = after.campaign("10.0.0.7:8080").await?;
         let watcher = Party::start(cluster).await?.client;
         Ok(Self { watcher, next, after, leadership, _held: held })
@@ -150,7 +153,8 @@ struct Theirs {
 
 impl Theirs {
     async fn new(cluster: &Cluster) -> Result<Self> {
-        let (one, two) = (Party::start(cluster).await?, Party::start(cluster).await?);
+        let one = Party::start(cluster).await?;
+        let two = Party::start(cluster).await?;
         let after = (one.clone(), bare::grant(&mut one.client.clone()).await?);
         let next = (two.clone(), bare::grant(&mut two.client.clone()).await?);
         let leader = elect(one.client, after.1).await?;

@@ -18,8 +18,8 @@ const ELECTIONS: usize = 10_000;
 const AT_ONCE: usize = 250;
 /// etcd's default for sessions is longer; this is ours.
 const LEASE: Duration = Duration::from_secs(10);
-/// Of how many thirds of the lease the load is measured: not a whole number, so that it does not
-/// matter when a renewal falls.
+/// The span of the measurement in thirds of the lease: not a whole number, so that the time of a
+/// renewal does not matter.
 const THIRDS: [f64; 2] = [3.5, 9.5];
 
 pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
@@ -34,7 +34,9 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         clock::now().since(began)
     );
     tokio::time::sleep(LEASE).await;
-    let (used, renewals, kept_alive) = (used(), renewals(&node).await?, kept_alive(&cluster)?);
+    let used = used();
+    let renewals = renewals(&node).await?;
+    let kept_alive = kept_alive(&cluster)?;
     tokio::time::sleep(span).await;
     let percent = (self::used() - used).as_secs_f64() / span.as_secs_f64() * 100.0;
     let renewals = self::renewals(&node).await? - renewals;

@@ -1,4 +1,4 @@
-//! What a candidate that waits costs etcd, in queues of two lengths.
+//! Costs of a waiting candidate to etcd, in queues of two lengths.
 
 use std::time::Duration;
 
@@ -78,7 +78,8 @@ async fn requests(
     quick: bool,
 ) -> Result<Requests> {
     let (many, few) = if quick { (500, 10) } else { (2_000, 40) };
-    let (own, before) = (key(queue / 2), key(queue / 2 - 1));
+    let own = key(queue / 2);
+    let before = key(queue / 2 - 1);
     let mut created = Vec::new();
     for key in [&own, &before] {
         let found = client.get(key.as_str(), None).await?;
@@ -104,8 +105,9 @@ async fn requests(
         client.txn(whole.clone()).await?;
     }
     let done = used(cluster)?;
-    let (bare, narrow, whole) =
-        ((read - started) / many, (looked - read) / many, (done - looked) / few);
+    let bare = (read - started) / many;
+    let narrow = (looked - read) / many;
+    let whole = (done - looked) / few;
     Ok(Requests { bare, narrow, whole })
 }
 
@@ -153,7 +155,8 @@ async fn waiters(cluster: &Cluster, quick: bool) -> Result<Duration> {
 
 /// How much processor time etcd takes in a second.
 async fn rate(cluster: &Cluster, window: Duration) -> Result<Duration> {
-    let (began, before) = (clock::now(), used(cluster)?);
+    let began = clock::now();
+    let before = used(cluster)?;
     tokio::time::sleep(window).await;
     let used = used(cluster)?.saturating_sub(before);
     Ok(used.div_f64(clock::now().since(began).as_secs_f64()))
@@ -185,7 +188,7 @@ pub(crate) fn used(cluster: &Cluster) -> Result<Duration> {
     let pid = cluster.member(0).pid().ok_or("etcd has ended")?;
     let mut used = 0;
     for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-        // One that has just ended is not counted.
+        // A thread that has just ended is not counted.
         if let Ok(told) = std::fs::read_to_string(thread?.path().join("schedstat")) {
             used += told.split_whitespace().next().ok_or("an empty line")?.parse::<u64>()?;
         }

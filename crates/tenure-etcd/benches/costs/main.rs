@@ -1,4 +1,4 @@
-//! What elections on etcd cost, beside etcd's own election service and beside the bare requests.
+//! Costs of elections on etcd, beside etcd's own election service and beside the bare requests.
 //! `cargo xtask bench etcd` runs it; docs/benchmarks.md explains.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
 
@@ -25,7 +25,7 @@ use parts::Part;
 use program::{Error, Result, block_on};
 use tenure_services::etcd::SERVICE;
 
-/// What can be measured by itself.
+/// Measurements that can run by themselves.
 const PARTS: [(&str, Part<Error>); 6] = [
     ("campaign", |quick, _| block_on(campaign::measure(quick))),
     ("handover", |quick, targets| block_on(handover::measure(quick, targets))),

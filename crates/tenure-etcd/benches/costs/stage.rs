@@ -1,4 +1,4 @@
-//! One member of etcd, and who asks it.
+//! A member of etcd, and its clients.
 
 use std::thread;
 use std::time::Duration;

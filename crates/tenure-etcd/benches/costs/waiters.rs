@@ -24,12 +24,14 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     // A key is named by its lease, so each of them has one, and a connection of its own.
     let mut nodes = BTreeMap::from([(0, stage::node(&cluster, LONG)?)]);
     let mut leadership = nodes[&0].election("queue")?.campaign("10.0.0.7:8080").await?;
-    let (mut leader, mut campaigns, mut gone) = (0, BTreeMap::new(), Vec::new());
+    let mut leader = 0;
+    let mut campaigns = BTreeMap::new();
+    let mut gone = Vec::new();
     for number in 1..=count {
         let node = stage::node(&cluster, LONG)?;
         campaigns.insert(number, campaign(&node)?);
         nodes.insert(number, node);
-        // One after the other, so that they wait in the order of their numbers.
+        // Start them in turn, so that they wait in the order of their numbers.
         bare::count(&mut client, "queue/", i64::try_from(number + 1)?).await?;
     }
     // All watches are open.
@@ -37,7 +39,8 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     println!(
         "waiters: {count} in one election, each with a session (lease and connection) of its own"
     );
-    let (mut woken, mut handovers) = (Vec::new(), Samples::new());
+    let mut woken = Vec::new();
+    let mut handovers = Samples::new();
     for departure in 0..departures {
         let before = heard(&nodes).await?;
         // By turns the leader goes, and one from the middle of the queue.

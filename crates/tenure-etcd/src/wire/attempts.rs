@@ -1,4 +1,4 @@
-//! One request, tried on one link after the other.
+//! Attempts of a request, on one link after the other.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ pub(super) struct Attempts<'a> {
     logged_in_again: bool,
 }
 
-/// What is left to do after an attempt that failed.
+/// The next step after an attempt that failed.
 pub(super) enum After {
     /// This is the answer.
     Answer(Reply),
     /// Nothing was carried out: try again.
     Again,
-    /// It may have been carried out, or not; why that is not known.
+    /// The request may have been carried out, or not, for this reason.
     Unsure(Arc<str>),
 }
 
@@ -44,7 +44,7 @@ impl<'a> Attempts<'a> {
         Ok(link)
     }
 
-    /// What an attempt on `link` ended with. A link that is no good is given up.
+    /// Handles the fault of an attempt on `link`. Gives up a link that is no good.
     pub(super) fn after(&mut self, link: &Link, fault: Fault) -> After {
         match fault {
             Fault::Answer(reply) => After::Answer(reply),

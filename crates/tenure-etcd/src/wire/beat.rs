@@ -15,7 +15,7 @@ use super::convert;
 use super::fault::{Fault, shorten};
 use super::links::{Link, Links};
 
-/// What the library says when the lease is gone as it opens a stream.
+/// The library's words when the lease is gone as it opens a stream.
 const GONE: &str = "lease not found";
 
 /// The stream of one lease on one link, with no request under way.
@@ -51,7 +51,7 @@ pub(super) async fn run(
             tasks.spawn(renew(links.clone(), asked, incoming.clone()));
             (lease, lane)
         });
-        // Its task ends only when this lets go of it.
+        // The task of a lane ends only when its sender is dropped.
         let _ = lane.send(request);
         lanes.push_back((lease, lane));
         while tasks.try_join_next().is_some() {}
@@ -66,7 +66,8 @@ async fn renew(
     mut requests: mpsc::UnboundedReceiver<Request>,
     incoming: mpsc::Sender<Incoming>,
 ) {
-    let (mut next, mut beats) = (requests.recv().await, None);
+    let mut next = requests.recv().await;
+    let mut beats = None;
     while let Some(Request { call, within, op }) = next.take() {
         let Op::KeepAlive { lease } = op else { continue };
         let mut under: Under = None;
@@ -101,7 +102,7 @@ async fn renew(
     }
 }
 
-type Answered = (Option<Header>, Reply, Option<Beats>);
+type Exchange = (Option<Header>, Reply, Option<Beats>);
 
 /// Renewing twice does no harm, so it goes on while there is time.
 async fn attempt(
@@ -109,7 +110,7 @@ async fn attempt(
     lease: LeaseId,
     mut beats: Option<Beats>,
     under: &mut Under,
-) -> Answered {
+) -> Exchange {
     let mut attempts = Attempts::new(links, under);
     loop {
         let link = match attempts.link().await {
@@ -126,7 +127,7 @@ async fn attempt(
     }
 }
 
-async fn beat(link: &Arc<Link>, lease: LeaseId, beats: Option<Beats>) -> Result<Answered, Error> {
+async fn beat(link: &Arc<Link>, lease: LeaseId, beats: Option<Beats>) -> Result<Exchange, Error> {
     let usable = beats.filter(|beats| beats.lease == lease && beats.link == link.number);
     let mut beats = match usable {
         Some(beats) => beats,

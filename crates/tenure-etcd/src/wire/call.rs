@@ -10,16 +10,16 @@ use super::convert;
 use super::fault::{Fault, shorten};
 use super::limits;
 use super::links::Links;
-use super::turns::Handed;
+use super::turns::TimedRequest;
 
-/// How large an answer about own keys may be, in bytes. Somebody else may have written one, as much
-/// as the server takes; it must be read to be mended, and all other keys of the process are
-/// confirmed with it. Of others only observers read values: they say when one is too large.
+/// The most bytes of an answer about own keys. Another client may have written a value, as large as
+/// the server takes; the value must be read to be mended, and all other keys of the process are
+/// confirmed with it. Only observers read values of others: they report a value that is too large.
 const OWN_MAX: usize = 64 << 20;
 
 /// Carries a request out as far as its time goes, counted from when it was handed over, and says
 /// what came of it.
-pub(super) async fn carry_out(links: &Links, (handed, request): Handed) -> Answer {
+pub(super) async fn carry_out(links: &Links, (handed, request): TimedRequest) -> Answer {
     let Request { call, within, op } = request;
     let mut under: Under = None;
     let attempts = attempt(links, &op, &mut under);

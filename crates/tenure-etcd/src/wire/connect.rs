@@ -23,153 +23,83 @@ pub(crate) struct Connection {
     pub(crate) status: Status,
 }
 
-/// What a member says of itself.
+/// The status of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
-    /// What it runs.
+    /// The version of etcd.
     pub version: Version,
     /// The cluster's id.
     pub cluster: u64,
-    /// Its own id.
+    /// The member's id.
     pub member: u64,
-    /// Whom it takes for the leader of the cluster, which is no matter of elections.
+    /// The id of etcd's own leader, which has nothing to do with elections.
     pub leader: Option<u64>,
     /// The term of Raft that it is in.
     pub term: u64,
     /// The revision of its store.
     pub revision: u64,
-    /// What is wrong with it, in etcd's words: alarms such as `NOSPACE`.
+    /// Alarms in etcd's words, such as `NOSPACE`.
     pub alarms: Vec<String>,
 }
 
 /// Why an endpoint cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ConnectError {
-    /// Nobody answers there, or somebody who does not speak etcd's protocol.
+    /// No server answers there, or the server does not speak etcd's protocol.
     #[error("{endpoint} cannot be reached: {why}")]
-    NotReached {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What happened.
-        why: Arc<str>,
-    },
+    NotReached { endpoint: Endpoint, why: Arc<str> },
     /// A member is there, and says why it cannot be used at the moment.
     #[error("{endpoint} cannot be used now: {said}")]
-    NotReady {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What etcd said.
-        said: Arc<str>,
-    },
-    /// Somebody is there, and hangs up.
+    NotReady { endpoint: Endpoint, said: Arc<str> },
     #[error(
         "{endpoint} closed the connection as soon as it was made ({why}); it may {}",
         if endpoint.is_secure() { "want a client certificate, or another one, or no TLS" }
         else { "speak TLS: then write https://" }
     )]
-    Closed {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What happened.
-        why: Arc<str>,
-    },
-    /// It took too long.
+    Closed { endpoint: Endpoint, why: Arc<str> },
     #[error("{endpoint} did not answer within {within:?}")]
-    TimedOut {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// How long it was waited for.
-        within: Duration,
-    },
+    TimedOut { endpoint: Endpoint, within: Duration },
     /// The server speaks TLS, and the endpoint says it does not.
     #[error("{endpoint}: the server speaks TLS; write https:// instead of http://")]
-    SpeaksTls {
-        /// The endpoint.
-        endpoint: Endpoint,
-    },
+    SpeaksTls { endpoint: Endpoint },
     /// The server does not speak TLS, and the endpoint says it does.
     #[error("{endpoint}: the server does not speak TLS; write http:// instead of https://")]
-    SpeaksNoTls {
-        /// The endpoint.
-        endpoint: Endpoint,
-    },
-    /// A certificate is too old.
+    SpeaksNoTls { endpoint: Endpoint },
     #[error("{endpoint}: a certificate has expired ({why}); renew it, or look at the clocks")]
-    Expired {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// Which, in the words of the library or of the server.
-        why: Arc<str>,
-    },
-    /// The server's certificate is not believed.
+    Expired { endpoint: Endpoint, why: Arc<str> },
     #[error("{endpoint}: no trust: {why}; look at the authority and the names")]
-    NoTrust {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// In the words of the library.
-        why: Arc<str>,
-    },
+    NoTrust { endpoint: Endpoint, why: Arc<str> },
     /// The server does not believe our certificate, or wants one and we show none.
     #[error("{endpoint} wants a client certificate that it trusts: {why}; look at the identity")]
-    NotTrusted {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// In the words of the library or of the server.
-        why: Arc<str>,
-    },
+    NotTrusted { endpoint: Endpoint, why: Arc<str> },
     /// The server finds no way to speak TLS with us.
     #[error(
         "{endpoint} ended the TLS handshake ({why}): {}; {}",
         tenure_tls::HANDSHAKE_CAUSE,
         tenure_tls::HANDSHAKE_CURE
     )]
-    Handshake {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// In the words of the library.
-        why: Arc<str>,
-    },
-    /// The user or the password is wrong.
+    Handshake { endpoint: Endpoint, why: Arc<str> },
     #[error("{endpoint} does not accept the login: {said}")]
-    Login {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What etcd said.
-        said: Arc<str>,
-    },
-    /// etcd refuses to tell its version.
+    Login { endpoint: Endpoint, said: Arc<str> },
     #[error("{endpoint} refuses: {said}")]
-    Refused {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What etcd said.
-        said: Arc<str>,
-    },
-    /// The server lacks what is needed.
+    Refused { endpoint: Endpoint, said: Arc<str> },
     #[error("{endpoint} runs etcd {version}; elections need {} or newer", Version::OLDEST)]
-    TooOld {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// What it runs.
-        version: Version,
-    },
+    TooOld { endpoint: Endpoint, version: Version },
     /// The server is a proxy of etcd's that renews leases by itself.
     #[error(
         "{endpoint} is an etcd grpc-proxy, which renews leases by itself and answers with what it \
-         asked for earlier, so that nobody knows until when a lease is good; name the members of \
-         etcd instead"
+         asked for earlier, so that the end of a lease is not known; name the members of etcd \
+         instead"
     )]
-    GrpcProxy {
-        /// The endpoint.
-        endpoint: Endpoint,
-    },
+    GrpcProxy { endpoint: Endpoint },
     /// The certificates or the key cannot be used.
     #[error(transparent)]
     Options(#[from] OptionsError),
 }
 
 impl ConnectError {
-    /// Whose error it is, unless it is about the options.
+    /// The endpoint of the error; `None` if the options are wrong.
     #[must_use]
     pub fn endpoint(&self) -> Option<&Endpoint> {
         match self {
@@ -191,7 +121,7 @@ impl ConnectError {
         }
     }
 
-    /// That another endpoint of its cluster would say the same.
+    /// The refusal that every endpoint of the cluster would repeat.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         match self {
             Self::Login { said, .. } => Some(Refusal::Unauthenticated { said: said.clone() }),
@@ -254,9 +184,9 @@ pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -
     }
 }
 
-/// Why a server that speaks TLS hangs up. It tells in an alert, which is lost when we are about
-/// to write and find the connection closed: so it is asked until an alert is in time. Where one
-/// side stands still for a moment, it is asked once more.
+/// Finds out why a server that speaks TLS hangs up. The server says it in an alert, which is lost
+/// if this client is about to write and finds the connection closed: so the server is asked until
+/// an alert is in time. If either side stands still for a moment, the server is asked once more.
 pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option<ConnectError> {
     let mut late = 0;
     for _ in 0..ALERTS {
@@ -269,7 +199,7 @@ pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option
                 | ConnectError::Handshake { .. }
                 | ConnectError::Expired { .. }),
             ) => return Some(error),
-            // It is another one by now, or none.
+            // The server may be another one by now, or gone.
             _ => return None,
         }
     }
@@ -294,7 +224,7 @@ async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, C
     if is_proxy.map_err(|error| explain(&error, endpoint))? {
         return Err(ConnectError::GrpcProxy { endpoint: endpoint.clone() });
     }
-    // What was found out is good for this connection, and for no other.
+    // The checks hold for this connection only.
     seal.set();
     let header = answer.header.unwrap_or_default();
     let status = Status {
@@ -377,7 +307,7 @@ const LATE: u32 = 2;
 
 /// Bytes that are no record of TLS.
 const SIGNS_OF_NO_TLS: [&str; 2] = ["invalidcontenttype", "corrupt message"];
-/// What is left of an alert of TLS that came too late, or of a server that expected TLS.
+/// Errors that remain of a late TLS alert, or of a server that expected TLS.
 const SIGNS_OF_CLOSING: [&str; 5] = [
     "handshake eof",
     "connection closed",
@@ -390,7 +320,7 @@ const SIGNS_OF_AGE: [&str; 2] = ["certificate expired", "certificateexpired"];
 const SIGN_OF_NO_TRUST: &str = "invalid peer certificate";
 /// A server sends this alert if it has no certificate of a kind that the client can check.
 const SIGN_OF_NO_HANDSHAKE: &str = "handshakefailure";
-/// What a server says of a client's certificate, after [`ALERT`].
+/// A server's words about a client's certificate, after [`ALERT`].
 const SIGNS_OF_NOT_TRUSTED: [&str; 4] =
     ["certificaterequired", "badcertificate", "certificateunknown", "unknownca"];
 const ALERT: &str = "received fatal alert";
@@ -400,7 +330,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_is_told_with_what_to_do() {
+    fn errors_say_what_to_do() {
         let endpoint: Endpoint = "http://a:2379".parse().unwrap();
         let version = "3.3.27".parse().unwrap();
         assert_eq!(

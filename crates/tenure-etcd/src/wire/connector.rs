@@ -1,10 +1,10 @@
-//! Sees to it that there is a link when one is wanted, and that its login stays good.
+//! Makes a link when a task wants one, and keeps its login good.
 //!
-//! A login that says how long it is good is made anew when between half and three quarters of that
-//! are over, at a random point: those who logged in together, when a member had failed, do not come
-//! back together. Until then, and if that fails, the one before does. Of a login that does not say
-//! so the first request finds out that it is over, and waits for another. In both cases nothing is
-//! closed.
+//! The connector replaces a login with a known end when between half and three quarters of its time
+//! are over, at a random point: clients that logged in together, when a member had failed, do not
+//! come back together. The earlier login serves until then, and if the new one fails. The end of a
+//! login without a known end shows in the first request that fails, which waits for another login.
+//! In both cases no connection is closed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::connect::{ConnectError, Connection, Status, connect, log_in_again};
 use super::fault::shorten;
 use super::links::{Line, Link, Links, Sick, State, Waiters};
 use super::login::Login;
-use super::race::{Found, race};
+use super::race::{RaceResult, race};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 
@@ -28,7 +28,7 @@ const GOOD_AFTER: Duration = Duration::from_secs(5);
 /// How long to wait before yet another login. Short, because renewals wait for it.
 const LOGIN: Backoff =
     Backoff { first: Duration::from_millis(20), longest: Duration::from_millis(200) };
-/// Nobody logs in ahead of the end of a login that is good for less: that would be all the time,
+/// The connector does not log in ahead of the end of a shorter login: it would log in all the time,
 /// and etcd makes logins slow on purpose.
 const AHEAD_FROM: Duration = Duration::from_secs(2);
 /// However long a login is good.
@@ -42,7 +42,7 @@ pub(super) struct Connector {
     sick: watch::Receiver<Sick>,
     waiters: Arc<Waiters>,
     draw: Draw,
-    /// Of the endpoint in use or to be tried.
+    /// Index of the endpoint in use or to be tried.
     index: usize,
     /// The last endpoint failed: from now on the others are asked side by side.
     has_failed: bool,
@@ -84,8 +84,8 @@ pub(super) fn new(options: CheckedOptions, incoming: mpsc::Sender<Incoming>) -> 
     (links, connector)
 }
 
-/// What the endpoints have said since one could be used. One that refuses the login may be of
-/// another cluster, so it counts only when no other can be used.
+/// Errors of the endpoints since one could be used. An endpoint that refuses the login may be of
+/// another cluster, so its refusal counts only when no other can be used.
 #[derive(Default)]
 struct Round {
     tried: usize,
@@ -93,7 +93,7 @@ struct Round {
 }
 
 impl Round {
-    /// That the login is refused, once all of so many endpoints were tried.
+    /// The refusal of the login, once all of so many endpoints were tried.
     fn refused(&mut self, error: &ConnectError, endpoints: usize) -> Option<Refusal> {
         self.tried += 1;
         self.refusal = error.refusal().or(self.refusal.take());
@@ -109,9 +109,10 @@ impl Connector {
         loop {
             self.waiters.any().await;
             let Some(endpoint) = self.options.endpoints.get(self.index).cloned() else { return };
-            let Found { used, errors } = match self.has_failed {
-                true => race(&self.options, self.index).await,
-                false => Found::of(self.index, connect(&self.options, &endpoint).await),
+            let RaceResult { used, errors } = if self.has_failed {
+                race(&self.options, self.index).await
+            } else {
+                RaceResult::of(self.index, connect(&self.options, &endpoint).await)
             };
             let mut refused = None;
             for error in errors {
@@ -134,7 +135,7 @@ impl Connector {
         }
     }
 
-    /// An endpoint could not be used. That all refuse the login, if so.
+    /// Notes that an endpoint could not be used. Returns the refusal if all refuse the login.
     async fn on_error(&mut self, error: &ConnectError) -> Option<Refusal> {
         self.failures = self.failures.saturating_add(1);
         self.turn();
@@ -151,7 +152,8 @@ impl Connector {
         self.has_failed = false;
         self.lines += 1;
         let Connection { login, left, status } = connection;
-        let (line, since) = (Arc::new(Line::new(self.lines, endpoint.clone())), clock::now());
+        let line = Arc::new(Line::new(self.lines, endpoint.clone()));
+        let since = clock::now();
         let Status { cluster, member, version, .. } = status;
         let used = endpoint.clone();
         self.tell(Notice::Connected { endpoint: used, cluster, member, version }).await;
@@ -181,7 +183,8 @@ impl Connector {
         login: &Login,
         until: Option<Time>,
     ) -> Result<Option<Time>, Arc<str>> {
-        let (since, endpoint) = (clock::now(), &link.line.endpoint);
+        let since = clock::now();
+        let endpoint = &link.line.endpoint;
         loop {
             let ahead = until.and_then(|until| self.ahead(until.since(clock::now())));
             let stale = tokio::select! {
@@ -189,7 +192,7 @@ impl Connector {
                 () = tokio::time::sleep(ahead.unwrap_or_default()), if ahead.is_some() => None,
             };
             if stale.is_none() && link.line.is_silent_since(since) {
-                // Nobody may need it ever again.
+                // A link may never be needed again.
                 continue;
             }
             let pause = stale.as_ref().and_then(|_| self.pause_before_login(since));
@@ -258,7 +261,7 @@ impl Connector {
     }
 
     async fn tell(&self, link: Notice) {
-        // Nobody listens any more: this task ends soon, too.
+        // The send fails when the driver is gone: this task ends soon, too.
         let _ = self.incoming.send(Incoming::Link(link)).await;
     }
 }

@@ -9,9 +9,9 @@ use tenure_core::etcd::{
     Act, Bytes, Change, Header, KeyValue, Keys, LeaseId, Pick, Read, Reply, Revision, Txn,
 };
 
-/// What a watch is about.
+/// Keys and revisions of a watch.
 #[derive(Clone)]
-pub(super) struct Watched {
+pub(super) struct WatchRange {
     pub(super) keys: Keys,
     pub(super) from: Revision,
     pub(super) deletions: bool,
@@ -95,7 +95,7 @@ fn picked(pick: Pick, end: Vec<u8>) -> GetOptions {
     }
 }
 
-/// What a transaction's reads found, in their order; its writes tell nothing.
+/// Results of a transaction's reads, in their order; writes have none.
 pub(super) fn carried_out(response: PbTxnResponse) -> Reply {
     let PbTxnResponse { succeeded, responses, .. } = response;
     let read = |response| match response {
@@ -123,7 +123,8 @@ const VALUE_MAX: usize = 4 << 20;
 
 /// An event of a watch, and its revision.
 pub(super) fn change(event: PbEvent) -> Option<(Revision, Change)> {
-    let (kind, stored) = (event.r#type, event.kv?);
+    let kind = event.r#type;
+    let stored = event.kv?;
     let revision = unsigned(stored.mod_revision);
     let change = match kind {
         DELETE => Change::Deleted { key: Bytes::new(&stored.key), revision },
@@ -144,8 +145,8 @@ pub(super) fn size(change: &Change) -> usize {
 }
 
 /// The key of a watch, and its options.
-pub(super) fn watch(watched: &Watched, id: i64) -> (Vec<u8>, WatchOptions) {
-    let Watched { keys, from, deletions } = watched;
+pub(super) fn watch(watched: &WatchRange, id: i64) -> (Vec<u8>, WatchOptions) {
+    let WatchRange { keys, from, deletions } = watched;
     let (first, end) = keys.range();
     let options = WatchOptions::new()
         .with_range(end)
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lease_of_more_seconds_than_fit_is_not_gone() {
+    fn overlong_lease_is_not_gone() {
         assert_eq!([-1, 0, 1].map(ttl), [None, None, Some(1)]);
         assert_eq!([u32::MAX.into(), 1 << 32, 9_000_000_000].map(ttl), [Some(u32::MAX); 3]);
     }

@@ -1,9 +1,9 @@
 //! The channel to one endpoint, which connects when it is used.
 //!
-//! By itself the library below connects anew whenever a call finds the connection closed, to
-//! whoever is at the address by then. That must not be once it is known who is there: a proxy that
-//! has taken a member's place would be used unasked. So a channel is sealed then, and ends with its
-//! connection.
+//! The library below connects anew whenever a call finds the connection closed, to any server that
+//! is at the address by then. The driver must not follow once it has checked the server: a proxy
+//! that has taken a member's place would be used unasked. So a channel is sealed after the check,
+//! and ends with its connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,7 +49,8 @@ pub(super) fn channel(
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(within));
     let connector = service_fn(move |uri: Uri| {
-        let (is_sealed, tcp) = (seal.is_set(), tcp.clone());
+        let is_sealed = seal.is_set();
+        let tcp = tcp.clone();
         async move {
             if is_sealed {
                 return Err(BoxError::from("the connection has ended"));

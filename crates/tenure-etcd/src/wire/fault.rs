@@ -1,4 +1,4 @@
-//! What an error of the client library means for the request that got it.
+//! The meaning of the client library's errors for a request.
 
 use std::error::Error as _;
 use std::fmt::Display;
@@ -10,22 +10,22 @@ use tenure_core::etcd::{Refusal, Reply};
 /// How much of what others say is passed on, in bytes.
 const SAID_MAX: usize = 512;
 
-/// What the client library says of an answer that is larger than it takes, with both sizes: a value
-/// of somebody else's, where the server allows larger ones than by default.
+/// The client library's words about an answer that is larger than it takes, with both sizes: a
+/// value of another client, where the server allows larger ones than by default.
 const TOO_LARGE: &str = "decoded message length too large";
 
-/// What an error means.
+/// Meanings of an error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// It is etcd's own answer, and certain; or one that is too large to be taken, which tells
-    /// nothing of what became of the request, and nothing against the link.
+    /// The answer of etcd itself, which is certain; or an answer too large to be taken, which says
+    /// nothing about the request and nothing against the link.
     Answer(Reply),
     /// etcd does not accept the login, or misses one; nothing was carried out.
     Login(Arc<str>),
     /// Users or rights have changed since the login; nothing was carried out. A new login will do,
     /// unless something changes again before it is used.
     Outdated(Arc<str>),
-    /// It tells nothing of what became of the request. Another endpoint may do better.
+    /// The fate of the request is unknown. Another endpoint may do better.
     Lost(Arc<str>),
 }
 
@@ -42,7 +42,7 @@ mod code {
 }
 
 impl Fault {
-    /// What the error of a call or of a stream means.
+    /// The meaning of the error of a call or of a stream.
     pub(crate) fn of(error: &Error) -> Self {
         match error {
             Error::GRpcStatus(status)
@@ -60,8 +60,8 @@ impl Fault {
         }
     }
 
-    /// What the reason means for which etcd ends a watch; it comes without a code, and with words
-    /// of gRPC's before it in some versions.
+    /// The meaning of the reason for which etcd ends a watch; the reason comes without a code, and
+    /// with words of gRPC's before it in some versions.
     pub(super) fn of_cancelled(reason: &str) -> Self {
         let said = reason.find("etcdserver: ").map_or(reason, |at| &reason[at..]);
         let code = if said.contains("permission denied") {
@@ -73,8 +73,9 @@ impl Fault {
         Self::known(code, said).unwrap_or_else(unsure)
     }
 
-    /// What etcd says that it has certainly not carried out. The codes alone do not tell: the
-    /// layers below use them too, some of them for answers to what *was* carried out.
+    /// The meaning of errors after which etcd has certainly carried nothing out. The codes alone do
+    /// not say so: the layers below use them too, some of them for requests that *were* carried
+    /// out.
     fn known(code: i32, message: &str) -> Option<Self> {
         let what = message.strip_prefix("etcdserver: ")?;
         let said = shorten(message);
@@ -126,7 +127,7 @@ pub(crate) fn words(error: &Error) -> Arc<str> {
     shorten(&said)
 }
 
-/// What the layers below call a connection that ended: a server was killed, say.
+/// The layers' words about a connection that ended, in plain words: a server was killed, say.
 fn plain(said: &str) -> String {
     match said.strip_prefix("h2 protocol error: ") {
         Some(rest) => format!("the connection was lost: {rest}"),
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_etcd_itself_refuses_is_certain() {
+    fn only_etcds_refusals_are_certain() {
         let denied = "etcdserver: permission denied";
         assert_eq!(Fault::known(7, denied), refused(|said| Refusal::Denied { said }, denied));
         // HTTP/2's INADEQUATE_SECURITY and ENHANCE_YOUR_CALM, and an answer that was too long.
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_say_is_cut_between_characters() {
+    fn foreign_text_is_cut_between_characters() {
         let long = "ä".repeat(400);
         assert_eq!(shorten(&long).len(), 512 + '…'.len_utf8());
         assert_eq!(&*shorten("short"), "short");

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_words_of_gos_grpc_count() {
+    fn only_go_grpc_words_count() {
         let unimplemented = ("grpc-status", "12");
         assert!(lacks(&[unimplemented, ("grpc-message", NOT_THERE)]));
         assert!(!lacks(&[("content-type", "application/grpc")]), "the answer is yet to come");

@@ -3,14 +3,14 @@
 use tenure_core::etcd::{Act, Keys, Op, Read, Txn};
 /// For the calls of candidates.
 const CANDIDATES: usize = 64;
-/// For the looks of observers. Of those that nobody waits for any more too: others must not wait
-/// for them.
+/// The most looks of observers under way, including looks that no caller waits for any more: others
+/// must not wait for them.
 const OBSERVERS: usize = 32;
 /// For the calls of the lease: the core has one of each kind, and few leases to revoke.
 const LEASE: usize = 8;
 
-/// Who asks. All elections stand on one lease, so its calls never wait behind theirs; nor do
-/// candidates wait behind those who only look.
+/// Classes of calls. All elections stand on one lease, so its calls never wait behind theirs; nor
+/// do candidates wait behind observers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Lease,
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_is_seen_by_what_is_asked() {
+    fn request_shows_its_class() {
         let read = |keys| Act::Read(Read { keys, pick: Pick::First, keys_only: false });
         let one = || read(Keys::One("e/1".into()));
         let txn = |when, then| Op::Txn(Txn { when, then, otherwise: vec![] });

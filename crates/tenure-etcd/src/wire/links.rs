@@ -11,8 +11,7 @@ use tokio::sync::{Notify, watch};
 
 use crate::endpoint::Endpoint;
 
-/// One login on one line. Whatever is under way on a link goes on when there is a newer one on its
-/// line.
+/// A login on a line. Calls under way on a link go on when there is a newer link on its line.
 pub(super) struct Link {
     /// Grows from one link to the next.
     pub(super) number: u64,
@@ -20,7 +19,7 @@ pub(super) struct Link {
     pub(super) line: Arc<Line>,
 }
 
-/// One connection to one endpoint.
+/// A connection to an endpoint.
 pub(super) struct Line {
     /// Grows from one line to the next.
     pub(super) number: u64,
@@ -55,7 +54,7 @@ pub(super) enum State {
     Refused(Refusal),
 }
 
-/// What is not to be used any more.
+/// The line and the link that are not to be used any more.
 #[derive(Clone, Default)]
 pub(super) struct Sick {
     /// The number of the last line that does not work.
@@ -64,11 +63,11 @@ pub(super) struct Sick {
     pub(super) lost: Arc<str>,
     /// The number of the last link of which the login is not good any more.
     pub(super) link: u64,
-    /// What etcd said to that.
+    /// Etcd's words about the login.
     pub(super) stale: Arc<str>,
 }
 
-/// Those who wait for a link: without any, nobody connects.
+/// Tasks that wait for a link: without any, the connector does not connect.
 #[derive(Default)]
 pub(super) struct Waiters {
     count: AtomicUsize,
@@ -168,7 +167,8 @@ impl Links {
         self.sick.send_if_modified(|sick| {
             let newer = sick.line < link.line.number;
             if newer {
-                (sick.line, sick.lost) = (link.line.number, why.clone());
+                sick.line = link.line.number;
+                sick.lost = why.clone();
             }
             newer
         });
@@ -179,7 +179,8 @@ impl Links {
         self.sick.send_if_modified(|sick| {
             let newer = sick.link < link.number;
             if newer {
-                (sick.link, sick.stale) = (link.number, said.clone());
+                sick.link = link.number;
+                sick.stale = said.clone();
             }
             newer
         });

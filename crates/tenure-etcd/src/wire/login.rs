@@ -16,7 +16,7 @@ use tower::util::{BoxCloneSyncService, ServiceExt};
 
 use crate::options::Credentials;
 
-/// What etcd says to a login while it asks for none.
+/// Etcd's words to a login while it asks for none.
 const NO_LOGINS: &str = "authentication is not enabled";
 /// The one call that needs no token.
 const AUTHENTICATE: &str = "/etcdserverpb.Auth/Authenticate";
@@ -27,7 +27,7 @@ const HEADER: &str = "token";
 #[derive(Clone)]
 pub(crate) struct Login {
     pub(crate) client: Client,
-    /// What the client speaks over, for calls that the client does not have.
+    /// The channel below the client, for calls that the client does not have.
     pub(super) channel: Channel,
     token: Token,
 }
@@ -51,8 +51,8 @@ impl Login {
     pub(super) async fn new(channel: Plain) -> Result<Self, Error> {
         let token = Token::default();
         let channel = bearing(channel, token.clone());
-        // What needs a leader fails at once where there is none, streams too: another member may
-        // see one.
+        // Calls and streams that need a leader fail at once on a member that sees none: another
+        // member may see one.
         let settings = ConnectOptions::new().with_require_leader(true);
         let client = Client::from_channel(channel.clone(), Some(settings)).await?;
         Ok(Self { client, channel, token })
@@ -105,7 +105,8 @@ fn wall_time() -> SystemTime {
 /// and when that is over.
 fn left(token: &str, now: SystemTime) -> Option<Duration> {
     let mut parts = token.split('.');
-    let (claims, signature) = (parts.nth(1)?, parts.next()?);
+    let claims = parts.nth(1)?;
+    let signature = parts.next()?;
     if signature.is_empty() || parts.next().is_some() {
         return None;
     }
@@ -120,7 +121,9 @@ fn left(token: &str, now: SystemTime) -> Option<Duration> {
 
 /// Base64 as in addresses, without padding.
 fn decoded(text: &str) -> Option<Vec<u8>> {
-    let (mut bits, mut count, mut bytes) = (0_u32, 0, Vec::new());
+    let mut bits = 0_u32;
+    let mut count = 0;
+    let mut bytes = Vec::new();
     for letter in text.bytes() {
         let value = match letter {
             b'A'..=b'Z' => letter - b'A',
@@ -150,7 +153,7 @@ mod tests {
                           c2lnbmF0dXJl";
 
     #[test]
-    fn a_signed_token_says_how_long_it_is_good() {
+    fn signed_token_names_its_end() {
         let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
         assert_eq!(left(SIGNED, at(1_789_999_700)), Some(Duration::from_secs(300)));
         // By a clock that is far ahead of etcd's, too.
@@ -163,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_a_name_is_not_taken_for_the_end() {
+    fn name_is_not_an_end() {
         // {"exp2":1,"username":"\"exp\":5,","revision":1,"exp":7}
         let claims = "eyJleHAyIjoxLCJ1c2VybmFtZSI6IlwiZXhwXCI6NSwiLCJyZXZpc2lvbiI6MSwiZXhwIjo3fQ";
         let token = format!("a.{claims}.c");

@@ -1,8 +1,8 @@
-//! The core's requests, carried to etcd; what comes back, as its answers.
+//! Carries the core's requests to etcd, and the answers back.
 //!
-//! [`Wire::send`] takes each [`Request`] and never waits; [`Wire::next`] gives what came back.
-//! Every request but a watch is answered exactly once, at the latest when its time is over; a
-//! watch is answered until it has ended, an `Unwatch` not at all.
+//! [`Wire::send`] takes each [`Request`] and never waits; [`Wire::next`] gives the answers. Every
+//! request but a watch is answered exactly once, at the latest when its time is over; a watch is
+//! answered until it has ended, an `Unwatch` not at all.
 //!
 //! - *One endpoint at a time* (`links`). When a connection fails, or an answer does not come in
 //!   time, all endpoints are asked side by side (`race`), the next one a little ahead: the first
@@ -18,10 +18,9 @@
 //!   that are open go on, and others are opened on another stream (`streams`).
 //! - *Bounds*: a number of unary calls of each kind at once (`limits`), the others wait in their
 //!   order (`turns`), for half of their time at most; then they are refused, because they were not
-//!   sent. The calls of the
-//!   lease (grants, renewals, what confirms them, revocations) never wait behind those of
-//!   elections, nor do their answers. What is received is taken only as fast as [`Wire::next`] is
-//!   called.
+//!   sent. The calls of the lease (grants, renewals, what confirms them, revocations) never wait
+//!   behind those of elections, nor do their answers. Messages are received only as fast as
+//!   [`Wire::next`] is called.
 //!
 //! Deadlines are the core's affair; times here only say when to give something up.
 
@@ -52,14 +51,14 @@ use tokio::task::AbortHandle;
 
 use self::limits::Kind;
 use self::links::Links;
-use self::turns::Handed;
+use self::turns::TimedRequest;
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 
 /// How many answers may wait to be taken; then nothing more is received.
 const ANSWERS: usize = 64;
 
-/// What comes back from etcd, and what becomes of the connection to it.
+/// Answers of etcd, and changes of the connection to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Incoming {
     /// For the core.
@@ -71,13 +70,13 @@ pub enum Incoming {
 /// The way to etcd and back.
 pub struct Wire {
     links: Links,
-    /// Of each kind.
-    calls: [mpsc::UnboundedSender<Handed>; 3],
+    /// Unary calls, a channel for each kind.
+    calls: [mpsc::UnboundedSender<TimedRequest>; 3],
     beats: mpsc::UnboundedSender<Request>,
     watches: mpsc::UnboundedSender<Request>,
-    /// What the lease needs, and what is rare.
+    /// Calls of the lease, and rare ones.
     first: Lane,
-    /// What elections need.
+    /// Calls of elections.
     then: Lane,
     tasks: [AbortHandle; 3],
 }
@@ -100,9 +99,10 @@ impl Wire {
     /// runtime with I/O and time, in which its tasks run until it is dropped.
     #[must_use]
     pub fn new(options: CheckedOptions) -> Self {
-        let (first, then) = (Lane::new(), Lane::new());
+        let first = Lane::new();
+        let then = Lane::new();
         let (links, connector) = connector::new(options, first.incoming.clone());
-        // Nobody but the core asks, and it has a bounded number of open requests.
+        // Only the core asks, with a bounded number of open requests.
         let (beats, beat_requests) = mpsc::unbounded_channel();
         let (watches, watch_requests) = mpsc::unbounded_channel();
         let beating = beat::run(links.clone(), beat_requests, first.incoming.clone());
@@ -144,13 +144,13 @@ impl Wire {
         self.links.leave(why);
     }
 
-    /// What has come already, if anything has.
+    /// Takes input that has come already.
     pub fn take(&mut self) -> Option<Incoming> {
         let first = self.first.came.try_recv();
         first.or_else(|_| self.then.came.try_recv()).ok()
     }
 
-    /// What comes next. Cancel safe.
+    /// Waits for the next input. Cancel safe.
     pub async fn next(&mut self) -> Incoming {
         tokio::select! {
             biased;

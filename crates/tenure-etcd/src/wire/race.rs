@@ -20,16 +20,16 @@ const AHEAD: Duration = Duration::from_millis(200);
 /// How long to wait before the store is asked once more, where it has no leader.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
-/// What came of it.
-pub(super) struct Found {
-    /// Which endpoint is to be used, if one can be.
+/// The result of a race.
+pub(super) struct RaceResult {
+    /// The endpoint to be used, if one can be.
     pub(super) used: Option<(usize, Connection)>,
-    /// Why others cannot.
+    /// Errors of the other endpoints.
     pub(super) errors: Vec<ConnectError>,
 }
 
-impl Found {
-    /// One endpoint, tried alone.
+impl RaceResult {
+    /// The result of an endpoint that was tried alone.
     pub(super) fn of(index: usize, tried: Result<Connection, ConnectError>) -> Self {
         match tried {
             Ok(connection) => Self { used: Some((index, connection)), errors: Vec::new() },
@@ -40,10 +40,11 @@ impl Found {
 
 /// Connects to all endpoints, beginning with this one, a little later to each after it. The first
 /// whose store answers is used; if none does in time, the first that could be reached.
-pub(super) async fn race(options: &CheckedOptions, first: usize) -> Found {
+pub(super) async fn race(options: &CheckedOptions, first: usize) -> RaceResult {
     let all = options.endpoints.len();
     let mut waiting: VecDeque<usize> = (0..all).map(|nth| (first + nth) % all).collect();
-    let (mut asked, mut found) = (JoinSet::new(), Found { used: None, errors: Vec::new() });
+    let mut asked = JoinSet::new();
+    let mut found = RaceResult { used: None, errors: Vec::new() };
     loop {
         if let Some(index) = waiting.pop_front() {
             let options = options.clone();
@@ -54,7 +55,7 @@ pub(super) async fn race(options: &CheckedOptions, first: usize) -> Found {
         }
         tokio::select! {
             Some(told) = asked.join_next() => match told {
-                // Those that are still asked end with this.
+                // Endpoints that are still asked end with this.
                 Ok((index, Ok((connection, true)))) => {
                     found.used = Some((index, connection));
                     return found;
@@ -82,8 +83,8 @@ async fn ask(
     Ok((connection, serves))
 }
 
-/// Resolves when a linearizable read is answered. That the user may not read this comes after it
-/// has been found out who leads, so it is as good.
+/// Resolves when a linearizable read is answered. A refused read is as good: etcd checks the user
+/// after it has found its leader.
 async fn serves(mut client: Client) {
     let options = || Some(GetOptions::new().with_count_only());
     while let Err(error) = client.get("\0", options()).await {

@@ -15,7 +15,7 @@ use tenure_core::Time;
 use tenure_core::etcd::{CallId, Refusal};
 use tokio::sync::mpsc;
 
-use super::convert::{self, Watched};
+use super::convert::{self, WatchRange};
 use super::links::{Link, Links};
 
 /// How many streams there are besides the one on which watches are opened. A stream costs etcd some
@@ -36,7 +36,7 @@ pub(super) struct Streams {
 /// Where the stream is on which watches are opened.
 #[expect(clippy::large_enum_variant, reason = "there is one of it")]
 pub(super) enum Stage {
-    /// Nobody needs one.
+    /// No watch needs a stream.
     Idle,
     Linking(Pending<Result<Arc<Link>, Refusal>>),
     /// The first watch opens it.
@@ -56,8 +56,8 @@ pub(super) struct Live {
     answers: WatchResponseStream,
     /// Since when something was asked for without a word on it.
     silent: Option<Time>,
-    /// What was asked for and is not answered, in the order of the requests: etcd answers in that
-    /// order, and not every refusal tells which watch it is about.
+    /// Watches that were asked for and are not answered, in the order of the requests: etcd answers
+    /// in that order, and not every refusal names its watch.
     pub(super) creating: VecDeque<CallId>,
     /// All watches that were asked for on it and are wanted still.
     watches: BTreeSet<CallId>,
@@ -65,11 +65,11 @@ pub(super) struct Live {
 
 /// For the task that writes.
 enum Order {
-    Watch { id: i64, watched: Watched },
+    Watch { id: i64, watched: WatchRange },
     Cancel { id: i64 },
 }
 
-/// What happened.
+/// Steps of a stream.
 pub(super) enum Step {
     Linked(Result<Arc<Link>, Refusal>),
     Opened(Result<WatchStream, Error>),
@@ -85,11 +85,17 @@ impl Live {
         let (sender, answers) = stream.split();
         let (orders, taken) = mpsc::unbounded_channel();
         tokio::spawn(write(sender, taken));
-        let (creating, watches) = (VecDeque::from([first]), BTreeSet::from([first]));
-        Self { link, orders, answers, silent: Some(clock::now()), creating, watches }
+        Self {
+            link,
+            orders,
+            answers,
+            silent: Some(clock::now()),
+            creating: VecDeque::from([first]),
+            watches: BTreeSet::from([first]),
+        }
     }
 
-    pub(super) fn watch(&mut self, call: CallId, watched: Watched) {
+    pub(super) fn watch(&mut self, call: CallId, watched: WatchRange) {
         self.creating.push_back(call);
         self.watches.insert(call);
         self.silent.get_or_insert_with(clock::now);
@@ -103,7 +109,7 @@ impl Live {
         let _ = self.orders.send(Order::Cancel { id: id(call) });
     }
 
-    /// It has ended.
+    /// Notes that a watch has ended.
     pub(super) fn ended(&mut self, call: CallId) {
         self.watches.remove(&call);
     }
@@ -147,7 +153,7 @@ impl Streams {
         self.drop_empty();
     }
 
-    /// What was on the oldest, if there are too many; it ends.
+    /// Ends the oldest stream if there are too many, and returns its watches.
     pub(super) fn crowded_out(&mut self) -> BTreeSet<CallId> {
         let oldest = if self.older.len() > OLDER { self.older.pop_front() } else { None };
         oldest.map(|oldest| oldest.watches).unwrap_or_default()
@@ -172,7 +178,7 @@ impl Streams {
         }
     }
 
-    /// Those of all that are open or are to be.
+    /// Links of all streams that are open or are to be.
     pub(super) fn links(&self) -> impl Iterator<Item = &Arc<Link>> {
         let newest = match &self.newest {
             Stage::Live(Live { link, .. }) | Stage::Opening { link, .. } => Some(link),
@@ -185,7 +191,8 @@ impl Streams {
     pub(super) async fn next(&mut self, links: &Links) -> Step {
         let line = self.line();
         let Self { newest, older, turn } = self;
-        let (mut streams, mut pending) = (older.iter_mut().collect::<Vec<_>>(), None);
+        let mut streams = older.iter_mut().collect::<Vec<_>>();
+        let mut pending = None;
         match newest {
             Stage::Idle => {}
             Stage::Linking(_) | Stage::Opening { .. } => pending = Some(newest),
@@ -213,7 +220,7 @@ impl Streams {
     }
 }
 
-/// What comes of a stage that is not there yet.
+/// The next step of a stage that is not open yet.
 async fn coming(stage: Option<&mut Stage>) -> Step {
     match stage {
         Some(Stage::Linking(linked)) => Step::Linked(linked.await),
@@ -222,7 +229,7 @@ async fn coming(stage: Option<&mut Stage>) -> Step {
     }
 }
 
-/// What etcd says on one of them, each in its turn.
+/// The next message of etcd on one of the streams, each in its turn.
 async fn said(streams: &mut [&mut Live], turn: &mut usize) -> Step {
     std::future::poll_fn(|context| {
         for nth in 0..streams.len() {
@@ -256,7 +263,7 @@ async fn write(mut sender: WatchRequestSender, mut orders: mpsc::UnboundedReceiv
     }
 }
 
-/// A watch is called by its call. Those are counted from one, so they do not reach 2⁶³.
+/// A watch has the number of its call. Calls are counted from one, so they do not reach 2⁶³.
 pub(super) fn id(call: CallId) -> i64 {
     convert::signed(call.0)
 }

@@ -1,5 +1,5 @@
-//! Unary calls take turns: so many of a kind are under way, and the others wait in their order. Who
-//! waits is no task, so that thousands that wait take nothing from those that are under way.
+//! Unary calls take turns: so many of a kind are under way, and the others wait in their order. A
+//! waiting call is no task, so that thousands of them take nothing from the calls under way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,25 +13,27 @@ use super::limits::Kind;
 use super::links::Links;
 use super::{Incoming, call};
 
-/// A request, and when it was handed over.
-pub(super) type Handed = (Time, Request);
+/// A request, and the time at which it was handed over, on `CLOCK_BOOTTIME`.
+pub(super) type TimedRequest = (Time, Request);
 
 /// Carries out all calls of one kind.
 pub(super) async fn run(
     links: Links,
     kind: Kind,
-    mut requests: mpsc::UnboundedReceiver<Handed>,
+    mut requests: mpsc::UnboundedReceiver<TimedRequest>,
     incoming: mpsc::Sender<Incoming>,
 ) {
-    let (mut waiting, mut calls) = (Waiting::default(), JoinSet::new());
+    let mut waiting = Queue::default();
+    let mut calls = JoinSet::new();
     loop {
         while calls.len() < kind.most()
             && let Some(handed) = waiting.first()
         {
-            let (links, incoming) = (links.clone(), incoming.clone());
+            let links = links.clone();
+            let incoming = incoming.clone();
             calls.spawn(async move {
                 let answer = call::carry_out(&links, handed).await;
-                // Nobody takes answers any more: nobody waits for this one.
+                // The send fails when the driver is gone; ignore it.
                 let _ = incoming.send(Incoming::Answer(answer)).await;
             });
         }
@@ -47,15 +49,15 @@ pub(super) async fn run(
             }
             handed = requests.recv() => match handed {
                 Some(handed) => waiting.put(handed),
-                // What is under way goes on.
+                // Calls under way go on.
                 None => return calls.detach_all(),
             },
         }
     }
 }
 
-/// One that gets no turn is refused before the core stops waiting for it: it certainly did nothing,
-/// so the core need not look for what it may have done.
+/// A call that gets no turn is refused before the core stops waiting for it: the call certainly did
+/// nothing, so the core need not look for its effects.
 fn refused(handed: Time, request: &Request, busy: usize) -> Answer {
     let waited = clock::now().since(handed).as_secs_f32();
     let said = format!("it waited {waited:.1} s for its turn: {busy} requests are under way");
@@ -65,23 +67,23 @@ fn refused(handed: Time, request: &Request, busy: usize) -> Answer {
 
 /// Requests in their order.
 #[derive(Debug, Default)]
-struct Waiting {
-    requests: BTreeMap<u64, Handed>,
-    /// When each is given up: when half of its time is over, so that one that gets its turn has as
-    /// much left.
+struct Queue {
+    requests: BTreeMap<u64, TimedRequest>,
+    /// The time at which each call is given up: when half of its time is over, so that a call that
+    /// gets its turn has as much left.
     dues: BTreeSet<(Time, u64)>,
     last: u64,
 }
 
-impl Waiting {
-    fn put(&mut self, (handed, request): Handed) {
+impl Queue {
+    fn put(&mut self, (handed, request): TimedRequest) {
         self.last += 1;
         self.dues.insert((given_up(handed, &request), self.last));
         self.requests.insert(self.last, (handed, request));
     }
 
     /// The one whose turn it is.
-    fn first(&mut self) -> Option<Handed> {
+    fn first(&mut self) -> Option<TimedRequest> {
         let (number, (handed, request)) = self.requests.pop_first()?;
         self.dues.remove(&(given_up(handed, &request), number));
         Some((handed, request))
@@ -91,8 +93,8 @@ impl Waiting {
         self.dues.first().map(|(due, _)| *due)
     }
 
-    /// One that is given up by now.
-    fn take_due(&mut self, now: Time) -> Option<Handed> {
+    /// A call that is given up by now.
+    fn take_due(&mut self, now: Time) -> Option<TimedRequest> {
         let (_, number) = self.dues.first().copied().filter(|(due, _)| *due <= now)?;
         self.dues.pop_first();
         self.requests.remove(&number)
@@ -115,17 +117,17 @@ mod tests {
         Time::from_nanos(seconds * 1_000_000_000)
     }
 
-    fn handed(call: u64, seconds: u64, within: u64) -> Handed {
+    fn handed(call: u64, seconds: u64, within: u64) -> TimedRequest {
         let op = Op::Revoke { lease: LeaseId(1) };
         (at(seconds), Request { call: CallId(call), within: Duration::from_secs(within), op })
     }
 
     #[test]
-    fn turns_are_in_the_order_of_requests_and_end_when_half_of_the_time_is_over() {
-        let mut waiting = Waiting::default();
+    fn turns_keep_request_order() {
+        let mut waiting = Queue::default();
         let requests = [(1, 0, 20), (2, 1, 4), (3, 2, 20), (4, 2, 4)];
         requests.into_iter().for_each(|(call, at, within)| waiting.put(handed(call, at, within)));
-        let call = |one: Option<Handed>| one.map(|(_, request)| request.call.0);
+        let call = |one: Option<TimedRequest>| one.map(|(_, request)| request.call.0);
         assert_eq!(waiting.due(), Some(at(3)));
         assert_eq!(call(waiting.take_due(at(2))), None);
         assert_eq!(call(waiting.first()), Some(1));

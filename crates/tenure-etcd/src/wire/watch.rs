@@ -16,7 +16,7 @@ use tenure_core::etcd::{Answer, CallId, Change, Header, Op, Refusal, Reply, Requ
 use tokio::sync::mpsc;
 
 use super::Incoming;
-use super::convert::{self, Watched};
+use super::convert::{self, WatchRange};
 use super::fault::{Fault, shorten, words};
 use super::links::{Link, Links};
 use super::streams::{Live, Stage, Step, Streams, id};
@@ -40,11 +40,18 @@ pub(super) async fn run(
     requests: mpsc::UnboundedReceiver<Request>,
     incoming: mpsc::Sender<Incoming>,
 ) {
-    let (watches, dues) = (BTreeMap::new(), BTreeSet::new());
-    let (streams, waiting) = (Streams::new(), VecDeque::new());
-    Watches { links, requests, incoming, watches, waiting, dues, streams, newer_than: 0 }
-        .run()
-        .await;
+    Watches {
+        links,
+        requests,
+        incoming,
+        watches: BTreeMap::new(),
+        waiting: VecDeque::new(),
+        dues: BTreeSet::new(),
+        streams: Streams::new(),
+        newer_than: 0,
+    }
+    .run()
+    .await;
 }
 
 struct Watches {
@@ -62,11 +69,11 @@ struct Watches {
 }
 
 struct Watch {
-    watched: Watched,
+    watched: WatchRange,
     phase: Phase,
     /// The link on whose stream it is or was asked for last.
     stream: u64,
-    /// It was open on this line, and goes on after what was told last.
+    /// The watch was open on this line, and goes on behind the last event.
     resumes: Option<u64>,
     due: Time,
     within: Duration,
@@ -85,8 +92,8 @@ enum Phase {
     Open,
 }
 
-/// What happened.
-enum Happened {
+/// Reasons for which the task wakes up.
+enum Wake {
     Request(Option<Request>),
     Due,
     Streams(Step),
@@ -97,28 +104,28 @@ impl Watches {
         loop {
             let due = self.dues.first().map(|(due, _)| due.since(clock::now()));
             let happened = tokio::select! {
-                request = self.requests.recv() => Happened::Request(request),
-                step = self.streams.next(&self.links) => Happened::Streams(step),
+                request = self.requests.recv() => Wake::Request(request),
+                step = self.streams.next(&self.links) => Wake::Streams(step),
                 () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => {
-                    Happened::Due
+                    Wake::Due
                 }
             };
             match happened {
-                Happened::Request(None) => return,
-                Happened::Request(Some(request)) => self.on_request(request).await,
-                Happened::Due => self.on_due().await,
-                Happened::Streams(Step::Linked(linked)) => self.on_linked(linked).await,
-                Happened::Streams(Step::Opened(opened)) => self.on_opened(opened).await,
-                Happened::Streams(Step::Said(on, Ok(Some(answer)))) => {
+                Wake::Request(None) => return,
+                Wake::Request(Some(request)) => self.on_request(request).await,
+                Wake::Due => self.on_due().await,
+                Wake::Streams(Step::Linked(linked)) => self.on_linked(linked).await,
+                Wake::Streams(Step::Opened(opened)) => self.on_opened(opened).await,
+                Wake::Streams(Step::Said(on, Ok(Some(answer)))) => {
                     self.on_answer(on, answer.0).await;
                 }
-                Happened::Streams(Step::Said(on, Ok(None))) => {
+                Wake::Streams(Step::Said(on, Ok(None))) => {
                     self.on_stream_end(on, Fault::Lost("the watch stream has ended".into())).await;
                 }
-                Happened::Streams(Step::Said(on, Err(error))) => {
+                Wake::Streams(Step::Said(on, Err(error))) => {
                     self.on_stream_end(on, of_stream(&error)).await;
                 }
-                Happened::Streams(Step::Gone) => self.on_gone().await,
+                Wake::Streams(Step::Gone) => self.on_gone().await,
             }
         }
     }
@@ -130,7 +137,7 @@ impl Watches {
                 let due = clock::now().after(within);
                 self.dues.insert((due, call));
                 let watch = Watch {
-                    watched: Watched { keys, from, deletions },
+                    watched: WatchRange { keys, from, deletions },
                     phase: Phase::Waiting,
                     stream: 0,
                     resumes: None,
@@ -146,7 +153,7 @@ impl Watches {
                 self.ask_waiting().await;
             }
             Op::Unwatch { watch } => {
-                // It may be asked for because the time of the watch is over.
+                // The request may come because the time of the watch is over.
                 self.on_due().await;
                 self.forget(watch);
             }
@@ -166,7 +173,8 @@ impl Watches {
             self.make_room();
         }
         if let Stage::Idle = &self.streams.newest {
-            let (links, newer_than) = (self.links.clone(), self.newer_than);
+            let links = self.links.clone();
+            let newer_than = self.newer_than;
             let linking = Box::pin(async move { links.get(newer_than).await });
             self.streams.newest = Stage::Linking(linking);
         }
@@ -179,7 +187,7 @@ impl Watches {
     }
 
     /// The next watch that is to be asked for on that link.
-    async fn next_waiting(&mut self, link: &Link) -> Option<(CallId, Watched)> {
+    async fn next_waiting(&mut self, link: &Link) -> Option<(CallId, WatchRange)> {
         while let Some(call) = self.waiting.pop_front() {
             let Some(watch) = self.watches.get_mut(&call) else { continue };
             if watch.resumes.is_some_and(|line| line != link.line.number) {
@@ -205,23 +213,24 @@ impl Watches {
             }
             watch.phase = Phase::Waiting;
             // All of a revision is told again, or nothing.
-            (watch.joined, watch.joined_size) = (Vec::new(), 0);
+            watch.joined = Vec::new();
+            watch.joined_size = 0;
             self.waiting.push_back(call);
         }
     }
 
-    /// Nobody waits for a stream any more. As long as there is none, no watch is open.
+    /// No watch waits for a stream any more. Without a stream no watch is open.
     fn rest(&mut self) {
         if matches!(self.streams.newest, Stage::Linking(_)) && self.watches.is_empty() {
             self.streams.newest = Stage::Idle;
         }
-        // Those that were given up are most of them.
+        // Most of these watches were given up.
         if self.waiting.len() > 2 * self.watches.len() {
             self.waiting.retain(|call| self.watches.contains_key(call));
         }
     }
 
-    /// Nobody wants to hear of it any more; etcd need not tell.
+    /// Forgets a watch without telling etcd.
     fn forget(&mut self, call: CallId) -> Option<Watch> {
         let watch = self.watches.remove(&call)?;
         self.dues.remove(&(watch.due, call));
@@ -247,10 +256,11 @@ impl Watches {
             let why = shorten(&format!("the watch did not open within {:?}", watch.within));
             let asked_on = (watch.phase != Phase::Waiting).then_some(watch.stream);
             if let Some((link, since)) = self.streams.silent(asked_on) {
-                let patience = match link.line.is_silent_since(since) {
+                let patience = if link.line.is_silent_since(since) {
                     // Some of its time went by before it could be asked for.
-                    true => watch.within - watch.within / 4,
-                    false => 2 * watch.within,
+                    watch.within - watch.within / 4
+                } else {
+                    2 * watch.within
                 };
                 if now.since(since) >= patience {
                     self.on_fault(&link, Fault::Lost(why.clone())).await;
@@ -411,7 +421,7 @@ impl Watches {
         self.end(call, header, reply).await;
     }
 
-    /// The watch is to be opened with a newer login. Those that are open go on.
+    /// Opens the watch anew with a newer login. Open watches go on.
     async fn on_old_login(&mut self, call: CallId, link: &Link, said: Arc<str>) {
         if let Some(live) = self.streams.of(link.number) {
             live.ended(call);
@@ -422,7 +432,7 @@ impl Watches {
         self.ask_waiting().await;
     }
 
-    /// One more event. Those of one revision are told together.
+    /// Adds an event. Events of one revision are reported together.
     async fn join(
         &mut self,
         call: CallId,
@@ -461,7 +471,7 @@ impl Watches {
         has_login && !std::mem::replace(&mut watch.logged_in_again, true)
     }
 
-    /// It is to be asked for on the next link.
+    /// Asks for the watch on the next link.
     fn wait(&mut self, call: CallId) {
         if let Some(watch) = self.watches.get_mut(&call) {
             watch.phase = Phase::Waiting;
@@ -469,7 +479,8 @@ impl Watches {
         }
     }
 
-    /// Those of the stream of that link. One that was open before is so as long as the line lasts.
+    /// The watches on the stream of that link. A watch that was open before stays open as long as
+    /// the line lasts.
     fn of(&self, link: &Link, phase: Phase) -> Vec<CallId> {
         let is_it = |watch: &Watch| watch.phase == phase && watch.stream == link.number;
         let watches = self.watches.iter().filter(|(_, watch)| is_it(watch));
@@ -489,17 +500,17 @@ impl Watches {
     }
 
     async fn tell(&mut self, call: CallId, header: Option<Header>, reply: Reply) {
-        // Nobody takes answers any more: nobody waits for this one.
+        // The send fails when the driver is gone; ignore it.
         let _ = self.incoming.send(Incoming::Answer(Answer { call, header, reply })).await;
     }
 }
 
-/// What the end of a stream means.
+/// The meaning of the end of a stream.
 fn of_stream(error: &Error) -> Fault {
     match Fault::of(error) {
         // An event that is too large ends the stream; the link is good.
         large @ Fault::Answer(Reply::Unknown { .. }) => large,
-        // It is about the stream, and not about a watch of it.
+        // The error concerns the stream, and not a watch of it.
         Fault::Answer(_) => Fault::Lost(words(error)),
         fault => fault,
     }

@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(10);
 type Notices = broadcast::Receiver<Notice>;
 type Campaign = JoinHandle<Result<Leadership<AtMostOne>, CampaignError>>;
 
-/// Of which request the answer is lost.
+/// The request whose answer is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum At {
     /// The read that shows which term etcd is in.
@@ -65,7 +65,8 @@ impl At {
         }
     }
 
-    /// What the node tells of it. What can be repeated without harm is, as long as there is time.
+    /// Notices of the node. A request that can be repeated without harm is repeated, as long as
+    /// there is time.
     const fn unsure(self, how: How) -> Option<&'static str> {
         match (self, how) {
             (Self::Grant, _) => Some("asking for a lease"),
@@ -110,7 +111,7 @@ struct Case<'a> {
     how: How,
     /// The highest so far.
     fence: Option<Fence>,
-    /// What our node had sent before it campaigned.
+    /// Requests of our node before it campaigned.
     before: Counters,
 }
 
@@ -124,7 +125,8 @@ impl Case<'_> {
     async fn play(mut self) -> Result<(), Late> {
         let proxy = Proxy::start(self.cluster).await;
         let mut store = Store::open(self.cluster).await;
-        let (ours, rival) = (node(&proxy.options(), LEASE), node(&all(self.cluster), LEASE));
+        let ours = node(&proxy.options(), LEASE);
+        let rival = node(&all(self.cluster), LEASE);
         let mut notices = ours.notices();
         let _observer = connected(&ours, &rival).await;
         let first = soon(self.election(&rival).campaign("rival")).await.unwrap();
@@ -137,13 +139,13 @@ impl Case<'_> {
         self.before = soon(ours.counters()).await.unwrap();
         let (campaign, resignation) = self.at.call();
         let trap = campaign.map(|nth| self.trap(&proxy, nth));
-        let leader = self.campaign((&ours, &mut notices), trap, &mut store).await?;
+        let leader = self.campaign(&ours, &mut notices, trap, &mut store).await?;
         let waiting = campaigning(&self.election(&rival), "rival");
         while store.values(&self.name()).await != ["ours", "rival"] {
             tokio::time::sleep(LOOK).await;
         }
         let trap = resignation.map(|nth| self.trap(&proxy, nth));
-        self.resign((&ours, &mut notices), leader, trap, &mut store).await?;
+        self.resign(&ours, &mut notices, leader, trap, &mut store).await?;
         let successor = soon(waiting).await.unwrap().unwrap();
         self.grew(successor.fence());
         self.goes_on(&ours, successor).await;
@@ -162,7 +164,8 @@ impl Case<'_> {
 
     async fn campaign(
         &mut self,
-        (ours, notices): (&Node, &mut Notices),
+        ours: &Node,
+        notices: &mut Notices,
         trap: Option<impl Future<Output = Caught>>,
         store: &mut Store,
     ) -> Result<Leadership<AtMostOne>, Late> {
@@ -170,7 +173,7 @@ impl Case<'_> {
         let mut open = None;
         if let Some(caught) = trap {
             let caught = caught.await;
-            self.was_caught((ours, notices), store).await?;
+            self.was_caught(ours, notices, store).await?;
             assert!(!campaign.is_finished(), "{self:?}");
             open = self.decide(caught);
             self.told(notices).await;
@@ -186,7 +189,8 @@ impl Case<'_> {
 
     async fn resign(
         &self,
-        (ours, notices): (&Node, &mut Notices),
+        ours: &Node,
+        notices: &mut Notices,
         leader: Leadership<AtMostOne>,
         trap: Option<impl Future<Output = Caught>>,
         store: &mut Store,
@@ -198,7 +202,7 @@ impl Case<'_> {
         let mut open = None;
         if let Some(caught) = trap {
             let caught = caught.await;
-            self.was_caught((ours, notices), store).await?;
+            self.was_caught(ours, notices, store).await?;
             open = self.decide(caught);
             self.told(notices).await;
         }
@@ -207,16 +211,18 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// That it is the right request, and what etcd has done; nothing, if it was lost.
+    /// Asserts the caught request and its effect on etcd; none, if the request was lost.
     async fn was_caught(
         &self,
-        (ours, notices): (&Node, &mut Notices),
+        ours: &Node,
+        notices: &mut Notices,
         store: &mut Store,
     ) -> Result<(), Late> {
         let counters = soon(ours.counters()).await.unwrap();
         let count = |counters: &Counters, kind| counters.requests.get(kind).copied().unwrap_or(0);
         let sent = |kind| count(&counters, kind) - count(&self.before, kind);
-        let (keys, leases) = (store.values(&self.name()).await, store.leases().await);
+        let keys = store.values(&self.name()).await;
+        let leases = store.leases().await;
         let seen = ((sent("grant"), sent("txn"), sent("revoke")), (keys.join(" "), leases));
         let arrived = self.how != How::Lost;
         let sent = match self.at {
@@ -243,7 +249,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// What keeps the connection open.
+    /// The value that keeps the connection open.
     fn decide(&self, caught: Caught) -> Option<Caught> {
         match self.how {
             How::Silence => Some(caught),
@@ -266,7 +272,8 @@ impl Case<'_> {
 
     /// Waits until the node has told what it is not sure of, and given the connection up.
     async fn told(&self, notices: &mut Notices) {
-        let (mut expected, mut connected) = (self.at.unsure(self.how), true);
+        let mut expected = self.at.unsure(self.how);
+        let mut connected = true;
         while connected || expected.is_some() {
             match soon(notices.recv()).await.unwrap() {
                 Notice::Protocol { event: OwnEvent::Unsure { doing, .. }, .. }
@@ -280,8 +287,8 @@ impl Case<'_> {
         }
     }
 
-    /// It was not sure of anything else, and needed one more connection; more where the machine
-    /// stood still for the time of a call.
+    /// The node was not sure of any other request, and needed one more connection; more where the
+    /// machine stood still for the time of a call.
     async fn told_no_more(&self, ours: &Node, notices: &mut Notices) -> Result<(), Late> {
         self.heard_no_more(notices)?;
         let connections = soon(ours.counters()).await.unwrap().connections;
@@ -289,7 +296,7 @@ impl Case<'_> {
         if connections > 3 { Err(Late) } else { Ok(()) }
     }
 
-    /// That what was told so far is known.
+    /// Takes all notices so far.
     fn heard_no_more(&self, notices: &mut Notices) -> Result<(), Late> {
         while let Ok(notice) = notices.try_recv() {
             let Notice::Protocol { event: OwnEvent::Unsure { doing, why }, .. } = notice else {

@@ -20,8 +20,10 @@ tenure_services::on_each_version!(a_late_key, a_deletion_that_is_lost, a_late_ke
 fn a_late_key(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
-        let (proxy, mut store) = (Proxy::start(&cluster).await, Store::open(&cluster).await);
-        let (ours, rival) = (node(&proxy.options(), LEASE), node(&all(&cluster), LEASE));
+        let proxy = Proxy::start(&cluster).await;
+        let mut store = Store::open(&cluster).await;
+        let ours = node(&proxy.options(), LEASE);
+        let rival = node(&all(&cluster), LEASE);
         let mut notices = ours.notices();
         let beside = soon(ours.election("beside").unwrap().campaign("ours")).await.unwrap();
         let late = ours.election("late").unwrap();
@@ -31,7 +33,7 @@ fn a_late_key(version: Version) {
         let campaign = tokio::spawn(async move { late.campaign("late").await });
         let held = held.await;
         campaign.abort();
-        // What was held back was this one, and whoever wanted it has left.
+        // The held request was this one, and its campaign has left.
         assert!(soon(campaign).await.unwrap_err().is_cancelled());
         wait_for(&mut notices, |notice| matches!(notice, Notice::Disconnected { .. })).await;
         soon(beside.renewed(beside.until())).await.unwrap();
@@ -51,7 +53,7 @@ fn a_late_key(version: Version) {
             }
         })
         .await;
-        // It was there: every key that is made takes a revision.
+        // The key was there: every key that is made takes a revision.
         let leader = soon(rival.election("late").unwrap().campaign("rival")).await.unwrap();
         assert!(leader.fence().number() > beside.fence().number() + 2, "created, deleted, ours");
         assert!(beside.is_current());
@@ -67,8 +69,10 @@ fn a_late_key(version: Version) {
 fn a_deletion_that_is_lost(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
-        let (proxy, mut store) = (Proxy::start(&cluster).await, Store::open(&cluster).await);
-        let (ours, rival) = (node(&proxy.options(), LEASE), node(&all(&cluster), LEASE));
+        let proxy = Proxy::start(&cluster).await;
+        let mut store = Store::open(&cluster).await;
+        let ours = node(&proxy.options(), LEASE);
+        let rival = node(&all(&cluster), LEASE);
         let beside = soon(ours.election("beside").unwrap().campaign("ours")).await.unwrap();
         let leader = soon(ours.election("late").unwrap().campaign("ours")).await.unwrap();
         let theirs = rival.election("late").unwrap();
@@ -95,8 +99,10 @@ fn a_deletion_that_is_lost(version: Version) {
 fn a_late_key_without_a_lease(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
-        let (proxy, mut store) = (Proxy::start(&cluster).await, Store::open(&cluster).await);
-        let (ours, rival) = (node(&proxy.options(), LEASE), node(&all(&cluster), LEASE));
+        let proxy = Proxy::start(&cluster).await;
+        let mut store = Store::open(&cluster).await;
+        let ours = node(&proxy.options(), LEASE);
+        let rival = node(&all(&cluster), LEASE);
         let mut notices = ours.notices();
         let _observer = connected(&ours, &rival).await;
         gone(&mut store).await;

@@ -1,4 +1,4 @@
-//! What is in etcd, seen directly.
+//! The content of etcd, seen directly.
 
 use etcd_client::{Client, GetOptions, SortOrder, SortTarget};
 use tenure_services::etcd::Cluster;

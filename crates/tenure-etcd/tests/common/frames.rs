@@ -1,11 +1,11 @@
-//! One direction of a connection of HTTP/2, frame by frame.
+//! A direction of an HTTP/2 connection, frame by frame.
 
 use tokio::io::AsyncReadExt as _;
 use tokio::net::tcp::OwnedReadHalf;
 
-/// What a connection of HTTP/2 begins with.
+/// The beginning of an HTTP/2 connection.
 pub(crate) const PREFACE: usize = 24;
-/// What a frame begins with.
+/// The head of a frame.
 const HEAD: usize = 9;
 pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
@@ -32,11 +32,11 @@ impl Frame {
     }
 }
 
-/// One direction, frame by frame.
+/// A direction, frame by frame.
 pub(crate) struct Frames {
     half: OwnedReadHalf,
     bytes: Vec<u8>,
-    /// What comes before the first frame.
+    /// The bytes before the first frame.
     preface: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers that the tests share.
 
 #![allow(dead_code, reason = "not every test file needs all of it")]
 
@@ -92,8 +92,8 @@ pub(crate) async fn seen(observer: &mut Observer) -> View {
     }
 }
 
-/// The next view of an observer that has another leader than `last`, or none. What it reports as
-/// `Unknown` in between is followed by what was before.
+/// The next view of an observer that has another leader than `last`, or none. An `Unknown` in
+/// between is followed by the view before.
 pub(crate) async fn seen_after(last: &View, observer: &mut Observer) -> View {
     let leader = |view: &View| view.leader().map(|one| (one.id.clone(), one.value.clone()));
     loop {
@@ -109,7 +109,7 @@ pub(crate) fn is_late(notice: &Notice) -> bool {
     notice.to_string().contains(" within ")
 }
 
-/// What `etcdctl` says; of a busy etcd it is asked again.
+/// The output of `etcdctl`; a busy etcd is asked again.
 pub(crate) fn told(cluster: &Cluster, words: &[&str]) -> String {
     let tries = (0..12).find_map(|_| cluster.etcdctl(words).ok());
     tries.unwrap_or_else(|| cluster.etcdctl(words).unwrap())
@@ -135,7 +135,7 @@ pub(crate) async fn until_empty(cluster: &Cluster) {
 pub(crate) struct Line {
     pub(crate) wire: Wire,
     calls: u64,
-    /// What came while something else was waited for.
+    /// Input that came while another one was waited for.
     came: VecDeque<Incoming>,
 }
 
@@ -181,7 +181,7 @@ impl Line {
         tokio::time::timeout(long, more).await.is_err()
     }
 
-    /// What came and was not taken.
+    /// Input that came and was not taken.
     pub(crate) fn incoming(&self) -> impl Iterator<Item = &Incoming> {
         self.came.iter()
     }
@@ -245,7 +245,7 @@ pub(crate) fn then(then: Vec<Act>) -> Op {
     Op::Txn(Txn { when: vec![], then, otherwise: vec![] })
 }
 
-/// That the key was created at this revision.
+/// Asserts that the key was created at this revision.
 pub(crate) fn created(key: &str, revision: u64) -> Compare {
     Compare::Created { key: Bytes::from(key), revision }
 }

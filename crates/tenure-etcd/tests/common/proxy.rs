@@ -1,9 +1,9 @@
-//! Between a driver and a server: it loses one answer, holds one request back, or loses all that is
-//! told on some streams.
+//! A proxy between a driver and a server, which loses an answer, holds a request back, or loses all
+//! messages on some streams.
 //!
-//! It knows no more of HTTP/2 than frames: each call opens a stream with a number above all
-//! before, and an answer's frames carry the number of its call's. That an answer comes shows
-//! that the request was carried out, whatever it was.
+//! The proxy knows no more of HTTP/2 than frames: each call opens a stream with a number above all
+//! before, and an answer's frames carry the number of its call's. That an answer comes shows that
+//! the request was carried out, whatever it was.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use super::frames::{Frame, Frames, HEADERS, PREFACE};
 use super::{options, soon};
 
-/// What is waited for.
+/// The message that the proxy waits for.
 struct Trap {
     what: What,
     /// So many more calls.
@@ -25,16 +25,16 @@ struct Trap {
     caught: oneshot::Sender<Caught>,
 }
 
-/// What of a call is not to be passed on.
+/// The part of a call that is not passed on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
-    /// That it came shows that the request was carried out.
+    /// An answer shows that the request was carried out.
     Answer,
     Request,
 }
 
-/// A connection on which nothing is passed on any more, in either direction, since what was
-/// waited for. It stays open until this is dropped or used.
+/// A connection on which nothing is passed on any more, in either direction, since the caught
+/// message. The connection stays open until this value is dropped or used.
 pub(crate) struct Caught {
     verdict: oneshot::Sender<Verdict>,
 }
@@ -57,7 +57,7 @@ impl Caught {
     }
 }
 
-/// What does not come back, until something else is set.
+/// Answers that are lost, until another loss is set.
 #[derive(Clone, Copy)]
 pub(crate) enum Lost {
     Nothing,

@@ -1,4 +1,4 @@
-//! One candidate of ours, a process of its own. It speaks as the Go program does.
+//! A candidate of ours, a process of its own, with the output of the Go program.
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -13,7 +13,7 @@ use crate::observers::Observers;
 use crate::participant::{Fate, Kind, Participant};
 use crate::verdict;
 
-/// What changes hands.
+/// The election that changes hands.
 const ELECTION: &str = "company";
 /// How often somebody in the middle of the queue quits at least: once in so many reigns.
 const REIGNS_FOR_A_QUITTER: usize = 5;
@@ -86,7 +86,7 @@ impl<'a> Company<'a> {
         }
     }
 
-    /// Nobody comes any more, and all who are there go: nobody is left behind.
+    /// No process comes any more, and all processes go: none is left behind.
     async fn dissolve(&mut self) {
         while !self.contenders.is_empty() {
             let leader = self.settled().await;
@@ -152,7 +152,8 @@ impl<'a> Company<'a> {
         leader
     }
 
-    /// One in the middle, by itself: once all are in the queue, and until its key is gone.
+    /// A candidate in the middle leaves by itself: once all are in the queue, and until its key is
+    /// gone.
     async fn one_quits(&mut self) {
         self.wait("everybody is in the queue", |company| {
             let queue = company.queue();
@@ -177,7 +178,7 @@ impl<'a> Company<'a> {
         self.wait("who quit is gone", |company| !company.queue().contains(&value)).await;
     }
 
-    /// Nobody quits before one of its kind has led: each kind does, whatever is drawn.
+    /// No candidate quits before one of its kind has led: each kind leads, whatever is drawn.
     fn may_quit(&self, one: &Participant) -> bool {
         self.led.contains(&one.kind)
     }
@@ -191,7 +192,8 @@ impl<'a> Company<'a> {
     fn some_depart(&mut self, leader: Key) {
         let goes = !self.rng.once_in(4);
         let waiting = self.queue();
-        let (mut departing, mut staying) = (Vec::new(), Vec::new());
+        let mut departing = Vec::new();
+        let mut staying = Vec::new();
         for one in std::mem::take(&mut self.contenders) {
             let departs = if one.value == leader.value {
                 goes
@@ -222,7 +224,7 @@ impl<'a> Company<'a> {
         }
     }
 
-    /// What is known, for whoever looks for the reason of a failure.
+    /// All that is known, for the report of a failure.
     fn situation(&self) -> String {
         let queue = self.history.queue();
         let told = self.observers.told().map(|(who, told)| (who, told.last().cloned()));

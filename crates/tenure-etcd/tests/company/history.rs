@@ -1,4 +1,4 @@
-//! What was true: a watch on the election's keys from the first revision on.
+//! The true history: a watch on the election's keys from the first revision on.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use etcd_client::{Client, EventType, WatchOptions};
 use tenure::clock;
 use tenure_core::Time;
 
-/// One key as the history has it.
+/// A key as the history has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Key {
     pub(crate) key: String,
@@ -46,13 +46,16 @@ impl History {
 
     fn write(&self, event: &etcd_client::Event, arrived: Time) {
         let kv = event.kv().unwrap();
-        let (key, revision) = (kv.key_str().unwrap().to_owned(), number(kv.mod_revision()));
+        let key = kv.key_str().unwrap().to_owned();
+        let revision = number(kv.mod_revision());
         let mut keys = self.keys.lock().unwrap();
         match event.event_type() {
             EventType::Put => {
-                let (created, value) = (number(kv.create_revision()), kv.value_str().unwrap());
+                let created = number(kv.create_revision());
+                let value = kv.value_str().unwrap();
                 assert_eq!(created, revision, "nobody proclaims another value here");
-                let (value, lease) = (value.to_owned(), kv.lease());
+                let value = value.to_owned();
+                let lease = kv.lease();
                 keys.insert(created, Key { key, value, created, lease, gone: None });
             }
             EventType::Delete => {
@@ -73,11 +76,12 @@ impl History {
         self.all().into_iter().filter(|key| key.gone.is_none()).collect()
     }
 
-    /// Those that ever were the first, in their order.
+    /// Keys that ever were the first, in their order.
     pub(crate) fn leaders(&self) -> Vec<Key> {
-        let (mut vacant_from, mut leaders) = (0, Vec::new());
+        let mut vacant_from = 0;
+        let mut leaders = Vec::new();
         for key in self.all() {
-            // Whoever came before is gone when the last of them is.
+            // All earlier keys are gone when the last of them is.
             let is_first = key.gone.is_none_or(|(gone, _)| gone > vacant_from);
             if is_first {
                 vacant_from = key.gone.map_or(u64::MAX, |(gone, _)| gone);

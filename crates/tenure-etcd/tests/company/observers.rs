@@ -1,4 +1,4 @@
-//! Those who only look: `etcdctl elect --listen`, Go's `Observe`, and ours.
+//! Observers: `etcdctl elect --listen`, Go's `Observe`, and ours.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use tenure_services::etcd::Cluster;
 
 use crate::participant::said;
 
-/// One of them, and its file.
+/// An observer, and its file.
 struct Listener {
     process: Process,
     log: PathBuf,
@@ -35,14 +35,16 @@ impl Observers {
         let process = cluster.etcdctl_beside(&["elect", "--listen", election], &listen).unwrap();
         let etcdctl = Listener { process, log: listen };
         let endpoint = cluster.member(0).endpoint();
-        let (observe, program) = (log("go-observes.log"), crate::stranger());
+        let observe = log("go-observes.log");
+        let program = crate::stranger();
         let words = ["observe", endpoint, election];
         let process = Process::start(program.as_os_str(), &words, &observe).unwrap();
         let go = Listener { process, log: observe };
         let options = Options::new(vec![endpoint.parse().unwrap()]).check().unwrap();
         let node = Node::builder(Config::default().check().unwrap(), options).start().unwrap();
         let mut observer = node.election(election).unwrap().observe();
-        let (told, name) = (Arc::default(), election.to_owned());
+        let told = Arc::default();
+        let name = election.to_owned();
         let writer: Arc<Mutex<Told>> = Arc::clone(&told);
         tokio::spawn(async move {
             while let Some(change) = observer.next().await {
@@ -59,7 +61,7 @@ impl Observers {
         Self { etcdctl, go, node, told }
     }
 
-    /// What each has told so far, in its own order, as keys.
+    /// Leaders that each observer has reported so far, in its own order, as keys.
     pub(crate) fn told(&self) -> [(&'static str, Vec<String>); 3] {
         let listened = said(&self.etcdctl.log);
         // Each is two lines, the key and the value.

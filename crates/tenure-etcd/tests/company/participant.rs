@@ -1,4 +1,4 @@
-//! Whoever contends: a process of one of three kinds, and what it says.
+//! Participants: processes of one of three kinds, and their output.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::candidate;
 pub(crate) enum Kind {
     Ours,
     Go,
-    /// Its lease is of 60 s, and nothing can be done about that: it is never killed.
+    /// Its lease has a fixed length of 60 s, so the process is never killed.
     Etcdctl,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Fate {
     Dies,
 }
 
-/// What it takes for its own leadership, on the machine's clock.
+/// The process's belief in its own leadership, on the machine's clock.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Claim {
     pub(crate) value: String,
@@ -40,11 +40,11 @@ pub(crate) struct Claim {
     /// The create revision of its key, when it says so.
     pub(crate) fence: Option<u64>,
     pub(crate) since: Time,
-    /// It took itself for the leader until then at least.
+    /// The process took itself for the leader until then at least.
     pub(crate) until: Time,
 }
 
-/// What is in such a file, without what `etcdctl` says there of the connection: an object a line.
+/// The content of such a file, an object a line, without `etcdctl`'s words about the connection.
 pub(crate) fn said(log: &Path) -> String {
     let all = fs::read_to_string(log).unwrap();
     all.split_inclusive('\n').filter(|line| !line.starts_with('{')).collect()
@@ -88,7 +88,7 @@ impl Participant {
         Self { kind, fate, value, process, log, seen: None, told: None }
     }
 
-    /// Tells it to go, or kills it. It may lead until then.
+    /// Tells the process to go, or kills it. The process may lead until then.
     pub(crate) fn depart(&mut self) {
         self.look();
         self.told = Some(clock::now());
@@ -124,13 +124,13 @@ impl Participant {
         self.seen.is_some()
     }
 
-    /// That it ended as it should, once it has.
+    /// Asserts that the process ended as it should, once it has.
     pub(crate) fn farewell(&self) -> Result<(), String> {
         let said = fs::read_to_string(&self.log).unwrap();
         let status = self.process.ended().unwrap();
         let is_right = match (self.kind, self.fate) {
             (_, Fate::Dies) => status.is_some(),
-            // Whoever is interrupted while it waits says so.
+            // A process that is interrupted while it waits says so.
             (Kind::Etcdctl, _) => {
                 let is_cancelled = said.contains("context canceled");
                 status.is_some_and(|status| status.success() || is_cancelled)
@@ -142,17 +142,21 @@ impl Participant {
         if is_right { Ok(()) } else { Err(format!("{} ended with {status:?}: {said}", self.value)) }
     }
 
-    /// What it took for its own leadership, if it ever did.
+    /// The belief in its own leadership, if the process ever had one.
     pub(crate) fn claim(&self) -> Option<Claim> {
-        let (said, value) = (self.said(), self.value.clone());
+        let said = self.said();
+        let value = self.value.clone();
         if self.kind == Kind::Etcdctl {
-            let (key, since) = (said.lines().next()?.to_owned(), self.seen?);
+            let key = said.lines().next()?.to_owned();
+            let since = self.seen?;
             return Some(Claim { value, key, fence: None, since, until: self.told? });
         }
         let mut lines = said.lines().skip(1).map(|line| line.split(' '));
         let mut first = lines.next()?;
         first.next().filter(|word| *word == "leading")?;
-        let (key, fence, since) = (first.next()?.to_owned(), first.next()?, first.next()?);
+        let key = first.next()?.to_owned();
+        let fence = first.next()?;
+        let since = first.next()?;
         let instant = |text: &str| Time::from_nanos(text.parse().unwrap());
         let since = instant(since);
         let mut second = lines.next();
@@ -160,7 +164,7 @@ impl Participant {
             Some("led") => instant(second?.next()?),
             // Go's package may report a win with a key that is gone, and then that it is lost.
             Some("lost") if self.kind == Kind::Go => return None,
-            // It says when it noticed: it may have been over long before.
+            // The process says when it noticed: the leadership may have been over long before.
             Some("lost") => since,
             _ => self.told?,
         };

@@ -11,7 +11,8 @@ use crate::common::{all, node, renewed_twice, run, seen, soon, until_waits};
 fn a_leader_outlives_its_member() {
     let cluster = Cluster::start(Version::Newest, 3).unwrap();
     run(async {
-        let (one, two) = (node(&all(&cluster), 30), node(&all(&cluster), 30));
+        let one = node(&all(&cluster), 30);
+        let two = node(&all(&cluster), 30);
         let mut notices = one.notices();
         let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
         let election = two.election("e").unwrap();
@@ -46,7 +47,8 @@ fn a_leader_outlives_its_member() {
 fn without_a_quorum_nothing_is_known() {
     let cluster = Cluster::start(Version::Oldest, 3).unwrap();
     run(async {
-        let (one, two) = (node(&all(&cluster), 20), node(&all(&cluster), 20));
+        let one = node(&all(&cluster), 20);
+        let two = node(&all(&cluster), 20);
         let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
         let mut observer = two.election("e").unwrap().observe();
         let first = seen(&mut observer).await;

@@ -1,4 +1,4 @@
-//! What the handles of every driver do, and what only etcd has.
+//! The suite for the handles of every driver, and the parts that only etcd has.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::common::{
 /// So long may the machine stand still when it is time to drop work.
 const MARGIN: Duration = Duration::from_millis(1_500);
 
-/// One member of etcd, and candidates of a lease of 20 s.
+/// A member of etcd, and candidates of a lease of 20 s.
 struct Etcd {
     cluster: Cluster,
     candidates: BTreeMap<&'static str, Node>,
@@ -36,8 +36,8 @@ impl Group for Etcd {
 
     fn election(&mut self, participant: &'static str, election: &str) -> Election<AtMostOne> {
         let start = || {
-            let (lease, grace, kill_margin) = (Duration::from_secs(20), MARGIN, MARGIN);
-            let config = Config { lease, grace, kill_margin, ..Config::default() };
+            let lease = Duration::from_secs(20);
+            let config = Config { lease, grace: MARGIN, kill_margin: MARGIN, ..Config::default() };
             Node::builder(config.check().unwrap(), all(&self.cluster)).start().unwrap()
         };
         self.candidates.entry(participant).or_insert_with(start).election(election).unwrap()
@@ -67,7 +67,7 @@ tenure_services::on_each_version!(hand_over);
 
 /// Where nothing listens, a campaign says what was tried and what happened there.
 #[test]
-fn a_campaign_without_etcd_says_where_it_was_looked_for() {
+fn campaign_without_etcd_names_endpoints() {
     run(async {
         let one = node(&options(&["http://127.0.0.1:1".to_owned()]), 60);
         let mut campaign = one.election("billing").unwrap().campaign("one");
@@ -94,7 +94,8 @@ fn a_campaign_without_etcd_says_where_it_was_looked_for() {
 fn hand_over(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
-        let (one, two) = (node(&all(&cluster), 60), node(&all(&cluster), 60));
+        let one = node(&all(&cluster), 60);
+        let two = node(&all(&cluster), 60);
         let mut observer = two.election("billing").unwrap().observe();
         assert_eq!(seen(&mut observer).await, View::Vacant);
 
@@ -111,7 +112,7 @@ fn hand_over(version: Version) {
         until_waits(&cluster, "billing", &["one", "two"], &mut waiting).await;
         let behind = Waiting::Behind { who: leader.id().into(), leading: false };
         assert_eq!(soon(waits.next()).await, Some(behind));
-        // Of a candidate's own node: it would change what the candidate says.
+        // A question of the candidate's own node would change the candidate's output.
         assert_eq!(two.proclaim(&leader, "not two's"), Err(ProclaimError::NotLeading));
         one.proclaim(&leader, "one, changed").unwrap();
         let changed = seen_after(&led, &mut observer).await.leader().cloned().unwrap();
@@ -139,7 +140,8 @@ fn hand_over(version: Version) {
 fn a_lease_revoked_by_hand() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();
     run(async {
-        let (one, two) = (node(&all(&cluster), 60), node(&all(&cluster), 60));
+        let one = node(&all(&cluster), 60);
+        let two = node(&all(&cluster), 60);
         let mut notices = one.notices();
         let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
         let beside = soon(one.election("f").unwrap().campaign("one")).await.unwrap();
@@ -150,7 +152,7 @@ fn a_lease_revoked_by_hand() {
         assert_eq!(soon(leader.lost()).await, Loss::Revoked);
         let successor = soon(waiting).await.unwrap();
         assert!(successor.fence() > leader.fence());
-        // One lease carries both elections, and losing one key does not end the other.
+        // The same lease carries both elections, and losing one key does not end the other.
         assert!(beside.is_current());
         assert_eq!(beside.id(), leader.id());
         cluster.etcdctl(&["lease", "revoke", successor.id()]).unwrap();

@@ -1,4 +1,4 @@
-//! One lease for all elections of a process.
+//! The lease of all elections of a process.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -30,13 +30,14 @@ fn many_elections_on_one_lease() {
         let sent = |counters: &Counters, kind| counters.requests.get(kind).copied().unwrap_or(0);
         let more = |kind| sent(&after, kind) - sent(&before, kind);
         assert_eq!(after.elected, 400);
-        // What is not answered in time, by an etcd with a slow disk, is asked for again.
+        // A request that an etcd with a slow disk does not answer in time is repeated.
         if after.unknown == 0 {
             // A renewal is one keep-alive and one transaction, however many elections there are:
             // the first one may have been asked for before, and its transaction not.
-            let (renewals, transactions) = (more("keep_alive"), more("txn"));
+            let renewals = more("keep_alive");
+            let transactions = more("txn");
             assert!(renewals > 0 && transactions <= renewals + 1, "{renewals}, {transactions}");
-            // Of so many campaigns at once some have no turn in time.
+            // Some of so many campaigns have no turn in time.
             let refused = after.refused - before.refused;
             assert_eq!((sent(&after, "grant"), refused, after.connections), (1, 0, 1), "{after:?}");
         }
@@ -92,12 +93,12 @@ fn a_lease_that_was_handed_in() {
 }
 
 #[test]
-fn leaderships_outlive_a_leader_of_debians_3_4() {
+fn leaderships_outlive_debians_leader() {
     leaderships_outlive_a_leader_of_etcd(Version::Oldest);
 }
 
 #[test]
-fn leaderships_outlive_a_leader_of_the_newest() {
+fn leaderships_outlive_newest_leader() {
     leaderships_outlive_a_leader_of_etcd(Version::Newest);
 }
 
@@ -107,7 +108,8 @@ fn leaderships_outlive_a_leader_of_etcd(version: Version) {
     const MANY: usize = 150;
     let cluster = Cluster::start(version, 3).unwrap();
     run(async {
-        let (one, two) = (node(&all(&cluster), 20), node(&all(&cluster), 20));
+        let one = node(&all(&cluster), 20);
+        let two = node(&all(&cluster), 20);
         let mut notices = one.notices();
         let mut campaigns = JoinSet::new();
         for n in 0..MANY {
@@ -124,7 +126,8 @@ fn leaderships_outlive_a_leader_of_etcd(version: Version) {
             said.lines().skip(1).map(str::to_owned).collect()
         };
         until_waits(&cluster, "many/7", &["one", "two"], &mut waiting).await;
-        let (keys_before, mut leases_before) = (keys(), leases());
+        let keys_before = keys();
+        let mut leases_before = leases();
         for _ in 0..2 {
             soon(async {
                 while !moves_on(&cluster) {

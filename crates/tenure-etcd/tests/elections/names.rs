@@ -13,11 +13,13 @@ fn names_and_namespaces() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let start = |namespace: &str| {
-            let (namespace, lease) = (namespace.to_owned(), Duration::from_secs(60));
+            let namespace = namespace.to_owned();
+            let lease = Duration::from_secs(60);
             let config = Config { namespace, lease, ..Config::default() }.check().unwrap();
             Node::builder(config, all(&cluster)).start().unwrap()
         };
-        let (shop, bank) = (start("shop/"), start("bank/"));
+        let shop = start("shop/");
+        let bank = start("bank/");
         let one = soon(shop.election("e").unwrap().campaign("")).await.unwrap();
         let other = soon(bank.election("e").unwrap().campaign("")).await.unwrap();
         let keys = cluster.etcdctl(&["get", "--prefix", "", "--keys-only"]).unwrap();

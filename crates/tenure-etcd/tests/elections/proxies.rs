@@ -12,7 +12,7 @@ use crate::common::{Line, PATIENCE, node, options, read, run, soon, then};
 
 tenure_services::on_each_version!(grpc_proxies, grpc_proxies_in_the_place_of_members);
 
-/// What is told of an endpoint must not be that the machine stood still.
+/// An error of an endpoint must not be that the machine stood still.
 fn patient(endpoints: &[&str]) -> CheckedOptions {
     let endpoints: Vec<_> = endpoints.iter().map(|url| (*url).to_owned()).collect();
     let options = Options { connect_within: PATIENCE, ..Options::clone(&options(&endpoints)) };
@@ -31,7 +31,8 @@ fn grpc_proxies(version: Version) {
             let CheckError::NoEndpoint { errors } = &told else { panic!("{told}") };
             assert!(matches!(errors[..], [ConnectError::GrpcProxy { .. }]), "{told}");
         }
-        let (proxy, member) = (proxies[0].url(), cluster.member(0).endpoint());
+        let proxy = proxies[0].url();
+        let member = cluster.member(0).endpoint();
         let both = patient(&[proxy, member]);
         let report = check(&both, &config, &[]).await.unwrap();
         let good: Vec<_> = report.members().map(|(endpoint, _)| endpoint.as_str()).collect();

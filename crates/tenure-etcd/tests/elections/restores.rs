@@ -50,7 +50,7 @@ fn with_epoch(cluster: &Cluster, fence_epoch: u16) -> Node {
 tenure_services::on_each_version!(a_store_that_went_back);
 
 /// The restored store still has the leader's key and lease, as if nothing had happened; fences that
-/// it gave out after the snapshot are free again. Who led must not go on.
+/// it gave out after the snapshot are free again. The leader must not go on.
 fn a_store_that_went_back(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
@@ -88,7 +88,7 @@ fn a_store_that_went_back(version: Version) {
 
 /// With both flags of a newer tool revisions go on above those before, but for keys that survive.
 #[test]
-fn a_careful_restore_keeps_fences_in_order() {
+fn careful_restore_keeps_fence_order() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let file = snapshot(&cluster);
@@ -137,9 +137,9 @@ fn another_cluster_is_not_listened_to() {
     });
 }
 
-/// One endpoint that leads to another cluster is passed over: the right one is found again.
+/// An endpoint that leads to another cluster is passed over: the right one is found again.
 #[test]
-fn an_endpoint_of_another_cluster_is_passed_over() {
+fn foreign_endpoint_is_passed_over() {
     let (right, wrong) = std::thread::scope(|scope| {
         let wrong = scope.spawn(|| Cluster::start(Version::Newest, 1).unwrap());
         (Cluster::start(Version::Newest, 1).unwrap(), wrong.join().unwrap())

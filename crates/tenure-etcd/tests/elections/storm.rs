@@ -14,7 +14,7 @@ use crate::common::{all, node, run, soon};
 /// those of campaigns. Where etcd itself has no time for a client that does nothing but keep a
 /// lease, nothing is known, and it is tried with a longer one.
 #[test]
-fn a_leader_stays_when_thousands_of_campaigns_begin() {
+fn leader_survives_campaign_storm() {
     let cluster = Cluster::start(Version::Newest, 3).unwrap();
     for lease in [3, 6, 12, 24] {
         let told = run(storm(&cluster, lease));
@@ -57,7 +57,7 @@ async fn storm(cluster: &Cluster, seconds: u64) -> Result<(), Expired> {
                 Ok(renewed) => until = renewed,
                 Err(_) => return Err(Expired { bare: unanswered.get() }),
             },
-            // One that is lost goes with the lease of all.
+            // A lost leadership goes with the lease of all.
             Some(leader) = campaigns.join_next() => won.extend(leader.unwrap()),
             () = &mut bare => {}
         }

@@ -16,7 +16,7 @@ const LEASE: u64 = 20;
 
 tenure_services::on_each_version!(a_large_value, a_large_value_in_a_key_of_ours);
 
-/// It is written over, and all leaderships of the process go on.
+/// The node writes over the value, and all leaderships of the process go on.
 fn a_large_value_in_a_key_of_ours(version: Version) {
     let config = ClusterConfig::new(version, 1).argument("--max-request-bytes=16777216");
     let cluster = config.start().unwrap();
@@ -59,12 +59,13 @@ fn is_trouble(notice: &Notice) -> bool {
     }
 }
 
-/// Neither the link nor a stream is lost, and the process's other elections hear nothing of it. Who
-/// waits behind that one waits, and follows it. Who observes it says what is wrong.
+/// Neither the link nor a stream is lost, and the process's other elections hear nothing of it. A
+/// candidate behind that leader waits, and follows it. An observer reports the value as unreadable.
 fn a_large_value(version: Version) {
     let config = ClusterConfig::new(version, 1).argument("--max-request-bytes=16777216");
     let cluster = config.start().unwrap();
-    let (lease, value) = (LeaseId(9), "x".repeat(5 << 20));
+    let lease = LeaseId(9);
+    let value = "x".repeat(5 << 20);
     run(async {
         let mut theirs = Line::new(all(&cluster));
         theirs.ask(Op::Grant { lease, ttl: 600 }).await;
@@ -75,7 +76,7 @@ fn a_large_value(version: Version) {
         for observer in &mut observers {
             seen(observer).await;
         }
-        // It leads, and ours waits behind it.
+        // The other client leads, and our candidate waits behind it.
         theirs.ask(create("large/9", &value, lease)).await;
         let election = node.election("large").unwrap();
         let mut campaign = Box::pin(election.campaign("us"));
@@ -83,7 +84,7 @@ fn a_large_value(version: Version) {
         assert!(matches!(soon(observer.next()).await, Some(Change::View(View::Unknown { .. }))));
         let told = soon(trouble(&mut notices)).await;
         assert!(told.contains("cannot be taken") && told.contains("found 52"), "{told}");
-        // It writes again and again, there and as one who waits in the other elections.
+        // The other client writes again and again, there and as a candidate in the other elections.
         for _ in 0..2 {
             for key in ["large/9", "kept/9"].into_iter().cycle().take(6) {
                 theirs.ask(then(vec![put(key, &value, lease)])).await;
@@ -116,7 +117,7 @@ fn a_large_value(version: Version) {
     });
 }
 
-/// What an operator hears of a request without a certain outcome.
+/// Notices about a request without a certain outcome.
 async fn trouble(notices: &mut Receiver<Notice>) -> String {
     loop {
         let notice = notices.recv().await.unwrap();

@@ -1,7 +1,7 @@
-//! What the safety of Tenure's elections on etcd rests on, checked on real servers of every
+//! Facts on which the safety of Tenure's elections on etcd rests, checked on real servers of every
 //! version. `cargo xtask facts etcd` runs this.
 //!
-//! What a fact says *can* happen is tried once; what only sometimes happens is in [`NOT_TRIED`].
+//! A fact that *can* happen is tried once; facts that only sometimes happen are in [`NOT_TRIED`].
 
 #![expect(clippy::unwrap_used, reason = "what a server does not do as expected is a failure")]
 
@@ -24,7 +24,7 @@ use crate::stage::{Fact, Scenes, Stage};
 static FACTS: [&[Fact]; 5] =
     [leases::FACTS, transactions::FACTS, quorum::FACTS, snapshots::FACTS, restores::FACTS];
 
-/// What is known of etcd and not checked here, with the reason.
+/// Facts about etcd that are not checked here, with the reason.
 static NOT_TRIED: [(&str, &str); 5] = [
     (
         "a leader stopped for some seconds revokes a lease that was renewed elsewhere",

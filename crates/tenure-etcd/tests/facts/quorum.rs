@@ -1,4 +1,4 @@
-//! What one member of three does when the other two stand still.
+//! A member of three when the other two stand still.
 
 use std::thread;
 use std::time::Duration;
@@ -39,7 +39,8 @@ pub(crate) fn minority(version: Version) -> Result<Cluster, Error> {
     let cluster = Cluster::start(version, 3)?;
     asked(|| cluster.etcdctl(&["put", "stale", "old"]))?;
     cluster.wait_ready()?;
-    let (first, others) = (cluster.member(0), [cluster.member(1), cluster.member(2)]);
+    let first = cluster.member(0);
+    let others = [cluster.member(1), cluster.member(2)];
     first.stop()?;
     others.into_iter().try_for_each(|member| member.restart())?;
     others.into_iter().try_for_each(Member::wait_ready)?;

@@ -67,7 +67,8 @@ async fn restore_rolls_back(stage: Stage) -> Seen {
     let after = header(&cluster).await?;
     let same = |is: bool| if is { "same" } else { "another" };
     if before.1 == after.1 && before.2 == after.2 && before.3 == after.3 {
-        let (later, earlier) = (before.0, after.0);
+        let later = before.0;
+        let earlier = after.0;
         return Ok(format!(
             "revision {earlier} after {later}, same cluster id, member id and term"
         ));
@@ -112,6 +113,7 @@ async fn bumped_restore(stage: Stage) -> Seen {
     let create = kv.is_some_and(|kv| kv.create_revision() == created);
     let above =
         if revision > 1_000_000 { "above 1000000".to_owned() } else { revision.to_string() };
-    let (lease, create) = (kept(lease && on_it), kept(create));
+    let lease = kept(lease && on_it);
+    let create = kept(create);
     Ok(format!("revision {above}, key and lease {lease}, CREATE {create}"))
 }

@@ -1,4 +1,4 @@
-//! What a member says that was brought up to date with a snapshot.
+//! Answers of a member that was brought up to date with a snapshot.
 
 use etcd_client::{Client, Error, PutResponse, ResponseHeader};
 use tenure_services::etcd::{Cluster, ClusterConfig, Member, Version};
@@ -37,7 +37,8 @@ async fn brought_up_to_date(version: Version) -> Result<(Cluster, i64, u64), Fai
         Version::Newest => (config.argument("--snapshot-catchup-entries=5"), 60),
     };
     let cluster = config.start()?;
-    let (late, others) = (cluster.member(LATE), OTHERS.map(|other| cluster.member(other)));
+    let late = cluster.member(LATE);
+    let others = OTHERS.map(|other| cluster.member(other));
     late.stop()?;
     start_anew(others)?;
     let written = write(&connect(&cluster, OTHERS[0]).await?, missed).await?;
@@ -79,7 +80,8 @@ async fn term_after_a_snapshot(stage: Stage) -> Seen {
         let (cluster, written, term) = brought_up_to_date(stage.version()).await?;
         let mut late = connect(&cluster, LATE).await?;
         let mut other = connect(&cluster, OTHERS[0]).await?;
-        let (found, now) = (read(&mut late).await?, read(&mut other).await?.raft_term());
+        let found = read(&mut late).await?;
+        let now = read(&mut other).await?.raft_term();
         // Another leader, which a machine that stands still causes, begins with an entry.
         if now != term {
             continue;
@@ -91,7 +93,8 @@ async fn term_after_a_snapshot(stage: Stage) -> Seen {
             _ => "the term of all",
         };
         let newest = if found.revision() == written { "the newest" } else { "another" };
-        let (found, after) = (named(&found), named(&after));
+        let found = named(&found);
+        let after = named(&after);
         return Ok(format!("{newest} revision with {found}, after an entry {after}"));
     }
 }

@@ -58,7 +58,7 @@ impl Stage {
         self.name
     }
 
-    /// One member that everybody uses: not to be disturbed.
+    /// A member that all facts use: not to be disturbed.
     pub(crate) fn single(&self) -> Result<&Cluster, String> {
         shared(&self.scenes.single, || Cluster::start(self.version(), 1))
     }
@@ -100,7 +100,7 @@ pub(crate) fn words(error: &EtcdError) -> String {
     }
 }
 
-/// What came of a call of which only that matters.
+/// Whether a call succeeded; its answer does not matter.
 pub(crate) fn outcome<T>(result: &Result<T, EtcdError>) -> String {
     result.as_ref().map_or_else(words, |_| "accepted".to_owned())
 }

@@ -45,7 +45,7 @@ fn expired_tokens(version: Version) {
             assert!(matches!(told, Reply::Changed(_)), "{told}");
         }
         assert!(!line.was_disconnected());
-        // That does not help where the right is missing.
+        // A new login does not help where the right is missing.
         let denied = line.reply(then(vec![read("rich")])).await;
         assert!(matches!(denied, Reply::Refused(Refusal::Denied { .. })), "{denied}");
         let watch = Op::Watch { keys: Keys::One("rich".into()), from: 0, deletions: false };
@@ -99,7 +99,7 @@ fn more_logins_than_streams(version: Version) {
         assert!(line.is_silent(Duration::from_millis(200)).await);
         assert!(!line.was_disconnected());
         assert!(logins(&line) >= WATCHES - 1, "{} logins", logins(&line));
-        // Those that were given up end on their own.
+        // Streams that were given up end on their own.
         soon(async {
             while !(1..=4).contains(&streams(&cluster)) {
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -153,7 +153,7 @@ fn streams(cluster: &Cluster) -> u64 {
 struct Told {
     ahead: usize,
     behind: usize,
-    /// What took too long, as on a busy machine.
+    /// Requests that took too long, as on a busy machine.
     late: usize,
     trouble: Vec<String>,
 }
@@ -193,7 +193,7 @@ fn signed_tokens_are_made_anew_in_time(version: Version) {
 
 /// The one before does meanwhile, and nothing is closed.
 #[test]
-fn a_login_that_fails_ahead_is_tried_again() {
+fn failed_early_login_is_repeated() {
     let (cluster, _folder) = with_signed_tokens(Version::Newest, ",ttl=30s");
     let mut options = Options::clone(&user(&cluster, "poor", PASSWORD));
     options.connect_within = Duration::from_secs(1);
@@ -229,9 +229,9 @@ async fn is_tried_again(cluster: &Cluster, line: &mut Line) -> bool {
     ahead(line) > before.1 && closed(line) == before.2
 }
 
-/// One leads, one waits and one observes until the first two were told `enough` of logins: an
-/// observer asks seldom, and a login that nobody uses ends. Nothing else is told, no lease is lost,
-/// and no watch is asked for again.
+/// A leader, a candidate and an observer run until the first two have reported `enough` logins: an
+/// observer asks seldom, and an unused login ends. No other notice comes, no lease is lost, and no
+/// watch is asked for again.
 fn outlived(cluster: &Cluster, enough: impl Fn(&Told) -> bool) {
     run(async {
         let poor = user(cluster, "poor", PASSWORD);
@@ -287,7 +287,7 @@ fn another_password_is_told(version: Version) {
 
 /// Long before the token ends.
 #[test]
-fn another_password_is_told_with_signed_tokens() {
+fn wrong_password_shows_with_signed_tokens() {
     another_password(Version::Newest, ",ttl=600s");
 }
 

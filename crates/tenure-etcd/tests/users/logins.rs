@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Users and their rights.
 
 use tenure::{CampaignError, Loss};
 use tenure_etcd::{Config, Options, check};
@@ -44,7 +44,7 @@ fn users(version: Version) {
         let denied = soon(node(&wrong, 60).election("poor/e").unwrap().campaign("?")).await;
         let why = "etcd refuses it: etcdserver: authentication failed, invalid user ID or password";
         assert_eq!(denied.map(drop), Err(CampaignError::Refused { why: why.to_owned() }));
-        // Nobody logs in: nobody is served.
+        // Without a login no request is served.
         let denied = soon(node(&all(&cluster), 60).election("poor/e").unwrap().campaign("?")).await;
         let why = denied.map(drop).unwrap_err().to_string();
         assert!(why.contains("user name is empty"), "{why}");
@@ -75,7 +75,7 @@ fn a_login_that_one_endpoint_refuses() {
         let node = node(&options.clone().check().unwrap(), 60);
         let leader = soon(node.election("poor/e").unwrap().campaign("poor")).await.unwrap();
         soon(leader.resign()).await;
-        // Nobody is left who could be used.
+        // No user is left that could be used.
         right.member(0).kill().unwrap();
         let refused = soon(node.election("poor/e").unwrap().campaign("poor")).await;
         let why = refused.map(drop).unwrap_err().to_string();

@@ -19,7 +19,7 @@ use crate::common::{PATIENCE, all};
 
 const PASSWORD: &str = "secret";
 
-/// One member with users: `root`, and `poor` who may write below `poor/` only.
+/// A member with users: `root`, and `poor`, which may write below `poor/` only.
 fn with_users(config: ClusterConfig) -> Cluster {
     let cluster = config.start().unwrap();
     cluster.enable_auth(PASSWORD).unwrap();
@@ -47,7 +47,7 @@ fn permit(cluster: &Cluster, prefix: &str) {
 
 fn user(cluster: &Cluster, user: &str, password: &str) -> CheckedOptions {
     let mut options = Options::clone(&all(cluster));
-    // What is told of a login must not be that the machine stood still.
+    // An error of a login must not be that the machine stood still.
     options.connect_within = PATIENCE;
     options.credentials = Some(Credentials { user: user.into(), password: password.into() });
     options.check().unwrap()

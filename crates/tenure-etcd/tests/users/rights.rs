@@ -1,4 +1,4 @@
-//! One process leads in several elections, and loses its right to the keys of one of them.
+//! A process leads in several elections, and loses its right to the keys of one of them.
 //!
 //! All stand on one lease, and etcd asks for the right to all keys of a lease, or the process
 //! does: what follows is written in `docs/operations.md` under *Permissions*.
@@ -23,7 +23,7 @@ fn with_two_elections(version: Version) -> Cluster {
     cluster
 }
 
-/// What etcd has refused, each once, in words.
+/// Refusals of etcd, each once, in words.
 fn obstacles(notices: &mut Receiver<Notice>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     while let Ok(notice) = notices.try_recv() {
@@ -92,7 +92,7 @@ fn one_right_of_two(version: Version) {
 }
 
 #[test]
-fn one_that_may_only_read_on_debians_3_4() {
+fn reader_on_debians_etcd() {
     let cluster = with_two_elections(Version::Oldest);
     run(async {
         let us = node(&user(&cluster, "poor", PASSWORD), 20);
@@ -106,7 +106,7 @@ fn one_that_may_only_read_on_debians_3_4() {
         assert!(two.is_current());
         assert_eq!(obstacles(&mut notices), BTreeSet::new());
 
-        // It can be given up, but the key stays: nobody else leads.
+        // The leadership can be given up, but the key stays: no other candidate leads.
         soon(two.resign()).await;
         assert!(!two.is_current() && one.is_current());
         let rivals = rival.election("two").unwrap();
@@ -128,7 +128,7 @@ fn one_that_may_only_read_on_debians_3_4() {
 }
 
 #[test]
-fn one_that_may_only_read_on_the_newest() {
+fn reader_on_newest_etcd() {
     let cluster = with_two_elections(Version::Newest);
     run(async {
         let us = node(&user(&cluster, "poor", PASSWORD), 20);

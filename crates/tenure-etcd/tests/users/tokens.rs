@@ -11,9 +11,9 @@ use crate::{PASSWORD, user, with_signed_tokens};
 
 tenure_services::on_each_version!(signed_tokens);
 
-/// A signed token (JWT) is refused as soon as anything about users has changed since it was
-/// given out: `revision of auth store is old`. Nobody minds who leads, waits, observes, begins to
-/// campaign or resigns.
+/// A signed token (JWT) is refused as soon as anything about users has changed since it was given
+/// out: `revision of auth store is old`. Leaders, candidates and observers go on, and so do new
+/// campaigns and resignations.
 fn signed_tokens(version: Version) {
     let (cluster, _folder) = with_signed_tokens(version, "");
     let mut users = 0;
@@ -64,7 +64,7 @@ fn signed_tokens(version: Version) {
 
 tenure_services::on_each_version!(one_change_after_another);
 
-/// Whatever is asked may find its new login outdated already. That ends nothing.
+/// A request may find its new login outdated already. An outdated login ends nothing.
 fn one_change_after_another(version: Version) {
     let (cluster, _folder) = with_signed_tokens(version, "");
     let over = AtomicBool::new(false);
@@ -85,7 +85,8 @@ fn one_change_after_another(version: Version) {
 
 async fn campaigns_beside_a_leader(cluster: &Cluster) {
     let poor = user(cluster, "poor", PASSWORD);
-    let (one, two) = (node(&poor, 20), node(&poor, 20));
+    let one = node(&poor, 20);
+    let two = node(&poor, 20);
     let leader = soon(one.election("poor/kept").unwrap().campaign("kept")).await.unwrap();
     for _ in 0..5 {
         let won = soon(two.election("poor/e").unwrap().campaign("brief")).await.unwrap();

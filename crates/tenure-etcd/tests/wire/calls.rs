@@ -37,7 +37,7 @@ async fn leases(line: &mut Line) {
         assert!(header.term > 0 && header.cluster != 0 && header.member != 0, "{header:?}");
     }
     assert_eq!(line.reply(Op::KeepAlive { lease: LeaseId(7) }).await, Reply::Alive { ttl: None });
-    // One lease after the other, each on a stream of its own.
+    // Leases are renewed in turn, each on a stream of its own.
     let alive = line.ask(Op::KeepAlive { lease: LEASE }).await.1;
     assert_eq!(alive, Reply::Alive { ttl: Some(600) });
     assert_eq!(line.ask(Op::Revoke { lease: LEASE }).await.1, Reply::Revoked);
@@ -63,7 +63,7 @@ async fn transactions(line: &mut Line) {
     assert_eq!((there.key, there.value), ("e/a".into(), "value".into()));
     assert_eq!((there.created, there.modified), (revisions[0], revisions[0]));
     assert_eq!((there.lease, header.revision), (Some(LEASE), revisions[3]));
-    // Who is first, and who is just before; nobody of `ea`.
+    // The first key, and the key just before; none of `ea`.
     let key_of = |reply: Reply| found(reply).map(|found| found.key.to_string());
     for (pick, key) in [
         (Pick::First, Some("e/a")),
@@ -126,7 +126,7 @@ async fn moves(line: &mut Line) {
     let done = |reply: &Reply| matches!(reply, Reply::Txn { succeeded: true, .. });
     assert!(done(&line.ask(shift(LEASE, other)).await.1));
     assert!(done(&line.ask(say("said")).await.1));
-    // It is not there any more, and comes back from nowhere.
+    // The lease is gone, and does not come back.
     let Reply::Txn { succeeded: false, found: at } = line.ask(shift(LEASE, LEASE)).await.1 else {
         panic!("it was moved")
     };

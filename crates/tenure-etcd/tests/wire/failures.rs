@@ -27,7 +27,8 @@ fn an_answer_that_is_too_large() {
     let cluster = config.start().unwrap();
     let lease = LeaseId(9);
     run(async {
-        let (mut theirs, mut line) = (Line::new(all(&cluster)), Line::new(all(&cluster)));
+        let mut theirs = Line::new(all(&cluster));
+        let mut line = Line::new(all(&cluster));
         theirs.ask(Op::Grant { lease, ttl: 60 }).await;
         let watch = line.watch(Keys::One("s/mine".into()), 0).await;
         let value = "x".repeat(5 << 20);
@@ -42,15 +43,15 @@ fn an_answer_that_is_too_large() {
         let told = line.answer(watch).await;
         assert!(matches!(told.reply, Reply::Changed(_)), "the watch goes on: {told}");
         assert!(!line.was_disconnected());
-        // Its key is read all the same; 3.7 leaves out its lease, too.
-        let (keys, pick) = (Keys::Prefix("s/".into()), Pick::First);
-        let key = Act::Read(Read { keys, pick, keys_only: true });
+        // The key is read all the same; 3.7 leaves out its lease, too.
+        let keys = Keys::Prefix("s/".into());
+        let key = Act::Read(Read { keys, pick: Pick::First, keys_only: true });
         let key = found(line.reply(then(vec![key])).await).unwrap();
         assert_eq!((key.key, key.value), ("s/theirs".into(), "".into()));
         // A watch tells that it is there; one of deletions only when it is not.
         let all = line.watch(Keys::Prefix("s/".into()), 0).await;
-        let (keys, deletions) = (Keys::Prefix("s/".into()), true);
-        let gone = line.send(PATIENCE, Op::Watch { keys, from: 0, deletions });
+        let keys = Keys::Prefix("s/".into());
+        let gone = line.send(PATIENCE, Op::Watch { keys, from: 0, deletions: true });
         assert_eq!(line.answer(gone).await.reply, Reply::Watching);
         let changed = then(vec![delete("s/theirs"), put("s/large", &value, lease)]);
         theirs.ask(changed).await;
@@ -129,7 +130,7 @@ fn the_next_endpoint_is_used() {
         let member = cluster.members().position(|member| member.endpoint() == first).unwrap();
         cluster.member(member).kill().unwrap();
         assert!(is_unknown(&line.answer(watch).await), "the core asks for what it has missed");
-        // What can be repeated is: renewals, reads, watches.
+        // Harmless requests are repeated: renewals, reads, watches.
         let (_, alive) = line.ask(Op::KeepAlive { lease }).await;
         assert_eq!(alive, Reply::Alive { ttl: Some(60) });
         assert!(found(line.ask(then(vec![read("f/a")])).await.1).is_some());
@@ -160,7 +161,7 @@ fn endpoints_are_asked_side_by_side() {
 
 /// A silent connection with nothing but a watch on it: only pings find out.
 #[test]
-fn a_connection_that_went_silent_is_noticed() {
+fn silent_connection_is_noticed() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let mut line = Line::new(all(&cluster));
@@ -173,7 +174,7 @@ fn a_connection_that_went_silent_is_noticed() {
     });
 }
 
-/// Nobody is there, and somebody comes later.
+/// No server is there at first, and one comes later.
 #[test]
 fn nobody_answers_at_first() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();
@@ -211,7 +212,7 @@ fn nobody_is_asked_when_nobody_asks() {
             let answer = line.answer(call).await;
             assert!(is_unknown(&answer), "{answer}");
         }
-        // What is under way may still be told.
+        // Answers under way may still arrive.
         let under_way = Duration::from_secs(4);
         soon(async { while tokio::time::timeout(under_way, line.wire.next()).await.is_ok() {} })
             .await;

@@ -50,7 +50,7 @@ async fn opens(line: &mut Line, reads: bool) {
 
 /// The stream is not open yet when other requests find out that the line is silent.
 #[test]
-fn the_stream_is_opened_elsewhere_when_its_line_is_given_up() {
+fn lost_line_moves_its_stream() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let way = Proxy::start(&cluster).await;
@@ -65,7 +65,7 @@ fn the_stream_is_opened_elsewhere_when_its_line_is_given_up() {
 
 /// Nothing but watches is asked for, so only they find out.
 #[test]
-fn a_silent_member_is_left_for_its_watches() {
+fn silent_member_loses_its_watches() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let way = Proxy::start(&cluster).await;
@@ -77,7 +77,7 @@ fn a_silent_member_is_left_for_its_watches() {
 
 /// All other requests are answered, so the line is good for them.
 #[test]
-fn a_member_that_opens_no_stream_is_left_in_the_end() {
+fn streamless_member_is_left() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let way = Proxy::start(&cluster).await;
@@ -89,7 +89,7 @@ fn a_member_that_opens_no_stream_is_left_in_the_end() {
 
 /// The stream was open before it became silent.
 #[test]
-fn a_stream_that_falls_silent_is_left_in_the_end() {
+fn silent_stream_is_left() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let way = Proxy::start(&cluster).await;

@@ -42,7 +42,7 @@ async fn one_answer_for_each_revision(line: &mut Line) {
     let (header, _) = line.ask(create("w/a", "", lease)).await;
     let all = line.watch(Keys::Prefix("w/".into()), header.revision + 1).await;
     let one = line.watch(Keys::One("w/a".into()), header.revision).await;
-    // What happened before it was opened is told first.
+    // Events from before the watch was opened come first.
     assert_eq!(changes(line, one).await, ["put w/a"]);
     line.ask(then(vec![put("w/b", "", lease), put("w/c", "", lease)])).await;
     line.ask(then(vec![delete("w/b")])).await;

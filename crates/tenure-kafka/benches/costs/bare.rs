@@ -26,7 +26,7 @@ impl ClientContext for Context {}
 impl ConsumerContext for Context {
     fn post_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         if matches!(rebalance, Rebalance::Assign(list) if list.count() > 0) {
-            // Nobody waits for it in the end.
+            // No task waits for it in the end.
             let _ = self.given.send(clock::now());
         }
     }
@@ -58,7 +58,7 @@ impl Member {
         let over = Arc::clone(&leaves);
         thread::spawn(move || {
             while !over.load(Ordering::Relaxed) {
-                // What is written there is nothing to it.
+                // The member ignores the records.
                 drop(consumer.poll(Duration::from_millis(10)));
             }
         });
@@ -79,7 +79,8 @@ impl Drop for Member {
 /// How long the partition is nobody's.
 pub(crate) async fn round(
     cluster: &Cluster,
-    (way, topic): (usize, &str),
+    way: usize,
+    topic: &str,
     times: &Config,
     goes: Goes,
     number: u32,

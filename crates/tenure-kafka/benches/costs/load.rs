@@ -1,4 +1,4 @@
-//! What an election costs in which nothing happens.
+//! Costs of an election in which nothing happens.
 
 use std::fs;
 use std::path::Path;
@@ -27,8 +27,10 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let mut all = Vec::new();
     for partitions in [16, 256] {
         let cluster = stage::start(0)?;
-        let (addresses, leaders) = (cluster.addresses(), Leaders::default());
-        let (mut nodes, mut standing) = (Vec::new(), JoinSet::new());
+        let addresses = cluster.addresses();
+        let leaders = Leaders::default();
+        let mut nodes = Vec::new();
+        let mut standing = JoinSet::new();
         for number in 0..PROCESSES {
             let id = format!("node-{number}");
             let node: Node<AtMostOne> = node(&addresses, "load", &id, partitions).await?;
@@ -46,16 +48,20 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         let read = async || -> Result<[f64; 5]> {
             let own = processor::used().as_secs_f64();
             let used = used_by::used_by(broker)?.as_secs_f64();
-            let (mut written, mut read) = (0, 0);
+            let mut written = 0;
+            let mut read = 0;
             for node in &nodes {
                 let counters = node.counters().await.ok_or("a node is closed")?;
-                (written, read) = (written + counters.written, read + counters.read);
+                written += counters.written;
+                read += counters.read;
             }
             Ok([written as f64, read as f64, in_logs(cluster.folder())? as f64, own, used])
         };
-        let (began, before) = (clock::now(), read().await?);
+        let began = clock::now();
+        let before = read().await?;
         tokio::time::sleep(span).await;
-        let (after, lasted) = (read().await?, clock::now().since(began).as_secs_f64());
+        let after = read().await?;
+        let lasted = clock::now().since(began).as_secs_f64();
         let rates: [f64; 5] = std::array::from_fn(|nth| (after[nth] - before[nth]) / lasted);
         let [written, read, bytes, own, used] = rates;
         println!(
@@ -122,10 +128,12 @@ fn in_logs(folder: &Path) -> Result<u64> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let is_log = entry.path().extension().is_some_and(|extension| extension == "log");
-        bytes += match entry.file_type()?.is_dir() {
-            true => in_logs(&entry.path())?,
-            false if is_log && is_of_election(folder) => entry.metadata()?.len(),
-            false => 0,
+        bytes += if entry.file_type()?.is_dir() {
+            in_logs(&entry.path())?
+        } else if is_log && is_of_election(folder) {
+            entry.metadata()?.len()
+        } else {
+            0
         };
     }
     Ok(bytes)

@@ -1,5 +1,5 @@
-//! What elections on Kafka cost, beside a take-over in a bare consumer group.
-//! `cargo xtask bench nele` runs it; docs/benchmarks.md explains.
+//! Costs of elections on Kafka, beside a take-over in a bare consumer group. `cargo xtask bench
+//! nele` runs it; docs/benchmarks.md explains.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
 
 mod bare;
@@ -24,7 +24,7 @@ use parts::Part;
 use program::{Error, Result, block_on};
 use tenure_services::kafka::SERVICE;
 
-/// What can be measured by itself.
+/// Measurements that can run by themselves.
 const PARTS: [(&str, Part<Error>); 2] = [
     ("takeover", |quick, targets| block_on(take_over::measure(quick, targets))),
     ("load", |quick, targets| block_on(load::measure(quick, targets))),

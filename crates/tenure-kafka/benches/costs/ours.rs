@@ -10,7 +10,7 @@ use crate::Result;
 use crate::stage::node;
 use crate::take_over::{Goes, moment};
 
-/// What was measured.
+/// Measured spans.
 pub(crate) struct Taken {
     /// From the leader's end to the next one's begin.
     pub(crate) after: Duration,

@@ -1,4 +1,4 @@
-//! One broker, and processes with the default settings.
+//! A broker, and processes with the default settings.
 
 use std::time::Duration;
 

@@ -21,9 +21,9 @@ use crate::{Result, bare, ours};
 pub(crate) enum Goes {
     /// Cut off from the broker, as a machine that is lost.
     Lost,
-    /// It gives everything up, and leaves.
+    /// The process gives everything up, and leaves.
     Closed,
-    /// It leaves, and leads on until others can have taken over.
+    /// The process leaves, and leads on until others can have taken over.
     Left,
 }
 
@@ -47,7 +47,8 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let topic = NewTopic::new(BARE, 1, TopicReplication::Fixed(1));
     let made = admin.create_topics([&topic], &AdminOptions::new()).await?;
     made.into_iter().next().ok_or("nothing")?.map_err(|(_, code)| code)?;
-    let (times, exact) = (settings(Mode::AtLeastOne)?, settings(Mode::AtMostOne)?);
+    let times = settings(Mode::AtLeastOne)?;
+    let exact = settings(Mode::AtMostOne)?;
     println!(
         "takeover: two processes, session timeout {:?}, heartbeat {:?}, publish interval {:?}, \
          T {:?} in at-least-one and {:?} in at-most-one; {rounds} \
@@ -62,7 +63,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         let mut all = [const { Vec::new() }; 3];
         for number in 0..rounds {
             let (bare, least, most) = tokio::join!(
-                bare::round(&cluster, (0, BARE), &times, goes, number),
+                bare::round(&cluster, 0, BARE, &times, goes, number),
                 ours::round::<MayOverlap>(&cluster, 1, goes, number, Node::leave),
                 ours::round::<AtMostOne>(&cluster, 2, goes, number, Node::close),
             );
@@ -89,7 +90,7 @@ fn judge(
     // When a member hears of a change depends on its heartbeat, so that a median of few would be
     // one of two ends.
     let [bare, least, most] = [0, 1, 2].map(|nth| mean(&all[nth]).as_secs_f64());
-    // What comes on top of the group's own: something is written after that, and is read.
+    // The time beyond the group's own: a record is written after that, and read.
     let read = (times.publish_interval + times.fetch_wait).as_secs_f64();
     let grace = exact.grace_period().as_secs_f64();
     println!(
@@ -103,7 +104,7 @@ fn judge(
     targets.at_most(&sum("at-least-one"), least / (bare + read), 1.2, " ×");
     targets.at_most(&sum("at-most-one"), most / (bare + read + grace), 1.2, " ×");
     if goes == Goes::Lost {
-        // Of one failure at a time, though T has room for the coordinator's, too.
+        // The bound for a single failure, though T has room for the coordinator's, too.
         let config = Config { failover: false, ..times.clone() };
         let bound = config.handover().as_secs_f64();
         let longest = |nth: usize| all[nth].iter().max().map_or(0.0, Duration::as_secs_f64);
@@ -112,7 +113,7 @@ fn judge(
     }
 }
 
-/// One that leaves and leads on.
+/// A process that leaves and leads on.
 async fn without_gap(cluster: &Cluster, rounds: u32, targets: &mut Targets) -> Result<()> {
     let mut all: Vec<Taken> = Vec::new();
     for number in 0..rounds {

@@ -1,5 +1,5 @@
-//! What the client library tells a reader: partitions that come and go, errors. Called on the
-//! thread that polls; nothing here waits.
+//! Callbacks of the client library to a reader: partitions that come and go, errors. The library
+//! calls them on the thread that polls, so no callback waits.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,25 +13,25 @@ use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::types::RDKafkaRespErr;
 use tenure_core::nele::Change;
 
-use crate::told::{LOG, Reason, Told};
+use crate::client_log::{ClientLog, LOG, Reason};
 
-/// What is to be done with partitions.
-pub(super) struct Changed {
+/// A change of partitions that must be carried out.
+pub(super) struct PartitionChange {
     pub(super) change: Change,
     pub(super) partitions: Vec<i32>,
 }
 
-/// What the library has told.
+/// Changes and errors that the library has reported.
 #[derive(Default)]
 pub(super) struct Context {
-    changes: Mutex<VecDeque<Changed>>,
-    told: Told,
+    changes: Mutex<VecDeque<PartitionChange>>,
+    told: ClientLog,
     /// From then on partitions are given back at once, and nothing is told.
     leaves: AtomicBool,
 }
 
 impl Context {
-    pub(super) fn take(&self) -> Option<Changed> {
+    pub(super) fn take(&self) -> Option<PartitionChange> {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
@@ -84,7 +84,7 @@ impl ConsumerContext for Context {
         }
         if !self.leaves() {
             let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-            changes.push_back(Changed { change, partitions });
+            changes.push_back(PartitionChange { change, partitions });
         }
     }
 }

@@ -20,11 +20,11 @@ use super::{rights, topic};
 use crate::explain;
 
 /// An end that was found, or why it was not.
-pub(super) type Found = (Partition, Reading, Result<u64, Missed>);
+pub(super) type Found = (Partition, Reading, Result<u64, NoEnd>);
 
 /// Why an end was not found.
 #[derive(Clone, Debug)]
-pub(super) struct Missed {
+pub(super) struct NoEnd {
     pub(super) why: Arc<str>,
     /// The right to look is missing.
     pub(super) denied: bool,
@@ -37,7 +37,7 @@ pub(super) struct Ends {
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// What asks.
+/// The client and topic of a question.
 pub(super) struct Asks {
     pub(super) consumer: Arc<BaseConsumer<Context>>,
     pub(super) topic: String,
@@ -61,14 +61,14 @@ impl Ends {
     }
 
     pub(super) fn find(&self, partition: Partition, reading: Reading) {
-        // It ends only when this is stopped.
+        // The thread ends only when this value is stopped.
         let _ = self.ask.send((partition, reading));
     }
 
     /// Asks nothing more, whatever was to be asked.
     pub(super) fn stop(&mut self) {
         self.stops.store(true, Ordering::SeqCst);
-        // Who waits for a question hears that there are none.
+        // A thread that waits for a question sees the closed channel.
         self.ask = channel().0;
     }
 
@@ -125,14 +125,14 @@ impl Asks {
             // The library knows no topic that it was once refused, and does not say why.
             Err(error) if error.rdkafka_error_code().is_some_and(is_unknown) => {
                 let refused = self.look().err().filter(|missed| missed.denied);
-                Err(refused.unwrap_or_else(|| Missed::because(&error)))
+                Err(refused.unwrap_or_else(|| NoEnd::because(&error)))
             }
-            Err(error) => Err(Missed::because(&error)),
+            Err(error) => Err(NoEnd::because(&error)),
         };
         Answer(found)
     }
 
-    fn look(&self) -> Result<(), Missed> {
+    fn look(&self) -> Result<(), NoEnd> {
         let Some(queue) = &self.tells_topic else { return Ok(()) };
         let until = now().after(self.within);
         match topic::look(&self.consumer, &self.topic, until) {
@@ -141,9 +141,9 @@ impl Asks {
                 Ok(())
             }
             Err(error) => {
-                let Missed { why, denied } = Missed::because(&error);
+                let NoEnd { why, denied } = NoEnd::because(&error);
                 let why = format!("which topic it is cannot be found out: {why}").into();
-                Err(Missed { why, denied })
+                Err(NoEnd { why, denied })
             }
         }
     }
@@ -160,7 +160,7 @@ impl Asks {
     }
 }
 
-impl Missed {
+impl NoEnd {
     /// For a reason that is no right.
     pub(super) fn new(why: impl Into<Arc<str>>) -> Self {
         Self { why: why.into(), denied: false }
@@ -180,8 +180,9 @@ fn is_unknown(code: RDKafkaErrorCode) -> bool {
 /// So many that nobody answers for are asked in a row.
 const MISSES: usize = 3;
 
-/// One broker that does not answer fails a question about all partitions: each is asked alone,
-/// those last that failed before. Who is left out after so many failures in a row asks again soon.
+/// A silent broker fails a question about all partitions: each is asked alone, and those that
+/// failed before come last. A partition that is left out after so many failures in a row is asked
+/// again soon.
 fn one_by_one<R>(
     failed: &mut BTreeSet<Partition>,
     mut all: Vec<(Partition, R)>,
@@ -194,33 +195,30 @@ fn one_by_one<R>(
         if misses == MISSES {
             break;
         }
-        match ask(one) {
-            true => {
-                failed.remove(&partition);
-                misses = 0;
-            }
-            false => {
-                failed.insert(partition);
-                misses += 1;
-            }
+        if ask(one) {
+            failed.remove(&partition);
+            misses = 0;
+        } else {
+            failed.insert(partition);
+            misses += 1;
         }
     }
 }
 
-struct Answer(Result<TopicPartitionList, Missed>);
+struct Answer(Result<TopicPartitionList, NoEnd>);
 
 impl Answer {
-    fn end(&self, topic: &str, partition: Partition) -> Result<u64, Missed> {
+    fn end(&self, topic: &str, partition: Partition) -> Result<u64, NoEnd> {
         let list = self.0.as_ref().map_err(Clone::clone)?;
         let one = list.find_partition(topic, partition.0.cast_signed());
-        let one = one.ok_or_else(|| Missed::new("the answer lacks this partition"))?;
-        one.error().map_err(|error| Missed::because(&error))?;
+        let one = one.ok_or_else(|| NoEnd::new("the answer lacks this partition"))?;
+        one.error().map_err(|error| NoEnd::because(&error))?;
         match one.offset() {
             Offset::Offset(offset) => {
-                u64::try_from(offset).map_err(|_| Missed::new("the answer has a negative offset"))
+                u64::try_from(offset).map_err(|_| NoEnd::new("the answer has a negative offset"))
             }
             // The broker's word for none.
-            other => Err(Missed::new(format!("the answer is {other:?}, and no offset"))),
+            other => Err(NoEnd::new(format!("the answer is {other:?}, and no offset"))),
         }
     }
 }
@@ -251,7 +249,7 @@ mod tests {
         for (partition, reading) in all(1) {
             ends.find(partition, reading);
         }
-        // It has begun to ask, and there is more to ask.
+        // The thread has begun to ask, and more questions wait.
         heard.recv().unwrap();
         all(2).for_each(|(partition, reading)| ends.find(partition, reading));
         let asked = heard.try_iter().count();
@@ -263,12 +261,13 @@ mod tests {
     }
 
     #[test]
-    fn one_broker_that_does_not_answer_fails_only_its_own() {
+    fn silent_broker_fails_own_partitions() {
         let mut failed = BTreeSet::new();
         let all: Vec<_> = (0..16).map(|number| (Partition(number), ())).collect();
         // Every other one has a broker that does not answer.
         for round in 0..2 {
-            let (mut found, mut asked) = (0, 0);
+            let mut found = 0;
+            let mut asked = 0;
             one_by_one(&mut failed, all.clone(), |(partition, ())| {
                 asked += 1;
                 let answers = partition.0 % 2 == 0;
@@ -278,7 +277,7 @@ mod tests {
             assert_eq!(found, 8, "round {round}");
             assert_eq!(asked, if round == 0 { 16 } else { 8 + MISSES });
         }
-        // Nobody answers any more, and then everybody does.
+        // The brokers stop answering, and then all of them answer again.
         let mut asked = 0;
         one_by_one(&mut failed, all.clone(), |_| {
             asked += 1;

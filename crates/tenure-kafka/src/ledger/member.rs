@@ -16,26 +16,26 @@ use tenure_core::nele::{
     Change, Checked, Membership, Partition, Reading, Rebalance, RebalanceId, Report,
 };
 
-use super::context::{Changed, Context, give_back};
-use super::ends::{Asks, Ends, Missed};
+use super::context::{Context, PartitionChange, give_back};
+use super::ends::{Asks, Ends, NoEnd};
 use super::queue::Queue;
 use super::reading::{Readings, is_broken};
 use super::rights::{self, Right, Rights};
 use super::topic::Watch;
-use crate::told::LOG;
+use crate::client_log::LOG;
 use crate::{explain, keeper};
 
-/// How long a poll waits for something to happen. What is asked of a member waits as long at most.
+/// The longest wait of a poll, and so of an order to a member.
 const POLL: Duration = Duration::from_millis(20);
 
 /// How long after something was refused it is taken for refused: the library asks again by itself.
 const REFUSED: Duration = Duration::from_secs(2);
 
-/// What a member is asked.
+/// Orders to a member.
 pub(super) enum Ask {
     Read(Partition, Reading),
     /// The end of a partition was found, or not.
-    Found(Partition, Reading, Result<u64, Missed>),
+    Found(Partition, Reading, Result<u64, NoEnd>),
     GiveBack(RebalanceId),
     Leave,
 }
@@ -61,13 +61,13 @@ pub(super) struct Begin {
 }
 
 impl Member {
-    /// Joins. What happens is put into the queue.
+    /// Joins the group, and puts reports into the queue.
     pub(super) fn join(membership: Membership, begin: Begin) -> KafkaResult<Self> {
         let (asks, asked) = channel();
         let (consumer, ends) = begin.client(&asks)?;
         consumer.subscribe(&[&begin.topic])?;
         begin.watch.joins(Some(now()));
-        let running = Running {
+        let running = MemberLoop {
             membership,
             consumer,
             asked,
@@ -109,32 +109,32 @@ impl Begin {
         };
         let found = asks.clone();
         let ends = Ends::start(looks, move |(partition, reading, end)| {
-            // Nobody hears it who has left.
+            // The send fails if the member has left; ignore it.
             let _ = found.send(Ask::Found(partition, reading, end));
         });
         Ok((consumer, ends))
     }
 }
 
-/// What is to be given back.
-struct Revoking {
+/// Partitions that must be given back.
+struct Revocation {
     rebalance: RebalanceId,
     partitions: Vec<i32>,
-    /// From then on nothing is waited for.
+    /// The end of the wait, on `CLOCK_BOOTTIME`.
     until: Time,
 }
 
-/// What was refused, and may not be any more.
-struct Refused {
+/// A right that was refused, and may have been given since.
+struct Denial {
     right: Right,
     why: String,
     /// From then on it is taken for refused.
     at: Time,
-    /// What was read is broken already.
+    /// The readings were reported as broken already.
     told: bool,
 }
 
-struct Running {
+struct MemberLoop {
     membership: Membership,
     consumer: Arc<BaseConsumer<Context>>,
     asked: Receiver<Ask>,
@@ -145,19 +145,19 @@ struct Running {
     /// By which rebalance each partition was assigned.
     assigned: BTreeMap<u32, RebalanceId>,
     readings: Readings,
-    revoking: Option<Revoking>,
+    revoking: Option<Revocation>,
     /// Ends that were found while something was to be given back.
     deferred: VecDeque<(Partition, Reading, u64)>,
     /// From then on it is told that it gets nothing, unless it was told of something.
     silent_until: Option<Time>,
-    refused: Option<Refused>,
+    refused: Option<Denial>,
     /// Why it is no member any more.
     over: Option<String>,
-    /// It was looked for what it waits for.
+    /// The reason of the wait was looked up.
     lasts: bool,
 }
 
-impl Running {
+impl MemberLoop {
     fn run(mut self) {
         loop {
             while let Ok(ask) = self.asked.try_recv() {
@@ -176,9 +176,9 @@ impl Running {
                 self.changed(changed);
             }
             let silent = self.silent_until.is_some_and(|until| until <= now());
-            // One that is refused is not told that either.
+            // A member without the right is not told that either.
             if silent && self.refused.is_none() {
-                self.changed(Changed { change: Change::Assigned, partitions: Vec::new() });
+                self.changed(PartitionChange { change: Change::Assigned, partitions: Vec::new() });
             }
             self.take_for_refused();
             if !self.lasts {
@@ -207,7 +207,7 @@ impl Running {
     }
 
     fn failed(&mut self, error: &KafkaError) {
-        // Of most that fails a lost connection is the cause, and behind the next one may be another
+        // A lost connection causes most failures, and the next connection may lead to another
         // topic.
         self.begin.watch.look_soon();
         let why = self.said(error);
@@ -221,7 +221,7 @@ impl Running {
         } else if dead.is_some() || error.rdkafka_error_code().is_some_and(is_for_good) {
             self.over = Some(why);
         } else if is_broken(error) {
-            // It does not say which partition it means.
+            // The error does not say which partition it means.
             self.all_broken(&why);
         } else {
             tracing::warn!(target: LOG, "{why}");
@@ -247,17 +247,17 @@ impl Running {
         let session = self.begin.protocol.session_timeout + REFUSED;
         let at = now.after(if stays { session } else { REFUSED });
         self.refused = Some(match self.refused.take().filter(|before| !before.told) {
-            Some(Refused { right: before, at: sooner, .. }) => {
-                Refused { right: right.max(before), why, at: at.min(sooner), told: false }
+            Some(Denial { right: before, at: sooner, .. }) => {
+                Denial { right: right.max(before), why, at: at.min(sooner), told: false }
             }
-            None => Refused { right, why, at, told: false },
+            None => Denial { right, why, at, told: false },
         });
     }
 
-    /// What was refused a moment ago, and is still as far as anybody knows.
+    /// Treats a right that was refused a moment ago as still refused.
     fn take_for_refused(&mut self) {
         let now = now();
-        let due = |refused: &mut Refused| refused.at <= now;
+        let due = |refused: &mut Denial| refused.at <= now;
         let Some(refused) = self.refused.take_if(due) else { return };
         let stays = !self.is_dead() && !self.assigned.is_empty();
         // The classic client ends its session by itself: one that outlived it was answered.
@@ -270,7 +270,7 @@ impl Running {
         if !refused.told {
             self.all_broken(&refused.why);
         }
-        self.refused = Some(Refused { at: now.after(REFUSED), told: true, ..refused });
+        self.refused = Some(Denial { at: now.after(REFUSED), told: true, ..refused });
     }
 
     /// Whether the library takes no part any more by this client.
@@ -287,9 +287,10 @@ impl Running {
         };
         if !self.assigned.is_empty() {
             let partitions = self.assigned.keys().map(|number| number.cast_signed()).collect();
-            self.changed(Changed { change: Change::Lost, partitions });
+            self.changed(PartitionChange { change: Change::Lost, partitions });
         }
-        (self.revoking, self.readings) = (None, Readings::new(self.begin.protocol.clone()));
+        self.revoking = None;
+        self.readings = Readings::new(self.begin.protocol.clone());
         self.deferred.clear();
         let consumer = std::mem::replace(&mut self.consumer, consumer);
         close(consumer, std::mem::replace(&mut self.ends, ends));
@@ -299,7 +300,7 @@ impl Running {
         }
     }
 
-    /// What is wrong, and what to do.
+    /// The error in words, and what to do.
     fn said(&self, error: &KafkaError) -> String {
         explain::error(error, self.consumer.context().reason().as_ref())
     }
@@ -308,7 +309,7 @@ impl Running {
         self.begin.queue.put(Report::Broken { partition, reading, why: why.into() });
     }
 
-    fn changed(&mut self, Changed { change, partitions }: Changed) {
+    fn changed(&mut self, PartitionChange { change, partitions }: PartitionChange) {
         let number = self.begin.rebalances.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
         let id = RebalanceId(number);
         self.silent_until = None;
@@ -328,7 +329,7 @@ impl Running {
         if change == Change::Revoked {
             // Less a quarter, for what happens on the way.
             let until = now().after(self.begin.protocol.max_poll_interval * 3 / 4);
-            self.revoking = Some(Revoking { rebalance: id, partitions, until });
+            self.revoking = Some(Revocation { rebalance: id, partitions, until });
         }
         let membership = self.membership;
         let rebalance = Rebalance { membership, id, change, partitions: named };
@@ -343,7 +344,7 @@ impl Running {
         }
     }
 
-    fn found(&mut self, partition: Partition, reading: Reading, end: Result<u64, Missed>) {
+    fn found(&mut self, partition: Partition, reading: Reading, end: Result<u64, NoEnd>) {
         if !self.readings.is_wanted(partition, reading) {
             return;
         }
@@ -353,7 +354,7 @@ impl Running {
                 self.deferred.push_back((partition, reading, end));
             }
             Ok(end) => self.begin_at(partition, reading, end),
-            Err(Missed { why, denied }) => {
+            Err(NoEnd { why, denied }) => {
                 if denied && self.begin.rights.is_refused(Right::Topic, now()) {
                     self.over = Some(why.to_string());
                 }
@@ -380,7 +381,8 @@ impl Running {
 
     /// Has the library read a partition from an offset on, and drop what it has of it.
     fn assign(&self, partition: Partition, end: u64) -> KafkaResult<()> {
-        let (topic, number) = (self.begin.topic.as_str(), partition.0.cast_signed());
+        let topic = self.begin.topic.as_str();
+        let number = partition.0.cast_signed();
         let offset = i64::try_from(end).map_or(Offset::Invalid, Offset::Offset);
         let mut list = TopicPartitionList::new();
         list.add_partition(topic, number);
@@ -394,8 +396,8 @@ impl Running {
     /// Gives back what is to be given back, if it was by this rebalance.
     fn give_back(&mut self, by: Option<RebalanceId>) {
         let is_it =
-            |revoking: &mut Revoking| by.is_none_or(|rebalance| revoking.rebalance == rebalance);
-        let Some(Revoking { partitions, .. }) = self.revoking.take_if(is_it) else { return };
+            |revoking: &mut Revocation| by.is_none_or(|rebalance| revoking.rebalance == rebalance);
+        let Some(Revocation { partitions, .. }) = self.revoking.take_if(is_it) else { return };
         let mut list = TopicPartitionList::new();
         for partition in partitions {
             list.add_partition(&self.begin.topic, partition);
@@ -418,7 +420,8 @@ impl Running {
     fn leave(mut self) {
         self.consumer.context().leave();
         self.give_back(None);
-        let (membership, queue) = (self.membership, self.begin.queue.clone());
+        let membership = self.membership;
+        let queue = self.begin.queue.clone();
         self.begin.watch.joins(None);
         close(self.consumer, self.ends);
         queue.put(Report::Left(membership));
@@ -432,8 +435,8 @@ fn close(consumer: Arc<BaseConsumer<Context>>, mut ends: Ends) {
     ends.stop();
     // The coordinator is told now: other brokers may not answer.
     consumer.unsubscribe();
-    // One that has failed for good is not closed. When it is dropped `rdkafka` closes it again, and
-    // logs that it cannot.
+    // A consumer that has failed for good is not closed. `rdkafka` closes a dropped consumer again,
+    // and logs that it cannot.
     if consumer.close_queue().is_ok() {
         while !consumer.closed() {
             drop(consumer.poll(POLL));
@@ -446,7 +449,7 @@ fn close(consumer: Arc<BaseConsumer<Context>>, mut ends: Ends) {
     });
 }
 
-/// What no time mends. Of rights that are missing that is not known at once.
+/// Errors that do not end by themselves. Missing rights may come later.
 fn is_for_good(code: RDKafkaErrorCode) -> bool {
     matches!(
         code,

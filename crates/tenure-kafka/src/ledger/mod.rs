@@ -79,7 +79,7 @@ pub enum LedgerError {
     /// The client library does not take the settings.
     #[error("the client cannot be set up: {why}")]
     Client {
-        /// In its words, but for the values of properties, which may be secrets.
+        /// The words of the client without values of properties, which may be secrets.
         why: String,
     },
 }
@@ -100,7 +100,7 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// When the client library does not take the settings. That no broker answers is none.
+    /// When the client library does not take the settings. A silent broker is no error here.
     pub fn new(options: &CheckedOptions, protocol: Checked) -> Result<Self, LedgerError> {
         Self::with_notices(options, protocol, None)
     }
@@ -168,7 +168,7 @@ impl Ledger {
         self.queue.next().await
     }
 
-    /// What has happened already, if anything.
+    /// Takes a report that is there already.
     #[must_use]
     pub fn take(&self) -> Option<Report> {
         self.queue.take()
@@ -214,9 +214,11 @@ impl Ledger {
         if self.observer.as_mut().is_some_and(|observer| observer.read(partition, reading)) {
             return;
         }
-        let (config, topic) = (&self.reader_config, &self.topic);
-        let (protocol, queue) = (&self.protocol, self.queue.clone());
-        let started = Observer::start(config, topic, (partition, reading), protocol, queue);
+        let config = &self.reader_config;
+        let topic = &self.topic;
+        let protocol = &self.protocol;
+        let queue = self.queue.clone();
+        let started = Observer::start(config, topic, partition, reading, protocol, queue);
         self.observer = None;
         match started {
             Ok(observer) => self.observer = Some(observer),

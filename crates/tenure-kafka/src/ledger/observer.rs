@@ -1,4 +1,4 @@
-//! One partition read by a process that is no member of the group.
+//! Reads a partition in a process that is no member of the group.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, TryRecvError, channel};
@@ -14,8 +14,8 @@ use super::context::Context;
 use super::ends::{Asks, Ends, Found};
 use super::queue::Queue;
 use super::reading::Readings;
+use crate::client_log::LOG;
 use crate::explain;
-use crate::told::LOG;
 
 /// How long a poll waits for something to happen.
 const POLL: Duration = Duration::from_millis(100);
@@ -32,7 +32,7 @@ enum Ask {
 /// Reads one partition outside the group, on a thread of its own. Dropping it ends it.
 pub(super) struct Observer {
     pub(super) reading: Reading,
-    /// How many readings it has begun.
+    /// The number of readings that were begun.
     begun: u32,
     asks: Sender<Ask>,
 }
@@ -42,7 +42,8 @@ impl Observer {
     pub(super) fn start(
         config: &ClientConfig,
         topic: &str,
-        (partition, reading): (Partition, Reading),
+        partition: Partition,
+        reading: Reading,
         protocol: &Checked,
         queue: Queue,
     ) -> KafkaResult<Self> {
@@ -54,14 +55,15 @@ impl Observer {
             consumer: consumer.clone(),
             topic: topic.to_owned(),
             within: protocol.seek,
-            // Who observes claims nothing.
+            // An observer claims nothing.
             tells_topic: None,
         };
         let mut ends = Ends::start(looks, move |end| {
-            // Nobody hears it who was stopped.
+            // The send fails if the observer was stopped; ignore it.
             let _ = found.send(Ask::Found(end));
         });
-        let (topic, ours) = (topic.to_owned(), protocol.clone());
+        let topic = topic.to_owned();
+        let ours = protocol.clone();
         let run = move || {
             let mut readings = Readings::new(ours);
             loop {
@@ -104,7 +106,8 @@ impl Observer {
     /// Reads this one from now on, in the place of the one before. Says whether it does: another
     /// client is to be made from time to time.
     pub(super) fn read(&mut self, partition: Partition, reading: Reading) -> bool {
-        (self.reading, self.begun) = (reading, self.begun + 1);
+        self.reading = reading;
+        self.begun += 1;
         self.begun <= READINGS && self.asks.send(Ask::Read(partition, reading)).is_ok()
     }
 }

@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 #[derive(Default)]
 pub(super) struct Pace {
     pause: Duration,
-    /// None is made before.
+    /// The next client is made at this time, on `CLOCK_BOOTTIME`.
     next: Time,
 }
 
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_are_of_no_use_are_made_later_and_later() {
+    fn failing_clients_slow_down() {
         let mut pace = Pace::default();
         // At 0, 0.5, 1.5, 3.5, 7.5, 15.5 and 31.5 s, and then every 30 s.
         assert_eq!(made(&mut pace, 100, 60), 7);

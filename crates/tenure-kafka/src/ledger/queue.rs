@@ -1,4 +1,4 @@
-//! What has come from the ledger and was not handled yet.
+//! Reports of the ledger that are not handled yet.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tenure_core::nele::{Entry, Lead, Partition, Reading, Record, Report, RoleRange, Said};
 use tokio::sync::Notify;
 
-/// The most records that wait. Whoever is that far behind has lost its claims anyway.
+/// The most records that wait. A process that is further behind has lost its claims anyway.
 const RECORDS_MAX: usize = 65_536;
 
 /// The most bytes of memory that they take: one may be as large as brokers allow.
@@ -73,7 +73,7 @@ impl Queue {
         true
     }
 
-    /// What came first, if anything has.
+    /// Takes the first report, if there is one.
     pub(crate) fn take(&self) -> Option<Report> {
         let mut waiting = self.waiting();
         let report = waiting.reports.pop_front()?;
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_one_reading_come_together_and_in_order() {
+    fn readings_keep_record_order() {
         let queue = Queue::default();
         for (partition, attempt, offset) in [(3, 1, 70), (3, 1, 71), (4, 2, 0), (3, 1, 72)] {
             assert!(queue.put_record(Partition(partition), reading(attempt), record(offset)));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_records_wait_than_there_is_room_for() {
+    fn waiting_records_are_bounded() {
         let queue = Queue::default();
         for offset in 0..RECORDS_MAX as u64 {
             assert!(queue.put_record(Partition(0), reading(1), record(offset)));
@@ -153,7 +153,7 @@ mod tests {
         assert!(queue.put_record(Partition(0), reading(1), record(0)));
     }
 
-    /// One that leads `count` roles, with as long a value as there is.
+    /// A record of a process that leads `count` roles, with the longest value.
     fn large(offset: u64, count: u32) -> Record {
         let value = "x".repeat(Value::MAX_BYTES).parse::<Value>().unwrap();
         let lead = |role| Lead { role: Role(role), fence: None, value: value.clone() };
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn large_records_wait_no_more_than_there_are_bytes_for() {
+    fn waiting_bytes_are_bounded() {
         let queue = Queue::default();
         let mut room = 0..1_000;
         let put = |offset| queue.put_record(Partition(0), reading(1), large(offset, 2_000));

@@ -10,7 +10,7 @@ use tenure_core::nele::{Checked, Partition, Reading, Record};
 use super::queue::Queue;
 use crate::{native, wire};
 
-/// What is read, and what is asked for.
+/// Partitions that are read, and readings that were asked for.
 pub(super) struct Readings {
     ours: Checked,
     /// By partition: what was asked for last, and whether it has begun.
@@ -18,7 +18,7 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    /// None, of a process with these settings.
+    /// No readings, for a process with these settings.
     pub(super) const fn new(ours: Checked) -> Self {
         Self { ours, all: BTreeMap::new() }
     }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_that_cannot_be_unpacked_ends_its_reading() {
+    fn broken_batch_ends_reading() {
         let of = KafkaError::MessageConsumption;
         assert!(is_broken(&of(RDKafkaErrorCode::NotImplemented)));
         assert!(is_broken(&of(RDKafkaErrorCode::OffsetOutOfRange)));

@@ -23,7 +23,7 @@ pub(super) fn missing(error: &KafkaError) -> Option<Right> {
 pub(super) fn of(code: Code) -> Option<Right> {
     match code {
         Code::TopicAuthorizationFailed => Some(Right::Topic),
-        // One that could not leave keeps its static id for as long as a session.
+        // A member that could not leave keeps its static id for as long as a session.
         Code::GroupAuthorizationFailed | Code::UnreleasedInstanceId => Some(Right::Group),
         _ => None,
     }
@@ -37,14 +37,14 @@ const APART: Duration = Duration::from_secs(30);
 pub(super) struct Rights {
     /// So long one that was there may be missing.
     patience: Duration,
-    known: Arc<Mutex<[Known; 2]>>,
+    known: Arc<Mutex<[RightState; 2]>>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Known {
-    /// It was there once.
+struct RightState {
+    /// The user had the right once.
     had: bool,
-    /// When it was refused first and last, since it was there.
+    /// The first and the last refusal since then, on `CLOCK_BOOTTIME`.
     refused: Option<(Time, Time)>,
 }
 
@@ -55,7 +55,7 @@ impl Rights {
 
     /// A right is there.
     pub(super) fn has(&self, right: Right) {
-        self.with(right, |known| *known = Known { had: true, refused: None });
+        self.with(right, |known| *known = RightState { had: true, refused: None });
     }
 
     /// A right is refused now. Says whether for good: it was never there, or has been missing for
@@ -70,7 +70,7 @@ impl Rights {
         })
     }
 
-    fn with<T>(&self, right: Right, act: impl FnOnce(&mut Known) -> T) -> T {
+    fn with<T>(&self, right: Right, act: impl FnOnce(&mut RightState) -> T) -> T {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let [topic, group] = &mut *known;
         act(match right {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_right_that_was_there_may_be_missing_for_a_while() {
+    fn lost_right_gets_patience() {
         let rights = Rights::new(Duration::from_secs(10));
         assert!(rights.is_refused(Right::Topic, at(100)), "it was never there");
         rights.has(Right::Topic);

@@ -15,9 +15,9 @@ use tokio::sync::broadcast::Sender;
 use tokio::sync::watch;
 
 use super::queue::Queue;
+use crate::client_log::{ClientLog, LOG, Reason};
 use crate::explain;
 use crate::notice::Notice;
-use crate::told::{LOG, Reason, Told};
 use crate::topic::{ANSWER, id, shape};
 
 /// Between two looks are so many publish intervals: a look costs less than one of them.
@@ -53,13 +53,13 @@ impl Watch {
         notices: Option<Sender<Notice>>,
     ) -> KafkaResult<Self> {
         let every = publish_interval.saturating_mul(INTERVALS).min(MOST);
-        let client: BaseConsumer<Told> = config.create_with_context(Told::default())?;
+        let client: BaseConsumer<ClientLog> = config.create_with_context(ClientLog::default())?;
         let (soon, asked) = sync_channel::<()>(1);
         let joining = Arc::<Mutex<Option<Time>>>::default();
         let since = Arc::clone(&joining);
         let (tell, phases) = watch::channel(None);
         let run = move || {
-            let mut gone = Gone { topic, looks: 0, phase: tell, notices };
+            let mut gone = MissingTopic { topic, looks: 0, phase: tell, notices };
             let mut reason = None;
             while wait(&client, &asked, every) {
                 let seen = look(&client, &gone.topic, now().after(ANSWER));
@@ -108,17 +108,17 @@ impl Watch {
     }
 }
 
-/// What is told of a topic that is gone.
-struct Gone {
+/// Notices about a topic that is gone.
+struct MissingTopic {
     topic: String,
-    /// So many looks in a row.
+    /// The number of looks in a row that did not find the topic.
     looks: u32,
     /// The phase in which a member has no assignment for long.
     phase: watch::Sender<Option<Arc<str>>>,
     notices: Option<Sender<Notice>>,
 }
 
-impl Gone {
+impl MissingTopic {
     /// Tells when it is gone, and when it is back.
     fn look(&mut self, seen: &KafkaResult<(TopicId, u32)>) {
         match seen {
@@ -152,7 +152,7 @@ impl Gone {
     fn tell(&self, notice: Notice) {
         notice.log();
         if let Some(notices) = &self.notices {
-            // Nobody listening is fine.
+            // The send fails without listeners; ignore it.
             let _ = notices.send(notice);
         }
     }
@@ -161,10 +161,10 @@ impl Gone {
 /// The topic by whose partitions brokers know the coordinator of a group.
 const OFFSETS: &str = "__consumer_offsets";
 
-/// What keeps a member from its assignment. Brokers that were silent a moment ago, when the look
-/// `failed`, are asked no second time: looks at the topic would come half as often.
+/// The phase that keeps a member from its assignment. Brokers that were silent a moment ago, when
+/// the look `failed`, are asked no second time: looks at the topic would come half as often.
 fn phase(
-    client: &BaseConsumer<Told>,
+    client: &BaseConsumer<ClientLog>,
     failed: Option<KafkaError>,
     reason: Option<Reason>,
 ) -> String {
@@ -217,10 +217,11 @@ fn is_unknown(error: &KafkaError) -> bool {
     )
 }
 
-/// Waits for the time to look, or until somebody asks for that. Says whether to look. What the
-/// client says meanwhile is logged, so that it does not pile up.
-fn wait(client: &BaseConsumer<Told>, asked: &Receiver<()>, every: Duration) -> bool {
-    let (begin, mut wanted) = (now(), false);
+/// Waits for the time to look, or for a request to look. Returns whether to look. Logs the client's
+/// events meanwhile, so that they do not pile up.
+fn wait(client: &BaseConsumer<ClientLog>, asked: &Receiver<()>, every: Duration) -> bool {
+    let begin = now();
+    let mut wanted = false;
     loop {
         let waited = now().since(begin);
         if waited >= every {
@@ -261,10 +262,11 @@ mod tests {
     fn silent_brokers_are_asked_once() {
         let mut config = ClientConfig::new();
         config.set("bootstrap.servers", "127.0.0.1:1");
-        let client: BaseConsumer<Told> = config.create_with_context(Told::default()).unwrap();
+        let client: BaseConsumer<ClientLog> =
+            config.create_with_context(ClientLog::default()).unwrap();
         let silence = KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut);
         let said = explain::error(&silence, None);
-        // That nobody listens there would be said otherwise.
+        // A silence of the port itself would give another error.
         let phase = phase(&client, Some(silence), None);
         assert_eq!(phase, format!("brokers tell no metadata: {said}"));
     }

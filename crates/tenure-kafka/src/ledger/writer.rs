@@ -1,4 +1,4 @@
-//! What is written: at once, to the partitions that are named, with neither key nor value.
+//! Writes records: at once, to the named partitions, with neither key nor value.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use tenure_core::nele::{Config, Entry, EntryNumber, Kind, Partition, Report, Tar
 
 use super::pace::Pace;
 use super::queue::Queue;
-use crate::told::Told;
+use crate::client_log::ClientLog;
 use crate::{explain, keeper, wire};
 
 /// So many delivery timeouts after the first record of a partition that failed a producer is taken
@@ -27,26 +27,26 @@ const STUCK: u32 = 4;
 /// But no sooner than this: a new one takes as long to find the brokers while they elect.
 const STUCK_MIN: Duration = Duration::from_secs(5);
 
-/// Which record something became of.
-struct Sent {
+/// A record on its way to the broker.
+struct EntryInFlight {
     number: EntryNumber,
     partition: Partition,
-    /// Whether success is told in any case.
+    /// Whether success is reported in any case.
     told: bool,
 }
 
-/// What hears what became of records, on the producer's own thread.
+/// Receives the outcomes of records, on the producer's own thread.
 struct Outcomes {
-    told: Told,
+    told: ClientLog,
     reports: Reports,
     /// Brokers take nothing more from this producer.
     over: AtomicBool,
-    /// They have taken something.
+    /// The brokers have accepted a record.
     worked: AtomicBool,
 }
 
-/// What is told of what became of records: of claims everything, of others what failed, and the
-/// first that did not after that, so that the next failure is news.
+/// Reports the outcomes of records: every outcome of a claim, each failure of another record, and
+/// the first success after a failure, so that the next failure is news.
 #[derive(Clone)]
 struct Reports {
     queue: Queue,
@@ -65,16 +65,16 @@ impl ClientContext for Outcomes {
 }
 
 impl ProducerContext for Outcomes {
-    type DeliveryOpaque = Box<Sent>;
+    type DeliveryOpaque = Box<EntryInFlight>;
 
-    fn delivery(&self, result: &DeliveryResult<'_>, sent: Box<Sent>) {
+    fn delivery(&self, result: &DeliveryResult<'_>, sent: Box<EntryInFlight>) {
         match result {
             Ok(_) => self.worked.store(true, Ordering::Relaxed),
             Err((error, _)) => drop(self.over.fetch_or(is_over(error), Ordering::Relaxed)),
         }
         let outcome = match result {
-            // One that was there already, and was sent twice, is somewhere before: of a claim that
-            // is learnt by reading it, and of others nobody asks where.
+            // A record that was written already, and was sent twice, stands at an earlier offset:
+            // the reader learns the offset of a claim, and other records need none.
             Ok(message) => match u64::try_from(message.offset()) {
                 Err(_) if sent.told => return,
                 offset => Ok(offset.unwrap_or_default()),
@@ -96,8 +96,8 @@ impl Reports {
         Self { queue, failing: Arc::default() }
     }
 
-    fn became(&self, sent: &Sent, outcome: Result<u64, Arc<str>>, now: Time) {
-        let Sent { number, partition, told } = *sent;
+    fn became(&self, sent: &EntryInFlight, outcome: Result<u64, Arc<str>>, now: Time) {
+        let EntryInFlight { number, partition, told } = *sent;
         let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
         let news = match outcome {
             Ok(_) => failing.remove(&partition).is_some(),
@@ -137,7 +137,7 @@ pub(super) struct Writer {
 struct Stuck {
     /// So long is waited for a partition.
     patience: Duration,
-    /// When the producer began.
+    /// The start of the producer, on `CLOCK_BOOTTIME`.
     since: Time,
     /// Later and later where another one writes no more either: the partition may have no leader.
     pace: Pace,
@@ -169,8 +169,8 @@ impl Writer {
         let producer = producer(&config, &reports)?;
         let patience = STUCK_MIN.max(STUCK * protocol.delivery_timeout);
         let stuck = Stuck { patience, since: now(), pace: Pace::default() };
-        let (partitions, pace) = (protocol.partitions, Pace::default());
-        Ok(Self { config, topic, partitions, reports, producer, pace, stuck })
+        let partitions = protocol.partitions;
+        Ok(Self { config, topic, partitions, reports, producer, pace: Pace::default(), stuck })
     }
 
     /// Hands an entry to the library, which sends it at once. Waits for no broker.
@@ -189,12 +189,12 @@ impl Writer {
         };
         let told = entry.kind == Kind::Claim;
         for partition in partitions.map(Partition) {
-            let sent = Box::new(Sent { number: entry.number, partition, told });
+            let sent = Box::new(EntryInFlight { number: entry.number, partition, told });
             self.send(partition, headers.clone(), sent);
         }
     }
 
-    fn send(&mut self, partition: Partition, headers: OwnedHeaders, sent: Box<Sent>) {
+    fn send(&mut self, partition: Partition, headers: OwnedHeaders, sent: Box<EntryInFlight>) {
         let record = BaseRecord::<(), (), _>::with_opaque_to(&self.topic, sent)
             .partition(partition.0.cast_signed())
             .headers(headers);
@@ -206,8 +206,8 @@ impl Writer {
         }
     }
 
-    /// What was refused is written again by those who write again anyway. One that is refused
-    /// everything stays for a while, and says of each record at once that it failed.
+    /// Refused records are written again with the next heartbeat. A producer that is refused
+    /// everything stays for a while, and reports each record as failed at once.
     fn begin_anew(&mut self) {
         if self.producer.context().worked.load(Ordering::Relaxed) {
             self.pace.worked();
@@ -220,7 +220,7 @@ impl Writer {
     fn replace(&mut self) {
         if let Ok(producer) = producer(&self.config, &self.reports) {
             let before = std::mem::replace(&mut self.producer, producer);
-            // It waits for what it has sent when it is dropped, and nobody else must.
+            // A dropped producer waits for its records, and no other thread must.
             drop(keeper::end(|| drop(before)));
         }
     }
@@ -244,7 +244,7 @@ fn is_over(error: &KafkaError) -> bool {
 
 fn producer(config: &ClientConfig, reports: &Reports) -> KafkaResult<ThreadedProducer<Outcomes>> {
     config.create_with_context(Outcomes {
-        told: Told::default(),
+        told: ClientLog::default(),
         reports: reports.clone(),
         over: AtomicBool::new(false),
         worked: AtomicBool::new(false),
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_producer_that_cannot_write_one_partition_is_replaced_later_and_later() {
+    fn stuck_producer_is_replaced_slowly() {
         let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
         let patience = Duration::from_secs(5);
         let mut stuck = Stuck { patience, since: at(100), pace: Pace::default() };
@@ -269,12 +269,12 @@ mod tests {
     }
 
     #[test]
-    fn the_partition_that_fails_for_longest_counts() {
+    fn longest_failure_counts() {
         let reports = Reports::new(Queue::default());
         let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
         let became = |partition: u32, works: bool, now: u64| {
             let partition = Partition(partition);
-            let sent = Sent { number: EntryNumber(1), partition, told: false };
+            let sent = EntryInFlight { number: EntryNumber(1), partition, told: false };
             reports.became(&sent, if works { Ok(1) } else { Err("no".into()) }, at(now));
             reports.failing()
         };
@@ -286,13 +286,17 @@ mod tests {
     }
 
     #[test]
-    fn the_first_success_after_a_failure_is_told_and_no_other_but_of_claims() {
+    fn first_success_is_reported() {
         let queue = Queue::default();
         let reports = Reports::new(queue.clone());
         let mut number = 0;
         let mut became = |partition: u32, told: bool, works: bool| {
             number += 1;
-            let sent = Sent { number: EntryNumber(number), partition: Partition(partition), told };
+            let sent = EntryInFlight {
+                number: EntryNumber(number),
+                partition: Partition(partition),
+                told,
+            };
             let outcome = if works { Ok(number) } else { Err("no".into()) };
             reports.clone().became(&sent, outcome, Time::ZERO);
             std::iter::from_fn(|| queue.take()).count()

@@ -1,14 +1,14 @@
-//! What a topic must be like, and the commands that make it so. Nothing here asks a broker.
+//! Requirements of a topic, and the commands that meet them. Nothing here asks a broker.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What a topic must be like.
+/// Requirements of a topic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Needs {
-    /// Its name.
+    /// The name of the topic.
     pub topic: String,
-    /// M.
+    /// The number of partitions, M.
     pub partitions: u32,
     /// The least time for which records are kept.
     pub retention: Duration,
@@ -26,14 +26,14 @@ pub struct Needs {
     pub largest: u32,
 }
 
-/// What a topic is like.
+/// A topic as it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// How many partitions it has.
+    /// The number of partitions.
     pub partitions: u32,
-    /// Of how many copies the partition with the fewest has.
+    /// The copies of the partition with the fewest.
     pub replication: u32,
-    /// Its settings, each by its name, as the broker writes it; nothing where it says nothing.
+    /// Settings by name, as the broker writes them; `None` where the broker gives no value.
     pub settings: Vec<(String, Option<String>)>,
 }
 
@@ -42,39 +42,39 @@ pub(super) const REPLICATION_MIN: u32 = 3;
 /// The least copies that have what is acknowledged.
 pub(super) const IN_SYNC_MIN: u32 = 2;
 
-/// One thing that is wrong with a topic.
+/// A requirement that a topic does not meet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wrong {
     /// The number of partitions, which is part of who leads what.
     Partitions {
-        /// As it is.
+        /// The number of partitions.
         found: u32,
-        /// As it must be.
+        /// The number in the configuration.
         needed: u32,
     },
     /// Copies of a partition.
     Replication {
-        /// As it is.
+        /// The copies of the partition with the fewest.
         found: u32,
     },
     /// More copies must have a record than there are, or than there are without one broker.
     InSync {
-        /// As it is.
+        /// The value of the setting.
         found: u32,
-        /// How many copies there are.
+        /// The number of copies.
         copies: u32,
-        /// What it may be at most.
+        /// The highest value that works.
         needed: u32,
     },
     /// A setting.
     Setting {
-        /// Its name.
+        /// The name of the setting.
         name: &'static str,
-        /// As it is.
+        /// The value of the setting.
         found: String,
-        /// What it must be, for the command that sets it.
+        /// The value for the command that sets it.
         needed: String,
-        /// Why.
+        /// The reason of the requirement.
         why: &'static str,
     },
 }
@@ -84,7 +84,7 @@ pub enum Wrong {
 pub struct WrongTopic {
     needs: Needs,
     brokers: String,
-    /// How many it has.
+    /// The copies of the topic.
     copies: u32,
     /// At least one thing.
     pub wrong: Vec<Wrong>,
@@ -110,7 +110,9 @@ impl Needs {
         if wrong.is_empty() {
             return Ok(());
         }
-        let (needs, brokers, copies) = (self.clone(), brokers.to_owned(), found.replication);
+        let needs = self.clone();
+        let brokers = brokers.to_owned();
+        let copies = found.replication;
         Err(WrongTopic { needs, brokers, copies, wrong })
     }
 
@@ -120,14 +122,15 @@ impl Needs {
             name: "max.message.bytes",
             needed: self.largest.to_string(),
             is_right: at_least,
-            why: "a record names all that its writer leads, and one that is refused is none",
+            why: "each record lists all roles that its writer leads; the broker rejects a record \
+                  that is too large, and the heartbeat is lost",
         }
     }
 
     /// Whether enough copies can have what is written.
     fn in_sync(&self, found: &Found) -> Option<Wrong> {
         let copies = found.replication;
-        // Of one that has too few copies, that is what is wrong.
+        // A topic with too few copies has that error already.
         if copies == 0 || (self.replicated && copies < REPLICATION_MIN) {
             return None;
         }
@@ -140,7 +143,7 @@ impl Needs {
     /// The settings with which a topic is made.
     pub(super) fn made_with(&self) -> Vec<(&'static str, String)> {
         let settings = self.settings().into_iter().map(|setting| (setting.name, setting.needed));
-        // What brokers have by themselves may be more than there are copies.
+        // The brokers' default may be more than there are copies.
         let one = ("min.insync.replicas", "1".to_owned());
         settings.chain((!self.replicated).then_some(one)).collect()
     }
@@ -159,7 +162,7 @@ impl Needs {
                 name: "retention.ms",
                 needed: retention,
                 is_right: |found, needed| at_least(found, needed) || found == "-1",
-                why: "what was claimed must not be deleted while somebody could read it",
+                why: "a broker must not delete a claim while a process may still read it",
             },
             Setting {
                 name: "retention.bytes",
@@ -171,8 +174,8 @@ impl Needs {
                 name: "message.timestamp.type",
                 needed: "LogAppendTime".to_owned(),
                 is_right: |found, needed| found == needed,
-                why: "retention counts from it, and the clock of one process must not delete what \
-                      others claimed",
+                why: "brokers delete by this time, and the clock of one process must not delete \
+                      the claims of others",
             },
             Setting {
                 name: "compression.type",
@@ -186,7 +189,7 @@ impl Needs {
                 name: "min.insync.replicas",
                 needed: IN_SYNC_MIN.to_string(),
                 is_right: at_least,
-                why: "what is acknowledged must be in more than one copy",
+                why: "an acknowledged record must be in more than one copy",
             });
             settings.push(Setting {
                 name: "unclean.leader.election.enable",
@@ -199,10 +202,10 @@ impl Needs {
     }
 }
 
-/// What must be known to be right: who cannot find it out must not assume it.
+/// Settings on which safety rests: a process that cannot read them must not assume them.
 const SAFETY: [&str; 2] = ["min.insync.replicas", "unclean.leader.election.enable"];
 
-/// What a setting of a topic must be.
+/// A requirement for a setting of a topic.
 pub(super) struct Setting {
     pub(super) name: &'static str,
     pub(super) needed: String,
@@ -254,13 +257,13 @@ impl fmt::Display for Wrong {
         match self {
             Self::Partitions { found, needed } => write!(
                 f,
-                "it has {found} partitions, and {needed} are set: role j is decided on partition j \
-                 mod M, so all must count the same"
+                "the topic has {found} partitions, and {needed} are set: partition j mod M decides \
+                 role j, so all processes must use one M"
             ),
             Self::Replication { found } => write!(
                 f,
-                "a partition has {found} of at least {REPLICATION_MIN} copies: what is \
-                 acknowledged must outlive a broker"
+                "a partition has {found} of at least {REPLICATION_MIN} copies: an acknowledged \
+                 record must outlive a broker"
             ),
             Self::InSync { found, copies, needed } if found > copies => write!(
                 f,
@@ -298,7 +301,11 @@ impl WrongTopic {
             }
             for wrong in wrong {
                 if let Wrong::Partitions { found, .. } = wrong {
-                    writeln!(f, "If others go by {found}, give --partitions {found}. Otherwise:")?;
+                    writeln!(
+                        f,
+                        "If the other processes use {found} partitions, give --partitions \
+                                 {found}. Otherwise:"
+                    )?;
                 }
             }
             let mut settings = needs.made_with();
@@ -320,12 +327,13 @@ impl WrongTopic {
                  --partitions {partitions} --replication-factor {copies}{settings}"
             )?;
             // They begin at the first record of the new topic.
-            return match needs.strict {
-                true => f.write_str(
+            return if needs.strict {
+                f.write_str(
                     "\nFences begin again there: start all with a --fence-base above every one \
                      before and every leader epoch",
-                ),
-                false => Ok(()),
+                )
+            } else {
+                Ok(())
             };
         }
         let settings: Vec<_> = wrong
@@ -344,7 +352,7 @@ impl WrongTopic {
         )
     }
 
-    /// Whoever leads goes by the topic as it is.
+    /// Advice for a process that only asks: candidates use the topic as it is.
     fn ask_otherwise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let instead = self.wrong.iter().filter_map(|wrong| match wrong {
             Wrong::Partitions { found, .. } => Some(format!("--partitions {found}")),
@@ -352,7 +360,7 @@ impl WrongTopic {
             Wrong::InSync { .. } | Wrong::Setting { .. } => None,
         });
         let instead: Vec<_> = instead.collect();
-        write!(f, "Ask as those do who lead by it: give {}", instead.join(" and "))
+        write!(f, "Ask with the flags of the candidates: give {}", instead.join(" and "))
     }
 }
 
@@ -364,9 +372,17 @@ mod tests {
         let retention = Duration::from_secs(600);
         let topic = "prices".into();
         let copies = if replicated { REPLICATION_MIN } else { 1 };
-        let (strict, largest) = (replicated, 6_000);
-        let only_asks = false;
-        Needs { topic, partitions: 16, retention, replicated, strict, copies, only_asks, largest }
+        let strict = replicated;
+        Needs {
+            topic,
+            partitions: 16,
+            retention,
+            replicated,
+            strict,
+            copies,
+            only_asks: false,
+            largest: 6_000,
+        }
     }
 
     fn found(settings: &[(&str, &str)]) -> Found {
@@ -376,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_as_it_is_made_is_right() {
+    fn made_topic_passes() {
         for replicated in [true, false] {
             let needs = needs(replicated);
             let made = needs.made_with();
@@ -389,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_acknowledged_records_must_be_told() {
+    fn unreported_safety_setting_is_wrong() {
         let said = needs(true).check(&found(&[]), "b:1").unwrap_err().to_string();
         for setting in SAFETY {
             assert!(said.contains(&format!("{setting} is not told by the broker")), "{said}");
@@ -398,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_told_at_once_with_the_command_that_mends_it() {
+    fn errors_come_with_command() {
         let found = found(&[
             ("cleanup.policy", "compact,delete"),
             ("retention.ms", "60000"),
@@ -411,11 +427,11 @@ mod tests {
             "topic prices cannot be used:\n  \
              - cleanup.policy is compact,delete, it must be delete: records have no keys, and \
              compaction leaves gaps\n  \
-             - retention.ms is 60000, it must be at least 600000: what was claimed must not be \
-             deleted while somebody could read it\n  \
-             - message.timestamp.type is CreateTime, it must be LogAppendTime: retention counts \
-             from it, and the clock of one process must not delete what others claimed\n  \
-             - min.insync.replicas is 1, it must be at least 2: what is acknowledged must be in \
+             - retention.ms is 60000, it must be at least 600000: a broker must not delete a claim \
+             while a process may still read it\n  \
+             - message.timestamp.type is CreateTime, it must be LogAppendTime: brokers delete by \
+             this time, and the clock of one process must not delete the claims of others\n  \
+             - min.insync.replicas is 1, it must be at least 2: an acknowledged record must be in \
              more than one copy\n\
              This mends it:\n    \
              kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
@@ -426,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_that_cannot_be_written_without_every_copy_is_refused() {
+    fn too_many_insync_copies_are_refused() {
         let topic = |replication, in_sync| {
             let min =
                 [("min.insync.replicas", in_sync), ("unclean.leader.election.enable", "false")];
@@ -458,14 +474,15 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_without_room_for_the_largest_record_is_refused() {
+    fn small_record_limit_is_refused() {
         let room = |bytes| found(&[("max.message.bytes", bytes)]);
         needs(false).check(&room("6000"), "b:1").unwrap();
         assert_eq!(
             needs(false).check(&room("5999"), "b:1").unwrap_err().to_string(),
             "topic prices cannot be used:\n  \
-             - max.message.bytes is 5999, it must be at least 6000: a record names all that its \
-             writer leads, and one that is refused is none\n\
+             - max.message.bytes is 5999, it must be at least 6000: each record lists all roles \
+             that its writer leads; the broker rejects a record that is too large, and the \
+             heartbeat is lost\n\
              This mends it:\n    \
              kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
              prices --add-config max.message.bytes=6000"
@@ -473,13 +490,13 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_of_another_shape_is_made_anew() {
+    fn wrong_shape_is_made_anew() {
         let found = Found { partitions: 8, replication: 1, ..found(&[]) };
         let said = needs(true).check(&found, "b:1").unwrap_err().to_string();
         for part in [
-            "If others go by 8, give --partitions 8. Otherwise:",
+            "If the other processes use 8 partitions, give --partitions 8. Otherwise:",
             "Fences begin again there: start all with a --fence-base",
-            "it has 8 partitions, and 16 are set",
+            "the topic has 8 partitions, and 16 are set",
             "a partition has 1 of at least 3 copies",
             "--create --topic prices --partitions 16 --replication-factor 3 --config \
              cleanup.policy=delete --config retention.ms=600000",
@@ -490,7 +507,7 @@ mod tests {
         let asked = Needs { only_asks: true, ..needs(true) };
         let said = asked.check(&found, "b:1").unwrap_err().to_string();
         assert!(
-            said.ends_with("lead by it: give --partitions 8 and --allow-unreplicated"),
+            said.ends_with("of the candidates: give --partitions 8 and --allow-unreplicated"),
             "{said}"
         );
         let three = Found { replication: 3, ..found.clone() };
@@ -498,7 +515,7 @@ mod tests {
         assert!(said.contains("--replication-factor 3"), "no fewer than there were: {said}");
         let partitions = Found { partitions: 16, ..found.clone() };
         needs(false).check(&partitions, "b:1").unwrap();
-        // What it must have besides is in the command that makes it.
+        // The command that makes the topic has all other settings.
         let settings = [("max.message.bytes", "5999"), ("min.insync.replicas", "2")];
         let settings = settings.map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
         let small = Found { settings: settings.into(), ..found };

@@ -19,12 +19,12 @@ use tenure_core::nele::{Config, Mode, TopicId};
 use tokio::sync::oneshot;
 
 use super::checks::{Found, Needs, REPLICATION_MIN, WrongTopic, flags};
+use crate::client_log::{ClientLog, Reason};
 use crate::load::Load;
 use crate::login::LoginError;
 use crate::native::Rights;
 use crate::options::{CheckedOptions, Options};
 use crate::session::{self, Session, SessionError};
-use crate::told::{Reason, Told};
 use crate::{explain, native, settings};
 
 /// How long one question is waited for.
@@ -45,7 +45,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 /// A topic that can be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Made {
-    /// Which one it is.
+    /// The id of the topic.
     pub id: TopicId,
     /// Whether it was made just now.
     pub anew: bool,
@@ -109,87 +109,51 @@ where
 
 /// Why a topic cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum TopicError {
     /// The password cannot be read.
     #[error(transparent)]
     Login(#[from] LoginError),
     /// The client library does not take the settings.
     #[error("the client cannot be set up: {why}")]
-    Client {
-        /// In its words.
-        why: String,
-    },
-    /// Nobody answers, or what is answered is an error.
+    Client { why: String },
+    /// No broker answers, or the answer is an error.
     #[error("topic {topic} cannot be looked at on {brokers}: {why}")]
-    Unreachable {
-        /// The topic.
-        topic: String,
-        /// Where was asked.
-        brokers: String,
-        /// Why, and what to do.
-        why: String,
-    },
+    Unreachable { topic: String, brokers: String, why: String },
     /// There is none, and it is not to be made.
     #[error("there is no topic {topic}: give --create-topic, or make it:\n    {command}")]
-    Missing {
-        /// The topic.
-        topic: String,
-        /// What makes it.
-        command: String,
-    },
-    /// It cannot be made.
+    Missing { topic: String, command: String },
     #[error("topic {topic} cannot be made: {why}\nBy hand, by a user who may:\n    {command}")]
-    NotMade {
-        /// The topic.
-        topic: String,
-        /// Why.
-        why: String,
-        /// What makes it.
-        command: String,
-    },
+    NotMade { topic: String, why: String, command: String },
     /// There are fewer brokers than it is to have copies.
     #[error(
         "topic {topic} cannot be made with {copies} copies: there are fewer brokers\n\
-         Start more brokers; or give --allow-unreplicated, if a topic may be lost with a broker"
+         Start more brokers; or give --allow-unreplicated to accept a topic that is lost with its \
+         broker"
     )]
-    TooFewBrokers {
-        /// The topic.
-        topic: String,
-        /// How many copies.
-        copies: u16,
-    },
-    /// Its settings cannot be read, so that nobody knows whether it can be used.
+    TooFewBrokers { topic: String, copies: u16 },
+    /// The settings of the topic cannot be read.
     #[error(
         "the settings of topic {topic} cannot be read: {why}\nThis allows it:\n    \
          kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal User:NAME --operation \
          DescribeConfigs --topic {topic}"
     )]
-    NotDescribed {
-        /// The topic.
-        topic: String,
-        /// Where was asked.
-        brokers: String,
-        /// Why.
-        why: String,
-    },
-    /// Who leads writes, and this user may not.
+    NotDescribed { topic: String, brokers: String, why: String },
+    /// This user lacks a right that candidates need.
     #[error(
-        "this user may not {may_not} topic {topic}, and who is to lead does both\n\
+        "this user may not {may_not} topic {topic}, and a candidate reads and writes\n\
          This allows it:\n    \
-         kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal \
-         User:NAME{operations} --topic {topic}"
+         kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal User:NAME{operations} \
+         --topic {topic}"
     )]
     NoRight {
-        /// The topic.
         topic: String,
-        /// Where was asked.
         brokers: String,
-        /// What.
         may_not: &'static str,
-        /// As the command has it.
+        /// Operations as `kafka-acls` names them.
         operations: &'static str,
     },
-    /// It is not what it must be.
+    /// The topic does not meet its requirements.
     #[error(transparent)]
     Wrong(#[from] WrongTopic),
     /// The session timeout is not what brokers allow, or set.
@@ -197,13 +161,13 @@ pub enum TopicError {
     Session(#[from] SessionError),
 }
 
-/// What asks, and about what.
+/// The clients that ask, and the topic in question.
 struct Asks<'a> {
     options: &'a Options,
     needs: Needs,
     load: Load,
-    admin: Arc<AdminClient<Told>>,
-    client: Arc<BaseConsumer<Told>>,
+    admin: Arc<AdminClient<ClientLog>>,
+    client: Arc<BaseConsumer<ClientLog>>,
     /// Dropped after the clients.
     _keeper: Sender<Infallible>,
 }
@@ -224,12 +188,13 @@ impl<'a> Asks<'a> {
             strict: protocol.mode == Mode::AtMostOne,
             copies: options.create.map_or(unasked, u32::from),
             only_asks: options.only_asks,
-            // Who only asks has no say in how large the others' are.
+            // A process that only asks does not set the size of the others' records.
             largest: if options.only_asks { 0 } else { load.largest },
         };
-        let admin = config.create_with_context(Told::default()).map_err(refused)?;
-        let client = config.create_with_context(Told::default()).map_err(refused)?;
-        let (admin, client) = (Arc::new(admin), Arc::new(client));
+        let admin = config.create_with_context(ClientLog::default()).map_err(refused)?;
+        let client = config.create_with_context(ClientLog::default()).map_err(refused)?;
+        let admin = Arc::new(admin);
+        let client = Arc::new(client);
         let keeper = keep((Arc::clone(&admin), Arc::clone(&client))).map_err(refused)?;
         Ok(Self { options, needs, load, admin, client, _keeper: keeper })
     }
@@ -240,14 +205,16 @@ impl<'a> Asks<'a> {
     }
 
     async fn look(&self) -> KafkaResult<Option<(u32, u32)>> {
-        let (client, topic) = (Arc::clone(&self.client), self.options.topic.clone());
+        let client = Arc::clone(&self.client);
+        let topic = self.options.topic.clone();
         aside(move || shape(&client, &topic, ANSWER)).await
     }
 
     /// The same, of the first question: `tell` hears meanwhile why no broker answers.
     async fn first(&self, tell: &Tell) -> Result<Option<(u32, u32)>, TopicError> {
         let mut shape = pin!(self.look());
-        let (mut reason, mut told) = (None, String::new());
+        let mut reason = None;
+        let mut told = String::new();
         loop {
             let answer = tokio::time::timeout(SILENT, &mut shape).await;
             // The library says each reason once in half a minute.
@@ -268,7 +235,8 @@ impl<'a> Asks<'a> {
 
     /// Which topic it is, and what this user may do with it.
     async fn id(&self) -> Result<(TopicId, Option<Rights>), TopicError> {
-        let (client, topic) = (Arc::clone(&self.client), self.options.topic.clone());
+        let client = Arc::clone(&self.client);
+        let topic = self.options.topic.clone();
         let look = aside(move || {
             let client = client.client();
             let (topic, rights) = native::topic_rights(client, &CString::new(topic)?, ANSWER)?;
@@ -289,7 +257,8 @@ impl<'a> Asks<'a> {
             (false, true) => ("read", " --operation Read"),
             (false, false) => ("read or write to", " --operation Read --operation Write"),
         };
-        let (topic, brokers) = (self.options.topic.clone(), self.options.addresses());
+        let topic = self.options.topic.clone();
+        let brokers = self.options.addresses();
         Err(TopicError::NoRight { topic, brokers, may_not, operations })
     }
 
@@ -303,7 +272,7 @@ impl<'a> Asks<'a> {
         };
         let found = asked.map_err(|error| self.failed(&error, refused))?;
         match found.into_iter().next() {
-            // What is answered to a user without the right: `rdkafka` drops the error.
+            // Brokers answer so to a user without the right: `rdkafka` drops the error.
             Some(Ok(found)) if found.entries.is_empty() => {
                 Err(refused("the answer has none, as if the user had no right to".to_owned()))
             }
@@ -315,16 +284,18 @@ impl<'a> Asks<'a> {
         }
     }
 
-    /// Which session timeout is in use. That nobody may read it is no error.
+    /// The session timeout in use. A timeout that this user may not read is no error.
     async fn session(&self, protocol: &Config) -> Result<Session, SessionError> {
-        let (client, topic) = (Arc::clone(&self.client), self.options.topic.clone());
+        let client = Arc::clone(&self.client);
+        let topic = self.options.topic.clone();
         let broker = aside(move || {
             client.fetch_metadata(Some(&topic), ANSWER).map(|metadata| metadata.orig_broker_id())
         });
         let broker = broker.await.unwrap_or(0);
         let group = protocol.group_id();
         let [of_broker, of_group] = session::resources(broker, &group);
-        let (broker, group) = (self.times(of_broker).await, self.times(of_group).await);
+        let broker = self.times(of_broker).await;
+        let group = self.times(of_group).await;
         let find = |times: &[(String, Duration)], name: &str| {
             times.iter().find(|(of, _)| of == name).map(|(_, time)| *time)
         };
@@ -386,7 +357,7 @@ impl<'a> Asks<'a> {
         TopicError::Missing { topic: self.options.topic.clone(), command: self.command() }
     }
 
-    /// What makes the topic by hand.
+    /// The command that makes the topic by hand.
     fn command(&self) -> String {
         let Needs { topic, partitions, copies, .. } = &self.needs;
         let settings = flags(&self.needs.made_with());
@@ -399,9 +370,10 @@ impl<'a> Asks<'a> {
 
     /// A request failed: nobody answered it, or it was refused.
     fn failed(&self, error: &KafkaError, refused: impl Fn(String) -> TopicError) -> TopicError {
-        match explain::is_silence(error) {
-            true => self.unreachable(error),
-            false => refused(explain::error(error, None)),
+        if explain::is_silence(error) {
+            self.unreachable(error)
+        } else {
+            refused(explain::error(error, None))
         }
     }
 
@@ -411,7 +383,7 @@ impl<'a> Asks<'a> {
 
     /// Why the last thing failed that failed since this was asked last.
     fn reason(&self) -> Option<Reason> {
-        // What was said of connections lies in the client's queue.
+        // Errors of connections lie in the client's queue.
         for _ in 0..EVENTS_MAX {
             drop(self.client.poll(Duration::ZERO));
         }
@@ -435,7 +407,7 @@ async fn aside<T: Send + 'static>(
     let (reply, answer) = oneshot::channel();
     thread::Builder::new()
         .name("tenure-look".into())
-        // Nobody may be waiting any more.
+        // The send fails if no caller waits any more; ignore it.
         .spawn(move || drop(reply.send(ask())))
         .map_err(|error| KafkaError::ClientCreation(error.to_string()))?;
     answer.await.unwrap_or(Err(KafkaError::Canceled))

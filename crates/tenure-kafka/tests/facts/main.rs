@@ -1,7 +1,7 @@
-//! What the safety of elections on Kafka rests on, checked on real brokers of every version, and on
-//! `rdkafka` as it is built in. `cargo xtask facts kafka` runs this.
+//! Facts on which the safety of elections on Kafka rests, checked on real brokers of every version,
+//! and on `rdkafka` as it is built in. `cargo xtask facts kafka` runs this.
 //!
-//! What a fact says *can* happen is tried once; what only sometimes happens is in [`NOT_TRIED`].
+//! A fact that *can* happen is tried once; facts that only sometimes happen are in [`NOT_TRIED`].
 
 #![expect(clippy::unwrap_used, reason = "what a broker does not do as expected is a failure")]
 
@@ -20,10 +20,10 @@ use tenure_testkit::facts;
 
 use crate::stage::{Fact, Scenes, Stage};
 
-/// Those first that take longest.
+/// The longest facts come first.
 static FACTS: [&[Fact]; 4] = [truncation::FACTS, sessions::FACTS, records::FACTS, topics::FACTS];
 
-/// What is known of Kafka and not checked here, with the reason.
+/// Facts about Kafka that are not checked here, with the reason.
 static NOT_TRIED: [(&str, &str); 2] = [
     (
         "a member that was stopped beyond its session may read what was written meanwhile, and \

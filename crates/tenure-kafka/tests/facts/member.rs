@@ -44,7 +44,7 @@ pub(crate) fn newer(config: &mut ClientConfig, poll: &str) {
     config.set("group.protocol", "consumer").set("max.poll.interval.ms", poll);
 }
 
-/// A member, and the file that it writes to. It is killed when this is dropped.
+/// A member, and the file that it writes to. Dropping this value kills the member.
 pub(crate) struct Member {
     pub(crate) process: Process,
     log: std::path::PathBuf,

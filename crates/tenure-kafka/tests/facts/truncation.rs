@@ -58,7 +58,7 @@ async fn truncated(stage: Stage) -> Seen {
     until(&cluster, 0, &[0, 1]).await?;
     let producer = stage::producer(&brokers)?;
     append(&producer, "t", 0)?;
-    // Of the next five the follower hears nothing.
+    // The follower hears nothing of the next five records.
     cluster.broker(1).terminate()?;
     until(&cluster, 0, &[0]).await?;
     for _ in 0..5 {

@@ -11,9 +11,9 @@ use tenure_testkit::handles::soon;
 /// The tests of one part.
 pub(crate) type Tests = &'static [(&'static str, fn())];
 
-/// Lists the tests of a part, each in a runtime of its own. Those before the semicolon are given a
-/// group protocol and a name of their own, and are two tests: what the protocols may do in
-/// different ways, and on a broker that others use as well.
+/// Lists the tests of a part, each in a runtime of its own. Tests before the semicolon get a group
+/// protocol and a name of their own, and are two tests each: the protocols may differ in them, and
+/// other tests may use the same broker.
 macro_rules! tests {
     ($($name:ident),* $(,)?) => {
         $crate::common::tests!(; $($name),*);

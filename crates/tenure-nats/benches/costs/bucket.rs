@@ -1,6 +1,7 @@
 //! An election by a key of NATS's own key-value store, as people write it today: whoever creates
 //! the key leads, puts it again before its time is over, and deletes it in the end. The others try
-//! to create it now and then. It needs JetStream; nothing tells a leader in time that it has lost.
+//! to create it now and then. Such elections need JetStream, and do not tell a leader in time that
+//! it has lost.
 //!
 //! The requests are those that client libraries make for `create`, `update` and `delete`.
 
@@ -71,7 +72,7 @@ pub(crate) async fn measure(quick: bool) -> Result<()> {
 
 /// How a candidate ends.
 enum End {
-    /// It deletes the key.
+    /// The leader deletes the key.
     Cleanly,
     AsByLoss,
 }
@@ -123,7 +124,7 @@ async fn contend(
     led: mpsc::UnboundedSender<(usize, Time)>,
     mut ends: mpsc::Receiver<End>,
 ) {
-    // Those that start together try apart.
+    // Candidates that start together try at different times.
     tokio::time::sleep(TRIED.mul_f64((number * 7 % 100) as f64 / 100.0)).await;
     loop {
         let mut revision = put(&client, 0).await;

@@ -1,4 +1,4 @@
-//! What a hundred elections cost beside one.
+//! Costs of a hundred elections beside those of one.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let ratio = |of: fn(&Rates) -> f64| of(&hundred) / of(&one);
     println!("  bytes: {:.1} times those of one", ratio(|rates| rates.came[1]));
     println!("  processor time here: {:.1} times that of one", ratio(|rates| rates.own));
-    // What is batched is calls and replies (ruling 9). Each of a hundred has to be named in them.
+    // Calls and replies are batched (ruling 9). They name each of the hundred elections.
     targets.at_most("messages, beside one election", ratio(|rates| rates.came[0]), 2.0, " ×");
     targets.at_most("deliveries, beside one election", ratio(|rates| rates.left[0]), 2.0, " ×");
     Ok(())
@@ -32,7 +32,8 @@ async fn hold(elections: usize, span: Duration, targets: &mut Targets) -> Result
         .map(|rank| stage::node(stage::config(rank, Callers::All)?, cluster.server(0).url()))
         .collect();
     let nodes = nodes?;
-    let (mut leading, mut waiting) = (tokio::task::JoinSet::new(), tokio::task::JoinSet::new());
+    let mut leading = tokio::task::JoinSet::new();
+    let mut waiting = tokio::task::JoinSet::new();
     for number in 0..elections {
         for (rank, node) in nodes.iter().enumerate() {
             let election = node.election(&format!("service-{number:03}"))?;

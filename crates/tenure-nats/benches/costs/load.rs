@@ -1,4 +1,4 @@
-//! What an election costs that has a leader.
+//! Costs of an election with a leader.
 
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
             let cluster = stage::start()?;
             let config = |rank| stage::config(rank, callers);
             let company = Company::start(count, &cluster, config).await?;
-            // Those that came meanwhile have settled.
+            // New candidates have settled.
             tokio::time::sleep(Duration::from_secs(12)).await;
             let rates = Meter::over(span, &cluster).await?;
             rates.print(&format!("{count} participants, {mode}"));

@@ -1,5 +1,5 @@
-//! What elections on NATS cost, beside an election by NATS's own key-value bucket.
-//! `cargo xtask bench allcall` runs it; docs/benchmarks.md explains.
+//! Costs of elections on NATS, beside an election by NATS's own key-value bucket. `cargo xtask
+//! bench allcall` runs it; docs/benchmarks.md explains.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
 
 mod bucket;
@@ -23,7 +23,7 @@ use parts::Part;
 use program::{Error, Result, block_on};
 use tenure_services::nats::SERVICE;
 
-/// What can be measured by itself.
+/// Measurements that can run by themselves.
 const PARTS: [(&str, Part<Error>); 4] = [
     ("load", |quick, targets| block_on(load::measure(quick, targets))),
     ("takeover", |quick, targets| block_on(take_over::measure(quick, targets))),

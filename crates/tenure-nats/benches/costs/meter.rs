@@ -1,4 +1,4 @@
-//! What the server counts, and what processes use.
+//! Counters of the server, and processor time of processes.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(crate) struct Meter {
     server: Duration,
 }
 
-/// What was counted between two moments, per second.
+/// Counts between two moments, per second.
 #[derive(Clone, Copy)]
 pub(crate) struct Rates {
     pub(crate) came: [f64; 2],
@@ -47,7 +47,7 @@ impl Meter {
         })
     }
 
-    /// What is counted in so much time from now on.
+    /// Counts of the next `span`.
     pub(crate) async fn over(span: Duration, cluster: &Cluster) -> Result<Rates> {
         let before = Self::read(cluster)?;
         tokio::time::sleep(span).await;

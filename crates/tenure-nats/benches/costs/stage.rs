@@ -1,4 +1,4 @@
-//! One server, and participants.
+//! A server, and participants.
 
 use std::time::Duration;
 

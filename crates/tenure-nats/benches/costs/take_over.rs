@@ -74,7 +74,8 @@ async fn round(count: u64, took: &mut Took) -> Result<()> {
         let campaign = election.campaign("v");
         others.spawn(async move { campaign.await.is_ok() });
     }
-    let (mut second, mut third) = (elections[1].campaign("v"), elections[2].campaign("v"));
+    let mut second = elections[1].campaign("v");
+    let mut third = elections[2].campaign("v");
     let leadership = tokio::select! {
         won = elections[0].campaign("v") => won?,
         _ = &mut second => return Err("the second best leads".into()),

@@ -1,4 +1,4 @@
-//! One connection to one server, which does not come back by itself.
+//! A connection to a server, which does not come back by itself.
 
 use std::error::Error as _;
 use std::fmt;
@@ -33,62 +33,38 @@ pub(super) struct Connection {
 
 /// Why a server cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ConnectError {
-    /// It did not answer in time.
     #[error("no answer within {within:?}")]
-    Silent {
-        /// How long it was waited for.
-        within: Duration,
-    },
-    /// It knows no such user, or the password, credentials or key are not the ones it knows.
-    #[error("it refuses this login ({said}): it asks for {asks}")]
-    Refused {
-        /// What it said.
-        said: Arc<str>,
-        /// What its greeting asked for.
-        asks: Asks,
-    },
+    Silent { within: Duration },
+    /// The server knows no such user, or has another password, other credentials or another key.
+    #[error("the server refuses this login ({said}): it asks for {asks}")]
+    Refused { said: Arc<str>, asks: Asks },
     /// The files of the login cannot be used any more.
     #[error("{why}")]
-    Login {
-        /// What is wrong with them.
-        why: Arc<str>,
-    },
+    Login { why: Arc<str> },
     /// TLS did not come about: a certificate is not believed on one side or the other.
     #[error("TLS did not come about: {why}")]
-    Tls {
-        /// What happened.
-        why: Arc<str>,
-    },
-    /// It answers without TLS.
-    #[error("it speaks no TLS")]
+    Tls { why: Arc<str> },
+    #[error("the server speaks no TLS")]
     NoTls,
-    /// It takes only messages that are too short for what participants say.
+    /// The server's messages are too short for the packets of participants.
     #[error(
-        "it takes {max_payload} bytes a message, and {needed} are needed: its max_payload must be \
-         that or more"
+        "the server takes messages of {max_payload} bytes: its max_payload must be {needed} or more"
     )]
-    PayloadTooSmall {
-        /// Its `max_payload`.
-        max_payload: usize,
-        /// What is needed at least.
-        needed: usize,
-    },
+    PayloadTooSmall { max_payload: usize, needed: usize },
     /// Anything else: nobody listens there, or there is no such host.
     #[error("{why}")]
-    Failed {
-        /// What happened.
-        why: Arc<str>,
-    },
+    Failed { why: Arc<str> },
 }
 
-/// What the greeting of a server asks for.
+/// The login that the greeting of a server asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asks {
-    /// A user with a password, or a token; or a certificate that it takes for a user. It knows no
-    /// keys.
+    /// A user with a password, or a token; or a certificate that the server maps to a user. The
+    /// server knows no keys.
     Word,
-    /// It sent a nonce to sign: it knows keys, and maybe users with passwords besides.
+    /// The server sent a nonce to sign: it knows keys, and maybe users with passwords as well.
     Signature,
 }
 
@@ -105,7 +81,8 @@ impl fmt::Display for Asks {
 pub(super) async fn connect(
     options: &CheckedOptions,
     server: &Server,
-    (subject, name): (&str, &str),
+    subject: &str,
+    name: &str,
     silence: Duration,
 ) -> Result<Connection, ConnectError> {
     let within = options.connect_within;
@@ -119,19 +96,16 @@ pub(super) async fn connect(
             .client_capacity(UNSENT_MAX)
             .subscription_capacity(UNREAD_MAX)
             .ignore_discovered_servers()
-            // None, but 0 means that there is no limit: see `with_login`.
+            // No reconnect is wanted, but 0 means that there is no limit: see `with_login`.
             .max_reconnects(1)
             .event_callback(move |event| {
-                // Nobody hears it when the connection was left.
+                // The send fails when the connection was left; ignore it.
                 let _ = tell.send(event);
                 std::future::ready(())
             });
         let made = with_tls(login, options.tls.as_ref(), server)?;
         let client = made.connect(server.as_str()).await.map_err(|error| {
-            let asks = match signs.load(Ordering::Acquire) {
-                true => Asks::Signature,
-                false => Asks::Word,
-            };
+            let asks = if signs.load(Ordering::Acquire) { Asks::Signature } else { Asks::Word };
             why(&error, options, asks)
         })?;
         connected.store(true, Ordering::Release);
@@ -140,7 +114,8 @@ pub(super) async fn connect(
         // Before anything is published on this connection: a server takes what comes in its order.
         let subscriber = subscribed.map_err(|error| failed(error.to_string()))?;
         let info = client.server_info();
-        let (max_payload, needed) = (info.max_payload, MAX_PAYLOAD_MIN);
+        let max_payload = info.max_payload;
+        let needed = MAX_PAYLOAD_MIN;
         if max_payload < needed {
             return Err(ConnectError::PayloadTooSmall { max_payload, needed });
         }
@@ -157,7 +132,8 @@ fn with_login(
     connected: &Arc<AtomicBool>,
     signs: &Arc<AtomicBool>,
 ) -> ConnectOptions {
-    let (connected, signs) = (connected.clone(), signs.clone());
+    let connected = connected.clone();
+    let signs = signs.clone();
     ConnectOptions::with_auth_callback(move |nonce| {
         signs.store(!nonce.is_empty(), Ordering::Release);
         let auth = match &login {

@@ -1,9 +1,9 @@
 //! The connection to the bus: made, used, and made anew.
 //!
 //! Each connection is a client of its own. `async-nats` would connect again by itself and then send
-//! whatever was published meanwhile; a client of ours does not, so that with a
-//! connection everything is gone that was not sent on it. What was heard on an earlier connection
-//! and not yet read is dropped as well.
+//! messages that were published meanwhile; a client of ours does not, so that unsent messages are
+//! gone with their connection. Messages from an earlier connection that are not yet read are
+//! dropped as well.
 
 mod connect;
 mod queue;
@@ -22,7 +22,7 @@ use tokio_stream::StreamExt as _;
 
 pub use self::connect::{Asks, ConnectError};
 use self::connect::{Connection, connect};
-pub use self::queue::Heard;
+pub use self::queue::Delivery;
 use self::queue::{Queue, Reader};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
@@ -32,14 +32,14 @@ use crate::server::Server;
 const BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2) };
 
-/// What is said of the connection.
+/// Changes of the connection.
 #[derive(Debug)]
 pub enum News {
-    /// There is a new one.
+    /// A new connection is up.
     Up(Up),
-    /// There is none any more.
+    /// The connection is gone.
     Down,
-    /// What an operator should hear of.
+    /// A notice for an operator.
     Notice(Notice),
 }
 
@@ -53,10 +53,10 @@ pub struct Up {
     number: u64,
 }
 
-/// What a message may become when it is published.
+/// Outcomes of publishing a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Published {
-    /// It was handed to the connection. Whether it arrives nobody says.
+    /// The message was handed to the connection, and may still be lost.
     Handed,
     /// There is no connection: it is dropped, not kept.
     NotConnected,
@@ -66,13 +66,13 @@ pub enum Published {
     TooLarge,
 }
 
-/// What something on the bus comes in as.
+/// Input from the bus.
 #[derive(Debug)]
 pub enum Incoming {
     /// The connection has changed.
     News(News),
-    /// Somebody has published something.
-    Heard(Heard),
+    /// A participant has published a message.
+    Delivery(Delivery),
 }
 
 /// The way to the bus, for packets of one cluster.
@@ -112,19 +112,19 @@ impl Bus {
         tokio::select! {
             biased;
             Some(news) = self.news.recv() => Incoming::News(news),
-            heard = self.heard.next() => Incoming::Heard(heard),
+            heard = self.heard.next() => Incoming::Delivery(heard),
         }
     }
 
-    /// What is said of the connection already, if anything.
+    /// Takes a change of the connection that is there already.
     #[must_use]
     pub fn take_news(&mut self) -> Option<News> {
         self.news.try_recv().ok()
     }
 
-    /// What was heard already, if anything.
+    /// Takes a message that is there already.
     #[must_use]
-    pub fn take_heard(&mut self) -> Option<Heard> {
+    pub fn take_heard(&mut self) -> Option<Delivery> {
         self.heard.take()
     }
 
@@ -147,7 +147,7 @@ impl Bus {
 
     /// Whether it was heard on the connection in use.
     #[must_use]
-    pub fn is_current(&self, heard: &Heard) -> bool {
+    pub fn is_current(&self, heard: &Delivery) -> bool {
         self.up.as_ref().is_some_and(|up| up.number == heard.connection)
     }
 
@@ -164,8 +164,8 @@ impl Bus {
         if payload.len() > *max_payload {
             return Published::TooLarge;
         }
-        // What would wait for room is not sent later: it is dropped. Without `unconstrained` the
-        // runtime would have it wait because this task has done much already.
+        // A message that would wait for room is dropped. Without `unconstrained` the runtime would
+        // make it wait because this task has done much already.
         let published = client.publish(subject.to_owned(), payload.into());
         let sent = pin!(tokio::task::unconstrained(published));
         match sent.poll(&mut Context::from_waker(Waker::noop())) {
@@ -188,31 +188,28 @@ struct Keeper {
 
 /// Why a connection is left.
 enum Left {
-    /// It is gone, or of no use any more.
+    /// The connection is gone, or of no use any more.
     Lost(Arc<str>),
     /// The login is not accepted any more.
     LoggedOut(Arc<str>),
-    /// Its server is about to end.
+    /// The server is about to end.
     LameDuck,
-    /// Nobody reads what comes in.
+    /// The node has ended.
     Closed,
 }
 
 impl Keeper {
     async fn run(self) {
-        let (mut next, mut failures) = (0, 0_u32);
+        let mut next = 0;
+        let mut failures = 0_u32;
         for number in 1_u64.. {
             let server = loop {
                 let server = &self.options.servers[next % self.options.servers.len()];
-                match connect(&self.options, server, (&self.subject, &self.name), self.silence)
-                    .await
+                match connect(&self.options, server, &self.subject, &self.name, self.silence).await
                 {
                     Ok(connection) => {
                         let left = self.keep(server, connection, number).await;
-                        match self.say_left(server, left) {
-                            true => break server,
-                            false => return,
-                        }
+                        if self.say_left(server, left) { break server } else { return }
                     }
                     Err(error) => {
                         self.say(Notice::Unreachable { server: server.clone(), error });
@@ -243,7 +240,7 @@ impl Keeper {
     }
 
     fn say(&self, notice: Notice) {
-        // Nobody hears it when the node has ended.
+        // The send fails when the node has ended; ignore it.
         let _ = self.tell.send(News::Notice(notice));
     }
 
@@ -264,7 +261,8 @@ impl Keeper {
     /// Passes on what is heard, until the connection is left.
     async fn keep(&self, server: &Server, connection: Connection, number: u64) -> Left {
         let Connection { client, mut subscriber, mut events, info } = connection;
-        let (name, version) = (info.server_name.as_str().into(), info.version.as_str().into());
+        let name = info.server_name.as_str().into();
+        let version = info.version.as_str().into();
         self.say(Notice::Connected { server: server.clone(), name, version });
         let up = Up { client, max_payload: info.max_payload, number };
         if self.tell.send(News::Up(up)).is_err() {
@@ -303,9 +301,10 @@ impl Keeper {
             }
             Event::ServerError(said) => {
                 let text = said.to_string().into();
-                self.say(match is_about_a_right(&said) {
-                    true => Notice::Denied { server, said: text },
-                    false => Notice::Complains { server, said: text },
+                self.say(if is_about_a_right(&said) {
+                    Notice::Denied { server, said: text }
+                } else {
+                    Notice::Complains { server, said: text }
                 });
             }
             Event::Connected | Event::LameDuckMode | Event::Draining | Event::ClientError(_) => {}
@@ -338,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_login_that_is_refused_is_no_right_that_is_missing() {
+    fn refused_login_is_no_missing_right() {
         let other = |text: &str| Said::Other(text.to_owned());
         assert!(is_about_the_login(&Said::AuthorizationViolation));
         assert!(is_about_the_login(&other("User Authentication Expired")));
@@ -350,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_is_no_right_that_is_missing() {
+    fn transient_error_is_no_missing_right() {
         let other = |text: &str| Said::Other(text.to_owned());
         for kind in ["Publish", "Subscription"] {
             let text = format!("Permissions Violation for {kind} to \"tenure.tenure.call\"");

@@ -1,6 +1,5 @@
-//! What was heard and is not yet read: bounded in number and in bytes. Questions, which any
-//! stranger may ask who may do nothing else, wait apart and take no room from what participants
-//! say.
+//! Messages that are not yet read, bounded in number and in bytes. Questions wait apart, because
+//! strangers without other rights may ask them, and take no room from packets of participants.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -14,25 +13,25 @@ use crate::subject::Kind;
 
 /// A reply of each of several hundred participants to each of as many calls.
 const MESSAGES_MAX: usize = 65_536;
-/// What they may hold together.
+/// The most bytes of all packets together.
 const BYTES_MAX: usize = 32 * 1024 * 1024;
 /// A question of each of several hundred observers.
 const ASKS_MAX: usize = 1_024;
-/// What these may hold together.
+/// The most bytes of all questions together.
 const ASKS_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Something that was published.
+/// A message that was published.
 #[derive(Debug)]
-pub struct Heard {
-    /// On which connection.
+pub struct Delivery {
+    /// The number of the connection.
     pub connection: u64,
-    /// Where.
+    /// The subject of the message.
     pub subject: Arc<str>,
-    /// What.
+    /// The content of the message.
     pub payload: Bytes,
 }
 
-impl Heard {
+impl Delivery {
     fn size(&self) -> usize {
         self.subject.len() + self.payload.len()
     }
@@ -46,14 +45,14 @@ struct Counts {
 
 /// The side of one lane that hears.
 struct Put {
-    heard: mpsc::Sender<Heard>,
+    heard: mpsc::Sender<Delivery>,
     bytes_max: usize,
     counts: Arc<Counts>,
 }
 
 /// The side of one lane that reads.
 struct Take {
-    heard: mpsc::Receiver<Heard>,
+    heard: mpsc::Receiver<Delivery>,
     counts: Arc<Counts>,
 }
 
@@ -89,18 +88,18 @@ fn is_question(subject: &str) -> bool {
 impl Queue {
     /// Keeps it, unless there is no room: then it is lost, as on any bus.
     pub(super) fn put(&self, connection: u64, message: Message) {
-        // Of one that is too long for a packet enough to see that. Copied, because what the client
-        // library gives keeps all that was read with it.
+        // A message that is too long for a packet is cut just behind the limit. The bytes are
+        // copied, because the client library's buffer keeps everything that was read with them.
         let length = message.payload.len().min(PACKET_BYTES_MAX + 1);
         let payload = Bytes::copy_from_slice(message.payload.get(..length).unwrap_or_default());
         let subject = message.subject.as_str().into();
         let lane = if is_question(&message.subject) { &self.asks } else { &self.others };
-        lane.put(Heard { connection, subject, payload });
+        lane.put(Delivery { connection, subject, payload });
     }
 }
 
 impl Put {
-    fn put(&self, heard: Heard) {
+    fn put(&self, heard: Delivery) {
         let size = heard.size();
         let Counts { bytes, lost } = &*self.counts;
         if bytes.load(Ordering::Relaxed) + size > self.bytes_max {
@@ -116,19 +115,19 @@ impl Put {
 }
 
 impl Take {
-    async fn next(&mut self) -> Heard {
+    async fn next(&mut self) -> Delivery {
         match self.heard.recv().await {
             Some(heard) => self.read(heard),
             None => std::future::pending().await,
         }
     }
 
-    fn take(&mut self) -> Option<Heard> {
+    fn take(&mut self) -> Option<Delivery> {
         let heard = self.heard.try_recv().ok()?;
         Some(self.read(heard))
     }
 
-    fn read(&self, heard: Heard) -> Heard {
+    fn read(&self, heard: Delivery) -> Delivery {
         self.counts.bytes.fetch_sub(heard.size(), Ordering::Relaxed);
         heard
     }
@@ -140,7 +139,7 @@ impl Take {
 
 impl Reader {
     /// Cancel safe. Waits for ever once nothing can come any more.
-    pub(super) async fn next(&mut self) -> Heard {
+    pub(super) async fn next(&mut self) -> Delivery {
         tokio::select! {
             biased;
             heard = self.others.next() => heard,
@@ -148,7 +147,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn take(&mut self) -> Option<Heard> {
+    pub(super) fn take(&mut self) -> Option<Delivery> {
         self.others.take().or_else(|| self.asks.take())
     }
 
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_bounded_in_number_and_in_bytes() {
+    fn flood_is_bounded() {
         let (queue, mut reader) = new();
         (0..MESSAGES_MAX + 10).for_each(|_| queue.put(1, message(CALL, 1)));
         assert_eq!((reader.lost(), read(&mut reader)), (10, MESSAGES_MAX));
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_take_no_room_from_calls_and_are_read_last() {
+    fn questions_are_read_last() {
         let (queue, mut reader) = new();
         let ask = "tenure.prod.ask";
         (0..2 * MESSAGES_MAX).for_each(|_| queue.put(1, message(ask, 0)));

@@ -13,7 +13,7 @@ use tenure_core::{NodeName, Value, WallTime};
 pub(super) struct Hex<T>(pub(super) T);
 
 /// `NAME~INCARNATION`.
-pub(super) struct Who(pub(super) Participant);
+pub(super) struct ParticipantField(pub(super) Participant);
 
 /// An instant in UTC.
 pub(super) struct Instant(pub(super) WallTime);
@@ -31,7 +31,7 @@ impl<T: LowerHex> Serialize for Hex<T> {
     }
 }
 
-impl Serialize for Who {
+impl Serialize for ParticipantField {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Participant { id, incarnation } = &self.0;
         serializer.collect_str(&format_args!("{id}~{incarnation:032x}"))
@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for Hex<u32> {
     }
 }
 
-impl<'de> Deserialize<'de> for Who {
+impl<'de> Deserialize<'de> for ParticipantField {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let read = |text: &str| {
             let (id, incarnation) = text.split_once('~')?;

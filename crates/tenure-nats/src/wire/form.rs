@@ -9,7 +9,7 @@ use tenure_core::allcall::{
 };
 use tenure_core::{ClusterName, ElectionName};
 
-use super::fields::{Hex, Instant, Span, Text, Who};
+use super::fields::{Hex, Instant, ParticipantField, Span, Text};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,7 +17,7 @@ pub(super) struct Form<'a> {
     pub(super) v: u32,
     #[serde(borrow)]
     cluster: Name<'a, ClusterName>,
-    from: Who,
+    from: ParticipantField,
     rank: u64,
     tie: Hex<u128>,
     sent: Instant,
@@ -77,7 +77,7 @@ struct ReplyForm<'a> {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AnswerForm {
-    caller: Who,
+    caller: ParticipantField,
     round: u64,
 }
 
@@ -104,7 +104,7 @@ struct EntryForm<'a> {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ClaimForm {
-    leader: Who,
+    leader: ParticipantField,
     rank: u64,
     tie: Hex<u128>,
     term: u64,
@@ -115,11 +115,11 @@ struct ClaimForm {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TombstoneForm {
-    leader: Who,
+    leader: ParticipantField,
     term: u64,
     until: Instant,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    to: Option<Who>,
+    to: Option<ParticipantField>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -127,11 +127,11 @@ struct TombstoneForm {
 struct EndedForm<'a> {
     #[serde(borrow)]
     election: Name<'a, ElectionName>,
-    leader: Who,
+    leader: ParticipantField,
     term: u64,
     until: Instant,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    to: Option<Who>,
+    to: Option<ParticipantField>,
 }
 
 impl<'a> Form<'a> {
@@ -140,7 +140,7 @@ impl<'a> Form<'a> {
         let mut form = Self {
             v: VERSION,
             cluster: Name::new(cluster.clone()),
-            from: Who(sender.clone()),
+            from: ParticipantField(sender.clone()),
             rank: rank.number,
             tie: Hex(rank.tie),
             sent: Instant(*sent),
@@ -166,7 +166,7 @@ impl<'a> Form<'a> {
             }
             Body::Reply(Reply { answers, entries }) => {
                 let answer = |Answered { caller, round }: &Answered| AnswerForm {
-                    caller: Who(caller.clone()),
+                    caller: ParticipantField(caller.clone()),
                     round: round.0,
                 };
                 let answers = answers.iter().map(answer).collect();
@@ -252,7 +252,7 @@ impl ClaimForm {
     fn of(claim: &LeaderClaim) -> Self {
         let LeaderClaim { leader, rank, term, until, value } = claim;
         Self {
-            leader: Who(leader.clone()),
+            leader: ParticipantField(leader.clone()),
             rank: rank.number,
             tie: Hex(rank.tie),
             term: *term,
@@ -276,10 +276,10 @@ impl TombstoneForm {
     fn of(tombstone: &Tombstone) -> Self {
         let Tombstone { leader, term, until, successor } = tombstone;
         Self {
-            leader: Who(leader.clone()),
+            leader: ParticipantField(leader.clone()),
             term: *term,
             until: Instant(*until),
-            to: successor.clone().map(Who),
+            to: successor.clone().map(ParticipantField),
         }
     }
 

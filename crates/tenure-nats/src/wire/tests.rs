@@ -93,14 +93,14 @@ fn packet() -> impl Strategy<Value = Packet> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_and_no_longer_than_it_is_counted(packet in packet()) {
+    fn packets_round_trip_within_count(packet in packet()) {
         let bytes = write(&packet);
         prop_assert!(bytes.len() <= packet.bytes(), "{} of {}", bytes.len(), packet.bytes());
         prop_assert_eq!(read(Kind::of(&packet.body), &bytes), Ok(packet));
     }
 
     #[test]
-    fn what_is_damaged_is_read_as_something_or_dropped(
+    fn damaged_packet_never_panics(
         packet in packet(),
         damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
@@ -160,7 +160,7 @@ fn some_call() -> Packet {
 
 /// The example is what people compare with what `nats sub` shows them.
 #[test]
-fn the_documented_packet_is_what_is_written() {
+fn documented_packet_is_written() {
     let page = include_str!("mod.rs");
     let lines = page.lines().skip_while(|line| !line.contains("```json")).skip(1);
     let example = lines.take_while(|line| !line.contains("```"));
@@ -170,14 +170,14 @@ fn the_documented_packet_is_what_is_written() {
 }
 
 #[test]
-fn each_way_of_being_no_packet_has_its_reason() {
+fn unread_packets_have_reasons() {
     let text = String::from_utf8(write(&some_call())).unwrap();
     let changed = |from: &str, to: &str| {
         assert!(text.contains(from), "{from}");
         read(Kind::Call, text.replacen(from, to, 1).as_bytes())
     };
     assert!(changed("", "").is_ok());
-    // Whoever may only ask publishes on that subject.
+    // Strangers that may only ask publish on that subject.
     assert_eq!(read(Kind::Ask, text.as_bytes()), Err(Unread::Subject));
     assert_eq!(changed("\"v\":1", "\"v\":2,\"new\":{}"), Err(Unread::Version));
     assert_eq!(read(Kind::Call, b"{\"v\":2}"), Err(Unread::Version));

@@ -1,4 +1,4 @@
-//! What tests of elections on real servers have in common.
+//! Helpers of tests of elections on real servers.
 
 #![allow(dead_code, unused_imports, reason = "not every test file needs all of it")]
 
@@ -72,7 +72,7 @@ pub(crate) async fn hears(node: &Node, calls: u64) {
 /// The election of all these tests.
 pub(crate) const ELECTION: &str = "billing";
 
-/// Whom a node's side follows, and how many others lead, as far as it knows.
+/// The leader that a node follows, and the number of other leaders, as far as it knows.
 pub(crate) fn seen(view: &View) -> Option<(String, usize)> {
     let leader = view.leader()?;
     Some((leader.value.text().into_owned(), view.others().len()))

@@ -31,11 +31,12 @@ fn shifted_with(config: Config, cluster: &Cluster) -> (Node, Arc<AtomicI64>) {
     (builder.start().unwrap(), offset)
 }
 
-/// A step of a minute in the middle of a term, either way: nobody else believes the next claim of
-/// that leader, so it makes none. It stops at the end that was fixed when its lease was granted,
-/// the other one leads, and they never lead both. Set right, it leads again.
+/// A step of a minute in the middle of a term, either way: no other node believes the next claim of
+/// that leader, so the leader makes none. The leader stops at the end that was fixed when its lease
+/// was granted, the other node leads, and both never lead at once. With its clock set right, the
+/// first one leads again.
 #[test]
-fn a_leader_whose_clock_steps_stops_before_the_next_one_leads() {
+fn stepped_clock_stops_leader_first() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let forward = steps(60_000, "forward", &cluster);
@@ -54,7 +55,8 @@ async fn steps(step: i64, own: &str, cluster: &Cluster) {
     let first = leads(&one).await;
     let election = two.election(ELECTION).unwrap();
     let mut next = election.campaign("two");
-    // It is known to be there, and the clocks have agreed: both have called several times.
+    // Both nodes have called several times, so that each knows the other and the clocks have
+    // agreed.
     tokio::select! {
         () = hears(&two, 8) => {}
         _ = &mut next => panic!("{own}: two leaders"),

@@ -17,7 +17,7 @@ const MARGIN: Duration = Duration::from_millis(400);
 /// round: two void rounds fit.
 const LEASE: Duration = Duration::from_secs(16);
 
-/// One server, and participants.
+/// A server, and participants.
 pub(crate) struct Nats {
     cluster: Cluster,
     participants: BTreeMap<&'static str, Node>,
@@ -36,8 +36,8 @@ impl Group for Nats {
 
     fn election(&mut self, participant: &'static str, election: &str) -> Election<MayOverlap> {
         let begin = || {
-            let (grace, kill_margin) = (MARGIN, MARGIN);
-            let config = Config { lease: LEASE, grace, kill_margin, ..config(participant) };
+            let config =
+                Config { lease: LEASE, grace: MARGIN, kill_margin: MARGIN, ..config(participant) };
             start(config, &self.cluster.urls())
         };
         self.participants.entry(participant).or_insert_with(begin).election(election).unwrap()

@@ -14,7 +14,7 @@ use crate::common::{
 /// So many messages.
 const FLOOD: usize = 30_000;
 
-/// What the documentation says of permissions: `docs/operations.md` has the same lines.
+/// Permissions as documented: `docs/operations.md` has the same lines.
 const PERMISSIONS: &str = r#"authorization {
   users: [
     { user: participant, password: secret, permissions: {
@@ -26,7 +26,7 @@ const PERMISSIONS: &str = r#"authorization {
 
 tenure_services::on_each_version!(with_permissions_a_stranger_reaches_nobody);
 
-/// What was really said, to be said again.
+/// Real packets, to be repeated.
 async fn overheard(stranger: &Client, count: usize) -> Vec<async_nats::Message> {
     let mut bus = stranger.subscribe("tenure.test.*").await.unwrap();
     let mut all = Vec::new();
@@ -36,14 +36,15 @@ async fn overheard(stranger: &Client, count: usize) -> Vec<async_nats::Message> 
     all
 }
 
-/// Garbage, messages of a megabyte, forgeries in shape, and what was said before, again and again:
-/// each is counted, and the leader leads on. What a stranger can do without authentication is
-/// to lie in a packet that is right in every way; that is documented, and not tried here.
+/// Garbage, messages of a megabyte, forgeries in shape, and old packets, again and again: each is
+/// counted, and the leader leads on. Without authentication a stranger can lie in a packet that is
+/// right in every way; this is documented, and not tried here.
 #[test]
-fn a_flood_is_counted_and_changes_no_leader() {
+fn flood_changes_no_leader() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
-        let (one, two) = (ranked("one", 1, &cluster), ranked("two", 2, &cluster));
+        let one = ranked("one", 1, &cluster);
+        let two = ranked("two", 2, &cluster);
         let leadership = leads(&one).await;
         let mut waiting = two.election(ELECTION).unwrap();
         let mut waiting = Box::pin(async { waiting_for(&mut waiting).await });
@@ -116,7 +117,8 @@ fn node_of(rank: u64, id: &str, user: &str, cluster: &Cluster) -> Node {
 fn with_permissions_a_stranger_reaches_nobody(version: Version) {
     let cluster = ClusterConfig::new(version, 1).settings(PERMISSIONS).start().unwrap();
     run(async {
-        let (one, asker) = (node("one", "participant", &cluster), node("two", "asker", &cluster));
+        let one = node("one", "participant", &cluster);
+        let asker = node("two", "asker", &cluster);
         let leadership = leads(&one).await;
         // An asker sees who leads, and nothing more is needed for it.
         until_alone(&asker, "one").await;
@@ -130,7 +132,7 @@ fn with_permissions_a_stranger_reaches_nobody(version: Version) {
             let payload = if number % 2 == 0 { again.payload.clone() } else { "not json".into() };
             stranger.publish(format!("tenure.test.{kind}"), payload).await.unwrap();
         }
-        // What it may say comes after all that.
+        // An allowed packet comes after all that.
         stranger.publish("tenure.test.ask", "not json".into()).await.unwrap();
         let unreadable = |counters: &Counters| counters.ignored.get("unreadable").copied();
         let unreadable = |counters: &Counters| unreadable(counters).unwrap_or(0);
@@ -165,8 +167,8 @@ tenure_services::on_each_version!(one_that_may_only_ask_makes_nobody_lead);
 fn one_that_may_only_ask_makes_nobody_lead(version: Version) {
     let cluster = ClusterConfig::new(version, 1).settings(PERMISSIONS).start().unwrap();
     run(async {
-        let (one, two) =
-            (node("one", "participant", &cluster), node_of(2, "two", "participant", &cluster));
+        let one = node("one", "participant", &cluster);
+        let two = node_of(2, "two", "participant", &cluster);
         let first = leads(&one).await;
         let election = two.election(ELECTION).unwrap();
         let mut next = election.campaign("two");

@@ -1,4 +1,4 @@
-//! One of a better rank joins. The author's later code has two leaders then, for 8 s and with no
+//! A node of a better rank joins. The author's later code has two leaders then, for 8 s and with no
 //! partition: `mutants/allcall/the-text.patch` makes the core like that, and a story notices.
 
 use tenure_services::nats::{Cluster, Version};

@@ -1,4 +1,4 @@
-//! What arrives long after it was said.
+//! Packets that arrive long after they were sent.
 
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ fn a_thousand_messages_held_back_over_a_reconnection(version: Version) {
     let through = [format!("nats://{}", relay.address())];
     run(async {
         let best = Config { rank: Some(1), ..config("one") };
-        let (one, two) = (start(best, &through), ranked("two", 2, &cluster));
+        let one = start(best, &through);
+        let two = ranked("two", 2, &cluster);
         let leadership = leads(&one).await;
         let listener = async_nats::connect(cluster.server(0).url()).await.unwrap();
         let mut calls = listener.subscribe("tenure.test.call").await.unwrap();
@@ -44,7 +45,7 @@ fn a_thousand_messages_held_back_over_a_reconnection(version: Version) {
         }
         let successor = leads(&two).await;
         assert!(!leadership.is_current(), "it has stopped before anybody else leads");
-        // What it says once it is connected again is new; here only the old is to be heard.
+        // Packets of the reconnected node are new; only its old ones must arrive here.
         drop((leadership, one));
         let before = two.counters().await.unwrap();
         relay.open();

@@ -43,7 +43,7 @@ fn fifty_start_and_stop() {
 
 /// Ten servers, each alone with one participant; then their routes come together.
 #[test]
-fn ten_isolated_nodes_lead_themselves_and_after_the_heal_the_best_one() {
+fn healed_nodes_follow_best_one() {
     let cluster = Cluster::start(Version::Newest, 10).unwrap();
     (0..10).for_each(|server| cluster.isolate(server));
     for server in cluster.servers() {
@@ -71,7 +71,8 @@ fn ten_isolated_nodes_lead_themselves_and_after_the_heal_the_best_one() {
 
 /// Campaigns again after each loss. Whether it leads at the moment.
 fn leads_whenever_it_can(node: &Node) -> Arc<AtomicBool> {
-    let (election, own) = (node.election(ELECTION).unwrap(), node.who().id.to_string());
+    let election = node.election(ELECTION).unwrap();
+    let own = node.who().id.to_string();
     let leads: Arc<AtomicBool> = Arc::default();
     let told = leads.clone();
     tokio::spawn(async move {
@@ -93,9 +94,12 @@ async fn until(is_so: impl Fn() -> bool) {
 fn two_equal_ranks_never_alternate(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
-        let (one, two) = (ranked("one", 7, &cluster), ranked("two", 7, &cluster));
-        let (first, second) = (one.election(ELECTION).unwrap(), two.election(ELECTION).unwrap());
-        let (mut first, mut second) = (first.campaign("one"), second.campaign("two"));
+        let one = ranked("one", 7, &cluster);
+        let two = ranked("two", 7, &cluster);
+        let first = one.election(ELECTION).unwrap();
+        let second = two.election(ELECTION).unwrap();
+        let mut first = first.campaign("one");
+        let mut second = second.campaign("two");
         let won = async {
             tokio::select! {
                 won = &mut first => (won, &mut second),
@@ -125,7 +129,7 @@ fn own_broadcasts_are_heard_and_one_leads_once(version: Version) {
         let terms = async {
             loop {
                 match observer.next().await.unwrap().view() {
-                    // It does not know while the machine stands still.
+                    // A node does not know while the machine stands still.
                     Some(View::Unknown { .. }) => led.clear(),
                     view => led.extend(view.and_then(seen)),
                 }

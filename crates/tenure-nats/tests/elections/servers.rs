@@ -24,9 +24,9 @@ fn one_that_takes_too_little_is_left_for_the_next(version: Version) {
     });
 }
 
-/// It says nothing before TLS is there, as only newer ones can be set to.
+/// The server says nothing before TLS, which only newer versions can do.
 #[test]
-fn one_that_speaks_tls_first_is_used() {
+fn tls_first_server_is_used() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let mut params = CertificateParams::default();
@@ -38,7 +38,8 @@ fn one_that_speaks_tls_first_is_used() {
     fs::write(path("server.pem"), certificate.pem()).unwrap();
     fs::write(path("server.key"), key.serialize_pem()).unwrap();
     fs::write(path("ca.pem"), authority.pem()).unwrap();
-    let (certificate, key) = (path("server.pem"), path("server.key"));
+    let certificate = path("server.pem");
+    let key = path("server.key");
     let tls = ServerTls { certificate, key, clients: None, first: true };
     let cluster = ClusterConfig::new(Version::Newest, 1).tls(tls).start().unwrap();
     run(async {

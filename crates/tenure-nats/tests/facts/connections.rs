@@ -63,7 +63,7 @@ async fn ours_drops_what_it_cannot_send(stage: Stage) -> Seen {
     let _ = bus.publish("x", b"new".to_vec());
     let first = async {
         loop {
-            if let Incoming::Heard(heard) = bus.next().await {
+            if let Incoming::Delivery(heard) = bus.next().await {
                 return heard.payload;
             }
         }

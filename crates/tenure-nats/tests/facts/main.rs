@@ -1,4 +1,4 @@
-//! What the promises of elections on NATS rest on, checked on real servers of every version, and on
+//! Facts on which elections on NATS rest, checked on real servers of every version, and on
 //! `async-nats` as it is built in. `cargo xtask facts nats` runs this.
 
 #![expect(clippy::unwrap_used, reason = "what a server does not do as expected is a failure")]

@@ -30,7 +30,8 @@ async fn own_echo(stage: Stage) -> Seen {
 }
 
 async fn one_publisher_one_order(stage: Stage) -> Seen {
-    let (says, hears) = (stage.client().await?, stage.client().await?);
+    let says = stage.client().await?;
+    let hears = stage.client().await?;
     let mut subscriber = subscribe(&hears, &format!("{}.*", stage.name())).await?;
     let told: Vec<_> = (0..2_000).map(|n: u32| n.to_string()).collect();
     for (nth, text) in told.iter().enumerate() {
@@ -49,7 +50,7 @@ async fn through_a_cluster(stage: Stage) -> Seen {
     for server in cluster.servers() {
         let hears = connect(server.url()).await?;
         let mut subscriber = subscribe(&hears, "x").await?;
-        // That somebody listens takes a moment to be known at the others.
+        // The other servers take a moment to learn of a subscription.
         while heard(&mut subscriber, A_WHILE).await.is_none() {
             says.publish("x", "hi".into()).await?;
         }

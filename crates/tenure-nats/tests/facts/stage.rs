@@ -58,7 +58,7 @@ impl Stage {
         self.name
     }
 
-    /// One server that everybody uses: not to be disturbed.
+    /// A server that all facts use: not to be disturbed.
     pub(crate) fn single(&self) -> Result<&Cluster, String> {
         let start = || Cluster::start(self.version(), 1).map_err(|error| error.to_string());
         self.scenes.single.get_or_init(start).as_ref().map_err(Clone::clone)

@@ -12,7 +12,7 @@ use super::process::Process;
 
 pub(crate) const GRANTORS: [&str; 3] = ["a", "b", "c"];
 
-/// What must be the same in every process of a cluster.
+/// Settings that must be the same in every process of a cluster.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) lease: Duration,
@@ -32,7 +32,8 @@ impl Settings {
         let sockets = GRANTORS.map(|_| UdpSocket::bind("127.0.0.1:0"));
         let addresses = sockets.into_iter().map(|socket| socket?.local_addr());
         let addresses = addresses.collect::<std::io::Result<_>>()?;
-        let (lease, refresh) = (Duration::from_secs(5), Duration::from_millis(250));
+        let lease = Duration::from_secs(5);
+        let refresh = Duration::from_millis(250);
         Ok(Self { lease, refresh, addresses, sealed: false })
     }
 
@@ -75,7 +76,8 @@ impl Settings {
         let millis = |word: &String| word.parse().map(Duration::from_millis);
         let addresses = addresses.iter().map(|word| word.parse());
         let addresses = addresses.collect::<std::result::Result<_, _>>()?;
-        let (lease, refresh) = (millis(lease)?, millis(refresh)?);
+        let lease = millis(lease)?;
+        let refresh = millis(refresh)?;
         Ok(Self { lease, refresh, addresses, sealed: sealed.parse()? })
     }
 }

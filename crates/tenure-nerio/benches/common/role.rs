@@ -57,7 +57,8 @@ impl Player {
                 let counters = self.runtime.block_on(self.node.counters());
                 let counters = counters.ok_or("the node is closed")?;
                 let lost = counters.unsent + counters.write_failures + counters.expired;
-                let (received, sent) = (counters.received, counters.sent);
+                let received = counters.received;
+                let sent = counters.sent;
                 Ok(format!("{received} {sent} {} {lost}", counters.messages))
             }
             _ => Err(format!("no such order: {order}").into()),

@@ -48,7 +48,7 @@ pub(crate) struct Floor {
 }
 
 enum Order {
-    /// One exchange, with an answer to whoever waits.
+    /// An exchange, with an answer to the caller.
     Ask(oneshot::Sender<()>),
     /// Exchanges that nobody waits for, each after this time: what one who waits for an
     /// election does.
@@ -57,7 +57,8 @@ enum Order {
 
 impl Floor {
     pub(crate) fn start() -> Result<Self> {
-        let (mut echoes, mut addresses) = (Vec::new(), Vec::new());
+        let mut echoes = Vec::new();
+        let mut addresses = Vec::new();
         for _ in 0..3 {
             let (echo, address) = Process::start(&["echo".to_owned()])?;
             echoes.push(echo);
@@ -71,7 +72,7 @@ impl Floor {
         Ok(Self { _echoes: echoes, orders })
     }
 
-    /// One exchange, as an application's `campaign().await` is one.
+    /// An exchange, as an application's `campaign().await` is one.
     pub(crate) async fn exchange(&self) -> Result<()> {
         let (reply, answer) = oneshot::channel();
         self.orders.send(Order::Ask(reply))?;

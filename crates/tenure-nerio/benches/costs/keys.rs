@@ -1,4 +1,4 @@
-//! What keys cost: two clusters, of which one seals its datagrams, in turn.
+//! Costs of keys: two clusters, of which one seals its datagrams, in turn.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -71,12 +71,14 @@ impl Pair {
 pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let (campaigns, hand_overs) = if quick { (300, 50) } else { (2_000, 200) };
     let runtime = runtime()?;
-    let (mut plain, mut sealed) = (Pair::start(false)?, Pair::start(true)?);
+    let mut plain = Pair::start(false)?;
+    let mut sealed = Pair::start(true)?;
     type Act = fn(&mut Pair, &Runtime) -> Result<Duration>;
     let acts: [(&str, usize, Act); 2] =
         [("campaign", campaigns, Pair::campaign), ("hand-over", hand_overs, Pair::hand_over)];
     for (what, rounds, act) in acts {
-        let (mut without, mut with) = (Samples::new(), Samples::new());
+        let mut without = Samples::new();
+        let mut with = Samples::new();
         for round in 0..=rounds {
             // Whichever goes first has the warmer processor.
             let took = match round % 2 {

@@ -36,10 +36,12 @@ fn floor_round(runtime: &Runtime, floor: &Floor) -> Result<Duration> {
 /// By a candidate that has heard the election's fence, to the moment it has its own.
 pub(crate) fn campaign(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 300 } else { 2_000 };
-    let (runtime, floor) = (runtime()?, Floor::start()?);
+    let runtime = runtime()?;
+    let floor = Floor::start()?;
     let cluster = Cluster::start(Settings::new()?)?;
     let election = node(&cluster, "one")?.election("billing")?;
-    let (mut bare, mut campaigns) = (Samples::new(), Samples::new());
+    let mut bare = Samples::new();
+    let mut campaigns = Samples::new();
     let mut fence = None;
     for round in 0..=rounds {
         sleep(IDLE);
@@ -74,11 +76,13 @@ pub(crate) fn campaign(quick: bool, targets: &mut Targets) -> Result<()> {
 /// From the call of `resign` to the moment when the campaign of one who waits resolves.
 pub(crate) fn handover(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 50 } else { 200 };
-    let (runtime, floor) = (runtime()?, Floor::start()?);
+    let runtime = runtime()?;
+    let floor = Floor::start()?;
     let cluster = Cluster::start(Settings { refresh: REFRESH, ..Settings::new()? })?;
     let mut next = node(&cluster, "one")?.election("billing")?;
     let mut after = node(&cluster, "two")?.election("billing")?;
-    let (mut bare, mut handovers) = (Samples::new(), Samples::new());
+    let mut bare = Samples::new();
+    let mut handovers = Samples::new();
     let mut leadership = runtime.block_on(next.campaign("10.0.0.7:8080"))?;
     for round in 0..=rounds {
         std::mem::swap(&mut next, &mut after);

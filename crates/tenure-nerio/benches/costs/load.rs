@@ -41,7 +41,7 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
             rates.print(count, role);
             shares.push(rates.percent);
         }
-        // One that was lost is not campaigned for again: this only counts.
+        // A lost leadership is not campaigned for again: this only counts.
         held.push((count, nodes[0].1.ask(&hold)?.parse()?));
         if count == MANY {
             let grantors = &shares[1..];
@@ -56,7 +56,7 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     Ok(())
 }
 
-/// What a node has used and done so far.
+/// Processor time and counters of a node so far.
 struct Reading {
     at: Time,
     used: Duration,
@@ -105,7 +105,7 @@ impl Reading {
     }
 }
 
-/// What the threads of a process have used, which the kernel counts in nanoseconds.
+/// Processor time of the threads of a process, which the kernel counts in nanoseconds.
 fn processor_time(process: u32) -> Result<Duration> {
     let mut nanos = 0;
     for task in std::fs::read_dir(format!("/proc/{process}/task"))? {

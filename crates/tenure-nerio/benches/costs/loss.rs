@@ -14,7 +14,7 @@ use crate::sample::{Nanos, Samples};
 use crate::target::Targets;
 
 const LEASE: Duration = Duration::from_secs(2);
-/// What a take-over may take beyond the lease: the grantors hold it longer, by the drift.
+/// The longest take-over beyond the lease: the grantors hold it longer, by the drift.
 const BEYOND: f64 = 1.02;
 
 pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
@@ -27,7 +27,8 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         "loss of a machine: kill -9 of a leader that is also one of 3 grantors, {rounds} rounds"
     );
     println!("  lease {LEASE:?}, round trip {} (median campaign)", Nanos(trip));
-    let (mut ratios, mut worst) = (Samples::new(), f64::MIN);
+    let mut ratios = Samples::new();
+    let mut worst = f64::MIN;
     for _ in 0..rounds {
         let mut lost = cluster.grantors.remove(0);
         lost.ask("hold 1")?;
@@ -44,7 +45,8 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
             let took = clock::now().since(began);
             Ok::<_, Box<dyn std::error::Error>>((until.since(began), took, leadership))
         })?;
-        let (left, took) = (left.as_nanos() as f64, took.as_nanos() as f64);
+        let left = left.as_nanos() as f64;
+        let took = took.as_nanos() as f64;
         let ratio = (took - trip) / left;
         println!(
             "  remaining {:>9}  taken over after {:>9}  less a round trip {ratio:.4}",
@@ -74,7 +76,7 @@ fn until_renewed(leader: &mut Process) -> Result<Time> {
     }
 }
 
-/// What an uncontended campaign takes in this cluster.
+/// The time of an uncontended campaign in this cluster.
 fn trip(runtime: &tokio::runtime::Runtime, cluster: &Cluster) -> Result<f64> {
     let election = node(cluster, "two")?.election("round-trip")?;
     let mut trips = Samples::new();

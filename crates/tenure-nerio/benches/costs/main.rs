@@ -1,4 +1,4 @@
-//! What Nerio costs beside what nothing can do without. `cargo xtask bench` runs it;
+//! Costs of Nerio beside the costs that every election has. `cargo xtask bench` runs it;
 //! docs/benchmarks.md explains.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
 
@@ -21,7 +21,7 @@ use common::{CHILD, Result, is_asked_to_measure, role};
 use parts::Part;
 use tenure_nerio::Node;
 
-/// What can be measured by itself.
+/// Measurements that can run by themselves.
 const PARTS: [(&str, Part<Box<dyn std::error::Error>>); 6] = [
     ("campaign", latency::campaign),
     ("handover", latency::handover),

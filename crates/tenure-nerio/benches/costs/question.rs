@@ -1,4 +1,4 @@
-//! What a leader asks before each act.
+//! The question of a leader before each act.
 
 use std::hint::black_box;
 

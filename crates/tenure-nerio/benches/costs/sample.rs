@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// What was measured, in nanoseconds.
+/// Measured spans, in nanoseconds.
 pub(crate) struct Samples(Vec<f64>);
 
 impl Samples {
@@ -32,7 +32,8 @@ impl Samples {
     }
 
     pub(crate) fn print(&self, what: &str) {
-        let (median, high) = (Nanos(self.median()), Nanos(self.quantile(0.99)));
+        let median = Nanos(self.median());
+        let high = Nanos(self.quantile(0.99));
         println!("  {what:46} p50 {median:>9}  p99 {high:>9}");
     }
 }

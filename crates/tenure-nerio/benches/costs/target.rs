@@ -1,4 +1,4 @@
-//! What is asked of measurements, and which of it was not found.
+//! Targets of measurements, and those that were missed.
 
 /// The targets of one part.
 pub(crate) struct Targets {

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{Error, ErrorKind};
 use std::time::Duration;
 
-/// What all its threads have used so far, from the kernel's count in hundredths of a second.
+/// Processor time of all threads of a process so far, from the kernel's count in hundredths of a
+/// second.
 pub(crate) fn used_by(pid: u32) -> Result<Duration, Error> {
     let said = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let (_, fields) = said.rsplit_once(')').ok_or(ErrorKind::InvalidData)?;

@@ -1,6 +1,6 @@
-//! What an election costs in memory. `cargo xtask bench` runs it; docs/benchmarks.md explains.
+//! Memory of an election. `cargo xtask bench` runs it; docs/benchmarks.md explains.
 //!
-//! A program of its own: the allocator that counts slows down whatever else is measured.
+//! A program of its own: the allocator that counts slows every other measurement down.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
 
 #[path = "../common/mod.rs"]
@@ -48,7 +48,8 @@ fn measure() -> Result<()> {
         sleep(cluster.settings.lease);
         Ok((heap(&mut candidate)?, heap(&mut cluster.grantors[0])?))
     };
-    let (few, many) = (read(FEW)?, read(MANY)?);
+    let few = read(FEW)?;
+    let many = read(MANY)?;
     let each = |few: u64, many: u64| many.saturating_sub(few) / (MANY - FEW) as u64;
     println!("memory for each election: allocated bytes, {MANY} held less {FEW} held, over {}", {
         MANY - FEW

@@ -10,7 +10,7 @@ use super::KeyId;
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(pub(crate) [u8; 32]);
 
-/// What every label begins with.
+/// The beginning of every label.
 const LABEL: &str = "tenure nerio 1 ";
 
 /// A secret for one use.
@@ -33,7 +33,7 @@ pub(crate) fn extract(shared: &Secret, of_two: &SharedSecret) -> Secret {
     Secret(out.into())
 }
 
-/// What tells a cluster's key apart, from its public half.
+/// The id of a cluster's key, from its public half.
 pub(super) fn id(public: &[u8; 32]) -> KeyId {
     let Secret(bytes) = expand(&Secret(*public), "id", &[]);
     KeyId([bytes[0], bytes[1], bytes[2], bytes[3]])

@@ -1,4 +1,4 @@
-//! Which elections a key is for.
+//! The elections of a key.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,12 +14,14 @@ const BYTES_MAX: usize = 190;
 /// The same of both where rights are told behind them, with another byte between.
 const GRANT_MAX: usize = 252;
 
-/// Whether what a hello says of a key has room in it.
+/// Whether a hello has room for this grant.
 pub(super) fn check_room(grant: &Grant) -> Result<(), ElectionsError> {
-    let (name, bytes) = (grant.application.as_str().len(), grant.elections.as_str().len());
-    match grant.rights == Rights::USUAL || name + bytes <= GRANT_MAX {
-        true => Ok(()),
-        false => Err(ElectionsError::TooLongWithRights { bytes: name + bytes, name }),
+    let name = grant.application.as_str().len();
+    let bytes = grant.elections.as_str().len();
+    if grant.rights == Rights::USUAL || name + bytes <= GRANT_MAX {
+        Ok(())
+    } else {
+        Err(ElectionsError::TooLongWithRights { bytes: name + bytes, name })
     }
 }
 
@@ -29,35 +31,20 @@ pub struct Elections(Box<str>);
 
 /// Why a list of elections was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ElectionsError {
-    /// There is none.
-    #[error("it names no election")]
+    #[error("the list names no election")]
     Empty,
-    /// It is too long.
-    #[error("it has {bytes} bytes; at most {BYTES_MAX} are allowed")]
-    TooLong {
-        /// How long it is.
-        bytes: usize,
-    },
+    #[error("the list has {bytes} bytes; at most {BYTES_MAX} are allowed")]
+    TooLong { bytes: usize },
     /// With the rights of the key and the name of its application it is too long.
     #[error(
-        "with the name of the application, which has {name} bytes, it has {bytes} bytes; at most \
-         {GRANT_MAX} are allowed together where a key has other rights than contend,ask"
+        "the list and the name of the application, which has {name} bytes, have {bytes} bytes \
+         together; at most {GRANT_MAX} are allowed in a key with other rights than contend,ask"
     )]
-    TooLongWithRights {
-        /// How long it is.
-        bytes: usize,
-        /// How long the name is.
-        name: usize,
-    },
-    /// One of them cannot be one.
+    TooLongWithRights { bytes: usize, name: usize },
     #[error("{pattern:?} is no election: {error}; only the last character may be *")]
-    Name {
-        /// Which one.
-        pattern: String,
-        /// Why.
-        error: NameError,
-    },
+    Name { pattern: String, error: NameError },
 }
 
 impl Elections {
@@ -144,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_at_the_end_and_for_anything() {
+    fn star_covers_any_ending() {
         let covers = |list: &str, name: &str| {
             list.parse::<Elections>().unwrap().cover(&name.parse().unwrap())
         };
@@ -156,7 +143,7 @@ mod tests {
         assert!("x".repeat(BYTES_MAX + 1).parse::<Elections>().is_err());
     }
     #[test]
-    fn what_a_list_allows_to_ask_is_what_it_asks() {
+    fn list_asks_what_it_covers() {
         let list: Elections = "billing/*,audit".parse().unwrap();
         let name = |name: &str| name.parse().unwrap();
         let which = [Which::Beginning(name("billing/")), Which::Only(name("audit"))];

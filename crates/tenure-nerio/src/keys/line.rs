@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tenure_core::{ClusterName, NameError, NodeName};
 
 use super::{
-    ApplicationKey, ClusterKey, Elections, ElectionsError, Grant, Held, KEYS_MAX, Keys, Rights,
+    ApplicationKey, ClusterKey, Elections, ElectionsError, Grant, HeldKeys, KEYS_MAX, Keys, Rights,
     RightsError, Secret, derive, elections,
 };
 
@@ -14,73 +14,39 @@ const APPLICATION: &str = "tenure-application-key-1";
 const WITH_RIGHTS: &str = "tenure-application-key-2";
 const ACCEPT_UNSEALED: &str = "accept-unsealed";
 
-/// Why a text holds no keys. It never shows any of the text.
+/// Errors of a text with keys. No error shows any of the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum KeyError {
-    /// There is no line with a key.
-    #[error("it holds no key")]
+    #[error("no line holds a key")]
     Empty,
-    /// There are more keys than two.
     #[error(
-        "it holds {count} keys; at most {KEYS_MAX} are allowed: the one that is used, and one \
-             that is accepted beside it"
+        "{count} lines hold keys; at most {KEYS_MAX} may: the key that this process uses, and one \
+         more that it accepts"
     )]
-    TooMany {
-        /// How many.
-        count: usize,
-    },
-    /// A line is no key.
+    TooMany { count: usize },
     #[error("line {line} is no key: a key is what tenure keys new or tenure keys issue prints")]
-    Form {
-        /// Which line.
-        line: usize,
-    },
+    Form { line: usize },
     /// A line has a key of another version.
     #[error("line {line} has a key of a form that this version of tenure does not know")]
-    Version {
-        /// Which line.
-        line: usize,
-    },
-    /// A line was damaged or cut.
-    #[error("line {line}: its {part} is not {digits} hexadecimal digits: it was damaged or cut")]
-    Digits {
-        /// Which line.
-        line: usize,
-        /// Which word of it.
-        part: &'static str,
-        /// How many there should be.
-        digits: usize,
-    },
+    Version { line: usize },
+    #[error(
+        "line {line}: its {part} is not {digits} hexadecimal digits: the line was damaged or \
+             cut"
+    )]
+    Digits { line: usize, part: &'static str, digits: usize },
     /// A name in a line cannot be one.
     #[error("line {line}: {error}")]
-    Name {
-        /// Which line.
-        line: usize,
-        /// Why.
-        error: NameError,
-    },
+    Name { line: usize, error: NameError },
     /// The elections in a line cannot be any.
     #[error("line {line}: the elections: {error}")]
-    Elections {
-        /// Which line.
-        line: usize,
-        /// Why.
-        error: ElectionsError,
-    },
+    Elections { line: usize, error: ElectionsError },
     /// The rights in a line cannot be any.
     #[error("line {line}: the rights: {error}")]
-    Rights {
-        /// Which line.
-        line: usize,
-        /// Why.
-        error: RightsError,
-    },
+    Rights { line: usize, error: RightsError },
     /// Two keys of which one cannot take the place of the other.
-    #[error("its two keys are of different {what}: one can only take the place of its like")]
-    Mixed {
-        /// What differs.
-        what: &'static str,
-    },
+    #[error("two keys of different {what} cannot replace each other")]
+    Mixed { what: &'static str },
 }
 
 pub(super) fn parse(text: &str) -> Result<Keys, KeyError> {
@@ -91,7 +57,7 @@ pub(super) fn parse(text: &str) -> Result<Keys, KeyError> {
     if lines.len() > KEYS_MAX {
         return Err(KeyError::TooMany { count: lines.len() });
     }
-    let mut keys: Option<Held> = None;
+    let mut keys: Option<HeldKeys> = None;
     for (nth, line) in lines {
         let key = one(nth, line)?;
         keys = Some(match keys {
@@ -103,14 +69,14 @@ pub(super) fn parse(text: &str) -> Result<Keys, KeyError> {
     Ok(keys.accept_unsealed(!more.is_empty()))
 }
 
-fn one(line: usize, text: &str) -> Result<Held, KeyError> {
+fn one(line: usize, text: &str) -> Result<HeldKeys, KeyError> {
     let words: Vec<_> = text.split_ascii_whitespace().collect();
     let name = |error| KeyError::Name { line, error };
     match words[..] {
         [CLUSTER, cluster, digits] => {
             let cluster = ClusterName::new(cluster).map_err(name)?;
             let secret = Secret(secret(line, digits, "secret")?);
-            Ok(Held::Cluster(vec![ClusterKey::of(cluster, secret)]))
+            Ok(HeldKeys::Cluster(vec![ClusterKey::of(cluster, secret)]))
         }
         [APPLICATION, cluster, application, elections, digits, members] => {
             let of = [cluster, application, elections];
@@ -131,7 +97,7 @@ fn application_key(
     [cluster, application, elections]: [&str; 3],
     rights: Rights,
     [digits, members]: [&str; 2],
-) -> Result<Held, KeyError> {
+) -> Result<HeldKeys, KeyError> {
     let name = |error| KeyError::Name { line, error };
     let of_elections = |error| KeyError::Elections { line, error };
     let cluster = ClusterName::new(cluster).map_err(name)?;
@@ -143,7 +109,7 @@ fn application_key(
     elections::check_room(&grant).map_err(of_elections)?;
     let id = derive::id(&members);
     let key = ApplicationKey { cluster, grant: grant.into(), secret: digits, members, id };
-    Ok(Held::Application(vec![key]))
+    Ok(HeldKeys::Application(vec![key]))
 }
 
 fn secret(line: usize, digits: &str, part: &'static str) -> Result<[u8; 32], KeyError> {
@@ -156,30 +122,30 @@ fn is_other_version(kind: &str) -> bool {
     other(CLUSTER) || other(APPLICATION)
 }
 
-fn join(first: Held, second: Held) -> Result<Held, KeyError> {
+fn join(first: HeldKeys, second: HeldKeys) -> Result<HeldKeys, KeyError> {
     if first.cluster() != second.cluster() {
         return Err(KeyError::Mixed { what: "clusters" });
     }
     match (first, second) {
-        (Held::Cluster(mut keys), Held::Cluster(more)) => {
+        (HeldKeys::Cluster(mut keys), HeldKeys::Cluster(more)) => {
             keys.extend(more);
-            Ok(Held::Cluster(keys))
+            Ok(HeldKeys::Cluster(keys))
         }
-        (Held::Application(mut keys), Held::Application(more)) => {
+        (HeldKeys::Application(mut keys), HeldKeys::Application(more)) => {
             let application =
                 |keys: &[ApplicationKey]| keys.first().map(|key| key.grant.application.clone());
             if application(&keys) != application(&more) {
                 return Err(KeyError::Mixed { what: "applications" });
             }
             keys.extend(more);
-            Ok(Held::Application(keys))
+            Ok(HeldKeys::Application(keys))
         }
         _ => Err(KeyError::Mixed { what: "kinds" }),
     }
 }
 
 impl ClusterKey {
-    /// The line that [`Keys::parse`] reads. It is the secret.
+    /// The line that [`Keys::parse`] reads. The line is the secret.
     #[must_use]
     pub fn to_line(&self) -> String {
         format!("{CLUSTER} {} {}", self.cluster, hex(&self.secret.0))
@@ -187,7 +153,7 @@ impl ClusterKey {
 }
 
 impl ApplicationKey {
-    /// The line that [`Keys::parse`] reads. It is the secret.
+    /// The line that [`Keys::parse`] reads. The line is the secret.
     #[must_use]
     pub fn to_line(&self) -> String {
         let Grant { application, elections, rights } = &*self.grant;
@@ -195,7 +161,8 @@ impl ApplicationKey {
             Rights::USUAL => (APPLICATION, String::new()),
             rights => (WITH_RIGHTS, format!("{rights} ")),
         };
-        let (secret, members) = (hex(&self.secret.0), hex(&self.members));
+        let secret = hex(&self.secret.0);
+        let members = hex(&self.members);
         format!("{form} {} {application} {elections} {rights}{secret} {members}", self.cluster)
     }
 }
@@ -229,8 +196,8 @@ mod tests {
 
     fn cluster(name: &str) -> ClusterKey {
         match parse(&format!("{CLUSTER} {name} {SECRET}")).unwrap().held() {
-            Held::Cluster(keys) => keys[0].clone(),
-            Held::Application(_) => panic!("of a cluster"),
+            HeldKeys::Cluster(keys) => keys[0].clone(),
+            HeldKeys::Application(_) => panic!("of a cluster"),
         }
     }
 
@@ -247,11 +214,12 @@ mod tests {
         assert_eq!(parse(&key.to_line()), Ok(key.into()));
     }
 
-    /// With other rights than the usual ones, which keep their form.
+    /// A key with other rights than the usual ones has a form of its own.
     #[test]
-    fn a_key_with_rights_is_this_line() {
+    fn key_with_rights_has_line() {
         let key = |elections: &str, rights: &str| {
-            let (application, elections) = ("billing".parse().unwrap(), elections.parse().unwrap());
+            let application = "billing".parse().unwrap();
+            let elections = elections.parse().unwrap();
             cluster("prod").issue_with(Grant {
                 application,
                 elections,
@@ -277,14 +245,15 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_empty_lines_are_left_out_and_two_keys_stay_in_order() {
-        let (new, old) = (cluster("prod"), ClusterKey::generate("prod".parse().unwrap()).unwrap());
+    fn comments_are_skipped_and_order_kept() {
+        let new = cluster("prod");
+        let old = ClusterKey::generate("prod".parse().unwrap()).unwrap();
         let text = format!("# new\n{}\r\n\n # old\n{}\n", new.to_line(), old.to_line());
-        assert_eq!(parse(&text), Ok(Held::Cluster(vec![new, old]).into()));
+        assert_eq!(parse(&text), Ok(HeldKeys::Cluster(vec![new, old]).into()));
     }
 
     #[test]
-    fn a_line_says_that_unsealed_is_accepted_too() {
+    fn accept_unsealed_is_a_line() {
         let line = cluster("prod").to_line();
         assert!(!parse(&line).unwrap().accepts_unsealed());
         for text in [format!("{line}\naccept-unsealed\n"), format!("accept-unsealed\n{line}")] {
@@ -295,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_without_the_text() {
+    fn errors_never_show_text() {
         let line = cluster("prod").to_line();
         let other = cluster("test").to_line();
         let application =
@@ -315,16 +284,16 @@ mod tests {
         let told: Vec<_> = texts.iter().map(|text| parse(text).unwrap_err().to_string()).collect();
         assert!(told.iter().all(|told| !told.contains("0707")), "{told:?}");
         let begins = [
-            "it holds no key",
+            "no line holds a key",
             "line 1 is no key",
             "line 1 is no key",
             "line 1: its secret is not 64",
             "line 1: the name of a cluster or group may hold",
             "line 1 has a key of a form",
             "line 1: the elections: \"**\" is no election",
-            "it holds 3 keys",
-            "its two keys are of different clusters",
-            "its two keys are of different kinds",
+            "3 lines hold keys",
+            "two keys of different clusters",
+            "two keys of different kinds",
         ];
         for (told, begin) in told.iter().zip(begins) {
             assert!(told.starts_with(begin), "{told}");

@@ -37,24 +37,24 @@ pub use self::rights::{Right, Rights, RightsError};
 /// How many keys a node has at most: the one it uses, and one that it accepts beside it.
 pub const KEYS_MAX: usize = 2;
 
-/// The key of a cluster. Whoever holds it is a member to all others.
+/// The key of a cluster. Every holder is a member to all others.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClusterKey {
     cluster: ClusterName,
     secret: Secret,
-    /// The public half of what follows from it: see [`private`](Self::private).
+    /// The public half of the key pair of [`private`](Self::private).
     public: [u8; 32],
     id: KeyId,
 }
 
-/// What an application may do, and under which name.
+/// Name, elections and rights of an application.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Grant {
-    /// Its name.
+    /// The name of the application.
     pub application: NodeName,
-    /// The elections that it is about.
+    /// The elections of the application.
     pub elections: Elections,
-    /// What it may do in them.
+    /// Rights in these elections.
     pub rights: Rights,
 }
 
@@ -79,20 +79,20 @@ pub struct ApplicationKey {
 /// The keys of one node: one or two, of one kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Keys {
-    held: Held,
+    held: HeldKeys,
     accept_unsealed: bool,
 }
 
 /// The keys themselves, the one that is used first.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Held {
-    /// Of a member.
+pub(super) enum HeldKeys {
+    /// Keys of a member.
     Cluster(Vec<ClusterKey>),
-    /// Of a process of an application.
+    /// Keys of a process of an application.
     Application(Vec<ApplicationKey>),
 }
 
-/// By which a key is told apart from others in logs and in what travels: nothing follows from it.
+/// The id of a key in logs and datagrams; no secret follows from it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct KeyId(pub(super) [u8; 4]);
 
@@ -103,7 +103,7 @@ impl fmt::Display for KeyId {
 }
 
 impl ClusterKey {
-    /// A new one, at random.
+    /// Draws a new key at random.
     pub fn generate(cluster: ClusterName) -> Result<Self, SystemError> {
         let [low, high] = [tenure::driver::random()?, tenure::driver::random()?];
         let mut secret = [0; 32];
@@ -118,13 +118,13 @@ impl ClusterKey {
         Self { cluster, secret, public, id }
     }
 
-    /// Whose it is.
+    /// The cluster of the key.
     #[must_use]
     pub fn cluster(&self) -> &ClusterName {
         &self.cluster
     }
 
-    /// What tells it apart.
+    /// The id of the key.
     #[must_use]
     pub const fn id(&self) -> KeyId {
         self.id
@@ -147,13 +147,16 @@ impl ClusterKey {
     fn key_of(&self, grant: Grant) -> ApplicationKey {
         let grant = Arc::new(grant);
         let secret = self.of_application(&grant);
-        let (cluster, members, id) = (self.cluster.clone(), self.public, self.id);
+        let cluster = self.cluster.clone();
+        let members = self.public;
+        let id = self.id;
         ApplicationKey { cluster, grant, secret, members, id }
     }
 
     /// The secret of the application with this grant.
     pub(super) fn of_application(&self, grant: &Grant) -> Secret {
-        let (name, elections) = (grant.application.as_str(), grant.elections.as_str());
+        let name = grant.application.as_str();
+        let elections = grant.elections.as_str();
         let parts = [name.as_bytes(), b"\0", elections.as_bytes()];
         match grant.rights {
             Rights::USUAL => expand(&self.secret, "application", &parts),
@@ -169,7 +172,7 @@ impl ClusterKey {
         &self.secret
     }
 
-    /// What members open with that applications have sealed.
+    /// The private key with which members open datagrams of applications.
     pub(super) fn private(&self) -> StaticSecret {
         private(&self.secret)
     }
@@ -180,19 +183,19 @@ fn private(secret: &Secret) -> StaticSecret {
 }
 
 impl ApplicationKey {
-    /// Which cluster it is of.
+    /// The cluster of the key.
     #[must_use]
     pub fn cluster(&self) -> &ClusterName {
         &self.cluster
     }
 
-    /// What it allows.
+    /// The grant of the key.
     #[must_use]
     pub fn grant(&self) -> &Arc<Grant> {
         &self.grant
     }
 
-    /// What tells the key of its cluster apart.
+    /// The id of the cluster's key.
     #[must_use]
     pub const fn id(&self) -> KeyId {
         self.id
@@ -215,53 +218,53 @@ impl Keys {
         line::parse(text)
     }
 
-    /// The same, and whether what is not sealed is read as well, and answered so. Then anybody who
-    /// reaches this process can speak as anybody, as if there were no keys: only while the
-    /// processes of a cluster are given keys one after the other. What is said to those who have
-    /// shown a key is sealed.
+    /// The same keys, and whether this process reads and answers unsealed datagrams as well. Every
+    /// host that reaches the process can then speak as any node, as without keys: use this only
+    /// while the processes of a cluster get keys one after the other. Datagrams to nodes that have
+    /// shown a key stay sealed.
     #[must_use]
     pub fn accept_unsealed(mut self, accept: bool) -> Self {
         self.accept_unsealed = accept;
         self
     }
 
-    /// Whether what is not sealed is read as well.
+    /// Whether unsealed datagrams are read as well.
     #[must_use]
     pub const fn accepts_unsealed(&self) -> bool {
         self.accept_unsealed
     }
 
-    pub(super) const fn held(&self) -> &Held {
+    pub(super) const fn held(&self) -> &HeldKeys {
         &self.held
     }
 
-    /// Which cluster they are of.
+    /// The cluster of the keys.
     #[must_use]
     pub fn cluster(&self) -> Option<&ClusterName> {
         self.held.cluster()
     }
 
-    /// What tells them apart, the one that is used first.
+    /// The ids of the keys; the first one is used.
     #[must_use]
     pub fn ids(&self) -> Vec<KeyId> {
         match &self.held {
-            Held::Cluster(keys) => keys.iter().map(ClusterKey::id).collect(),
-            Held::Application(keys) => keys.iter().map(ApplicationKey::id).collect(),
+            HeldKeys::Cluster(keys) => keys.iter().map(ClusterKey::id).collect(),
+            HeldKeys::Application(keys) => keys.iter().map(ApplicationKey::id).collect(),
         }
     }
 
-    /// Whether they are a member's.
+    /// Whether these are keys of a member.
     #[must_use]
     pub const fn is_cluster(&self) -> bool {
-        matches!(self.held, Held::Cluster(_))
+        matches!(self.held, HeldKeys::Cluster(_))
     }
 
-    /// Which application they are of; `None` if they are a member's.
+    /// The grant of the application; `None` for keys of a member.
     #[must_use]
     pub fn application(&self) -> Option<&Grant> {
         match &self.held {
-            Held::Cluster(_) => None,
-            Held::Application(keys) => keys.first().map(|key| &**key.grant()),
+            HeldKeys::Cluster(_) => None,
+            HeldKeys::Application(keys) => keys.first().map(|key| &**key.grant()),
         }
     }
 
@@ -276,8 +279,8 @@ impl Keys {
     #[must_use]
     pub fn issue(&self, application: NodeName, elections: Elections) -> Option<ApplicationKey> {
         match &self.held {
-            Held::Cluster(keys) => keys.first().map(|key| key.issue(application, elections)),
-            Held::Application(_) => None,
+            HeldKeys::Cluster(keys) => keys.first().map(|key| key.issue(application, elections)),
+            HeldKeys::Application(_) => None,
         }
     }
 
@@ -285,8 +288,8 @@ impl Keys {
     #[must_use]
     pub fn issue_with(&self, grant: Grant) -> Option<Result<ApplicationKey, ElectionsError>> {
         match &self.held {
-            Held::Cluster(keys) => keys.first().map(|key| key.issue_with(grant)),
-            Held::Application(_) => None,
+            HeldKeys::Cluster(keys) => keys.first().map(|key| key.issue_with(grant)),
+            HeldKeys::Application(_) => None,
         }
     }
 
@@ -303,7 +306,7 @@ impl Keys {
     }
 }
 
-impl Held {
+impl HeldKeys {
     fn cluster(&self) -> Option<&ClusterName> {
         match self {
             Self::Cluster(keys) => keys.first().map(ClusterKey::cluster),
@@ -334,21 +337,21 @@ impl fmt::Debug for ApplicationKey {
     }
 }
 
-impl From<Held> for Keys {
-    fn from(held: Held) -> Self {
+impl From<HeldKeys> for Keys {
+    fn from(held: HeldKeys) -> Self {
         Self { held, accept_unsealed: false }
     }
 }
 
 impl From<ClusterKey> for Keys {
     fn from(key: ClusterKey) -> Self {
-        Held::Cluster(vec![key]).into()
+        HeldKeys::Cluster(vec![key]).into()
     }
 }
 
 impl From<ApplicationKey> for Keys {
     fn from(key: ApplicationKey) -> Self {
-        Held::Application(vec![key]).into()
+        HeldKeys::Application(vec![key]).into()
     }
 }
 
@@ -365,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_applications_differ_by_what_they_allow() {
+    fn application_keys_differ_by_grant() {
         let billing = issue(&cluster(), "billing", "billing/*");
         assert_eq!(billing, issue(&cluster(), "billing", "billing/*"), "the same when made again");
         for (application, elections) in
@@ -390,14 +393,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_known_by_its_cluster_key_and_two_clusters_differ() {
+    fn key_id_follows_cluster_key() {
         assert_eq!(issue(&cluster(), "a", "*").id(), cluster().id());
         let random = || ClusterKey::generate("prod".parse().unwrap()).unwrap();
         assert_ne!(random().id(), random().id());
     }
 
     #[test]
-    fn what_is_shown_of_a_key_is_not_the_key() {
+    fn debug_output_hides_key() {
         let shown = format!("{:?} {:?}", cluster(), issue(&cluster(), "billing", "billing/*"));
         assert!(!shown.contains("07070707"), "{shown}");
         assert!(!shown.contains(&line::hex(&issue(&cluster(), "billing", "billing/*").secret.0)));

@@ -1,9 +1,9 @@
-//! What a key allows in its elections.
+//! Rights of a key in its elections.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One thing that a key may allow.
+/// A right that a key may have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Right {
     /// To hold leases: whoever has it can lead.
@@ -20,19 +20,12 @@ pub struct Rights(u8);
 
 /// Why a list of rights was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum RightsError {
-    /// There is no such right.
     #[error("{word:?} is no right; there are contend, ask and resign")]
-    Unknown {
-        /// The word.
-        word: String,
-    },
-    /// One is there twice.
+    Unknown { word: String },
     #[error("{} is there twice", .right.as_str())]
-    Twice {
-        /// Which one.
-        right: Right,
-    },
+    Twice { right: Right },
     /// Without that to ask nobody can find whom to tell, or what to wait for.
     #[error("the right to ask is missing, without which a key is of no use: add ask")]
     NoAsk,
@@ -41,7 +34,7 @@ pub enum RightsError {
 impl Right {
     const ALL: [Self; 3] = [Self::Contend, Self::Ask, Self::Resign];
 
-    /// Its word.
+    /// The word for the right.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -61,7 +54,7 @@ impl Right {
 }
 
 impl Rights {
-    /// What every key allows that does not say so: to contend and to ask.
+    /// The rights of a key that names none: to contend and to ask.
     pub const USUAL: Self = Self(Right::Contend.bit() | Right::Ask.bit());
 
     /// Whether `right` is one of them.
@@ -76,13 +69,13 @@ impl Rights {
         Self(self.0 | right.bit())
     }
 
-    /// The byte by which they are told in a hello: an ASCII control character.
+    /// The byte for these rights in a hello: an ASCII control character.
     pub(crate) const fn byte(self) -> u8 {
         self.0
     }
 
-    /// What that byte says. `None` if it names rights that this version does not know, or those
-    /// that are not told.
+    /// The rights of that byte; `None` if this version does not know them, or if a hello names them
+    /// without a byte.
     pub(crate) fn of_byte(byte: u8) -> Option<Self> {
         let known = Right::ALL.iter().fold(0, |all, right| all | right.bit());
         let rights = Self(byte);
@@ -121,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rights_are_written_in_one_order_and_every_key_may_ask() {
+    fn rights_have_one_order() {
         let read = |text: &str| text.parse::<Rights>();
         assert_eq!(read("resign,ask,contend").unwrap().to_string(), "contend,ask,resign");
         assert_eq!(read("ask,contend"), Ok(Rights::USUAL));
@@ -136,7 +129,7 @@ mod tests {
 
     /// Each grant has one form: those that all versions know are told without a byte.
     #[test]
-    fn what_a_hello_says_of_rights_is_read_back_and_nothing_else() {
+    fn rights_byte_is_read_back() {
         let read: Vec<_> = (0..=u8::MAX).filter_map(Rights::of_byte).collect();
         let words: Vec<_> = read.iter().map(ToString::to_string).collect();
         assert_eq!(words, ["ask", "ask,resign", "contend,ask,resign"]);

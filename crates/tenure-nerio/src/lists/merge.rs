@@ -1,4 +1,4 @@
-//! What all members said, put together.
+//! Merges the statements of all members.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,29 +11,30 @@ use super::pages::{CandidateList, ElectionList, List};
 use super::step::Round;
 use super::{CandidateSeen, ElectionSeen, Leads, Vote};
 
-/// What one member said.
-pub(super) struct Told<T> {
-    /// Which one, by its position.
+/// A statement of a member.
+pub(super) struct Statement<T> {
+    /// Position of the member in the list.
     pub(super) nth: usize,
-    /// When it was asked: its word is no older.
+    /// When the member was asked, on `CLOCK_BOOTTIME`: the statement is no older.
     pub(super) asked: Time,
     pub(super) said: T,
 }
 
-/// Of one of a list: of each member that answered, also of one that knows nothing of it.
-type Words<L> = Vec<Told<Option<<L as List>::Part>>>;
-pub(super) type ElectionWords = Words<ElectionList>;
-pub(super) type CandidateWords = Words<CandidateList>;
+/// Statements about a part of a list, of each member that answered, also of members that know
+/// nothing of it.
+type Statements<L> = Vec<Statement<Option<<L as List>::Part>>>;
+pub(super) type ElectionStatements = Statements<ElectionList>;
+pub(super) type CandidateStatements = Statements<CandidateList>;
 
 /// Adds what a round told, by name.
-pub(super) fn sort<L: List>(round: Round<L>, into: &mut BTreeMap<L::Key, Words<L>>) {
+pub(super) fn sort<L: List>(round: Round<L>, into: &mut BTreeMap<L::Key, Statements<L>>) {
     let keys: BTreeSet<_> = round.iter().flat_map(|(_, page)| page.parts.keys().cloned()).collect();
     for (nth, mut page) in round {
         for key in &keys {
             let words = into.entry(key.clone()).or_default();
             // Patterns of a key may cover the same election.
             if words.iter().all(|word| word.nth != nth) {
-                words.push(Told { nth, asked: page.asked, said: page.parts.remove(key) });
+                words.push(Statement { nth, asked: page.asked, said: page.parts.remove(key) });
             }
         }
     }
@@ -44,22 +45,26 @@ pub(super) fn first<L: List>(before: Option<Time>, round: &Round<L>) -> Option<T
     round.iter().map(|(_, page)| page.asked).chain(before).min()
 }
 
-/// What one member says of who holds its grant.
-struct Word<'a> {
+/// A statement of a member about the holder of its grant.
+struct HolderStatement<'a> {
     nth: usize,
     holder: &'a HolderHere,
     until: Time,
     leaving: Option<Time>,
 }
 
-/// Puts words together, all of which have come at `at`.
-pub(super) struct Putting<'a> {
+/// Merges statements, all of which have come at `at`.
+pub(super) struct Merge<'a> {
     pub(super) config: &'a Checked,
     pub(super) at: Time,
 }
 
-impl Putting<'_> {
-    pub(super) fn election(&self, election: ElectionName, words: &ElectionWords) -> ElectionSeen {
+impl Merge<'_> {
+    pub(super) fn election(
+        &self,
+        election: ElectionName,
+        words: &ElectionStatements,
+    ) -> ElectionSeen {
         let said = words.iter().filter_map(|word| {
             let holder = word.said.as_ref()?.holder.as_ref()?;
             Some(self.word(word.nth, word.asked, holder))
@@ -78,8 +83,8 @@ impl Putting<'_> {
     /// Each incarnation once, with what all members know of it.
     pub(super) fn candidates(
         &self,
-        holders: &[Told<Option<Box<Holder>>>],
-        waiting: &BTreeMap<Who, CandidateWords>,
+        holders: &[Statement<Option<Box<Holder>>>],
+        waiting: &BTreeMap<Who, CandidateStatements>,
     ) -> (Option<Leads>, Vec<CandidateSeen>) {
         let held = holders.iter().filter_map(|told| Some((told, told.said.as_deref()?)));
         let held: Vec<_> =
@@ -105,31 +110,31 @@ impl Putting<'_> {
         (leader, all)
     }
 
-    fn word<'a>(&self, nth: usize, asked: Time, holder: &'a HolderHere) -> Word<'a> {
+    fn word<'a>(&self, nth: usize, asked: Time, holder: &'a HolderHere) -> HolderStatement<'a> {
         let until = asked.after(self.at_least(holder.remaining));
         let leaving = holder.leaving.map(|span| asked.after(self.at_least(span)));
-        Word { nth, holder, until, leaving }
+        HolderStatement { nth, holder, until, leaving }
     }
 
-    /// Whom a quorum of grants names that are all live now. It is the rule of those who observe,
-    /// and two more: these words need not be of one question.
-    fn leader(&self, words: &[Word<'_>]) -> Option<Leads> {
-        let live = words.iter().filter(|word| self.at < word.until).map(Word::grant);
+    /// The leader that a quorum of live grants names. Observers have the same rule; two more checks
+    /// are needed here, because these statements need not be of one question.
+    fn leader(&self, words: &[HolderStatement<'_>]) -> Option<Leads> {
+        let live = words.iter().filter(|word| self.at < word.until).map(HolderStatement::grant);
         let (who, fence, until) = leadership(live, &self.config.quorums)?;
-        // Somebody has led since.
+        // A later leader has led since.
         if words.iter().any(|word| word.holder.fence > Some(fence)) {
             return None;
         }
         let alike = words.iter().filter(|word| word.grant().is_of(who, fence));
         let leaving = alike.filter_map(|word| word.leaving).max();
-        // Another one may lead since then.
+        // Another leader may have come since then.
         if leaving.is_some_and(|leaving| leaving <= self.at) {
             return None;
         }
         Some(Leads { who: who.clone(), fence, until, leaving })
     }
 
-    fn vote(&self, word: &Word<'_>) -> Option<Vote> {
+    fn vote(&self, word: &HolderStatement<'_>) -> Option<Vote> {
         let member = self.name(word.nth)?;
         Some(Vote { member, holder: word.holder.clone(), until: word.until })
     }
@@ -138,14 +143,14 @@ impl Putting<'_> {
         self.config.members.get(nth).map(|member| member.name.clone())
     }
 
-    /// How much a span on another clock is at least, on this one.
+    /// The least length of another clock's span on this clock.
     fn at_least(&self, span: Duration) -> Duration {
         let drift = self.config.drift;
         drift.shrink(drift.real_at_least(span))
     }
 }
 
-impl Word<'_> {
+impl HolderStatement<'_> {
     const fn grant(&self) -> LiveGrant<'_> {
         let HolderHere { who, fence, .. } = self.holder;
         LiveGrant { member: self.nth, until: self.until, who, fence: *fence }

@@ -1,8 +1,8 @@
-//! Which elections there are, and who wants one of them: asked of all members at once.
+//! Lists of elections and candidates, asked of all members at once.
 //!
-//! Each member knows who holds its own grant, and who waits for it; what a quorum of them says of a
-//! leader is put together here. That no quorum names one does not say that nobody leads: that, too,
-//! takes a quorum at one instant, for which [`Election::leader`](tenure::Election::leader) asks.
+//! Each member knows who holds its own grant, and who waits for it; their statements about a leader
+//! are merged here. A list without a leader does not prove a vacancy: a vacancy, too, takes a
+//! quorum at one instant, for which [`Election::leader`](tenure::Election::leader) asks.
 
 mod merge;
 mod pages;
@@ -17,68 +17,69 @@ use tenure::clock;
 use tenure_core::nerio::{Checked, HolderHere, Member, Service, Which, Who};
 use tenure_core::{ElectionName, Fence, NodeName, Time};
 
-use self::merge::{CandidateWords, ElectionWords, Putting, Told};
+use self::merge::{CandidateStatements, ElectionStatements, Merge, Statement};
 use self::pages::{CandidateList, ElectionList};
 use self::step::Panel;
 use super::keys::Keys;
 
-/// What a member answered.
+/// The answer of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Heard {
-    /// What it knows, and whether its word counts.
+    /// The member gave its list, in this service.
     Said(Service),
-    /// Nothing.
+    /// The member did not answer.
     Silent,
-    /// What all versions know, and not this: it runs an older one, or longer datagrams are lost.
+    /// The member answers only questions that all versions know: it runs an older version, or
+    /// longer datagrams are lost.
     ElseOnly,
-    /// More than is looked at.
+    /// The list of the member is longer than is looked at.
     TooMany,
-    /// That it runs with another configuration.
+    /// The member runs with another configuration.
     Differs,
-    /// Its name gives no address, for this reason.
+    /// The name of the member gives no address, for this reason.
     Unresolved(String),
 }
 
 impl Heard {
-    /// Whether it counts that nothing else was said. What one that cannot write says of holders
-    /// is true; that there is nobody else it does not know.
+    /// Whether the list of the member is complete. A member that cannot write tells the truth about
+    /// holders, but may not know all of them.
     #[must_use]
     pub const fn counts(&self) -> bool {
         matches!(self, Self::Said(Service::Serving))
     }
 }
 
-/// What one member has granted.
+/// The grant of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Vote {
-    /// Which one.
+    /// The name of the member.
     pub member: NodeName,
-    /// To whom, as it said then.
+    /// The holder, as the member said then.
     pub holder: HolderHere,
-    /// Until when at least, on this machine's `CLOCK_BOOTTIME`. It may be over: it was not when
-    /// the member was asked.
+    /// The earliest end of the grant, on this machine's `CLOCK_BOOTTIME`. The grant was live when
+    /// the member was asked, and may be over now.
     pub until: Time,
 }
 
-/// Who leads, as a quorum of members says.
+/// The leader, as a quorum of members says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Leads {
-    /// Who.
+    /// Name and incarnation of the leader.
     pub who: Who,
     /// The fence of its leadership.
     pub fence: Fence,
     /// Until when unless it renews, on this machine's `CLOCK_BOOTTIME`.
     pub until: Time,
-    /// It leads no more, and gives its lease back about then.
+    /// The leader has resigned, and gives its lease back about then.
     pub leaving: Option<Time>,
 }
 
 /// An election, as all that answered see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ElectionSeen {
-    /// Its name.
+    /// The name of the election.
     pub election: ElectionName,
-    /// Who leads it when all have answered, if a quorum says so.
+    /// The leader when all members have answered, if a quorum names one.
     pub leader: Option<Leads>,
     /// The grants there are or were, by member.
     pub granted: Vec<Vote>,
@@ -88,29 +89,30 @@ pub struct ElectionSeen {
     pub asked: Time,
 }
 
-/// One that wants to lead an election, as all that answered see it.
+/// A candidate, as all members that answered see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CandidateSeen {
-    /// Which incarnation it is.
+    /// Name and incarnation of the candidate.
     pub who: Who,
-    /// The higher goes first.
+    /// Priority; the highest goes first.
     pub priority: u8,
     /// The members that have granted it the lease.
     pub granted: Vec<NodeName>,
-    /// Those whose grants have ended since they were asked.
+    /// The members whose grants have ended since they were asked.
     pub ended: Vec<NodeName>,
-    /// The members at which it waits.
+    /// The members at which the candidate waits.
     pub waits_at: Vec<NodeName>,
-    /// For how long at least it had waited at one of them without a break, when that answered.
+    /// The least time that the candidate had waited at a member without a break, when that member
+    /// answered.
     pub waited: Option<Duration>,
 }
 
 /// All elections that were asked about, or why they are not known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AllElections {
-    /// What each member said, in the order of their list.
+    /// The answer of each member, in the order of their list.
     pub members: Vec<(Member, Heard)>,
-    /// By name.
+    /// All elections, by name.
     pub elections: Vec<ElectionSeen>,
     /// When the first of these words was asked for: none is older.
     pub asked: Time,
@@ -123,11 +125,11 @@ pub struct AllElections {
 /// All who want one election.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AllCandidates {
-    /// What each member said, in the order of their list.
+    /// The answer of each member, in the order of their list.
     pub members: Vec<(Member, Heard)>,
-    /// Who leads it when all have answered, if a quorum says so.
+    /// The leader when all members have answered, if a quorum names one.
     pub leader: Option<Leads>,
-    /// Who wants it: the leader first, then those with grants, then those that have waited longest.
+    /// Candidates: the leader first, then those with grants, then those that have waited longest.
     pub candidates: Vec<CandidateSeen>,
     /// When the first of these words was asked for: none is older.
     pub asked: Time,
@@ -149,7 +151,7 @@ pub async fn elections(
     let lists: Vec<_> = which.into_iter().map(ElectionList).collect();
     let mut panel = Panel::new(config, keys, from).await?;
     let (words, asked) = 'anew: loop {
-        let (mut words, mut asked) = (BTreeMap::<_, ElectionWords>::new(), None);
+        let (mut words, mut asked) = (BTreeMap::<_, ElectionStatements>::new(), None);
         for list in &lists {
             let told = panel.ask(list, |round| {
                 asked = merge::first(asked, &round);
@@ -161,8 +163,9 @@ pub async fn elections(
         }
         break (words, asked);
     };
-    let (members, at) = (panel.heard(), clock::now());
-    let putting = Putting { config, at };
+    let members = panel.heard();
+    let at = clock::now();
+    let putting = Merge { config, at };
     let elections = words.into_iter().map(|(name, words)| putting.election(name, &words)).collect();
     let quorum = is_quorum(config, &members);
     Ok(AllElections { members, elections, asked: asked.unwrap_or(at), at, quorum })
@@ -179,14 +182,19 @@ pub async fn candidates(
     let list = CandidateList(election.clone());
     let mut panel = Panel::new(config, keys, from).await?;
     let (holders, waiting, asked) = loop {
-        let (mut holders, mut asked) = (Vec::new(), None);
-        let mut waiting = BTreeMap::<_, CandidateWords>::new();
+        let mut holders = Vec::new();
+        let mut asked = None;
+        let mut waiting = BTreeMap::<_, CandidateStatements>::new();
         let told = panel.ask(&list, |mut round| {
             asked = merge::first(asked, &round);
             // Each page says who holds it: the last word counts.
             holders = round
                 .iter_mut()
-                .map(|(nth, page)| Told { nth: *nth, asked: page.asked, said: page.head.take() })
+                .map(|(nth, page)| Statement {
+                    nth: *nth,
+                    asked: page.asked,
+                    said: page.head.take(),
+                })
                 .collect();
             merge::sort(round, &mut waiting);
         });
@@ -194,8 +202,9 @@ pub async fn candidates(
             break (holders, waiting, asked);
         }
     };
-    let (members, at) = (panel.heard(), clock::now());
-    let (leader, candidates) = Putting { config, at }.candidates(&holders, &waiting);
+    let members = panel.heard();
+    let at = clock::now();
+    let (leader, candidates) = Merge { config, at }.candidates(&holders, &waiting);
     let quorum = is_quorum(config, &members);
     Ok(AllCandidates { members, leader, candidates, asked: asked.unwrap_or(at), at, quorum })
 }

@@ -8,18 +8,18 @@ use tenure_core::nerio::{
 };
 use tenure_core::{ElectionName, Time};
 
-/// What is listed, page by page.
+/// A list that members send page by page.
 pub(super) trait List: Clone + Send + Sync + 'static {
-    /// In whose order.
+    /// Keys, in the order of the list.
     type Key: Ord + Clone + Send + Sync + 'static;
-    /// One of them.
+    /// A part of the list.
     type Part: Clone + Send + 'static;
-    /// What each page says besides.
+    /// The head of each page.
     type Head: Send + 'static;
-    /// How many of one member are looked at.
+    /// The most parts of a member that are looked at.
     const MAX: usize;
 
-    /// What members that do not know these pages are asked about instead; any if it is none.
+    /// The election about which older members are asked instead; `None` for any.
     fn election(&self) -> Option<&ElectionName>;
 
     fn question(&self, start: Time, after: Option<Self::Key>) -> Message;
@@ -34,13 +34,13 @@ pub(super) struct Page<L: List> {
     pub(super) service: Service,
     pub(super) head: L::Head,
     pub(super) parts: BTreeMap<L::Key, L::Part>,
-    /// It goes on after that.
+    /// The last key of this page, if more follow.
     pub(super) more_after: Option<L::Key>,
 }
 
 impl<L: List> Page<L> {
-    /// Without what was not asked for. One that says that there are more, and does not go on, is
-    /// the last one.
+    /// The page without parts that were not asked for. A page that announces more, and does not go
+    /// on, is the last one.
     pub(super) fn behind(mut self, after: Option<&L::Key>) -> Self {
         self.more_after = self.more_after.filter(|more| Some(more) > after);
         if let Some(after) = after {
@@ -87,7 +87,7 @@ impl List for ElectionList {
     }
 }
 
-/// Those who wait for an election; who holds it is in each page.
+/// Candidates that wait for an election; each page has the holder, too.
 #[derive(Clone)]
 pub(super) struct CandidateList(pub(super) ElectionName);
 

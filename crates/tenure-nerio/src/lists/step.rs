@@ -1,8 +1,8 @@
-//! All members asked page by page, in step: what is put together of them is of about one time.
+//! Asks all members page by page, in step, so that the merged statements are of about one time.
 //!
-//! Each round asks all of them for what comes after one name, and takes what they say up to the
-//! first name after which one of them has more. Who does not answer is asked no more, and the
-//! others once again: their words must not be as old as its silence was long.
+//! Each round asks all members for the parts after one name, and takes their parts up to the first
+//! name after which a member has more. A silent member is asked no more, and the others once again:
+//! their statements must not be as old as its silence was long.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::Heard;
 use super::pages::{List, Page};
-use crate::asker::{Asker, Came};
+use crate::asker::{Asker, Outcome};
 use crate::enough::Answers;
 use crate::keys::Keys;
 
@@ -25,13 +25,13 @@ const THIN_MAX: usize = 1_000;
 /// A member that is started again and again meanwhile says nothing that fits together.
 const LIVES_MAX: u32 = 3;
 
-/// What all members said of one stretch of a list, by their positions.
+/// Pages of all members about a stretch of a list, by their positions.
 pub(super) type Round<L> = Vec<(usize, Page<L>)>;
 
-/// A member was started again: what it said before is not of this life.
+/// A member was started again: its earlier statements are of another life.
 pub(super) struct Anew;
 
-/// All members, and what is known of how each does.
+/// All members, and the state of each.
 pub(super) struct Panel {
     config: Checked,
     voices: Vec<Voice>,
@@ -41,9 +41,9 @@ struct Voice {
     nth: usize,
     member: Member,
     asker: Asker,
-    /// Why it is asked no more.
+    /// Why the member is asked no more.
     end: Option<Heard>,
-    /// The worst that it said: of what it holds it must have been able to speak all the time.
+    /// The worst service that the member reported: it must have served all the time.
     service: Option<Service>,
     inc: Option<Inc>,
     lives: u32,
@@ -61,14 +61,22 @@ impl Panel {
         let mut voices = Vec::new();
         for (nth, member) in config.members.iter().cloned().enumerate() {
             let asker = Asker::new(config, keys, from).await?;
-            let (end, service, inc) = (None, None, None);
-            let (lives, told, thin) = (0, 0, 0);
-            voices.push(Voice { nth, member, asker, end, service, inc, lives, told, thin });
+            voices.push(Voice {
+                nth,
+                member,
+                asker,
+                end: None,
+                service: None,
+                inc: None,
+                lives: 0,
+                told: 0,
+                thin: 0,
+            });
         }
         Ok(Self { config: config.clone(), voices })
     }
 
-    /// What came of each member, in the order of their list.
+    /// The answer of each member, in the order of their list.
     pub(super) fn heard(&self) -> Vec<(Member, Heard)> {
         self.voices.iter().map(|voice| (voice.member.clone(), voice.heard())).collect()
     }
@@ -116,17 +124,19 @@ impl Panel {
             let mut answers = Answers::new(&self.config);
             for mut voice in ask {
                 voice.asker.beside(answers.enough());
-                let (list, after) = (list.clone(), after.cloned());
+                let list = list.clone();
+                let after = after.cloned();
                 asked.spawn(async move {
                     let page = voice.ask(&list, after.as_ref()).await;
                     (voice, page)
                 });
             }
-            let (mut round, mut anew) = (Vec::new(), false);
+            let mut round = Vec::new();
+            let mut anew = false;
             while let Some(answer) = asked.join_next().await {
                 let (mut voice, page) = answer.map_err(io::Error::other)?;
                 if let Some((inc, page)) = page {
-                    // The others may have to make up for one that does not count.
+                    // Other members may have to make up for one that does not serve.
                     if page.service == Service::Serving {
                         answers.from(voice.nth);
                     }
@@ -151,19 +161,20 @@ impl Panel {
 }
 
 impl Voice {
-    /// One page, of which life it is, or why there is none.
+    /// Asks for a page, and notes why there is none.
     async fn ask<L: List>(&mut self, list: &L, after: Option<&L::Key>) -> Option<(Inc, Page<L>)> {
-        let (start, asker) = (clock::now(), self.asker.inc());
+        let start = clock::now();
+        let asker = self.asker.inc();
         let question = list.question(start, after.cloned());
         let read = |message| list.read(message, asker, start);
         let came = self.asker.ask_new(&self.member, &question, list.election(), read).await;
         let differs = self.asker.differs(&self.member.name);
         let unresolved = self.asker.unresolved(&self.member.name).map(str::to_owned);
-        // One to which the system cannot send is as silent as one that does not answer.
+        // A member to which the system cannot send counts as silent.
         self.end = Some(match came {
-            Ok(Came::Answer(inc, page)) => return Some((inc, page.behind(after))),
-            Ok(Came::ElseOnly) => Heard::ElseOnly,
-            Ok(Came::Nothing) | Err(_) => match unresolved {
+            Ok(Outcome::Answer(inc, page)) => return Some((inc, page.behind(after))),
+            Ok(Outcome::ElseOnly) => Heard::ElseOnly,
+            Ok(Outcome::Nothing) | Err(_) => match unresolved {
                 _ if differs => Heard::Differs,
                 Some(error) => Heard::Unresolved(error),
                 None => Heard::Silent,
@@ -172,7 +183,7 @@ impl Voice {
         None
     }
 
-    /// Takes down who answered and how it does, and says whether all must be asked anew.
+    /// Notes incarnation and service of an answer. Returns whether all members must be asked anew.
     fn lives_on(&mut self, inc: Inc, service: Service) -> bool {
         let is_new = self.inc.replace(inc).is_some_and(|before| before != inc);
         if is_new {
@@ -189,10 +200,12 @@ impl Voice {
     }
 
     const fn begin_anew(&mut self) {
-        (self.service, self.told, self.thin) = (None, 0, 0);
+        self.service = None;
+        self.told = 0;
+        self.thin = 0;
     }
 
-    /// It said so many, and whether it was the one that goes on first.
+    /// Counts the parts of a page, and short pages that only announce more.
     fn count<L: List>(&mut self, parts: usize, goes_on: bool) {
         self.told += parts;
         self.thin += usize::from(goes_on && parts < FULL);

@@ -25,21 +25,24 @@ fn who(name: &str, inc: u128) -> Who {
     Who { name: name.parse().unwrap(), inc: Inc(inc) }
 }
 
-/// What the nth member answers to a question of that incarnation, and as whom.
+/// The answer of the nth member to a question of that incarnation, and its sender.
 type Play = dyn Fn(usize, Inc, Message) -> Option<(Who, Message)> + Send + Sync;
 
 /// Three members that play so, for as long as the set is kept.
 async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
-    let (mut sockets, mut list) = (Vec::new(), Vec::new());
+    let mut sockets = Vec::new();
+    let mut list = Vec::new();
     for name in NAMES {
         let socket = UdpSocket::bind(FROM).await.unwrap();
         list.push(Member::at(name.parse().unwrap(), socket.local_addr().unwrap()));
         sockets.push(socket);
     }
     let mut config = Config::new("x".parse().unwrap(), list);
-    (config.round_trip, config.refresh) = (ROUND_TRIP, ROUND_TRIP * 2);
+    config.round_trip = ROUND_TRIP;
+    config.refresh = ROUND_TRIP * 2;
     let config = config.check().unwrap();
-    let (digest, mut playing) = (config.digest(), JoinSet::new());
+    let digest = config.digest();
+    let mut playing = JoinSet::new();
     for (nth, socket) in sockets.into_iter().enumerate() {
         let play = play.clone();
         playing.spawn(async move {
@@ -97,9 +100,9 @@ fn heard(list: &AllElections) -> Vec<Heard> {
 
 const SERVES: Heard = Heard::Said(Service::Serving);
 
-/// It takes 3 s, and a and b say that their grants have less than that left.
+/// The silence takes 3 s, and the grants of a and b have less than that left.
 #[tokio::test]
-async fn the_silence_of_one_ages_nobody_elses_word() {
+async fn silent_member_ages_no_answer() {
     let list =
         list(|nth, asker, message| all_in_one(nth, asker, message).filter(|_| nth < 2)).await;
     assert_eq!(heard(&list), [SERVES, SERVES, Heard::Silent]);
@@ -132,7 +135,7 @@ async fn pages_are_asked_for_in_step() {
 
 /// a speaks as b, b answers somebody else, and c answers another question.
 #[tokio::test]
-async fn an_answer_counts_of_who_was_asked_to_who_asked() {
+async fn foreign_answers_do_not_count() {
     let wrong = |nth, asker: Inc, message| {
         let Message::Grantor(ToGrantor::Elections(asked)) = message else { return None };
         let right = page(&asked, asker, 20);
@@ -149,15 +152,27 @@ async fn an_answer_counts_of_who_was_asked_to_who_asked() {
     let other = |nth: usize, asker, message| match message {
         Message::Grantor(ToGrantor::Candidates(asked)) => {
             let election = if nth == 0 { "e".parse().unwrap() } else { asked.election };
-            let (start, service) = (asked.start, Service::Serving);
-            let (holder, waiting, more) = (None, Vec::new(), false);
-            let here = CandidatesHere { election, asker, start, service, holder, waiting, more };
+            let start = asked.start;
+            let here = CandidatesHere {
+                election,
+                asker,
+                start,
+                service: Service::Serving,
+                holder: None,
+                waiting: Vec::new(),
+                more: false,
+            };
             Some((who(NAMES[nth], 1), Message::from(here)))
         }
         // To a survey a speaks as b, too.
         Message::Grantor(ToGrantor::List(asked)) => {
-            let (start, service, names, more) = (asked.start, Service::Serving, Vec::new(), false);
-            let listed = Message::from(Listed { start, service, names, more });
+            let start = asked.start;
+            let listed = Message::from(Listed {
+                start,
+                service: Service::Serving,
+                names: Vec::new(),
+                more: false,
+            });
             Some((who(["b", "b", "c"][nth], 1), listed))
         }
         _ => None,
@@ -171,9 +186,9 @@ async fn an_answer_counts_of_who_was_asked_to_who_asked() {
     assert_eq!(said, [false, true, true]);
 }
 
-/// That it could not write for one page leaves holes in the whole.
+/// A page of a member that could not write leaves holes in the list.
 #[tokio::test]
-async fn the_worst_that_a_member_says_of_itself_counts() {
+async fn worst_service_counts() {
     let list = list(|nth, asker, message| {
         let Message::Grantor(ToGrantor::Elections(asked)) = message else { return None };
         let mut here = page(&asked, asker, 10);
@@ -189,7 +204,7 @@ async fn the_worst_that_a_member_says_of_itself_counts() {
 
 /// c is started again for the second page; b for each one.
 #[tokio::test]
-async fn what_an_earlier_life_said_does_not_count() {
+async fn answers_of_earlier_life_are_dropped() {
     let lives = Mutex::new(0);
     let list = list(move |nth, asker, message| {
         let Message::Grantor(ToGrantor::Elections(asked)) = message else { return None };
@@ -237,14 +252,19 @@ async fn pages_without_end_come_to_one() {
 
 /// The old question is asked beside the new one: to find out takes no longer than a silence.
 #[tokio::test]
-async fn who_answers_other_questions_only_is_told_from_who_is_silent() {
+async fn old_member_is_not_silent() {
     let questions = Arc::new(Mutex::new((0, 0)));
     let asked = questions.clone();
     let play = move |nth: usize, asker, message| match message {
         Message::Grantor(ToGrantor::List(list)) if nth == 0 => {
             asked.lock().unwrap().1 += 1;
-            let (start, service, names, more) = (list.start, Service::Serving, Vec::new(), false);
-            let listed = Message::from(Listed { start, service, names, more });
+            let start = list.start;
+            let listed = Message::from(Listed {
+                start,
+                service: Service::Serving,
+                names: Vec::new(),
+                more: false,
+            });
             Some((who("a", 1), listed))
         }
         message => {

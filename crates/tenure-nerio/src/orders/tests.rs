@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use tenure_core::Time;
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
-use tenure_core::nerio::{Config, Inc, Instance, Service, State, ToGrantor, Who};
+use tenure_core::nerio::{Config, Inc, Instance, Service, State, Who};
 use tokio::net::UdpSocket;
 
 use super::*;
@@ -12,11 +12,12 @@ use crate::keys::ClusterKey;
 
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 
-/// What the nth member answers to a message of that incarnation.
+/// The answer of the nth member to a message of that incarnation.
 type Play = dyn Fn(usize, Inc, Message) -> Option<Message> + Send + Sync;
 
 async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
-    let (mut sockets, mut list) = (Vec::new(), Vec::new());
+    let mut sockets = Vec::new();
+    let mut list = Vec::new();
     for name in ["a", "b", "c"] {
         let socket = UdpSocket::bind(FROM).await.unwrap();
         list.push(Member::at(name.parse().unwrap(), socket.local_addr().unwrap()));
@@ -25,9 +26,11 @@ async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
     let mut config = Config::new("x".parse().unwrap(), list);
     config.round_trip = std::time::Duration::from_millis(30);
     let config = config.check().unwrap();
-    let (digest, mut playing) = (config.digest(), JoinSet::new());
+    let digest = config.digest();
+    let mut playing = JoinSet::new();
     for (nth, socket) in sockets.into_iter().enumerate() {
-        let (play, name) = (play.clone(), config.members[nth].name.clone());
+        let play = play.clone();
+        let name = config.members[nth].name.clone();
         playing.spawn(async move {
             let packer =
                 Packer::new(digest, &Envelope { epoch: 0, who: Who { name, inc: Inc(7) } });
@@ -54,7 +57,7 @@ fn order(next: Option<&str>) -> Order {
     Order::new("billing".parse().unwrap(), Fence::new(7), next).unwrap()
 }
 
-/// What a member of a version without orders says to what it knows.
+/// The answers of a member of a version without orders.
 fn state(question: nerio::Query, asker: Inc) -> Message {
     Message::from(State {
         election: question.election,
@@ -73,12 +76,13 @@ fn state(question: nerio::Query, asker: Inc) -> Message {
 }
 
 #[tokio::test]
-async fn each_member_says_what_it_did_and_an_order_keeps_its_number() {
+async fn order_keeps_its_number() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&heard);
     let (config, _playing) = members(Arc::new(move |nth, asker, message| match message {
         Message::Grantor(ToGrantor::Order(order)) => {
-            let (election, start) = (order.election.clone(), order.start);
+            let election = order.election.clone();
+            let start = order.start;
             told.lock().unwrap().push((order.number, order.fence, order.next));
             let passed = if nth == 0 { Passed::On } else { Passed::NotHeld };
             (nth < 2).then_some(Message::from(Ordered { election, asker, start, passed }))
@@ -104,17 +108,18 @@ async fn each_member_says_what_it_did_and_an_order_keeps_its_number() {
 
 /// Such an answer says nothing of this order.
 #[tokio::test]
-async fn answers_to_other_orders_do_not_count() {
+async fn foreign_answers_do_not_count() {
     let (config, _playing) = members(Arc::new(|nth, asker, message| match message {
         Message::Grantor(ToGrantor::Order(order)) => {
-            let (mut election, mut start, mut asker) = (order.election, order.start, asker);
+            let mut election = order.election;
+            let mut start = order.start;
+            let mut asker = asker;
             match nth {
                 0 => election = "audit".parse().unwrap(),
                 1 => start = Time::from_nanos(1),
                 _ => asker = Inc(1),
             }
-            let passed = Passed::On;
-            Some(Message::from(Ordered { election, asker, start, passed }))
+            Some(Message::from(Ordered { election, asker, start, passed: Passed::On }))
         }
         _ => None,
     }))
@@ -124,14 +129,16 @@ async fn answers_to_other_orders_do_not_count() {
 }
 
 #[test]
-fn who_would_not_be_obeyed_is_told_why_and_sends_nothing() {
+fn refused_order_is_not_sent() {
     let member =
         |address: &str| Member { name: "a".parse().unwrap(), address: address.parse().unwrap() };
     let config =
         |address| Config::new("x".parse().unwrap(), vec![member(address)]).check().unwrap();
-    let (near, far) = (config("127.0.0.1:7101"), config("10.0.0.1:7101"));
+    let near = config("127.0.0.1:7101");
+    let far = config("10.0.0.1:7101");
     let key = ClusterKey::generate("x".parse().unwrap()).unwrap();
-    let (election, other) = ("billing/eu".parse().unwrap(), "audit".parse().unwrap());
+    let election = "billing/eu".parse().unwrap();
+    let other = "audit".parse().unwrap();
     assert_eq!(check(&near, None, &election), Ok(()));
     let why = check(&far, None, &election).unwrap_err().to_string();
     assert!(why.starts_with("the cluster has no keys, and a is at 10.0.0.1:7101"), "{why}");

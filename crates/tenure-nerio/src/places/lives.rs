@@ -1,8 +1,8 @@
-//! Whether a member is one process.
+//! Detection of a member that is two processes.
 //!
 //! A member that is started again has another incarnation, and the one before is never heard again.
-//! One that is heard well after another one of its name had begun to speak lives beside it: the
-//! state directory was copied, or a name leads to two processes.
+//! An incarnation that is heard well after another one of its name had begun to speak lives beside
+//! it: the state directory was copied, or a name leads to two processes.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn one_after_the_other_is_one_process() {
+    fn restarted_member_is_one_process() {
         let mut lives = Lives::default();
         for (millis, inc) in [(0, 1), (5_000, 1), (5_100, 2), (5_150, 1), (9_000, 2), (9_100, 3)] {
             assert!(!heard(&mut lives, millis, inc), "{millis}");
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_speak_beside_each_other_are_two() {
+    fn interleaved_lives_are_two_processes() {
         let mut lives = Lives::default();
         assert!(!heard(&mut lives, 0, 1));
         assert!(!heard(&mut lives, 500, 2));

@@ -1,4 +1,4 @@
-//! What a DNS name means now.
+//! Look-ups of DNS names.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-/// An answer that comes later is none yet.
+/// A look-up that takes longer gives no answer for now.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// As many addresses of one name are tried.
+/// The most addresses of a name that are tried.
 const ADDRESSES_MAX: usize = 8;
 
-/// One question to the system, which may take its time. There is never more than one: a question
-/// that was given up is waited for the next time.
+/// A question to the system, which may take its time. At most one runs for each name: the next
+/// look-up waits for a question that was given up.
 #[derive(Debug)]
 pub(crate) struct LookUp {
     name: String,
@@ -30,7 +30,8 @@ impl LookUp {
     /// none. Takes 5 s at most, and a thread for blocking work of the runtime for as long as the
     /// system takes. Cancel safe.
     pub(crate) async fn ask(&mut self) -> Result<Vec<SocketAddr>, String> {
-        let (name, port) = (self.name.clone(), self.port);
+        let name = self.name.clone();
+        let port = self.port;
         let ask = move || (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
         let asked = self.asked.get_or_insert_with(|| tokio::task::spawn_blocking(ask));
         let answer = tokio::time::timeout(PATIENCE, asked).await;
@@ -46,20 +47,21 @@ impl LookUp {
     }
 }
 
-/// Those at which one process may be, each once.
+/// The addresses at which a process may be, each once.
 fn usable(found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, String> {
     let mut known = BTreeSet::new();
     let no_process = |ip: std::net::IpAddr| ip.is_unspecified() || ip.is_multicast();
     let usable = found.into_iter().map(|at| SocketAddr::new(at.ip().to_canonical(), at.port()));
     let usable: Vec<_> =
         usable.filter(|at| !no_process(at.ip()) && known.insert(*at)).take(ADDRESSES_MAX).collect();
-    match usable.is_empty() {
-        true => Err("it gives no address at which a process can be".to_owned()),
-        false => Ok(usable),
+    if usable.is_empty() {
+        Err("it gives no address at which a process can be".to_owned())
+    } else {
+        Ok(usable)
     }
 }
 
-/// What the system said, without what everybody knows.
+/// The error of the system, without its usual beginning.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let known = "failed to lookup address information: ";
@@ -75,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_process_has_is_left_out() {
+    fn unusable_addresses_are_left_out() {
         let found = ["0.0.0.0:1", "10.0.0.1:1", "[::ffff:10.0.0.1]:1", "[ff02::1]:1", "[fd::1]:1"];
         let found = found.map(at).to_vec();
         assert_eq!(usable(found), Ok(vec![at("10.0.0.1:1"), at("[fd::1]:1")]));

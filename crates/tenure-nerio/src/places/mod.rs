@@ -1,4 +1,4 @@
-//! Where the members of a cluster are now, and who is one of them.
+//! Addresses of the members of a cluster, and which sender is a member.
 //!
 //! A datagram is a member's by the member's key and name. Without keys nothing proves anything:
 //! there it must come from an address that the member's host has, by the members list or by DNS.
@@ -18,7 +18,7 @@ use tokio::sync::{Notify, mpsc};
 
 use self::lives::Lives;
 pub(super) use self::look_up::LookUp;
-pub(super) use self::seeker::Looked;
+pub(super) use self::seeker::LookUpResult;
 use super::agreement::blame;
 use super::notice::Notice;
 use super::seal::Authority;
@@ -33,12 +33,13 @@ const SILENT: Duration = Duration::from_secs(1);
 pub(super) struct Reach(SocketAddr);
 
 impl Reach {
-    /// Those of one that is bound to `local`: the unspecified IPv6 address reaches both families.
+    /// The reach of a socket that is bound to `local`: the unspecified IPv6 address reaches both
+    /// families.
     pub(super) const fn of(local: SocketAddr) -> Self {
         Self(local)
     }
 
-    /// The first of these that it reaches.
+    /// The addresses that the socket reaches.
     pub(super) fn filter(self, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, String> {
         let local = self.0;
         let both = local.is_ipv6() && local.ip().is_unspecified();
@@ -61,22 +62,22 @@ pub(super) fn receives(here: SocketAddr, member: &HostPort) -> bool {
     any && here.port() == member.port()
 }
 
-/// One member.
+/// The place of a member.
 #[derive(Debug)]
 struct Place {
     name: NodeName,
     host: String,
-    /// Where it may be, in the order in which they are tried.
+    /// Addresses of the member, in the order in which they are tried.
     addresses: Vec<SocketAddr>,
-    /// Which of them is used.
+    /// Index of the address in use.
     current: usize,
-    /// Since when nothing came of what was sent to it there, and at all.
+    /// Since when the member has not answered at this address, and at all, on `CLOCK_BOOTTIME`.
     tried: Option<Time>,
     silent: Option<Time>,
     lives: Lives,
-    /// Wakes who looks its name up.
+    /// Wakes the task that looks the name up.
     again: Option<Arc<Notify>>,
-    /// Why its name gives no address now.
+    /// Why the name gives no address now.
     error: Option<String>,
 }
 
@@ -85,19 +86,20 @@ struct Place {
 pub(super) struct Places {
     all: Vec<Place>,
     reach: Reach,
-    looked: mpsc::UnboundedReceiver<Looked>,
+    looked: mpsc::UnboundedReceiver<LookUpResult>,
     /// So that waiting for a look-up never ends.
-    _sender: mpsc::UnboundedSender<Looked>,
+    _sender: mpsc::UnboundedSender<LookUpResult>,
 }
 
 impl Places {
-    /// Those of `config`, for a socket that is bound to `local`. Begins to look up names, so it
-    /// must be called in a runtime if there are any.
+    /// The places of the members of `config`, for a socket that is bound to `local`. Begins to look
+    /// up names, so a runtime is needed if there are any.
     pub(super) fn new(config: &Checked, local: SocketAddr) -> Self {
         let (sender, looked) = mpsc::unbounded_channel();
         let place = |(nth, member): (usize, &tenure_core::nerio::Member)| {
             let again = member.address.name().map(|name| {
-                let (again, port) = (Arc::<Notify>::default(), member.address.port());
+                let again = Arc::<Notify>::default();
+                let port = member.address.port();
                 let look_up = LookUp::new(name.to_owned(), port);
                 tokio::spawn(seeker::seek(nth, look_up, Arc::clone(&again), sender.clone()));
                 again
@@ -118,8 +120,8 @@ impl Places {
         Self { all, reach: Reach::of(local), looked, _sender: sender }
     }
 
-    /// What a look-up has found. Cancel safe.
-    pub(super) async fn looked(&mut self) -> Looked {
+    /// Waits for the result of a look-up. Cancel safe.
+    pub(super) async fn looked(&mut self) -> LookUpResult {
         match self.looked.recv().await {
             Some(looked) => looked,
             None => std::future::pending().await,
@@ -127,20 +129,22 @@ impl Places {
     }
 
     /// The same if there is one already.
-    pub(super) fn try_looked(&mut self) -> Option<Looked> {
+    pub(super) fn try_looked(&mut self) -> Option<LookUpResult> {
         self.looked.try_recv().ok()
     }
 
-    /// Takes what a look-up has found. What to tell of it, and whether addresses have changed.
-    pub(super) fn on_looked(&mut self, looked: Looked) -> (Vec<Notice>, bool) {
+    /// Takes the result of a look-up. Returns notices, and whether addresses have changed.
+    pub(super) fn on_looked(&mut self, looked: LookUpResult) -> (Vec<Notice>, bool) {
         let reach = self.reach;
         let Some(place) = self.all.get_mut(looked.member) else { return (Vec::new(), false) };
-        let (member, host) = (place.name.clone(), place.host.clone());
+        let member = place.name.clone();
+        let host = place.host.clone();
         match looked.found.and_then(|found| reach.filter(found)) {
             Ok(mut found) => {
                 let failed = place.error.take().is_some();
                 let mut notices = Vec::new();
-                let (mut ours, mut theirs) = (place.addresses.clone(), found.clone());
+                let mut ours = place.addresses.clone();
+                let mut theirs = found.clone();
                 ours.sort_unstable();
                 theirs.sort_unstable();
                 if ours == theirs {
@@ -165,14 +169,14 @@ impl Places {
                 (notices, changed)
             }
             Err(error) => {
-                // What was found before may be right still: the name server may be down.
+                // The earlier addresses may still be right: the name server may be down.
                 place.error = Some(error);
                 (place.unresolved().into_iter().collect(), false)
             }
         }
     }
 
-    /// The others that have an address of this one.
+    /// A notice about another member with an address of this one.
     fn at_one_address(&self, member: usize) -> Option<Notice> {
         let this = self.all.get(member)?;
         let others = self.all.iter().enumerate().filter(|(nth, _)| *nth != member);
@@ -184,11 +188,11 @@ impl Places {
         })
     }
 
-    /// What is wrong with where members are, as long as it is.
+    /// Notices of all troubles with addresses that last.
     pub(super) fn troubles(&self) -> Vec<Notice> {
         let mut all: Vec<_> = self.all.iter().filter_map(Place::unresolved).collect();
         for notice in (0..self.all.len()).filter_map(|member| self.at_one_address(member)) {
-            // Each of the two says it.
+            // Both members give the same notice.
             if !all.contains(&notice) {
                 all.push(notice);
             }
@@ -196,8 +200,8 @@ impl Places {
         all
     }
 
-    /// What to tell of one that says that it is a member, as its key shows if it is `keyed`, and
-    /// was heard where that member is not.
+    /// A notice about a sender that names itself as a member and is not at the member's address;
+    /// `keyed` says whether its key proves the name.
     pub(super) fn contradicts(
         &self,
         name: &NodeName,
@@ -205,28 +209,33 @@ impl Places {
         keyed: bool,
     ) -> Option<Notice> {
         let place = self.all.iter().find(|place| place.name == *name)?;
-        // Where a name leads that was not looked up yet is not known.
+        // A name that was not looked up yet proves nothing.
         if place.addresses.contains(&address) || !place.is_known() {
             return None;
         }
-        let (member, host) = (name.clone(), place.host.clone());
+        let member = name.clone();
+        let host = place.host.clone();
         match self.at(address).and_then(|other| self.name(other)) {
             Some(of) => Some(Notice::Exchanged { member, host, address, of: of.clone() }),
-            // With a key it may be anywhere.
+            // A sender with the key may be anywhere.
             None if keyed => None,
             None => Some(Notice::Moved { member, host, address }),
         }
     }
 
-    /// What is for `member` came from `peer` to `own`.
+    /// The notice that a message for `member` came from `peer` to `own`.
     pub(super) fn for_another(
         &self,
-        (peer, address): (&NodeName, SocketAddr),
+        peer: &NodeName,
+        address: SocketAddr,
         member: usize,
         own: &NodeName,
     ) -> Option<Notice> {
-        let (place, peer, own) = (self.all.get(member)?, peer.clone(), own.clone());
-        let (member, host) = (place.name.clone(), place.host.clone());
+        let place = self.all.get(member)?;
+        let peer = peer.clone();
+        let own = own.clone();
+        let member = place.name.clone();
+        let host = place.host.clone();
         Some(Notice::ForAnother { peer, address, member, host, own })
     }
 
@@ -235,12 +244,12 @@ impl Places {
         self.all.iter().flat_map(|place| place.addresses.iter().copied()).collect()
     }
 
-    /// What this member is called.
+    /// The name of this member.
     pub(super) fn name(&self, member: usize) -> Option<&NodeName> {
         self.all.get(member).map(|place| &place.name)
     }
 
-    /// The member that may be at `address`: only a hint.
+    /// The member that may be at `address`; only a hint.
     pub(super) fn at(&self, address: SocketAddr) -> Option<usize> {
         self.all.iter().position(|place| place.addresses.contains(&address))
     }
@@ -260,13 +269,13 @@ impl Places {
         is_it.then_some(named)
     }
 
-    /// Where the member with this name is asked, if there is one and it was found.
+    /// The address at which this node asks the member with this name, if there is one.
     pub(super) fn place(&self, name: &NodeName) -> Option<SocketAddr> {
         let place = self.all.iter().find(|place| place.name == *name)?;
         place.addresses.get(place.current).copied()
     }
 
-    /// Where to send what is for `member`. Looks for it when it is silent.
+    /// The address for datagrams to `member`. Looks the name up again when the member is silent.
     pub(super) fn address(&mut self, now: Time, member: usize) -> Option<SocketAddr> {
         let place = self.all.get_mut(member)?;
         let silent = *place.silent.get_or_insert(now);
@@ -281,19 +290,21 @@ impl Places {
         place.addresses.get(place.current).copied()
     }
 
-    /// Nothing can be sent to where `member` was tried.
+    /// Tries another address of `member`: the system cannot send to the present one.
     pub(super) fn refused(&mut self, now: Time, member: usize) {
         if let Some(place) = self.all.get_mut(member) {
             place.turn(now);
         }
     }
 
-    /// `who`, which is `member`, was heard at `address`. What to tell if it is two processes.
+    /// Notes a datagram of `who`, which is `member`, from `address`. Returns a notice if the member
+    /// is two processes.
     pub(super) fn heard(
         &mut self,
         now: Time,
         member: usize,
-        (who, address): (&Who, SocketAddr),
+        who: &Who,
+        address: SocketAddr,
     ) -> Option<Notice> {
         let place = self.all.get_mut(member)?;
         // A member that has moved is heard, and does not hear what is sent to where it was.
@@ -313,8 +324,7 @@ impl Places {
         all.filter(|all| all.len() > 1).unwrap_or_default()
     }
 
-    /// Members of which nothing is heard because their names give no address: those are what an
-    /// operator must mend first.
+    /// Names the silent members whose names give no address: an operator must mend these first.
     pub(super) fn explain(&self, waiting: Waiting) -> Waiting {
         blame(waiting, |silent| {
             let unknown = |place: &&Place| place.name.as_str() == silent && !place.is_known();
@@ -327,13 +337,15 @@ impl Places {
 }
 
 impl Place {
-    /// Whether it was found at any time.
+    /// Whether an address was ever found.
     fn is_known(&self) -> bool {
         !self.addresses.is_empty()
     }
 
     fn unresolved(&self) -> Option<Notice> {
-        let (member, host, error) = (self.name.clone(), self.host.clone(), self.error.clone()?);
+        let member = self.name.clone();
+        let host = self.host.clone();
+        let error = self.error.clone()?;
         Some(Notice::Unresolved { member, host, error, known: self.is_known() })
     }
 

@@ -1,4 +1,4 @@
-//! One task for each name: it is looked up at the start, again when its member falls silent, and
+//! A task for each name, which looks it up at the start, again when its member falls silent, and
 //! not more often than is decent.
 
 use std::sync::Arc;
@@ -17,16 +17,16 @@ const CALM: Duration = Duration::from_secs(60);
 /// How often a name with several addresses is looked up anyway: its member must be one process.
 const SEVERAL: Duration = Duration::from_secs(15);
 
-/// What came of a look-up.
+/// The result of a look-up.
 #[derive(Debug)]
-pub(crate) struct Looked {
-    /// Of which member.
+pub(crate) struct LookUpResult {
+    /// Position of the member in the list.
     pub(super) member: usize,
     pub(super) found: Result<Vec<std::net::SocketAddr>, String>,
 }
 
-impl Looked {
-    /// Of which member.
+impl LookUpResult {
+    /// Position of the member in the list.
     pub(crate) const fn member(&self) -> usize {
         self.member
     }
@@ -38,7 +38,7 @@ pub(super) async fn seek(
     member: usize,
     mut look_up: LookUp,
     again: Arc<Notify>,
-    looked: mpsc::UnboundedSender<Looked>,
+    looked: mpsc::UnboundedSender<LookUpResult>,
 ) {
     let mut pace = Pace::default();
     let mut before = None;
@@ -50,16 +50,13 @@ pub(super) async fn seek(
             Err(_) => (false, false),
         };
         before = Some(found.clone());
-        if looked.send(Looked { member, found }).is_err() {
+        if looked.send(LookUpResult { member, found }).is_err() {
             return;
         }
         let gap = pace.next(clock::now(), is_new);
         if is_found {
             let silent = again.notified();
-            match several {
-                true => drop(tokio::time::timeout(SEVERAL, silent).await),
-                false => silent.await,
-            }
+            if several { drop(tokio::time::timeout(SEVERAL, silent).await) } else { silent.await }
         }
         tokio::select! {
             () = tokio::time::sleep(jittered(gap)) => {}
@@ -79,10 +76,7 @@ impl Pace {
     fn next(&mut self, now: Time, is_new: bool) -> Duration {
         let calm = self.last.is_none_or(|last| now.since(last) >= CALM);
         self.last = Some(now);
-        self.gap = match is_new || calm {
-            true => GAP.0,
-            false => (self.gap * 2).clamp(GAP.0, GAP.1),
-        };
+        self.gap = if is_new || calm { GAP.0 } else { (self.gap * 2).clamp(GAP.0, GAP.1) };
         self.gap
     }
 }
@@ -103,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_in_vain_asks_less_and_less() {
+    fn failed_look_ups_slow_down() {
         let mut pace = Pace::default();
         let gaps: Vec<_> = (1..8).map(|n| pace.next(at(n), n == 1).as_secs()).collect();
         assert_eq!(gaps, [1, 2, 4, 8, 10, 10, 10]);
@@ -113,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_drawn_around_its_middle() {
+    fn gap_is_drawn_around_middle() {
         for _ in 0..1_000 {
             let gap = jittered(Duration::from_secs(4)).as_millis();
             assert!((3_000..5_000).contains(&gap), "{gap}");
@@ -123,12 +117,12 @@ mod tests {
     /// A name that is not there is looked up again without anybody asking for it, and a task whose
     /// node is gone ends.
     #[tokio::test]
-    async fn what_is_not_found_is_asked_again_until_the_node_is_gone() {
+    async fn missing_name_is_asked_again() {
         let (send, mut looked) = mpsc::unbounded_channel();
         let look_up = LookUp::new("nobody.invalid".to_owned(), 7);
         let task = tokio::spawn(seek(3, look_up, Arc::default(), send));
         for _ in 0..2 {
-            let Looked { member, found } = looked.recv().await.unwrap();
+            let LookUpResult { member, found } = looked.recv().await.unwrap();
             assert!(member == 3 && found.is_err());
         }
         drop(looked);

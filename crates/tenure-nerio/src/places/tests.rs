@@ -17,7 +17,7 @@ fn places(list: &str, local: &str) -> Places {
 
 fn found(places: &mut Places, member: usize, all: &[&str]) -> (Vec<String>, bool) {
     let found = Ok(all.iter().map(|text| at(text)).collect());
-    let (notices, changed) = places.on_looked(Looked { member, found });
+    let (notices, changed) = places.on_looked(LookUpResult { member, found });
     (notices.iter().map(ToString::to_string).collect(), changed)
 }
 
@@ -26,7 +26,7 @@ fn who(name: &str, inc: u128) -> Who {
 }
 
 #[test]
-fn without_keys_a_member_is_who_comes_from_its_address() {
+fn address_names_member_without_keys() {
     let places = places("a=10.0.0.1:1,b=10.0.0.2:1", "0.0.0.0:1");
     assert_eq!(places.member(&who("b", 1), at("10.0.0.2:1"), None), Some(1));
     assert_eq!(places.member(&who("b", 1), at("10.0.0.1:1"), None), None, "another's address");
@@ -38,22 +38,26 @@ fn with_keys_no_address_proves_anything() {
     let places = places("a=10.0.0.1:1,b=10.0.0.2:1", "0.0.0.0:1");
     let cluster = Some(&Authority::Cluster);
     assert_eq!(places.member(&who("b", 1), at("192.0.2.7:9"), cluster), Some(1));
-    let (application, elections) = ("web".parse().unwrap(), "*".parse().unwrap());
-    let rights = super::super::keys::Rights::USUAL;
-    let grant = super::super::keys::Grant { application, elections, rights };
+    let application = "web".parse().unwrap();
+    let elections = "*".parse().unwrap();
+    let grant = super::super::keys::Grant {
+        application,
+        elections,
+        rights: super::super::keys::Rights::USUAL,
+    };
     let web = Authority::Application(Arc::new(grant));
     assert_eq!(places.member(&who("b", 1), at("10.0.0.2:1"), Some(&web)), None);
 }
 
-/// Its notice comes once, and the status is asked for later.
+/// The notice comes once, and an operator asks for the status later.
 #[tokio::test]
-async fn what_does_not_resolve_is_a_trouble_until_it_does() {
+async fn unresolved_name_is_trouble() {
     let mut places = places("a=a.invalid:1,b=10.0.0.2:1", "[::]:1");
     let troubles =
         |places: &Places| -> Vec<_> { places.troubles().iter().map(ToString::to_string).collect() };
     for known in [false, true] {
         assert!(troubles(&places).is_empty());
-        places.on_looked(Looked { member: 0, found: Err("refused".to_owned()) });
+        places.on_looked(LookUpResult { member: 0, found: Err("refused".to_owned()) });
         let told = troubles(&places);
         let words = if known { "where it was is tried" } else { "see to its DNS record" };
         assert!(told.len() == 1 && told[0].contains(words), "{told:?}");
@@ -66,7 +70,7 @@ async fn what_does_not_resolve_is_a_trouble_until_it_does() {
 }
 
 #[tokio::test]
-async fn with_a_key_a_member_may_be_anywhere_but_where_another_one_is() {
+async fn keyed_member_may_be_anywhere() {
     let places = places("a=10.0.0.1:1,b=10.0.0.2:1,c=c.invalid:1", "0.0.0.0:1");
     let unknown = places.contradicts(&"c".parse().unwrap(), at("192.0.2.7:9"), false);
     assert_eq!(unknown, None, "it was not looked up yet");
@@ -85,10 +89,10 @@ async fn with_a_key_a_member_may_be_anywhere_but_where_another_one_is() {
 }
 
 #[tokio::test]
-async fn a_name_is_told_when_it_fails_and_when_it_is_found() {
+async fn failed_name_is_reported() {
     let mut places = places("a=a.invalid:1,b=10.0.0.2:1", "[::]:1");
     assert_eq!(places.address(seconds(0), 0), None);
-    let fails = || Looked { member: 0, found: Err("Name or service not known".to_owned()) };
+    let fails = || LookUpResult { member: 0, found: Err("Name or service not known".to_owned()) };
     let (notices, changed) = places.on_looked(fails());
     assert_eq!(
         (notices[0].to_string(), changed),
@@ -117,9 +121,9 @@ async fn a_name_is_told_when_it_fails_and_when_it_is_found() {
     assert_eq!(places.address(seconds(2), 0), Some(at("10.0.0.9:1")));
 }
 
-/// One after the other: a grantor believes one life from one address only.
+/// The addresses are tried in turn: a grantor believes one life from one address only.
 #[tokio::test]
-async fn all_addresses_are_tried_and_the_one_that_answers_is_kept() {
+async fn answering_address_is_kept() {
     let mut places = places("a=a.invalid:1", "[::]:1");
     found(&mut places, 0, &["[fd::1]:1", "10.0.0.1:1"]);
     let millis = |millis: u64| Time::from_nanos(millis * 1_000_000);
@@ -127,10 +131,10 @@ async fn all_addresses_are_tried_and_the_one_that_answers_is_kept() {
     assert_eq!(places.address(millis(299), 0), Some(at("[fd::1]:1")));
     assert_eq!(places.address(millis(300), 0), Some(at("10.0.0.1:1")));
     assert_eq!(places.several(0), [at("[fd::1]:1"), at("10.0.0.1:1")]);
-    places.heard(millis(310), 0, (&who("a", 1), at("10.0.0.1:1")));
+    places.heard(millis(310), 0, &who("a", 1), at("10.0.0.1:1"));
     for n in 1..20 {
         assert_eq!(places.address(millis(n * 1_000), 0), Some(at("10.0.0.1:1")));
-        places.heard(millis(n * 1_000 + 1), 0, (&who("a", 1), at("10.0.0.1:1")));
+        places.heard(millis(n * 1_000 + 1), 0, &who("a", 1), at("10.0.0.1:1"));
     }
     // The order of answers means nothing.
     assert!(!found(&mut places, 0, &["10.0.0.1:1", "[fd::1]:1"]).1);
@@ -140,7 +144,7 @@ async fn all_addresses_are_tried_and_the_one_that_answers_is_kept() {
 }
 
 #[tokio::test]
-async fn a_socket_of_one_family_takes_what_it_reaches() {
+async fn socket_takes_reachable_addresses() {
     let mut four = places("a=a.invalid:1", "0.0.0.0:1");
     found(&mut four, 0, &["[fd::1]:1", "10.0.0.1:1"]);
     assert_eq!(four.address(seconds(0), 0), Some(at("10.0.0.1:1")));
@@ -149,7 +153,7 @@ async fn a_socket_of_one_family_takes_what_it_reaches() {
 }
 
 #[tokio::test]
-async fn two_members_at_one_address_are_told() {
+async fn shared_address_is_reported() {
     let mut places = places("b=b.invalid:1,a=10.0.0.1:1", "0.0.0.0:1");
     let (told, changed) = found(&mut places, 0, &["10.0.0.1:1"]);
     assert!(changed);
@@ -161,10 +165,10 @@ async fn two_members_at_one_address_are_told() {
 }
 
 #[test]
-fn a_member_that_is_two_processes_is_told() {
+fn doubled_member_is_reported() {
     let mut places = places("a=10.0.0.1:1", "0.0.0.0:1");
     let mut heard = |second, inc, address: &str| {
-        places.heard(seconds(second), 0, (&who("a", inc), at(address))).map(|told| told.to_string())
+        places.heard(seconds(second), 0, &who("a", inc), at(address)).map(|told| told.to_string())
     };
     assert_eq!(heard(0, 1, "10.0.0.1:1"), None);
     assert_eq!(heard(1, 2, "10.0.0.2:1"), None);

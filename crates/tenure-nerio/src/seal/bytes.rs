@@ -1,4 +1,4 @@
-//! What sealed datagrams look like, and nothing of what they mean.
+//! The layout of sealed datagrams, without their meaning.
 //!
 //! ```text
 //! data     magic | 5 | id 8      | counter 8 | sealed: what follows the version unsealed | tag 16
@@ -37,7 +37,7 @@ pub(crate) const SEALED_MAX: usize = DATAGRAM_MAX - BEGIN + DATA_HEAD + TAG;
 #[cfg(test)]
 pub(super) const WELCOME_BYTES: usize = WELCOME_HEAD + 2 * DOOR + TAG;
 
-/// One direction of one sender.
+/// The cipher of a sender in one direction.
 pub(super) struct Aead(ChaCha20Poly1305);
 
 impl Aead {
@@ -56,7 +56,8 @@ impl Aead {
     #[must_use]
     pub(super) fn open(&self, counter: u64, beside: &[u8], text: &mut [u8], tag: &[u8]) -> bool {
         let Ok(tag) = <[u8; TAG]>::try_from(tag) else { return false };
-        let (nonce, tag) = (nonce(counter), tag.into());
+        let nonce = nonce(counter);
+        let tag = tag.into();
         self.0.decrypt_inout_detached(&nonce, beside, text.into(), &tag).is_ok()
     }
 }
@@ -84,7 +85,7 @@ fn number(rest: &mut &[u8]) -> Option<u64> {
     take(rest).map(u64::from_le_bytes)
 }
 
-/// What is authenticated with data and welcomes: their head, and the recipient's door.
+/// The bytes authenticated with data and welcomes: their head, and the recipient's door.
 fn beside(head: &[u8], door: u64) -> ([u8; WELCOME_HEAD + DOOR], usize) {
     let mut beside = [0; WELCOME_HEAD + DOOR];
     let length = head.len() + DOOR;
@@ -96,7 +97,9 @@ fn beside(head: &[u8], door: u64) -> ([u8; WELCOME_HEAD + DOOR], usize) {
 /// Writes `plain`, an unsealed datagram, sealed for the one behind `door`.
 pub(super) fn data(
     aead: &Aead,
-    (id, counter, door): (u64, u64, u64),
+    id: u64,
+    counter: u64,
+    door: u64,
     plain: &[u8],
     into: &mut Vec<u8>,
 ) {
@@ -109,7 +112,7 @@ pub(super) fn data(
     into.extend_from_slice(&tag);
 }
 
-/// Of data: who sent it, and its number. `None` if it is cut.
+/// Reads sender and number of a data datagram; `None` if it is cut.
 pub(super) fn data_head(datagram: &[u8]) -> Option<(u64, u64)> {
     if datagram.len() < DATA_HEAD + TAG {
         return None;
@@ -121,7 +124,8 @@ pub(super) fn data_head(datagram: &[u8]) -> Option<(u64, u64)> {
 /// Opens data in place: which part of it is now the unsealed datagram.
 pub(super) fn open_data<'a>(
     aead: &Aead,
-    (counter, door): (u64, u64),
+    counter: u64,
+    door: u64,
     datagram: &'a mut [u8],
 ) -> Option<&'a [u8]> {
     let end = datagram.len().checked_sub(TAG)?;
@@ -138,14 +142,14 @@ pub(super) fn open_data<'a>(
     Some(plain)
 }
 
-/// Who talks to whom.
+/// Kinds of channels between processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Channel {
-    /// Two that hold the cluster's key.
+    /// Two holders of the cluster's key.
     Members,
-    /// One of an application to a member.
+    /// A process of an application to a member.
     Application,
-    /// Two of one application.
+    /// Two processes of an application.
     Peers,
 }
 
@@ -162,12 +166,7 @@ pub(super) struct Hello<'a> {
 }
 
 /// Writes a hello: of the holder of `aead`, through the gate of the key.
-pub(super) fn hello(
-    (aead, gate): (&Aead, &Aead),
-    hello: &Hello<'_>,
-    door: u64,
-    into: &mut Vec<u8>,
-) {
+pub(super) fn hello(aead: &Aead, gate: &Aead, hello: &Hello<'_>, door: u64, into: &mut Vec<u8>) {
     begin(HELLO, into);
     into.push(hello.channel as u8);
     into.extend_from_slice(&hello.key.0);
@@ -193,7 +192,8 @@ pub(super) fn read_hello(datagram: &[u8]) -> Option<Hello<'_>> {
         [2] => Channel::Peers,
         _ => return None,
     };
-    let (key, public) = (KeyId(take(&mut rest)?), take(&mut rest)?);
+    let key = KeyId(take(&mut rest)?);
+    let public = take(&mut rest)?;
     let (counter, [length]) = (number(&mut rest)?, take::<1>(&mut rest)?);
     let (grant, rest) = rest.split_at_checked(usize::from(length))?;
     (rest.len() == DOOR + 2 * TAG).then_some(Hello { channel, key, public, counter, grant })
@@ -218,8 +218,11 @@ pub(super) fn open_hello(aead: &Aead, counter: u64, datagram: &[u8]) -> Option<u
 /// Writes a welcome: the answer to the hello number `echo` of the one behind `door`.
 pub(super) fn welcome(
     aead: &Aead,
-    (public, counter): (&[u8; 32], u64),
-    (own, door, echo): (u64, u64, u64),
+    public: &[u8; 32],
+    counter: u64,
+    own: u64,
+    door: u64,
+    echo: u64,
     into: &mut Vec<u8>,
 ) {
     begin(WELCOME, into);
@@ -232,17 +235,19 @@ pub(super) fn welcome(
     into.extend_from_slice(&tag);
 }
 
-/// Of a welcome: who sent it, and its number. `None` if it is cut.
+/// Reads sender and number of a welcome; `None` if it is cut.
 pub(super) fn welcome_head(datagram: &[u8]) -> Option<([u8; 32], u64)> {
     let mut rest = datagram.get(BEGIN..)?;
-    let (public, counter) = (take(&mut rest)?, number(&mut rest)?);
+    let public = take(&mut rest)?;
+    let counter = number(&mut rest)?;
     (rest.len() == 2 * DOOR + TAG).then_some((public, counter))
 }
 
 /// Opens a welcome for the one behind `door`: the sender's door, and the number of the hello.
 pub(super) fn open_welcome(
     aead: &Aead,
-    (counter, door): (u64, u64),
+    counter: u64,
+    door: u64,
     datagram: &[u8],
 ) -> Option<(u64, u64)> {
     let (head, rest) = datagram.split_at_checked(WELCOME_HEAD)?;

@@ -6,27 +6,28 @@ use x25519_dalek::{PublicKey, StaticSecret};
 
 use super::bytes::{Aead, Channel, Hello};
 use super::rights::Authority;
-use crate::keys::{ApplicationKey, Grant, Held, KeyId, Keys, Rights, Secret, expand, extract};
+use crate::keys::{ApplicationKey, Grant, HeldKeys, KeyId, Keys, Rights, Secret, expand, extract};
 
 /// The gate of all who hold a key, for the one with this public half.
 pub(super) fn gate(secret: &Secret, public: &[u8; 32]) -> Aead {
     Aead::new(&expand(secret, "gate", &[public]))
 }
 
-/// What a process says of the first of its keys in a hello: its grant, its id, and its secret.
+/// Grant, id and secret of the first key of a process, for its hello.
 pub(super) fn first(keys: &Keys) -> Option<(Vec<u8>, KeyId, &Secret)> {
     match keys.held() {
-        Held::Cluster(keys) => keys.first().map(|key| (Vec::new(), key.id(), key.secret())),
-        Held::Application(keys) => {
+        HeldKeys::Cluster(keys) => keys.first().map(|key| (Vec::new(), key.id(), key.secret())),
+        HeldKeys::Application(keys) => {
             keys.first().map(|key| (grant_bytes(key.grant()), key.id(), key.secret()))
         }
     }
 }
 
-/// What one may say who has answered on a channel that a process with `keys` has opened.
+/// The authority of a process that has answered on a channel which a process with `keys` has
+/// opened.
 pub(super) fn answerer(keys: &Keys, channel: Channel) -> Option<Authority> {
     match (keys.held(), channel) {
-        (Held::Application(keys), Channel::Peers) => {
+        (HeldKeys::Application(keys), Channel::Peers) => {
             keys.first().map(|key| Authority::Application(Arc::clone(key.grant())))
         }
         _ => Some(Authority::Cluster),
@@ -34,44 +35,47 @@ pub(super) fn answerer(keys: &Keys, channel: Channel) -> Option<Authority> {
 }
 
 /// The key of `keys` with which a hello was made, if it is one of them.
-pub(super) fn accept(keys: &Keys, hello: &Hello<'_>) -> Option<Accepted> {
+pub(super) fn accept(keys: &Keys, hello: &Hello<'_>) -> Option<AcceptedKey> {
     match (keys.held(), hello.channel) {
-        (Held::Cluster(keys), Channel::Members) => {
+        (HeldKeys::Cluster(keys), Channel::Members) => {
             let key = keys.iter().find(|key| key.id() == hello.key)?;
             let gate = key.secret().clone();
-            let authority = Authority::Cluster;
-            hello.grant.is_empty().then_some(Accepted { gate, authority, members: None })
+            hello.grant.is_empty().then_some(AcceptedKey {
+                gate,
+                authority: Authority::Cluster,
+                members: None,
+            })
         }
-        (Held::Cluster(keys), Channel::Application) => {
+        (HeldKeys::Cluster(keys), Channel::Application) => {
             let key = keys.iter().find(|key| key.id() == hello.key)?;
             let grant = read_grant(hello.grant)?;
             let gate = key.of_application(&grant);
             let authority = Authority::Application(Arc::new(grant));
-            Some(Accepted { gate, authority, members: Some(key.private()) })
+            Some(AcceptedKey { gate, authority, members: Some(key.private()) })
         }
-        (Held::Application(keys), Channel::Peers) => {
+        (HeldKeys::Application(keys), Channel::Peers) => {
             let same = |key: &&ApplicationKey| {
                 key.id() == hello.key && grant_bytes(key.grant()) == hello.grant
             };
             let key = keys.iter().find(same)?;
             let gate = key.secret().clone();
             let authority = Authority::Application(Arc::clone(key.grant()));
-            Some(Accepted { gate, authority, members: None })
+            Some(AcceptedKey { gate, authority, members: None })
         }
         _ => None,
     }
 }
 
 /// A key of ours, for one who has used it.
-pub(super) struct Accepted {
-    /// What all who have the key share.
+pub(super) struct AcceptedKey {
+    /// The secret of all holders of the key.
     pub(super) gate: Secret,
     pub(super) authority: Authority,
-    /// With applications, the private half of the members.
+    /// For applications, the private half of the members.
     members: Option<StaticSecret>,
 }
 
-impl Accepted {
+impl AcceptedKey {
     /// The secret of the channel to the process with this public half.
     pub(super) fn secret(&self, public: &[u8; 32]) -> Option<Secret> {
         let Some(members) = &self.members else { return Some(self.gate.clone()) };
@@ -80,12 +84,13 @@ impl Accepted {
     }
 }
 
-/// With what this process seals to the other one, and opens what comes from there. `greeted` is
-/// the one that did not say hello.
+/// The ciphers with which this process seals to the other one and opens its datagrams. `greeted` is
+/// set for the process that did not say hello.
 pub(super) fn directions(
     channel: Channel,
     secret: &Secret,
-    (own, other): (&[u8; 32], &[u8; 32]),
+    own: &[u8; 32],
+    other: &[u8; 32],
     greeted: bool,
 ) -> (Aead, Aead) {
     const MEMBERS: &str = "member to member";
@@ -103,7 +108,8 @@ pub(super) fn directions(
 }
 
 fn grant_bytes(grant: &Grant) -> Vec<u8> {
-    let (name, elections) = (grant.application.as_str(), grant.elections.as_str());
+    let name = grant.application.as_str();
+    let elections = grant.elections.as_str();
     let mut bytes = [name.as_bytes(), b"\0", elections.as_bytes()].concat();
     if grant.rights != Rights::USUAL {
         bytes.extend([0, grant.rights.byte()]);
@@ -120,6 +126,7 @@ fn read_grant(bytes: &[u8]) -> Option<Grant> {
         }
         None => (rest, Rights::USUAL),
     };
-    let (application, elections) = (application.parse().ok()?, elections.parse().ok()?);
+    let application = application.parse().ok()?;
+    let elections = elections.parse().ok()?;
     Some(Grant { application, elections, rights })
 }

@@ -1,4 +1,4 @@
-//! Those whom this process addresses of its own accord.
+//! Contacts: nodes that this process addresses of its own accord.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -8,12 +8,12 @@ use tenure_core::Time;
 
 /// How many are remembered beside the members.
 const OTHERS_MAX: usize = 64;
-/// How long somebody may be silent before it is greeted again: it may have been started anew.
+/// A contact that is silent for this long is greeted again: it may have been started anew.
 const AGAIN: Duration = Duration::from_millis(50);
 /// The same of one that has no key, as far as we know.
 const NO_KEY_YET: Duration = Duration::from_millis(250);
-/// One that has shown a key may have been started without one when it has answered none of so many
-/// hellos for so long.
+/// A node that has shown a key may have been started without one when it has answered none of so
+/// many hellos for so long.
 const GONE: (u32, Duration) = (3, Duration::from_secs(1));
 
 /// Whether one that was heard then may have been started again without a key.
@@ -21,7 +21,7 @@ pub(super) fn is_long(now: Time, heard: Time) -> bool {
     now.since(heard) >= GONE.1
 }
 
-/// One address.
+/// The contact at an address.
 #[derive(Default)]
 pub(super) struct Contact {
     /// When it was greeted last, and with which number.
@@ -32,7 +32,7 @@ pub(super) struct Contact {
     unanswered: Option<(Time, u32)>,
     /// Since when it has not answered what was sent to it.
     silent: Option<Time>,
-    /// It has sent without a key, and shown none since.
+    /// The contact has sent without a key, and shown none since.
     unsealed: bool,
     /// The latest datagram, not sealed yet, which waits for its welcome.
     pub(super) waiting: Option<Vec<u8>>,
@@ -60,12 +60,15 @@ impl Contact {
 
     /// Something of it came that was sealed.
     pub(super) fn heard(&mut self) {
-        (self.silent, self.unanswered, self.unsealed) = (None, None, false);
+        self.silent = None;
+        self.unanswered = None;
+        self.unsealed = false;
     }
 
     /// Something of it came that was not.
     pub(super) fn heard_unsealed(&mut self) {
-        (self.silent, self.unsealed) = (None, true);
+        self.silent = None;
+        self.unsealed = true;
     }
 
     /// Whether one that has shown no key has none: it sends without, or does not answer a hello.

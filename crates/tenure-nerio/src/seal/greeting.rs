@@ -6,23 +6,25 @@ use std::net::SocketAddr;
 use tenure_core::{NodeName, Time};
 
 use super::bytes::{self, Channel, Hello};
-use super::channel::{Accepted, accept, answerer, directions, first, gate};
+use super::channel::{AcceptedKey, accept, answerer, directions, first, gate};
 use super::rights::Authority;
 use super::session::{Session, id};
 use super::window::Window;
-use super::{Dropped, Seal};
-use crate::keys::{Held, Secret};
+use super::{DropReason, Seal};
+use crate::keys::{HeldKeys, Secret};
 
 impl Seal {
     /// The channel that this process would open to a member or to another one, and its secret.
     pub(super) fn toward(&self, member: bool) -> Option<(Channel, Secret)> {
         Some(match (self.keys.held(), member) {
-            (Held::Cluster(keys), member) if member || self.asks => {
+            (HeldKeys::Cluster(keys), member) if member || self.asks => {
                 (Channel::Members, keys.first()?.secret().clone())
             }
-            (Held::Cluster(_), _) => return None,
-            (Held::Application(_), true) => (Channel::Application, self.with_members.clone()?),
-            (Held::Application(keys), false) => (Channel::Peers, keys.first()?.secret().clone()),
+            (HeldKeys::Cluster(_), _) => return None,
+            (HeldKeys::Application(_), true) => (Channel::Application, self.with_members.clone()?),
+            (HeldKeys::Application(keys), false) => {
+                (Channel::Peers, keys.first()?.secret().clone())
+            }
         })
     }
 
@@ -36,53 +38,61 @@ impl Seal {
         let opened = self.toward(self.contacts.is_member(to)).zip(first(&self.keys));
         let Some(((channel, secret), (grant, key, held))) = opened else { return Ok(()) };
         let public = self.own.public;
-        let (seals, _) = directions(channel, &secret, (&public, &[0; 32]), false);
+        let (seals, _) = directions(channel, &secret, &public, &[0; 32], false);
         let hello = Hello { channel, key, public, counter: number, grant: &grant };
         let through = gate(held, &public);
-        bytes::hello((&seals, &through), &hello, self.own.door, &mut self.scratch);
+        bytes::hello(&seals, &through, &hello, self.own.door, &mut self.scratch);
         send(to, &self.scratch)
     }
 
-    /// Somebody greets: if it has a key of ours it is welcome.
+    /// Handles a hello: a sender with a key of ours gets a welcome.
     pub(super) fn on_hello(
         &mut self,
         now: Time,
         from: SocketAddr,
         datagram: &[u8],
         send: &mut impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
-    ) -> Result<(), Dropped> {
-        let hello = bytes::read_hello(datagram).ok_or(Dropped::Cut)?;
-        let (public, counter) = (hello.public, hello.counter);
-        let with = accept(&self.keys, &hello).ok_or(Dropped::OtherKey(hello.key))?;
+    ) -> Result<(), DropReason> {
+        let hello = bytes::read_hello(datagram).ok_or(DropReason::Cut)?;
+        let public = hello.public;
+        let counter = hello.counter;
+        let with = accept(&self.keys, &hello).ok_or(DropReason::OtherKey(hello.key))?;
         let through = gate(&with.gate, &public);
         if !bytes::passes(&through, counter, datagram) {
-            return Err(Dropped::Forged);
+            return Err(DropReason::Forged);
         }
         let known = self.sessions.get(id(&public));
         if let Some(known) = known {
             let is_less = |by: &Authority| *by == Authority::Cluster && with.authority != *by;
-            // Of two whose ids are the same the first one counts: there is one in 2⁶⁴.
+            // If two processes draw the same id, one in 2⁶⁴, the first one counts.
             if known.public != public || is_less(&known.authority) {
-                return Err(Dropped::Forged);
+                return Err(DropReason::Forged);
             }
             if !known.window.is_new(counter) {
-                return Err(Dropped::Replayed);
+                return Err(DropReason::Replayed);
             }
         }
         if known.is_some_and(|s| s.key == hello.key && s.authority == with.authority) {
-            let session = self.sessions.get_mut(id(&public)).ok_or(Dropped::Unknown)?;
+            let session = self.sessions.get_mut(id(&public)).ok_or(DropReason::Unknown)?;
             let door = bytes::open_hello(&session.opens, counter, datagram);
-            session.door = door.ok_or(Dropped::Forged)?;
+            session.door = door.ok_or(DropReason::Forged)?;
             session.window.take(counter);
         } else {
-            let session = self.open_session((now, from), &hello, with, datagram)?;
+            let session = self.open_session(now, from, &hello, with, datagram)?;
             self.sessions.keep(session);
         }
         let number = self.own.count();
-        let session = self.sessions.get(id(&public)).ok_or(Dropped::Full)?;
-        let doors = (self.own.door, session.door, counter);
-        bytes::welcome(&session.seals, (&self.own.public, number), doors, &mut self.scratch);
-        // It says hello again if that is lost.
+        let session = self.sessions.get(id(&public)).ok_or(DropReason::Full)?;
+        bytes::welcome(
+            &session.seals,
+            &self.own.public,
+            number,
+            self.own.door,
+            session.door,
+            counter,
+            &mut self.scratch,
+        );
+        // The sender says hello again if the welcome is lost.
         let _ = send(from, &self.scratch);
         Ok(())
     }
@@ -90,18 +100,20 @@ impl Seal {
     /// A session with the sender of a hello, with the key of ours that it has used.
     fn open_session(
         &self,
-        (heard, from): (Time, SocketAddr),
+        heard: Time,
+        from: SocketAddr,
         hello: &Hello<'_>,
-        with: Accepted,
+        with: AcceptedKey,
         datagram: &[u8],
-    ) -> Result<Session, Dropped> {
-        let (public, key) = (hello.public, hello.key);
-        let secret = with.secret(&public).ok_or(Dropped::Forged)?;
-        let (seals, opens) = directions(hello.channel, &secret, (&self.own.public, &public), true);
-        let door = bytes::open_hello(&opens, hello.counter, datagram).ok_or(Dropped::Forged)?;
+    ) -> Result<Session, DropReason> {
+        let public = hello.public;
+        let key = hello.key;
+        let secret = with.secret(&public).ok_or(DropReason::Forged)?;
+        let (seals, opens) = directions(hello.channel, &secret, &self.own.public, &public, true);
+        let door = bytes::open_hello(&opens, hello.counter, datagram).ok_or(DropReason::Forged)?;
         let (window, name) = self.continued(&public, hello.counter);
         let address = self.sessions.get(id(&public)).map_or(from, |known| known.address);
-        let (authority, established) = (with.authority, false);
+        let authority = with.authority;
         Ok(Session {
             public,
             authority,
@@ -113,12 +125,12 @@ impl Seal {
             address,
             heard,
             name,
-            established,
+            established: false,
         })
     }
 
-    /// What a new session with a process takes over from the one before it: its numbers go on,
-    /// whichever key it uses, and so does its name.
+    /// Window and name that a new session takes over from the session before: the numbers of a
+    /// process go on, whichever key it uses.
     fn continued(&self, public: &[u8; 32], counter: u64) -> (Window, Option<NodeName>) {
         let known = self.sessions.get(id(public));
         let mut window = known.map_or_else(Window::default, |known| known.window.clone());
@@ -133,28 +145,29 @@ impl Seal {
         from: SocketAddr,
         datagram: &[u8],
         send: &mut impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
-    ) -> Result<(), Dropped> {
-        let (public, counter) = bytes::welcome_head(datagram).ok_or(Dropped::Cut)?;
+    ) -> Result<(), DropReason> {
+        let (public, counter) = bytes::welcome_head(datagram).ok_or(DropReason::Cut)?;
         let member = self.contacts.is_member(from);
         let awaits = self.contacts.get(from).is_some_and(|contact| contact.awaits());
         let known = self.sessions.get(id(&public));
         let is_new = known.is_none_or(|s| s.public == public && s.window.is_new(counter));
         if !awaits || !is_new {
-            return Err(Dropped::Replayed);
+            return Err(DropReason::Replayed);
         }
-        let (channel, secret) = self.toward(member).ok_or(Dropped::Unknown)?;
-        let (seals, opens) = directions(channel, &secret, (&self.own.public, &public), false);
-        let opened = bytes::open_welcome(&opens, (counter, self.own.door), datagram);
-        let (door, echo) = opened.ok_or(Dropped::Forged)?;
+        let (channel, secret) = self.toward(member).ok_or(DropReason::Unknown)?;
+        let (seals, opens) = directions(channel, &secret, &self.own.public, &public, false);
+        let opened = bytes::open_welcome(&opens, counter, self.own.door, datagram);
+        let (door, echo) = opened.ok_or(DropReason::Forged)?;
         let (window, name) = self.continued(&public, counter);
-        let Some(contact) = self.contacts.get(from) else { return Err(Dropped::Unknown) };
+        let Some(contact) = self.contacts.get(from) else { return Err(DropReason::Unknown) };
         if !contact.answer(echo) {
-            return Err(Dropped::Replayed);
+            return Err(DropReason::Replayed);
         }
         let waiting = contact.waiting.take();
-        let key = self.keys.ids().first().copied().ok_or(Dropped::Unknown)?;
-        let authority = answerer(&self.keys, channel).ok_or(Dropped::Unknown)?;
-        let (address, heard, established) = (from, now, false);
+        let key = self.keys.ids().first().copied().ok_or(DropReason::Unknown)?;
+        let authority = answerer(&self.keys, channel).ok_or(DropReason::Unknown)?;
+        let address = from;
+        let heard = now;
         self.sessions.keep(Session {
             public,
             authority,
@@ -166,7 +179,7 @@ impl Seal {
             address,
             heard,
             name,
-            established,
+            established: false,
         });
         if !self.sessions.establish(id(&public), from, true) {
             return Err(self.start_over());
@@ -175,7 +188,7 @@ impl Seal {
         contact.heard();
         if let Some(waiting) = waiting {
             contact.sent(now);
-            // What is lost is sent again by the one who wants an answer.
+            // A lost datagram is sent again by the node that wants an answer.
             let _ = self.send(from, &waiting, send);
         }
         Ok(())

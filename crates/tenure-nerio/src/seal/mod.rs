@@ -1,8 +1,8 @@
 //! Sealed datagrams: who may speak, each thing once, and nothing to strangers.
 //!
 //! Every process draws an X25519 pair when it starts. The public half is its identity: its
-//! incarnation is the beginning of it, so nobody can speak as another. Its **channel** to another
-//! process has a secret that both know:
+//! incarnation is the beginning of it, so no process can speak as another. Its **channel** to
+//! another process has a secret that both know:
 //!
 //! | channel | secret |
 //! |---|---|
@@ -15,22 +15,21 @@
 //! of it can say, or read. Out of the channel's secret, the direction and the sender's public half
 //! comes the one key with which that process seals; its nonce is a counter, which never repeats.
 //!
-//! What is sealed is sealed *for a door*: a number that the recipient drew when it started. A
-//! sender learns it by a hello, which the recipient answers with a welcome. So nothing that was
-//! sent to an earlier start can be repeated, and within one start a window of numbers for each
-//! sender drops what came before. Hellos repeated by strangers fill a list of their own, in which
-//! the oldest are forgotten. Should there be more senders than
-//! [`SESSIONS_MAX`](session::SESSIONS_MAX), all are forgotten, the door changes, and everybody says
-//! hello again.
+//! Each datagram is sealed *for a door*: a number that the recipient drew when it started. A sender
+//! learns it by a hello, which the recipient answers with a welcome. So nothing that was sent to an
+//! earlier start can be repeated, and within one start a window of numbers for each sender drops
+//! what came before. Hellos repeated by strangers fill a list of their own, in which the oldest are
+//! forgotten. Should there be more senders than [`SESSIONS_MAX`](session::SESSIONS_MAX), all are
+//! forgotten, the door changes, and everybody says hello again.
 //!
-//! A sender greets whom it does not know, and whom it has heard nothing of for 50 ms after it sent
-//! something; a datagram for one that it does not know waits for the welcome.
+//! A sender greets nodes that it does not know, and nodes that have been silent for 50 ms after it
+//! sent something; a datagram for an unknown node waits for the welcome.
 //!
 //! Where [unsealed datagrams are accepted](Keys::accept_unsealed), a member that does not answer a
 //! hello for 50 ms, or sends without a key itself, is sent to without one, and greeted again now
-//! and then. So it is for one that had shown its key and leaves three hellos unanswered, for a
-//! second at least, as it may have been started again without one. Others that send without a key
-//! are answered so, and not greeted: anybody can name any address.
+//! and then. The same holds for a node that had shown its key and leaves three hellos unanswered,
+//! for a second at least: it may have been started again without a key. Other nodes that send
+//! without a key are answered so, and not greeted: every host can name any address.
 
 mod bytes;
 mod channel;
@@ -59,32 +58,32 @@ use self::contact::Contacts;
 pub use self::rights::Authority;
 use self::session::{Sessions, id};
 pub use self::unsealed::Unsealed;
-use super::keys::{Held, KeyId, Keys, Secret, extract};
+use super::keys::{HeldKeys, KeyId, Keys, Secret, extract};
 
 /// Why a sealed datagram was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Dropped {
+pub(super) enum DropReason {
     /// Too short or too long for what it says it is.
     Cut,
-    /// Not ours at all.
+    /// The datagram is not of this protocol.
     Magic,
-    /// Ours, and not sealed.
+    /// The datagram is not sealed.
     Unsealed,
     /// Ours, of a version that this one does not know.
     Version,
-    /// Of a key that is not accepted here.
+    /// The key is not accepted here.
     OtherKey(KeyId),
-    /// Of a process that has not said hello since this one started.
+    /// The sender has not said hello since this process started.
     Unknown,
     /// Not sealed by whom it names, or not for this process.
     Forged,
-    /// It came before.
+    /// The datagram came before.
     Replayed,
     /// There were too many senders: all must say hello again.
     Full,
 }
 
-impl Dropped {
+impl DropReason {
     pub(super) const fn label(self) -> &'static str {
         match self {
             Self::Cut => "size",
@@ -100,61 +99,60 @@ impl Dropped {
     }
 }
 
-/// What was opened.
-pub(super) struct Opened<'a> {
+/// A datagram that was opened.
+pub(super) struct OpenDatagram<'a> {
     /// The datagram as it would be unsealed.
     pub(super) plain: &'a [u8],
-    /// What its sender may say, and which incarnation it is. Unsealed, a datagram shows nothing.
+    /// Authority and incarnation of the sender; an unsealed datagram shows neither.
     pub(super) shown: Option<(Authority, Inc)>,
 }
 
-/// One that has shown its key.
+/// A node that has shown its key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Peer {
-    /// How it calls itself, once it has sent something.
+    /// The name that the node uses, once it has sent something.
     pub name: Option<NodeName>,
-    /// Where it was heard last.
+    /// The latest address of the node.
     pub address: SocketAddr,
-    /// What it may say.
+    /// The authority of the node.
     pub authority: Authority,
-    /// Which key it uses.
+    /// The id of the key that the node uses.
     pub key: KeyId,
-    /// When it was heard last.
+    /// The time of its last datagram, on `CLOCK_BOOTTIME`.
     pub heard: Time,
 }
 
-/// What a process seals with, and who is there.
+/// Keys of a process, and the nodes that it has heard.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Keyring {
-    /// What tells its keys apart, the one that it uses first.
+    /// The ids of its keys; the first one is used.
     pub ids: Vec<KeyId>,
-    /// Who has shown a key to it since it started.
+    /// Nodes that have shown a key since the start.
     pub peers: Vec<Peer>,
-    /// Who has sent without one, and has shown none since: at most 1,024, those that were heard
-    /// last.
+    /// Nodes that have sent without a key, and have shown none since: the latest 1,024.
     pub unsealed: Vec<Unsealed>,
-    /// Since when that is accepted; `None` where it is not.
+    /// Since when unsealed datagrams are accepted; `None` where they are not.
     pub accepts_since: Option<Time>,
 }
 
-/// One process that seals and opens.
+/// The seal of a process.
 pub(super) struct Seal {
     keys: Keys,
-    /// What this process shares with members; `None` if it is one.
+    /// The secret that this process shares with members; `None` for a member.
     with_members: Option<Secret>,
-    /// Whether whom it asks may have the cluster's key anywhere.
+    /// Whether this process asks holders of the cluster's key at any address.
     asks: bool,
     own: Own,
     contacts: Contacts,
     sessions: Sessions,
-    unsealed: unsealed::Heard,
+    unsealed: unsealed::UnsealedSenders,
     /// Since when that is accepted: from the first datagram on.
     accepts_since: Option<Time>,
     /// Room for a datagram on its way out.
     scratch: Vec<u8>,
 }
 
-/// What a process draws when it starts, and counts.
+/// Numbers that a process draws at its start, and its counter.
 struct Own {
     private: StaticSecret,
     public: [u8; 32],
@@ -169,16 +167,17 @@ impl Own {
         self.counter
     }
 
-    /// What the process of an application shares with members, by the first of its keys.
+    /// The secret that a process of an application shares with members, by the first of its keys.
     fn with_members(&self, keys: &Keys) -> Option<Secret> {
-        let Held::Application(keys) = keys.held() else { return None };
+        let HeldKeys::Application(keys) = keys.held() else { return None };
         let key = keys.first()?;
         Some(extract(key.secret(), &self.private.diffie_hellman(&key.members())))
     }
 }
 
 impl Seal {
-    /// One for a process with these keys, which knows of no [members](Self::members_are) yet.
+    /// Makes the seal of a process with these keys, which knows of no [members](Self::members_are)
+    /// yet.
     pub(super) fn new(keys: Keys) -> Result<Self, SystemError> {
         let mut private = [0; 32];
         private[..16].copy_from_slice(&tenure::driver::random()?.to_le_bytes());
@@ -190,8 +189,7 @@ impl Seal {
         let private = StaticSecret::from(private);
         let public = PublicKey::from(&private).to_bytes();
         let own = Own { private, public, door, counter: 0 };
-        let (contacts, sessions) = (Contacts::new(members), Sessions::default());
-        let unsealed = unsealed::Heard::default();
+        let contacts = Contacts::new(members);
         let scratch = Vec::with_capacity(SEALED_MAX);
         let with_members = own.with_members(&keys);
         Self {
@@ -200,8 +198,8 @@ impl Seal {
             asks: false,
             own,
             contacts,
-            sessions,
-            unsealed,
+            sessions: Sessions::default(),
+            unsealed: unsealed::UnsealedSenders::default(),
             accepts_since: None,
             scratch,
         }
@@ -213,8 +211,8 @@ impl Seal {
         Self { asks: true, ..self }
     }
 
-    /// Where members may be from now on: they are greeted in another way than others. That proves
-    /// nothing of who is there. Who was greeted otherwise there is greeted anew.
+    /// Sets the addresses of members, which are greeted in another way than others. An address
+    /// proves nothing. Contacts that were greeted otherwise are greeted anew.
     pub(super) fn members_are(&mut self, members: BTreeSet<SocketAddr>) {
         for address in self.contacts.members_are(members) {
             self.sessions.forget(address);
@@ -226,7 +224,8 @@ impl Seal {
         inc(&self.own.public)
     }
 
-    /// Seals `plain` for the one at `to`, greeting it if need be. What cannot be sealed yet waits.
+    /// Seals `plain` for the node at `to`, and greets the node if need be. A datagram that cannot
+    /// be sealed yet waits.
     pub(super) fn outgoing(
         &mut self,
         now: Time,
@@ -239,11 +238,13 @@ impl Seal {
             self.sessions.forget(to);
         }
         let session = self.sessions.at(to).map(|session| session.heard);
-        let (member, known) = (self.contacts.is_member(to), session.is_some());
+        let member = self.contacts.is_member(to);
+        let known = session.is_some();
         let cannot_greet = !known && self.toward(member).is_none();
-        // One that could be greeted is so when this process speaks to it of its own accord.
+        // A node that can be greeted is greeted when this process speaks to it of its own accord.
         let is_answered = |heard: Time| match session {
-            // One that has shown a key may have been started without; anybody may say so.
+            // A node that has shown a key may have been started without one; but every host can
+            // claim that.
             Some(sealed) => contact::is_long(heard, sealed) && !contact::is_long(now, heard),
             None => cannot_greet || !contact::is_long(now, heard),
         };
@@ -265,10 +266,7 @@ impl Seal {
             contact.sent(now);
             if !known {
                 contact.waiting = Some(plain.to_vec());
-                return match accepts && contact.has_no_key(now) {
-                    true => send(to, plain),
-                    false => Ok(()),
-                };
+                return if accepts && contact.has_no_key(now) { send(to, plain) } else { Ok(()) };
             }
         }
         self.send(to, plain, &mut send)
@@ -281,8 +279,9 @@ impl Seal {
         send: &mut impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         let Some(session) = self.sessions.at(to) else { return Ok(()) };
-        let address = (id(&self.own.public), self.own.count(), session.door);
-        bytes::data(&session.seals, address, plain, &mut self.scratch);
+        let id = id(&self.own.public);
+        let counter = self.own.count();
+        bytes::data(&session.seals, id, counter, session.door, plain, &mut self.scratch);
         send(to, &self.scratch)
     }
 
@@ -293,23 +292,25 @@ impl Seal {
         from: SocketAddr,
         datagram: &'a mut [u8],
         mut send: impl FnMut(SocketAddr, &[u8]) -> io::Result<()>,
-    ) -> Result<Option<Opened<'a>>, Dropped> {
+    ) -> Result<Option<OpenDatagram<'a>>, DropReason> {
         if self.keys.accepts_unsealed() {
             self.accepts_since.get_or_insert(now);
         }
         if datagram.len() <= MAGIC.len() || datagram.len() > SEALED_MAX {
-            return Err(Dropped::Cut);
+            return Err(DropReason::Cut);
         }
         if datagram[..MAGIC.len()] != MAGIC {
-            return Err(Dropped::Magic);
+            return Err(DropReason::Magic);
         }
         match datagram[MAGIC.len()] {
             DATA => self.on_data(now, from, datagram).map(Some),
             HELLO => self.on_hello(now, from, datagram, &mut send).map(|()| None),
             WELCOME => self.on_welcome(now, from, datagram, &mut send).map(|()| None),
-            _ if self.keys.accepts_unsealed() => Ok(Some(Opened { plain: datagram, shown: None })),
-            version if version <= wire::VERSION => Err(Dropped::Unsealed),
-            _ => Err(Dropped::Version),
+            _ if self.keys.accepts_unsealed() => {
+                Ok(Some(OpenDatagram { plain: datagram, shown: None }))
+            }
+            version if version <= wire::VERSION => Err(DropReason::Unsealed),
+            _ => Err(DropReason::Version),
         }
     }
 
@@ -318,17 +319,18 @@ impl Seal {
         now: Time,
         from: SocketAddr,
         datagram: &'a mut [u8],
-    ) -> Result<Opened<'a>, Dropped> {
-        let (sender, counter) = bytes::data_head(datagram).ok_or(Dropped::Cut)?;
-        let session = self.sessions.get_mut(sender).ok_or(Dropped::Unknown)?;
+    ) -> Result<OpenDatagram<'a>, DropReason> {
+        let (sender, counter) = bytes::data_head(datagram).ok_or(DropReason::Cut)?;
+        let session = self.sessions.get_mut(sender).ok_or(DropReason::Unknown)?;
         if !session.window.is_new(counter) {
-            return Err(Dropped::Replayed);
+            return Err(DropReason::Replayed);
         }
-        let plain = bytes::open_data(&session.opens, (counter, self.own.door), datagram);
-        let plain = plain.ok_or(Dropped::Forged)?;
+        let plain = bytes::open_data(&session.opens, counter, self.own.door, datagram);
+        let plain = plain.ok_or(DropReason::Forged)?;
         session.window.take(counter);
         session.heard = now;
-        let (authority, inc) = (session.authority.clone(), inc(&session.public));
+        let authority = session.authority.clone();
+        let inc = inc(&session.public);
         // Only a member is at a member's address, whatever an application says it came from.
         let reachable = authority == Authority::Cluster || !self.contacts.is_member(from);
         if !self.sessions.establish(sender, from, reachable) {
@@ -339,19 +341,19 @@ impl Seal {
         if let Some(contact) = self.contacts.get(from).filter(|_| is_there) {
             contact.heard();
         }
-        Ok(Opened { plain, shown: Some((authority, inc)) })
+        Ok(OpenDatagram { plain, shown: Some((authority, inc)) })
     }
 
     /// Too many have shown their keys: nothing that was sealed before counts any more.
-    fn start_over(&mut self) -> Dropped {
+    fn start_over(&mut self) -> DropReason {
         // Without random numbers another one will do: what was sealed for an earlier door is not
         // for this one.
         self.own.door = tenure::driver::seed().unwrap_or(self.own.door.wrapping_add(1));
         self.sessions = Sessions::default();
-        Dropped::Full
+        DropReason::Full
     }
 
-    /// How a sender calls itself, for [`peers`](Self::peers).
+    /// Notes the name that a sender uses, for [`peers`](Self::peers).
     pub(super) fn is_called(&mut self, inc: Inc, name: &NodeName) {
         let Some(session) = self.sessions.get_mut(id_of(inc)) else { return };
         if session.name.as_ref() != Some(name) {
@@ -359,21 +361,21 @@ impl Seal {
         }
     }
 
-    /// The one at `address` has sent something without a key, and was not read.
+    /// Notes an unsealed datagram from `address` that was not read.
     pub(super) fn refused(&mut self, now: Time, address: SocketAddr) {
         self.unsealed.again(now, address);
     }
 
-    /// `name` has sent something without a key from `address`, for who asks.
+    /// Notes an unsealed datagram of `name` from `address`, for [`keyring`](Self::keyring).
     pub(super) fn note_unsealed(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
         self.unsealed.note(now, address, name);
     }
 
-    /// `name` has sent something without a key from `address`, which was read.
+    /// Notes an unsealed datagram of `name` from `address` that was read.
     pub(super) fn heard_unsealed(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
         self.note_unsealed(now, address, name);
-        // Anybody can send that in its name: one that has shown a key is greeted, and has none any
-        // more when it does not answer.
+        // Every host can send that in its name: a node that has shown a key is greeted, and counts
+        // as without one when it does not answer.
         if self.sessions.at(address).is_some() {
             return;
         }
@@ -382,15 +384,16 @@ impl Seal {
         }
     }
 
-    /// Uses other keys from now on. Who used one that is not accepted any more must say hello.
+    /// Uses other keys from now on. Senders with a key that is not accepted any more must say
+    /// hello.
     pub(super) fn rekey(&mut self, keys: Keys) {
         self.with_members = self.own.with_members(&keys);
         self.keys = keys;
         let accepted = self.accepts_since.is_some();
         match (accepted, self.keys.accepts_unsealed()) {
             (true, false) => self.accepts_since = None,
-            // Whom it refused until now may be anybody.
-            (false, true) => self.unsealed = unsealed::Heard::default(),
+            // The senders that were refused until now may be of any kind.
+            (false, true) => self.unsealed = unsealed::UnsealedSenders::default(),
             _ => {}
         }
         for address in self.contacts.clear() {
@@ -403,16 +406,18 @@ impl Seal {
         }
     }
 
-    /// Its keys, and who was heard.
+    /// The keys, and the nodes that were heard.
     pub(super) fn keyring(&mut self, now: Time) -> Keyring {
         let accepts = self.keys.accepts_unsealed();
         let accepts_since = accepts.then(|| *self.accepts_since.get_or_insert(now));
-        let (ids, peers, unsealed) = (self.keys.ids(), self.peers(), self.unsealed.all());
+        let ids = self.keys.ids();
+        let peers = self.peers();
+        let unsealed = self.unsealed.all();
         Keyring { ids, peers, unsealed, accepts_since }
     }
 
-    /// Everybody who has shown a key. An address is of one process: of two with one key there the
-    /// earlier was started again.
+    /// All nodes that have shown a key. Each address belongs to one process: of two with one key
+    /// there the earlier was started again.
     fn peers(&self) -> Vec<Peer> {
         let mut latest = BTreeMap::new();
         for session in self.sessions.all().filter(|session| session.established) {

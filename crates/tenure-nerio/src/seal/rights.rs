@@ -1,4 +1,4 @@
-//! What the holder of a key may say.
+//! Messages that the holder of a key may send.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use tenure_core::nerio::{Checked, Inc, Message, ToAsker, ToCandidate, ToGrantor,
 
 use crate::keys::{Grant, Right};
 
-/// By which key a sender has shown who it is.
+/// The key that a sender has shown.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Authority {
-    /// The cluster's: it may say everything that members and candidates say.
+    /// The key of the cluster: all messages of members and candidates are allowed.
     Cluster,
-    /// An application's.
+    /// The key of an application.
     Application(Arc<Grant>),
 }
 
@@ -72,9 +72,9 @@ mod tests {
     use crate::keys::Rights;
 
     fn application(elections: &str) -> Authority {
-        let (application, elections) = ("billing".parse().unwrap(), elections.parse().unwrap());
-        let rights = Rights::USUAL;
-        Authority::Application(Arc::new(Grant { application, elections, rights }))
+        let application = "billing".parse().unwrap();
+        let elections = elections.parse().unwrap();
+        Authority::Application(Arc::new(Grant { application, elections, rights: Rights::USUAL }))
     }
 
     fn with(rights: &str) -> Authority {
@@ -86,8 +86,9 @@ mod tests {
     /// A key for monitoring never holds a lease, one that contends orders nobody about, and none
     /// says what members say.
     #[test]
-    fn each_right_allows_its_own_and_nothing_else() {
-        let (start, fence) = (Time::ZERO, Fence::new(7));
+    fn right_allows_only_its_messages() {
+        let start = Time::ZERO;
+        let fence = Fence::new(7);
         let says = |election: &str| -> [Message; 4] {
             let election: ElectionName = election.parse().unwrap();
             [
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_speaks_as_another_and_no_application_as_a_member() {
+    fn senders_keep_their_names() {
         let member = Member { name: "a".parse().unwrap(), address: "10.0.0.1:1".parse().unwrap() };
         let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
         let who = |name: &str| Who { name: name.parse().unwrap(), inc: Inc(1) };
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_application_contends_and_asks_in_its_elections_and_grants_nowhere() {
+    fn application_grants_nowhere() {
         let start = Time::ZERO;
         let asked = |name: &str| -> Vec<Message> {
             let election: ElectionName = name.parse().unwrap();
@@ -159,13 +160,16 @@ mod tests {
                 start,
             }),
         ];
-        let (some, all) = (application("billing/*"), application("*"));
+        let some = application("billing/*");
+        let all = application("*");
         assert!(asked("billing/eu").iter().all(|message| some.may_say(message)));
         assert!(!asked("audit").iter().any(|message| some.may_say(message)));
         assert!(asked("audit").iter().all(|message| all.may_say(message)));
         assert!(!some.may_say(&list) && all.may_say(&list));
-        let (every, own) = (Which::All, Which::Beginning("billing/".parse().unwrap()));
-        let (every, own) = (elections(every), elections(own));
+        let every = Which::All;
+        let own = Which::Beginning("billing/".parse().unwrap());
+        let every = elections(every);
+        let own = elections(own);
         assert!(!some.may_say(&every) && all.may_say(&every) && some.may_say(&own));
         for message in &of_members {
             assert!(!some.may_say(message) && !all.may_say(message), "{message}");

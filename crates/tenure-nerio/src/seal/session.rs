@@ -1,4 +1,4 @@
-//! Those who have shown their key: one session for each process that sends.
+//! Sessions with processes that have shown their key, one for each sender.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -12,25 +12,25 @@ use crate::keys::KeyId;
 
 /// How many there are at most. Beyond that all are forgotten at once, and the door changes.
 pub(super) const SESSIONS_MAX: usize = 16_384;
-/// How many are kept whose hello may have been repeated by a stranger.
+/// The most sessions that are kept whose hello a stranger may have repeated.
 pub(super) const PENDING_MAX: usize = 1_024;
 
-/// One process on the other side.
+/// The session with a process on the other side.
 pub(super) struct Session {
-    /// Its public half: its id and its incarnation are the beginning of it.
+    /// The public half of the process, which begins with its id and incarnation.
     pub(super) public: [u8; 32],
     pub(super) authority: Authority,
-    /// Which key it uses.
+    /// The id of the key that the process uses.
     pub(super) key: KeyId,
     pub(super) opens: Aead,
     pub(super) seals: Aead,
-    /// What it must be sealed for.
+    /// The door of the process, for which datagrams to it are sealed.
     pub(super) door: u64,
     pub(super) window: Window,
-    /// Where it was heard last.
+    /// The latest address of the process.
     pub(super) address: SocketAddr,
     pub(super) heard: Time,
-    /// How it calls itself.
+    /// The name that the process uses.
     pub(super) name: Option<NodeName>,
     /// Whether something of it came that was sealed for our door: its hello was not an old one.
     pub(super) established: bool,
@@ -65,7 +65,7 @@ impl Sessions {
         self.all.values()
     }
 
-    /// Who is at `address`.
+    /// The session of the process at `address`.
     pub(super) fn at(&mut self, address: SocketAddr) -> Option<&mut Session> {
         let id = *self.addresses.get(&address)?;
         self.all.get_mut(&id)
@@ -78,8 +78,10 @@ impl Sessions {
         match was {
             Some((true, address)) => {
                 if let Some(session) = self.all.get_mut(&id) {
-                    // It is where it was, until something comes that is sealed for our door.
-                    (session.established, session.address) = (true, address);
+                    // The process stays at its address until a datagram comes that is sealed for
+                    // our door.
+                    session.established = true;
+                    session.address = address;
                 }
             }
             Some((false, _)) => {}
@@ -115,7 +117,7 @@ impl Sessions {
         true
     }
 
-    /// Forgets who is at `address`: it is asked again.
+    /// Forgets the process at `address`: it is greeted again.
     pub(super) fn forget(&mut self, address: SocketAddr) {
         self.addresses.remove(&address);
     }
@@ -156,11 +158,12 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_comes_from_another_address_each_time_takes_no_more_room() {
+    fn moving_process_takes_one_session() {
         let mut sessions = Sessions::default();
         for port in 1..1_000 {
             let one = session(port);
-            let (id, address) = (id(&one.public), one.address);
+            let id = id(&one.public);
+            let address = one.address;
             sessions.keep(one);
             assert!(sessions.establish(id, address, true));
             assert!(sessions.at(address).is_some());

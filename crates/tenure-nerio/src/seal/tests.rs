@@ -26,8 +26,8 @@ fn cluster_key() -> crate::keys::ClusterKey {
     const LINE: &str = "tenure-cluster-key-1 prod \
                         0707070707070707070707070707070707070707070707070707070707070707";
     match Keys::parse(LINE).unwrap().held() {
-        Held::Cluster(keys) => keys[0].clone(),
-        Held::Application(_) => panic!("of a cluster"),
+        HeldKeys::Cluster(keys) => keys[0].clone(),
+        HeldKeys::Application(_) => panic!("of a cluster"),
     }
 }
 
@@ -78,7 +78,8 @@ impl Net {
     }
 
     fn say(&mut self, from: &str, to: &str, text: &str) {
-        let (from, to) = (at(from), at(to));
+        let from = at(from);
+        let to = at(to);
         let mut out = Vec::new();
         let node = self.nodes.get_mut(&from).unwrap();
         let sent = node.outgoing(self.now, to, &plain(text), |to, bytes| {
@@ -94,9 +95,10 @@ impl Net {
         self.queue.extend(packets);
     }
 
-    /// What the recipient makes of `packet`: its text, and by whose authority.
-    fn give(&mut self, packet: &Packet) -> Result<Option<(String, Option<Authority>)>, Dropped> {
-        let (mut out, mut bytes) = (Vec::new(), packet.bytes.clone());
+    /// Gives `packet` to its recipient: its text, and the authority of its sender.
+    fn give(&mut self, packet: &Packet) -> Result<Option<(String, Option<Authority>)>, DropReason> {
+        let mut out = Vec::new();
+        let mut bytes = packet.bytes.clone();
         let Some(node) = self.nodes.get_mut(&packet.to) else { return Ok(None) };
         let opened = node.incoming(self.now, packet.from, &mut bytes, |to, bytes| {
             out.push(Packet { from: packet.to, to, bytes: bytes.to_vec() });
@@ -137,7 +139,7 @@ fn candidate_and_members() -> Net {
 }
 
 #[test]
-fn the_first_datagram_waits_for_the_welcome_and_both_ways_are_open() {
+fn first_datagram_waits_for_welcome() {
     let mut net = candidate_and_members();
     net.say(P, A, "request");
     assert_eq!(net.queue.len(), 1, "a hello, and nothing that is sealed for nobody");
@@ -163,7 +165,7 @@ fn a_member_talks_to_itself() {
     }
     let sent = net.sent.clone();
     for packet in &sent {
-        assert_eq!(net.give(packet), Err(Dropped::Replayed));
+        assert_eq!(net.give(packet), Err(DropReason::Replayed));
     }
     // Not what it has said to another one.
     net.say(A, B, "fences");
@@ -175,7 +177,7 @@ fn a_member_talks_to_itself() {
 }
 
 #[test]
-fn processes_of_one_application_talk_and_those_of_two_do_not() {
+fn only_same_application_talks() {
     let mut net = Net::new(vec![
         (P, seal(application("billing"), 3)),
         (Q, seal(application("billing"), 4)),
@@ -186,12 +188,12 @@ fn processes_of_one_application_talk_and_those_of_two_do_not() {
     // As far as it knows, B is the address of a member.
     net.say(P, B, "request");
     let hello = net.queue.remove(0);
-    assert_eq!(net.give(&hello), Err(Dropped::OtherKey(cluster_key().id())));
+    assert_eq!(net.give(&hello), Err(DropReason::OtherKey(cluster_key().id())));
 }
 
 /// A grantor is killed and started again at the same address.
 #[test]
-fn one_that_was_started_anew_is_greeted_when_it_is_silent() {
+fn restarted_node_is_greeted_when_silent() {
     let mut net = candidate_and_members();
     net.say(P, A, "one");
     net.settle();
@@ -226,7 +228,7 @@ fn a_restarted_member_is_listed_once() {
 }
 
 #[test]
-fn a_silent_member_is_greeted_now_and_then_and_the_latest_datagram_waits() {
+fn silent_member_is_greeted_again() {
     let mut net = candidate_and_members();
     for turn in 0..100 {
         net.say(P, A, &format!("request {turn}"));
@@ -239,10 +241,11 @@ fn a_silent_member_is_greeted_now_and_then_and_the_latest_datagram_waits() {
 }
 
 #[test]
-fn a_key_takes_the_place_of_another_without_a_stop() {
+fn key_rotation_never_stops_traffic() {
     let new = crate::keys::ClusterKey::generate("prod".parse().unwrap()).unwrap();
     let lines = |first: &str, second: &str| Keys::parse(&format!("{first}\n{second}")).unwrap();
-    let (old_line, new_line) = (cluster_key().to_line(), new.to_line());
+    let old_line = cluster_key().to_line();
+    let new_line = new.to_line();
     let issue = |key: &crate::keys::ClusterKey| {
         key.issue("billing".parse().unwrap(), "billing/*".parse().unwrap()).to_line()
     };
@@ -280,7 +283,7 @@ fn a_key_takes_the_place_of_another_without_a_stop() {
     net.nodes.get_mut(&at(P)).unwrap().rekey(Keys::parse(&issue(&cluster_key())).unwrap());
     net.say(P, A, "with the old one");
     let hello = net.queue.remove(0);
-    assert_eq!(net.give(&hello), Err(Dropped::OtherKey(cluster_key().id())));
+    assert_eq!(net.give(&hello), Err(DropReason::OtherKey(cluster_key().id())));
 }
 
 /// A key with these rights for `billing/*`.
@@ -290,9 +293,9 @@ fn with_rights(rights: &str) -> Keys {
     cluster_key().issue_with(Grant { rights, ..grant }).unwrap().into()
 }
 
-/// Who has a key says in the hello what it allows, and has the secret of that alone.
+/// The holder of a key names its grant in the hello, and has the secret of that grant alone.
 #[test]
-fn nobody_adds_a_right_to_its_key() {
+fn rights_cannot_be_added() {
     let mut net = candidate_and_members();
     let say = |net: &mut Net, keys: Keys, seed: u8| {
         net.nodes.insert(at(Q), seal(keys, seed));
@@ -317,9 +320,10 @@ fn nobody_adds_a_right_to_its_key() {
     assert_eq!(grant.to_string(), "billing for billing/* with the rights ask");
 }
 
-/// Its id is its key's, which is the same: an operator gave it more elections, or another right.
+/// An operator gave the application more elections, or another right, under the same key of the
+/// cluster.
 #[test]
-fn an_application_is_given_other_elections_while_it_runs() {
+fn running_application_gets_other_elections() {
     let mut net = candidate_and_members();
     net.say(P, A, "one");
     net.settle();

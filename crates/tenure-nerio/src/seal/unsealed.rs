@@ -1,29 +1,29 @@
-//! Those who send without a key, whether that is accepted or not.
+//! Senders without a key, whether their datagrams are accepted or not.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use tenure_core::{NodeName, Time};
 
-/// How many are remembered: those that were heard last.
+/// The most senders that are remembered: the latest ones.
 const KEPT_MAX: usize = 1_024;
 
-/// One that sends without a key. Nothing shows that it is who it says.
+/// A node that sends without a key. Nothing proves its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unsealed {
-    /// How it calls itself.
+    /// The name that the node uses.
     pub name: NodeName,
-    /// Where it was heard.
+    /// The address of the node.
     pub address: SocketAddr,
-    /// When it was heard last.
+    /// The time of its last datagram, on `CLOCK_BOOTTIME`.
     pub heard: Time,
 }
 
 /// By their addresses.
 #[derive(Default)]
-pub(super) struct Heard(BTreeMap<SocketAddr, (NodeName, Time)>);
+pub(super) struct UnsealedSenders(BTreeMap<SocketAddr, (NodeName, Time)>);
 
-impl Heard {
+impl UnsealedSenders {
     pub(super) fn note(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
         if let Some((known, heard)) = self.0.get_mut(&address)
             && known == name
@@ -40,19 +40,19 @@ impl Heard {
         self.0.insert(address, (name.clone(), now));
     }
 
-    /// When the one at `address` was heard.
+    /// The time of the last datagram from `address`.
     pub(super) fn heard(&self, address: SocketAddr) -> Option<Time> {
         self.0.get(&address).map(|(_, heard)| *heard)
     }
 
-    /// One that is known already was heard again.
+    /// Notes another datagram of a known sender.
     pub(super) fn again(&mut self, now: Time, address: SocketAddr) {
         if let Some((_, heard)) = self.0.get_mut(&address) {
             *heard = now;
         }
     }
 
-    /// The one at `address` has shown a key since.
+    /// Forgets the sender at `address`, which has shown a key since.
     pub(super) fn forget(&mut self, address: SocketAddr) {
         self.0.remove(&address);
     }

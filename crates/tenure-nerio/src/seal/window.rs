@@ -1,4 +1,4 @@
-//! Which numbers of a sender have come already.
+//! Numbers of a sender that have come already.
 
 /// How far behind the newest one a datagram may come: a sender counts what it sends to anybody, so
 /// what is reordered on one way may be hundreds apart.
@@ -8,7 +8,7 @@ const WORDS: usize = BITS as usize / 64;
 /// The newest number, and which of the [`BITS`] before it have come.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Window {
-    /// One above the newest; zero when none has come.
+    /// The newest number plus one; zero when none has come.
     next: u64,
     /// The bit of `number` is `number % BITS`.
     seen: [u64; WORDS],
@@ -47,10 +47,7 @@ impl Window {
 
     fn set(&mut self, number: u64, come: bool) {
         let (word, bit) = place(number);
-        match come {
-            true => self.seen[word] |= bit,
-            false => self.seen[word] &= !bit,
-        }
+        if come { self.seen[word] |= bit } else { self.seen[word] &= !bit }
     }
 }
 
@@ -70,10 +67,12 @@ mod tests {
     proptest! {
         /// Against a set of all that have come: nothing twice, and what is not too old once.
         #[test]
-        fn nothing_is_taken_twice_and_nothing_near_is_refused(
+        fn window_takes_each_number_once(
             numbers in prop::collection::vec((0..4_u8, 0..3_000_u64), 1..400),
         ) {
-            let (mut window, mut come, mut newest) = (Window::default(), BTreeSet::new(), 0);
+            let mut window = Window::default();
+            let mut come = BTreeSet::new();
+            let mut newest = 0;
             for (kind, offset) in numbers {
                 let number = match kind {
                     0 => newest + offset,

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::Settings;
 
-/// What a file sets, by the names of the variables.
+/// Settings of a file, by the names of the variables.
 #[derive(Debug, Default)]
 pub(super) struct SettingsFile(BTreeMap<&'static str, String>);
 

@@ -1,4 +1,4 @@
-//! What a node is told by variables and by a file: those that the command `tenure` reads.
+//! Settings of a node from variables and a file, as the command `tenure` reads them.
 
 mod file;
 
@@ -26,8 +26,9 @@ use super::keys::Keys;
 /// | `TENURE_NAME`, `TENURE_STATE` | of a member: its name, and its state directory |
 /// | `TENURE_KEY_FILE` or `TENURE_KEYS` | a file with the keys, which only its owner and group read, or the keys themselves |
 ///
-/// What is not set has the default of the command, which is that of [`Config`]. In a file they go
-/// by the names of the command's flags, `lease-max = "20s"`, and members by a list or by a table.
+/// Variables that are not set have the default of the command, which is that of [`Config`]. In a
+/// file they go by the names of the command's flags, `lease-max = "20s"`, and members by a list or
+/// by a table.
 ///
 /// ```
 /// use tenure_nerio::Settings;
@@ -43,58 +44,36 @@ use super::keys::Keys;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// With whom, and how long a lease lasts.
+    /// Members, lease and other times.
     pub config: Config,
-    /// Which member it is, if it is one.
+    /// The name of the member, if the node is one.
     pub name: Option<NodeName>,
-    /// Where it remembers.
+    /// The state directory.
     pub state: Option<PathBuf>,
-    /// With what it seals.
+    /// The keys that seal datagrams.
     pub keys: Option<Keys>,
 }
 
-/// Why settings cannot be used.
+/// Errors of settings.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SettingsError {
-    /// There is no default for it.
     #[error("{variable} is not set: {fix}")]
-    Missing {
-        /// The variable.
-        variable: &'static str,
-        /// What to set it to.
-        fix: &'static str,
-    },
-    /// It breaks a rule.
+    Missing { variable: &'static str, fix: &'static str },
     #[error("{variable}: {what}")]
-    Refused {
-        /// The variable.
-        variable: &'static str,
-        /// Which rule, and what to write instead.
-        what: String,
-    },
-    /// The keys are given twice.
+    Refused { variable: &'static str, what: String },
     #[error("the keys are set twice, by TENURE_KEYS and by TENURE_KEY_FILE: unset one of them")]
     Twice,
     /// The settings file cannot be used, or what it sets.
     #[error("the settings file {path} {what}", path = path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, where, and what to do.
-        what: String,
-    },
+    File { path: PathBuf, what: String },
     /// The file of the keys cannot be used.
     #[error("the key file {path} {what}", path = path.display())]
-    KeyFile {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, and what to do.
-        what: String,
-    },
+    KeyFile { path: PathBuf, what: String },
 }
 
 impl Settings {
-    /// All that are read.
+    /// All variables that are read.
     pub const VARIABLES: [&str; 15] = [
         "TENURE_MEMBERS",
         "TENURE_CLUSTER",
@@ -182,7 +161,8 @@ impl Settings {
             *span = read.span(variable)?.unwrap_or(*span);
         }
         config.drift = read.parsed("TENURE_DRIFT")?.unwrap_or(config.drift);
-        let (name, state) = (read.parsed("TENURE_NAME")?, variable("TENURE_STATE"));
+        let name = read.parsed("TENURE_NAME")?;
+        let state = variable("TENURE_STATE");
         if state.as_ref().is_some_and(|state| state.is_empty()) {
             return Err(refused("TENURE_STATE", "the path is empty: name a directory"));
         }
@@ -232,7 +212,7 @@ fn of_file(path: &Path) -> Result<Keys, String> {
     let SecretFile { bytes, mode } = SecretFile::read(path)?;
     if SecretFile::is_open(mode) {
         return Err(format!(
-            "can be read or changed by others, its mode is {mode:o}: take that away, chmod 600"
+            "can be read or changed by other users, its mode is {mode:o}: run chmod 600 on it"
         ));
     }
     let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
@@ -264,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_set_has_its_default() {
+    fn unset_variables_have_defaults() {
         let settings = read(&[("TENURE_MEMBERS", MEMBERS)]).unwrap();
         let config = Config::new("tenure".parse().unwrap(), members(MEMBERS).unwrap());
         assert_eq!(settings, Settings { config, name: None, state: None, keys: None });
@@ -278,14 +258,15 @@ mod tests {
             (name == "TENURE_MEMBERS").then(|| MEMBERS.into())
         });
         assert!(read.is_ok());
-        let (mut asked, mut listed) = (asked.into_inner(), Settings::VARIABLES.to_vec());
+        let mut asked = asked.into_inner();
+        let mut listed = Settings::VARIABLES.to_vec();
         asked.sort_unstable();
         listed.sort_unstable();
         assert_eq!(asked, listed);
     }
 
     #[test]
-    fn what_is_wrong_names_its_variable_and_what_to_write() {
+    fn error_names_variable_and_fix() {
         assert_eq!(
             read(&[]).unwrap_err().to_string(),
             "TENURE_MEMBERS is not set: list the members, such as \
@@ -293,7 +274,7 @@ mod tests {
         );
         assert_eq!(
             wrong("TENURE_LEASE", "5"),
-            "TENURE_LEASE: it has no unit: write a number and a unit, such as 500ms, 5s or 2m"
+            "TENURE_LEASE: the unit is missing: write a number and a unit, such as 500ms, 5s or 2m"
         );
         assert_eq!(wrong("TENURE_NAME", ""), "TENURE_NAME: a node's name is empty");
         assert!(wrong("TENURE_STATE", "").contains("the path is empty"));
@@ -315,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_sets_what_variables_do_and_these_count_more() {
+    fn variables_override_file() {
         let text = "name = \"b\"\nlease = \"10s\"\ndrift = 0.02\n\n[members]\nb = \"db-2:7101\"\n\
                     a = \"db-1:7101\"\nc = \"db-3:7101\"\n";
         let settings = file(text, &[("TENURE_LEASE", "7s")]).unwrap();
@@ -329,12 +310,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_a_file_is_told_with_its_place() {
+    fn file_error_names_line() {
         let wrong = |text: &str| file(text, &[("TENURE_MEMBERS", MEMBERS)]).unwrap_err();
         assert_eq!(
             wrong("lease = \"5\""),
-            "the settings file FILE sets lease: it has no unit: write a number and a unit, such as \
-             500ms, 5s or 2m"
+            "the settings file FILE sets lease: the unit is missing: write a number and a unit, \
+             such as 500ms, 5s or 2m"
         );
         assert_eq!(
             wrong("name = \"a\"\nlease-mx = \"5s\""),
@@ -351,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_keys_is_kept_from_others() {
+    fn open_key_file_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys");
         let key = super::super::keys::ClusterKey::generate("x".parse().unwrap()).unwrap();
@@ -359,7 +340,7 @@ mod tests {
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         let shown = path.display().to_string();
         let said = wrong("TENURE_KEY_FILE", &shown);
-        assert!(said.contains("others, its mode is 644: take that away, chmod 600"), "{said}");
+        assert!(said.contains("other users, its mode is 644: run chmod 600 on it"), "{said}");
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         let settings = read(&[("TENURE_MEMBERS", MEMBERS), ("TENURE_KEY_FILE", &shown)]).unwrap();
         assert_eq!(settings.keys, Some(key.into()));

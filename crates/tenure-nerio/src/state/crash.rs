@@ -27,28 +27,28 @@ type Number = u64;
 type Change = Vec<(String, Option<Number>)>;
 
 /// The files of a state directory that is found on a disk; `None` without one.
-type Found = Option<BTreeMap<String, Vec<u8>>>;
+type DiskContent = Option<BTreeMap<String, Vec<u8>>>;
 
 #[derive(Default, Debug)]
 struct Account {
     /// The state directory.
     directory: Number,
-    /// Its parent.
+    /// The parent of the state directory.
     parent: Number,
-    /// What is surely on disk: names by directory.
+    /// Names that are surely on disk, by directory.
     names: BTreeMap<Number, BTreeMap<String, Number>>,
-    /// What may be, in any selection.
+    /// Changes that may be on disk, in any selection.
     changes: BTreeMap<Number, Vec<Change>>,
     /// The content of each file, and what is surely on disk of it.
     contents: BTreeMap<Number, (Vec<u8>, Option<Vec<u8>>)>,
     /// All that could be found after one step or another, and for which promise it was judged.
-    found: BTreeSet<(Promise, Found)>,
+    found: BTreeSet<(Promise, DiskContent)>,
     promise: Promise,
     /// All files, kept open so that no number is used again.
     files: Vec<File>,
 }
 
-/// What a start after the loss of power owes to those before.
+/// Promises to earlier starts that a start after the loss of power must keep.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Promise {
     boots: u64,
@@ -78,7 +78,7 @@ impl Account {
         self.changes.entry(number(at)).or_default().push(change);
     }
 
-    /// What `directory` may hold: each change there or not.
+    /// All contents that `directory` may have: each change there or not.
     fn possible(&self, directory: Number) -> Vec<BTreeMap<String, Number>> {
         let mut possible = vec![self.names.get(&directory).cloned().unwrap_or_default()];
         for change in self.changes.get(&directory).into_iter().flatten() {
@@ -95,7 +95,8 @@ impl Account {
         possible
     }
 
-    /// What may be on disk of a file: what was flushed, and if more was written, any part of it.
+    /// All contents that a file may have on disk: the flushed content, and any part of later
+    /// writes.
     fn possible_contents(&self, file: Number) -> Vec<Vec<u8>> {
         let (now, flushed) = self.contents.get(&file).cloned().unwrap_or_default();
         match flushed {
@@ -147,7 +148,8 @@ impl Account {
 impl Disk for Forgetful {
     fn make_directory(&self, path: &Path) -> io::Result<()> {
         Linux.make_directory(path)?;
-        let (directory, parent) = (File::open(path)?, File::open(path.parent().unwrap())?);
+        let directory = File::open(path)?;
+        let parent = File::open(path.parent().unwrap())?;
         self.after(|account| {
             account.directory = number(directory.as_fd());
             account.parent = number(parent.as_fd());
@@ -159,7 +161,8 @@ impl Disk for Forgetful {
     fn open(&self, at: BorrowedFd<'_>, name: &str, flags: OFlags) -> io::Result<File> {
         let before = rustix::fs::statat(at, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
         let file = Linux.open(at, name, flags)?;
-        let (own, kept) = (number(file.as_fd()), file.try_clone()?);
+        let own = number(file.as_fd());
+        let kept = file.try_clone()?;
         self.after(|account| {
             account.files.push(kept);
             if before.is_err() {
@@ -215,7 +218,7 @@ fn start(path: &Path, boot: &str, opening: Opening, disk: Arc<dyn Disk>) -> (Sta
     open_on(path, opening, &grantor("a"), boot, disk).unwrap()
 }
 
-/// What a grantor does in three starts, and what it may rely on after each step.
+/// Three starts of a grantor, and the promises after each step.
 fn live(path: &Path, disk: &Arc<Forgetful>) {
     let promise = |boots, reserve| {
         disk.after(|account| account.promise = Promise { boots, reserve });
@@ -239,8 +242,8 @@ fn live(path: &Path, disk: &Arc<Forgetful>) {
     }
 }
 
-/// What a start finds on such a disk, in the next boot of the machine.
-fn judge(promise: Promise, disk: &Found) {
+/// Judges a start on such a disk, in the next boot of the machine.
+fn judge(promise: Promise, disk: &DiskContent) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
     if let Some(disk) = disk {
@@ -272,7 +275,7 @@ fn judge(promise: Promise, disk: &Found) {
 }
 
 #[test]
-fn power_may_be_lost_at_any_step() {
+fn power_loss_breaks_no_promise() {
     let parent = tempfile::tempdir().unwrap();
     let disk = Arc::new(Forgetful::default());
     live(&parent.path().join("state"), &disk);

@@ -1,5 +1,5 @@
-//! What must survive the machine: which memory this is, its boots, δ_max, the reserve of fences,
-//! and which memories the other members have.
+//! The identity file, which must survive the machine: which memory this is, its boots, δ_max, the
+//! reserve of fences, and the memories of the other members.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -53,8 +53,8 @@ pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
     Ok(Instance::new(born, number))
 }
 
-/// An identity of a format that knew no other memories. Its number is random, and says nothing of
-/// when it began: it is earlier than all that do.
+/// Reads an identity of a format that knew no other memories. Its number is random and says nothing
+/// of when the memory began: it counts as earlier than all numbers that do.
 fn alone(body: &[u8]) -> Option<Identity> {
     #[derive(Deserialize)]
     struct Alone {
@@ -75,7 +75,7 @@ fn alone(body: &[u8]) -> Option<Identity> {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) directory: Directory,
-    /// What is on disk, or began now.
+    /// The identity on disk, or a new one.
     identity: Mutex<Identity>,
 }
 
@@ -86,7 +86,7 @@ impl Shared {
 
     /// Returns when `record` would survive the loss of power.
     pub(super) fn flush(&self, record: &Record) -> Result<(), WriteError> {
-        // Held over the write: two at once would overwrite each other. What it guards is
+        // Held over the write: two writes at once would overwrite each other. The identity is
         // assigned whole, so a panic elsewhere leaves nothing half done.
         let mut identity = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
         let durable = identity.durable.with(record).ok_or(WriteError::NotFlushed)?;
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// Of an identity that has heard of no other memory, whatever comes behind it.
+    /// The bytes of an identity that has heard of no other memory.
     const OLD: &str = "01630161ef9bafcdf8acd19181deb7de9af1d9a2a30207010a80cab5ee0101808040";
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_that_knew_no_other_memories_are_read() {
+    fn old_formats_are_read() {
         let body: Vec<u8> = (0..OLD.len() / 2)
             .map(|at| u8::from_str_radix(&OLD[2 * at..2 * at + 2], 16).unwrap())
             .collect();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn no_memory_begins_before_the_program_was_there() {
+    fn slow_clock_begins_no_memory() {
         let at = |millis: u64| new_instance(WallTime::from_nanos(millis * 1_000_000));
         assert_eq!(at(RELEASED + 7).unwrap().born(), RELEASED + 7);
         let error = at(RELEASED - 1_500).unwrap_err().to_string();

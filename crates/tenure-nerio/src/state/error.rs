@@ -1,4 +1,4 @@
-//! What can be wrong with the memory of a grantor, and what to do about it.
+//! Errors of the memory of a grantor, and what to do about them.
 
 use std::fmt;
 use std::io;
@@ -10,6 +10,7 @@ use tenure_core::{ClusterName, NodeName};
 
 /// Why the memory of a grantor was not opened. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum MemoryError {
     /// The directory, or a file in it, is not as it should be.
     #[error(transparent)]
@@ -18,14 +19,10 @@ pub enum MemoryError {
     /// memory that begins now would be taken for an earlier one than those before it.
     #[error(
         "the clock of this machine is at least {seconds} s behind: set it (chrony, \
-         systemd-timesyncd), then start again; an empty state directory is told from those before \
-         it by when it began"
+         systemd-timesyncd), then start again; a new memory is ordered behind earlier ones by the \
+         time at which it begins"
     )]
-    ClockBehind {
-        /// By so much at least.
-        seconds: u64,
-    },
-    /// The machine gives no random numbers.
+    ClockBehind { seconds: u64 },
     #[error("no random numbers for a new memory: {0}")]
     Random(io::Error),
     /// Said to be new, but it has a memory already.
@@ -34,15 +31,11 @@ pub enum MemoryError {
          cluster {cluster}, started {starts} times; start without --new"
     )]
     NotNew {
-        /// The directory.
         path: PathBuf,
-        /// Whose it is.
         node: NodeName,
-        /// Where that one belongs.
         cluster: ClusterName,
-        /// Which memory.
         instance: Instance,
-        /// How often it was started.
+        /// The number of starts of this memory.
         starts: Boot,
     },
     /// Said to be new, but it has lost a part of its memory.
@@ -50,57 +43,30 @@ pub enum MemoryError {
         "state directory {path} is not new: it holds {found:?} of a memory whose identity file \
          is lost; start without --new, so that the fences are read from the other grantors"
     )]
-    Remains {
-        /// The directory.
-        path: PathBuf,
-        /// The file that remained.
-        found: String,
-    },
-    /// Another node's.
+    Remains { path: PathBuf, found: String },
     #[error(
         "state directory {path} belongs to node {found}, this is node {expected}; each node \
          needs its own directory"
     )]
-    OtherNode {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        found: NodeName,
-        /// Who asked.
-        expected: NodeName,
-    },
-    /// Another cluster's.
+    OtherNode { path: PathBuf, found: NodeName, expected: NodeName },
     #[error(
         "state directory {path} belongs to node {node} of cluster {found}, this is cluster \
          {expected}; each cluster needs its own directory"
     )]
-    OtherCluster {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        node: NodeName,
-        /// Where that one belongs.
-        found: ClusterName,
-        /// Which cluster asked.
-        expected: ClusterName,
-    },
+    OtherCluster { path: PathBuf, node: NodeName, found: ClusterName, expected: ClusterName },
 }
 
-/// A record was not written. What was on disk before still holds and can be read; a later write
+/// A record was not written. The record on disk before still holds and can be read; a later write
 /// may succeed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum WriteError {
     /// The directory, or a file in it, could not be written.
     #[error(transparent)]
     State(#[from] state::WriteError),
     /// More elections than a table has room for.
     #[error("{path} has no room for another election: it holds {held}; let some end first")]
-    Full {
-        /// The file.
-        path: PathBuf,
-        /// How many it holds.
-        held: usize,
-    },
+    Full { path: PathBuf, held: usize },
     /// A grant was handed to the [`Flusher`](super::Flusher). The fault is the caller's.
     #[error("a grant is written, not flushed: hand it to StateDir::write")]
     NotFlushed,
@@ -112,14 +78,14 @@ pub enum WriteError {
 /// Why a grant table of this boot is not believed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Tear {
-    /// Its head is damaged.
+    /// The head of the table is damaged.
     Head(Damage),
-    /// It does not have the length of a table.
+    /// The file does not have the length of a table.
     Length {
-        /// Its bytes.
+        /// The length of the file, in bytes.
         bytes: u64,
     },
-    /// One pair of slots holds what no interrupted write leaves behind.
+    /// A pair of slots holds bytes that no interrupted write leaves behind.
     Pair {
         /// Which one, from 0.
         pair: u32,

@@ -1,5 +1,5 @@
-//! What a grantor remembers in its [state directory](tenure::state) when its process or its machine
-//! ends.
+//! The memory of a grantor in its [state directory](tenure::state), which survives its process or
+//! its machine.
 //!
 //! A grantor that forgot a grant could grant the same office twice; one that forgot a fence could
 //! hand it out twice. So each grantor has a directory of its own:
@@ -12,10 +12,11 @@
 //! # What a start finds
 //!
 //! - [`Memory::Fresh`]: the cluster's very first start, said by [`Opening::New`].
-//! - [`Memory::Lost`]: an empty directory. It was lost, or the cluster is new: others are asked.
-//!   The grantor is another instance, which they write down; it waits out all leases and reads the
-//!   fences from the others, or founds the cluster with them. It stays lost, start after start,
-//!   until the first [`Record::Reserve`] is durable, which says that this has been done.
+//! - [`Memory::Lost`]: an empty directory. The memory was lost, or the cluster is new: others are
+//!   asked. The grantor is another instance, which they write down; it waits out all leases and
+//!   reads the fences from the others, or founds the cluster with them. The memory stays lost,
+//!   start after start, until the first [`Record::Reserve`] is durable, which says that this has
+//!   been done.
 //! - [`Memory::Kept`]: everything, and the grants if they were made in this boot of the machine and
 //!   in this time namespace, and their table is whole. If not, all leases are waited out. The old
 //!   table stays in place until
@@ -24,10 +25,10 @@
 //!
 //! Where more directories are lost than the others can make up for, a [`Recovery`] says so.
 //!
-//! [What it relies on](tenure::state#what-it-relies-on) is what every state directory does. One
-//! restored from a copy brings back grants and fences that have been superseded. A file system that
-//! loses writes within one boot, after a forced detach or a failed write-back: remove `grants`
-//! before the next start, and the grantor waits.
+//! The [assumptions](tenure::state#what-it-relies-on) are those of every state directory. A
+//! directory restored from a copy brings back grants and fences that have been superseded. A file
+//! system that loses writes within one boot, after a forced detach or a failed write-back: remove
+//! `grants` before the next start, and the grantor waits.
 
 #[cfg(test)]
 mod crash;
@@ -64,27 +65,27 @@ const LAYOUT: Layout = Layout {
     caution: ", without --new, and no other node before it grants",
 };
 
-/// Whose memory it is. A directory of another grantor is refused.
+/// The owner of a memory. A directory of another grantor is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Grantor {
-    /// Its cluster.
+    /// The cluster of the grantor.
     pub cluster: ClusterName,
-    /// Its name there.
+    /// The name of the grantor in its cluster.
     pub node: NodeName,
 }
 
-/// What a start begins with.
+/// The memory with which a start begins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recovered {
-    /// Which memory this is, drawn now unless it was kept, and what it says. On disk with the
-    /// first [`Record::Identity`].
+    /// The identity of the memory, drawn now unless it was kept. On disk with the first
+    /// [`Record::Identity`].
     pub durable: Durable,
     /// How much is remembered.
     pub memory: Memory,
 }
 
 impl Recovered {
-    /// What the core begins with.
+    /// The memory with which the core begins.
     #[must_use]
     pub fn into_core(self) -> nerio::Memory {
         let (first, grants) = match self.memory {
@@ -110,13 +111,13 @@ pub enum Memory {
     Kept {
         /// H, above which no fence has left.
         reserve: Fence,
-        /// What is known of the grants.
+        /// The grants, as far as they are known.
         grants: Grants,
     },
 }
 
-/// What is known of the grants of earlier processes. All but the first mean: wait out all leases
-/// ("Restart", rule 2).
+/// Grants of earlier processes. All variants but the first mean: wait out all leases ("Restart",
+/// rule 2).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Grants {
     /// All of them, one for each election, by name. No wait is needed.
@@ -198,11 +199,10 @@ impl StateDir {
     /// Writes `record` so that it survives what it must. A grant takes two system calls and no
     /// flush; the others block until they are durable.
     ///
-    /// After an error the entry that was there before still counts, and a later write may
-    /// succeed. Nothing that depends on a record may leave before this has returned `Ok`. A table
-    /// that was cut off is not written to, nor, a millisecond after the last look, one that was
-    /// removed or replaced; whether the next start would find everything else is for who
-    /// [looks](Flusher::check).
+    /// After an error the entry that was there before still counts, and a later write may succeed.
+    /// Nothing that depends on a record may leave before this has returned `Ok`. A table that was
+    /// cut off is not written to, nor, a millisecond after the last look, one that was removed or
+    /// replaced; [`Flusher::check`] looks whether the next start would find everything else.
     pub fn write(&mut self, record: &Record) -> Result<(), WriteError> {
         let directory = &self.shared.directory;
         match record {
@@ -220,7 +220,7 @@ impl StateDir {
         self.table.becomes(instance);
     }
 
-    /// What flushes from another thread, so that the driver need not wait for the disk.
+    /// A handle that flushes from another thread, so that the driver need not wait for the disk.
     #[must_use]
     pub fn flusher(&self) -> Flusher {
         Flusher(Arc::clone(&self.shared))
@@ -257,8 +257,8 @@ impl Flusher {
         Ok(self.0.directory.check(|_| true)?)
     }
 
-    /// Removes a table of grants that is not the one that was written, or not all of it. What is
-    /// left may look like a table of fewer elections, and would be believed.
+    /// Removes a table of grants that is not the one that was written, or not all of it. The rest
+    /// may look like a table of fewer elections, and a start would believe it.
     pub fn distrust(&self) {
         self.0.directory.distrust(GRANTS);
     }

@@ -1,9 +1,9 @@
-//! What an operator does to a state directory when more of them are lost than the others can make
+//! Recovery of a state directory by an operator when more of them are lost than the others can make
 //! up for: see `docs/decisions/recover.md`.
 //!
-//! The directory is edited while no node has it. One that was lost begins a memory that knows a
-//! floor of fences and no grants, so that its node waits out the longest lease and serves; one that
-//! is whole keeps all that it holds, and its fences go on above the floor as well.
+//! The directory is edited while no node has it. A lost directory begins a memory that knows a
+//! floor of fences and no grants, so that its node waits out the longest lease and serves. A whole
+//! directory keeps all that it holds, and its fences go on above the floor as well.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -18,33 +18,34 @@ use tenure_core::{Fence, NodeName, WallTime};
 use super::durable::{IDENTITY, Identity, new_instance};
 use super::{Grantor, LAYOUT, MemoryError, WriteError, check};
 
-/// What an operator says of one state directory.
+/// The statement of an operator about a state directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recovery {
-    /// Whether it is one of those that were lost.
+    /// Whether the directory was lost.
     pub is_lost: bool,
     /// The longest lease that its node gives.
     pub delta_max: Duration,
-    /// What fences begin above. `None`: the number of milliseconds since 1970, or what the
-    /// directory holds if that is more.
+    /// The floor above which fences begin. `None`: the number of milliseconds since 1970, or the
+    /// reserve of the directory if that is more.
     pub floor: Option<Fence>,
 }
 
-/// What is durable in it since.
+/// The directory after a recovery.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edited {
-    /// What fences begin above.
+    /// The floor above which fences begin.
     pub floor: Fence,
-    /// Above which fence none had left it before; `None` if it was lost.
+    /// The reserve before the recovery; `None` if the directory was lost.
     pub before: Option<Fence>,
-    /// The memory that it holds.
+    /// The memory that the directory holds.
     pub instance: Instance,
 }
 
-/// Why nothing was done to it, or it is not known to be durable.
+/// Errors of a recovery: nothing was done, or the result may not be durable.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum RecoveryError {
-    /// It cannot be opened, or is another node's.
+    /// The directory cannot be opened, or belongs to another node.
     #[error(transparent)]
     Memory(#[from] MemoryError),
     /// Said to be lost, and it is whole.
@@ -53,57 +54,26 @@ pub enum RecoveryError {
          started {starts} times, with fences up to {held}; if it is the right one, leave {node} \
          out of --lost; if it was recovered before and has run since, start it"
     )]
-    Whole {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        node: NodeName,
-        /// Which memory.
-        instance: Instance,
-        /// How often it was started.
-        starts: Boot,
-        /// No fence above it has left.
-        held: Fence,
-    },
+    Whole { path: PathBuf, node: NodeName, instance: Instance, starts: Boot, held: Fence },
     /// Not said to be lost, and it is.
     #[error(
         "state directory {path} of node {node} remembers nothing, and {node} is not among the \
          lost; if its disk is only not mounted, mount it; if it is lost, add {node} to --lost, on \
          every member"
     )]
-    Lost {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        node: NodeName,
-    },
+    Lost { path: PathBuf, node: NodeName },
     /// Fences have left it that are above the floor.
     #[error(
         "a fence floor of {floor} is too low: state directory {path} of node {node} has promised \
          fences up to {held} already; give --fence-floor {held} or more, the same on every member"
     )]
-    TooLow {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        node: NodeName,
-        /// What was asked for.
-        floor: Fence,
-        /// No fence above it has left.
-        held: Fence,
-    },
-    /// JSON has no exact number as large.
+    TooLow { path: PathBuf, node: NodeName, floor: Fence, held: Fence },
     #[error(
         "a fence floor of {floor} is too high: fences go on above it, and JSON has exact numbers \
          up to {max} only; give a lower one"
     )]
-    TooHigh {
-        /// What was asked for, or what the directory holds.
-        floor: Fence,
-        /// The highest.
-        max: Fence,
-    },
-    /// It could not be written: which of the two it holds now is not known. Try again.
+    TooHigh { floor: Fence, max: Fence },
+    /// The write failed, and either of the two memories may be on disk. Try again.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
@@ -160,7 +130,7 @@ impl Recovery {
         Ok(Edited { floor, before, instance })
     }
 
-    /// What fences begin above, if that can be.
+    /// The floor above which fences begin, or an error.
     fn floor(
         &self,
         path: &Path,
@@ -171,7 +141,8 @@ impl Recovery {
         let held = known.and_then(|durable| durable.reserve).unwrap_or(Fence::NONE);
         let floor = match self.floor {
             Some(floor) if floor < held => {
-                let (path, node) = (path.to_owned(), grantor.node.clone());
+                let path = path.to_owned();
+                let node = grantor.node.clone();
                 return Err(RecoveryError::TooLow { path, node, floor, held });
             }
             Some(floor) => floor,
@@ -223,7 +194,8 @@ mod tests {
         let path = parent.path().join("a");
         let opening = if reserve.is_some() { Opening::New } else { Opening::Existing };
         let (mut state, found) = StateDir::open(&path, opening, &grantor("a")).unwrap();
-        let (instance, boot) = (found.durable.instance, Boot(3));
+        let instance = found.durable.instance;
+        let boot = Boot(3);
         let identity = Record::Identity { instance, boot, delta_max: Duration::from_secs(20) };
         state.write(&identity).unwrap();
         if let Some(reserve) = reserve {
@@ -237,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_directory_begins_a_memory_that_knows_the_floor_and_no_grants() {
+    fn lost_directory_begins_at_floor() {
         let parent = tempfile::tempdir().unwrap();
         let missing = parent.path().join("a");
         let edited = recovery(true, 5_000).carry_out(&missing, &grantor("a")).unwrap();
@@ -249,9 +221,9 @@ mod tests {
         assert_eq!(next.durable.instance, edited.instance);
     }
 
-    /// The memory with which a node asked in vain is none that others may have written down.
+    /// Other members have not written down a memory with which a node asked in vain.
     #[test]
-    fn one_that_a_node_began_in_vain_begins_a_later_memory() {
+    fn vain_memory_is_begun_anew() {
         let parent = tempfile::tempdir().unwrap();
         let path = started(&parent, None);
         let before = next_start(&path);
@@ -264,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_directory_keeps_all_that_it_holds() {
+    fn whole_directory_keeps_content() {
         let parent = tempfile::tempdir().unwrap();
         let path = started(&parent, Some(1_030));
         let before = next_start(&path).durable;
@@ -275,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_directory_is_never_taken_for_a_lost_one_nor_a_lost_one_for_a_whole_one() {
+    fn wrong_statement_is_refused() {
         let parent = tempfile::tempdir().unwrap();
         let path = started(&parent, Some(1_030));
         let before = next_start(&path).durable;
@@ -293,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_runs_and_another_nodes_directory_are_left_alone() {
+    fn foreign_or_held_directory_is_kept() {
         let parent = tempfile::tempdir().unwrap();
         let path = started(&parent, Some(7));
         let refused = recovery(false, 5_000).carry_out(&path, &grantor("b")).unwrap_err();
@@ -304,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_floor_is_not_below_what_was_promised_and_is_exact_in_json() {
+    fn floor_is_above_promises_and_exact() {
         let parent = tempfile::tempdir().unwrap();
         let path = started(&parent, Some(1_030));
         let refused = recovery(false, 1_029).carry_out(&path, &grantor("a")).unwrap_err();
@@ -318,9 +290,9 @@ mod tests {
         recovery(false, high).carry_out(&path, &grantor("a")).unwrap();
     }
 
-    /// Nobody must be left without a floor that can be given.
+    /// An operator must always have a floor to give.
     #[test]
-    fn what_has_promised_more_than_can_be_given_goes_on_above_it() {
+    fn high_reserve_is_its_floor() {
         let parent = tempfile::tempdir().unwrap();
         let promised = Recovery::FLOOR_MAX.number() + 1_024;
         let path = started(&parent, Some(promised));
@@ -328,9 +300,10 @@ mod tests {
         assert_eq!(own.carry_out(&path, &grantor("a")).unwrap().floor, Fence::new(promised));
     }
 
-    /// It may have been interrupted, and a member that was recovered later may hold a higher fence.
+    /// The first recovery may have been interrupted, and a member that is recovered later may hold
+    /// a higher fence.
     #[test]
-    fn the_same_again_and_a_higher_floor_are_taken_until_a_node_starts() {
+    fn recovery_may_be_repeated() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a");
         let first = recovery(true, 5_000).carry_out(&path, &grantor("a")).unwrap();
@@ -339,7 +312,8 @@ mod tests {
             assert_eq!((again.floor.number(), again.instance), (floor, first.instance));
         }
         let (mut state, _) = StateDir::open(&path, Opening::Existing, &grantor("a")).unwrap();
-        let (instance, delta_max) = (first.instance, Duration::from_secs(10));
+        let instance = first.instance;
+        let delta_max = Duration::from_secs(10);
         state.write(&Record::Identity { instance, boot: Boot(1), delta_max }).unwrap();
         drop(state);
         let refused = recovery(true, 7_000).carry_out(&path, &grantor("a"));
@@ -347,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_floor_it_is_the_time_or_what_the_directory_holds() {
+    fn default_floor_is_time_or_reserve() {
         let parent = tempfile::tempdir().unwrap();
         let recovery = |is_lost| Recovery { floor: None, ..recovery(is_lost, 0) };
         let began = clock::wall().as_nanos() / 1_000_000;

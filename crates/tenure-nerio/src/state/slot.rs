@@ -1,4 +1,4 @@
-//! One election's entry: two slots, written in turn.
+//! The entry of an election: two slots, written in turn.
 //!
 //! ```text
 //! crc32 of the rest u32 | length u16 | 0 u16 | sequence u64 | body     (little endian)
@@ -19,25 +19,25 @@ pub(super) const PAIR: usize = 2 * SLOT;
 
 const HEAD: usize = 16;
 
-/// One slot as it is on disk.
+/// A slot as it is on disk.
 #[derive(Clone, Copy)]
 enum Slot<'a> {
     /// Never written.
     Empty,
     /// The checksum does not hold.
     Torn,
-    /// What was written.
+    /// A written slot.
     Whole { sequence: u64, body: &'a [u8] },
     /// The checksum holds, but this was never written here.
     Wrong,
 }
 
-/// What a pair says after a process ended in the middle of whatever it was doing.
+/// The content of a pair after a process ended in the middle of a write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Entry {
     /// The last write that had ended; 0 before the first.
     pub(super) sequence: u64,
-    /// What it wrote.
+    /// The record of the latest whole write.
     pub(super) record: Option<GrantRecord>,
     /// Whether another one had begun.
     pub(super) torn: bool,
@@ -84,12 +84,12 @@ fn decode(bytes: &[u8], position: u64) -> Slot<'_> {
     Slot::Whole { sequence, body: &covered[HEAD - 4..] }
 }
 
-/// What a pair says; `None` if no interrupted write leaves it like this.
+/// Reads a pair; `None` if no interrupted write leaves such bytes.
 ///
-/// A torn slot beside a whole one is a write in which the process ended. Nothing had left that
-/// depended on it, because answers leave only after the write returned: so the older one is the
-/// truth. (On another boot of the machine, where pages may have reached the disk in any order,
-/// the table is not read at all.)
+/// A torn slot beside a whole one is a write in which the process ended. No answer had left that
+/// depended on the write, because answers leave only after it returned: so the older slot is the
+/// truth. (On another boot of the machine, where pages may have reached the disk in any order, the
+/// table is not read at all.)
 pub(super) fn read(format: u32, bytes: &[u8; PAIR]) -> Option<Entry> {
     let (even, odd) = bytes.split_at(SLOT);
     let (sequence, body, torn) = match (decode(even, 0), decode(odd, 1)) {
@@ -109,7 +109,7 @@ pub(super) fn read(format: u32, bytes: &[u8; PAIR]) -> Option<Entry> {
     };
     let record = match body {
         [] => None,
-        body if format == FORMATS.oldest => Some(whole::<Unannounced>(body)?.into()),
+        body if format == FORMATS.oldest => Some(whole::<GrantOfFormat1>(body)?.into()),
         body => Some(whole(body)?),
     };
     Some(Entry { sequence, record, torn })
@@ -125,7 +125,7 @@ fn whole<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Option<T> {
 /// A grant in format 1: nobody knows whether its holder had announced a fence, and until its
 /// next renewal nobody is told that it leads.
 #[derive(Deserialize)]
-struct Unannounced {
+struct GrantOfFormat1 {
     election: ElectionName,
     holder: Who,
     address: SocketAddr,
@@ -140,8 +140,8 @@ struct Unannounced {
     fence_owner: Option<Tenancy>,
 }
 
-impl From<Unannounced> for GrantRecord {
-    fn from(old: Unannounced) -> Self {
+impl From<GrantOfFormat1> for GrantRecord {
+    fn from(old: GrantOfFormat1) -> Self {
         Self {
             election: old.election,
             holder: old.holder,
@@ -247,7 +247,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_grant_of_format_1_is_read() {
+    fn grant_of_format_1_reads() {
         let hex = "9191ffa02f00000001000000000000000762696c6c696e670161ac02007f000001bd3704686572\
                    65ac02ace697d01201ac0201000001ac02010161ac02ac02";
         let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16);
@@ -259,7 +259,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_newer_of_two_whole_slots_counts() {
+    fn newer_whole_slot_counts() {
         let entry = read(&pair(&[(4, Some(grant("e", 1))), (5, Some(grant("e", 2)))])).unwrap();
         let record = Some(grant("e", 2));
         assert_eq!(entry, Entry { sequence: 5, record, torn: false });
@@ -268,7 +268,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_write_interrupted_after_any_byte_leaves_the_older_truth() {
+    fn interrupted_write_keeps_older_slot() {
         let older = pair(&[(2, Some(grant("election", 1))), (3, Some(grant("election", 2)))]);
         let newer = pair(&[(4, Some(largest())), (3, Some(grant("election", 2)))]);
         let mut buffer = [0; SLOT];
@@ -300,12 +300,12 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_no_interrupted_write_leaves_is_not_believed() {
+    fn impossible_pairs_are_not_believed() {
         let both = pair(&[(4, Some(grant("e", 1))), (5, Some(grant("e", 2)))]);
         let mut buffer = [0; SLOT];
         let used = encode(&mut buffer, 4, Some(&grant("e", 1))).unwrap().len();
         for bit in 0..used * 8 {
-            // One slot torn, at any bit: the other one counts. Both torn: nothing does.
+            // If a bit of one slot is torn, the other slot counts. If both are torn, neither does.
             let mut bad = both;
             bad[bit / 8] ^= 1 << (bit % 8);
             let entry = read(&bad).unwrap();
@@ -330,7 +330,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_whole_slot_with_a_strange_content_is_not_believed() {
+    fn strange_slot_is_not_believed() {
         let mut both = pair(&[(4, Some(grant("e", 1))), (5, Some(grant("e", 2)))]);
         let body = SLOT + HEAD;
         both[body + 1] = b'\n';

@@ -1,4 +1,4 @@
-//! What must survive the process: the grants of this boot of the machine.
+//! The table of grants of this boot of the machine, which must survive the process.
 //!
 //! ```text
 //! head 4096 | pair 0: slot slot | pair 1 | …
@@ -34,9 +34,9 @@ const CHUNK: u32 = 64;
 /// A gibibyte; sixteen times what a grantor keeps by default.
 const PAIRS_MAX: u32 = 1 << 20;
 
-/// How long the table is known to be where the next start looks for it. A grantor of thousands
-/// of elections writes several grants in that time. One that goes to a table that was just moved
-/// away is lost, as is one whose table is moved between look and write. The next look notices.
+/// How long the table is known to be where the next start looks for it. A grantor of thousands of
+/// elections writes several grants in that time. A grant written to a table that was just moved
+/// away is lost, as is a grant whose table is moved between look and write. The next look notices.
 const LOOKED: Duration = Duration::from_millis(1);
 
 #[derive(PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -51,12 +51,12 @@ fn instance(head: &[u8]) -> Option<Instance> {
     postcard::from_bytes::<Key<'_>>(body).ok().map(|key| key.instance)
 }
 
-/// Whose table begins with `head`, which is not one of ours.
+/// The owner of a table that begins with `head`, which is not the head of this boot.
 fn other(head: &[u8], own: &[u8]) -> Grants {
     if instance(head) == instance(own) { Grants::OtherBoot } else { Grants::OtherMemory }
 }
 
-/// One pair of slots, and the last write to it that succeeded.
+/// A pair of slots, and the last write to it that succeeded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Pair {
     number: u32,
@@ -73,11 +73,10 @@ fn start(pair: u32) -> u64 {
 
 #[derive(Debug)]
 pub(super) struct Table {
-    /// What its head says, and what it would have said in the format before.
+    /// The head of the table, and the head that it has in the older format.
     head: Vec<u8>,
     old_head: Vec<u8>,
-    /// What the file begins with when it is made: the head, and the entries of a table in the
-    /// format before.
+    /// The bytes of a new file: the head, and the entries of a table in the older format.
     first: Vec<u8>,
     /// The table of this boot; `None` until its first grant. Until then what was there before
     /// stays, so that another start finds the same reason to wait.
@@ -265,7 +264,8 @@ impl Table {
         if self.free.is_empty() {
             let held = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
             if held >= PAIRS_MAX {
-                let (path, held) = (directory.at(GRANTS), self.held.len());
+                let path = directory.at(GRANTS);
+                let held = self.held.len();
                 return Err(WriteError::Full { path, held });
             }
             grow(file, held).and_then(|()| directory.remember(GRANTS, file)).map_err(failed)?;
@@ -297,9 +297,9 @@ impl Table {
     }
 }
 
-/// Whether the next start would find the table, whole. Its length is looked at each time: behind
-/// what was cut off a write would make it look whole again, with other grants gone. Whether its
-/// name leads to it may have been looked at a moment ago.
+/// Checks that the next start would find the table, whole. The length is checked each time: a write
+/// behind a cut would make the table look whole again, with other grants gone. The name may have
+/// been checked a moment ago.
 fn look(file: &File, found: &mut Option<Time>, directory: &Directory) -> Result<(), WriteError> {
     let now = clock::now();
     let is_fresh = found.is_some_and(|found| now.since(found) < LOOKED);
@@ -330,7 +330,8 @@ fn write(
 /// Makes room for one more chunk behind `pairs`, so that a full disk is noticed here and not in
 /// the middle of a slot.
 fn grow(file: &File, pairs: u32) -> io::Result<()> {
-    let (from, to) = (start(pairs), start(pairs + CHUNK));
+    let from = start(pairs);
+    let to = start(pairs + CHUNK);
     let flags = FallocateFlags::empty();
     let room = rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, flags, from, to - from));
     match room {

@@ -55,7 +55,7 @@ impl World {
         self.start("boot 1", Opening::New).0
     }
 
-    /// What the next start in `boot` knows of the grants.
+    /// The grants that the next start in `boot` knows.
     fn known(&self, boot: &str) -> Grants {
         match self.open(boot, Opening::Existing).unwrap().1.memory {
             Memory::Kept { grants, .. } => grants,
@@ -85,7 +85,8 @@ pub(super) fn grantor(node: &str) -> Grantor {
 }
 
 pub(super) fn identity(recovered: &Recovered, seconds: u64) -> Record {
-    let (instance, boot) = (recovered.durable.instance, Boot(recovered.durable.boot.0 + 1));
+    let instance = recovered.durable.instance;
+    let boot = Boot(recovered.durable.boot.0 + 1);
     Record::Identity { instance, boot, delta_max: Duration::from_secs(seconds) }
 }
 
@@ -98,7 +99,7 @@ pub(crate) fn grant_record(election: &str, number: u64) -> Record {
 }
 
 #[test]
-fn a_restart_in_the_same_boot_finds_everything() {
+fn restart_in_boot_finds_everything() {
     let world = World::new();
     let (mut state, first) = world.start("boot 1", Opening::New);
     assert_eq!(first.memory, Memory::Fresh);
@@ -132,7 +133,7 @@ fn the_largest_delta_max_is_kept() {
 }
 
 #[test]
-fn a_reboot_keeps_the_reserve_and_not_the_grants() {
+fn reboot_keeps_reserve_only() {
     let world = World::new();
     let mut state = world.first();
     state.write(&reserve(77)).unwrap();
@@ -147,7 +148,7 @@ fn a_reboot_keeps_the_reserve_and_not_the_grants() {
 /// ends in the meantime. A table begun by the start instead of the first grant would say at the
 /// second start that nothing was granted.
 #[test]
-fn a_process_that_ends_in_the_wait_waits_again() {
+fn interrupted_wait_is_repeated() {
     let world = World::new();
     drop(world.first());
     assert_eq!(world.known("boot 1"), Grants::Missing);
@@ -171,7 +172,7 @@ fn a_process_that_ends_in_the_wait_waits_again() {
 /// The scalar fence, rule 4: a start that ends before the fences were read must not make the
 /// memory look kept.
 #[test]
-fn a_lost_memory_stays_lost_until_the_first_reserve() {
+fn lost_memory_lasts_until_reserve() {
     let world = World::new();
     let mut state = world.first();
     state.write(&grant_record("billing", 1)).unwrap();
@@ -208,7 +209,7 @@ fn every_lost_memory_is_another_instance() {
 }
 
 #[test]
-fn a_first_start_that_ended_before_it_was_done_may_be_repeated() {
+fn first_start_may_be_repeated() {
     let world = World::new();
     drop(world.open("boot 1", Opening::New).unwrap());
     fs::write(world.path().join("identity.tmp"), b"\x89TEN").unwrap();
@@ -218,7 +219,7 @@ fn a_first_start_that_ended_before_it_was_done_may_be_repeated() {
 
 /// Random grants, forgets and restarts against a map.
 #[test]
-fn the_table_says_what_was_written_last() {
+fn table_has_last_write() {
     let world = World::new();
     let mut state = world.first();
     state.write(&grant_record("e0", 0)).unwrap();
@@ -235,8 +236,7 @@ fn the_table_says_what_was_written_last() {
                 state = opened;
                 let expected = model.iter().map(|(name, number)| grant(name, *number)).collect();
                 let grants = Grants::SameBoot(expected);
-                let reserve = Fence::NONE;
-                assert_eq!(recovered.memory, Memory::Kept { reserve, grants });
+                assert_eq!(recovered.memory, Memory::Kept { reserve: Fence::NONE, grants });
             }
             1..30 => {
                 state.write(&Record::Forget(election.parse().unwrap())).unwrap();
@@ -271,7 +271,7 @@ fn small_table(world: &World) -> Vec<u8> {
 }
 
 #[test]
-fn a_table_cut_anywhere_is_not_believed_and_left_as_it_is() {
+fn cut_table_is_not_believed() {
     let world = World::new();
     let table = small_table(&world);
     let file = File::options().write(true).open(world.grants()).unwrap();
@@ -286,7 +286,7 @@ fn a_table_cut_anywhere_is_not_believed_and_left_as_it_is() {
 }
 
 #[test]
-fn a_head_changed_anywhere_is_not_believed() {
+fn changed_head_is_not_believed() {
     let world = World::new();
     let table = small_table(&world);
     for byte in 0..200 {
@@ -308,7 +308,7 @@ fn a_head_changed_anywhere_is_not_believed() {
 }
 
 #[test]
-fn one_interrupted_write_is_believed_and_more_are_not() {
+fn second_torn_slot_is_not_believed() {
     let world = World::new();
     let mut state = world.first();
     for number in 1..=2 {
@@ -342,7 +342,7 @@ fn one_interrupted_write_is_believed_and_more_are_not() {
 }
 
 #[test]
-fn a_torn_table_makes_way_at_the_first_grant() {
+fn first_grant_replaces_torn_table() {
     let world = World::new();
     let mut table = small_table(&world);
     table.truncate(HEAD + 1);
@@ -356,7 +356,7 @@ fn a_torn_table_makes_way_at_the_first_grant() {
 }
 
 #[test]
-fn an_identity_changed_anywhere_is_refused_and_left_as_it_is() {
+fn changed_identity_is_refused() {
     let world = World::new();
     drop(world.first());
     let path = world.path().join(IDENTITY.name);
@@ -387,7 +387,7 @@ fn an_identity_changed_anywhere_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_newer_format_is_refused_and_left_as_it_is() {
+fn newer_format_is_refused() {
     let world = World::new();
     drop(world.first());
     let newer =
@@ -408,7 +408,7 @@ fn a_newer_format_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_directory_that_was_replaced_is_not_written_to() {
+fn replaced_directory_is_not_written() {
     let world = World::new();
     let mut state = world.first();
     state.write(&grant_record("billing", 1)).unwrap();
@@ -418,9 +418,9 @@ fn a_directory_that_was_replaced_is_not_written_to() {
     assert_eq!(
         state.write(&reserve(5)).unwrap_err().to_string(),
         format!(
-            "state directory {path} is lost: another one is at {path} now; put the same one \
-             back, never a copy, or start this node again, without --new, and no other node before \
-             it grants"
+            "state directory {path} is lost: another file or directory is at {path} now; put the \
+             original back, never a copy, or start this node again, without --new, and no other \
+             node before it grants"
         )
     );
     let files = fs::read_dir(world.path()).unwrap();
@@ -441,7 +441,7 @@ fn a_grant_is_not_flushed() {
 }
 
 #[test]
-fn a_directory_of_somebody_else_is_left_as_it_is() {
+fn foreign_directory_is_kept() {
     let world = World::new();
     fs::create_dir(world.path()).unwrap();
     fs::write(world.path().join("notes.txt"), "precious").unwrap();
@@ -452,7 +452,7 @@ fn a_directory_of_somebody_else_is_left_as_it_is() {
 
 /// A process that can open what is locked can hold the lock.
 #[test]
-fn a_reader_of_the_directory_cannot_keep_a_node_from_starting() {
+fn reader_cannot_block_start() {
     let world = World::new();
     drop(world.first());
     fs::set_permissions(world.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -470,7 +470,7 @@ fn a_reader_of_the_directory_cannot_keep_a_node_from_starting() {
 
 /// A node of the release before, which is still running, has locked the directory and signed.
 #[test]
-fn a_process_of_the_release_before_still_has_its_directory() {
+fn earlier_release_keeps_directory() {
     let world = World::new();
     drop(world.first());
     let mut sleep = std::process::Command::new("sleep").arg("600").spawn().unwrap();
@@ -480,7 +480,7 @@ fn a_process_of_the_release_before_still_has_its_directory() {
     let refused = world.open("boot 1", Opening::Existing).unwrap_err();
     let MemoryError::State(StateError::InUse { owner, .. }) = refused else { panic!("{refused}") };
     assert_eq!(owner, Some(sleep.id()));
-    // One of that release that is started later finds the directory locked.
+    // A later start of that release finds the directory locked.
     give_up(before);
     let state = world.open("boot 1", Opening::Existing).unwrap();
     let later = File::open(world.path()).unwrap();
@@ -493,7 +493,7 @@ fn a_process_of_the_release_before_still_has_its_directory() {
 
 /// The same in containers: the process that signed has a number that says nothing here.
 #[test]
-fn a_process_of_the_release_before_in_another_pid_namespace_has_it_too() {
+fn earlier_release_in_namespace_keeps_directory() {
     let world = World::new();
     drop(world.first());
     let before = File::open(world.path()).unwrap();
@@ -516,7 +516,7 @@ fn give_up(locked: File) {
 }
 
 #[test]
-fn a_directory_that_others_can_change_is_refused() {
+fn writable_directory_is_refused() {
     let world = World::new();
     drop(world.first());
     let path = world.path();
@@ -525,9 +525,8 @@ fn a_directory_that_others_can_change_is_refused() {
         assert_eq!(
             world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
             format!(
-                "others can write to the state directory {0}, its mode is {mode:o}; take that \
-                 away: chmod go-w {0}, or name a directory below it: that is created for this user \
-                 alone",
+                "other users can write to state directory {0}, whose mode is {mode:o}; run chmod \
+                 go-w {0}, or name a directory below it, which Tenure creates for this user alone",
                 path.display()
             )
         );
@@ -538,8 +537,8 @@ fn a_directory_that_others_can_change_is_refused() {
     assert_eq!(
         world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
         format!(
-            "others can open {0}, its mode is 640, and could keep this node from starting; take \
-             that away: chmod 600 {0}",
+            "other users can open {0}, whose mode is 640, and could keep this node from starting; \
+             run chmod 600 {0}",
             held.display()
         )
     );
@@ -548,17 +547,17 @@ fn a_directory_that_others_can_change_is_refused() {
         assert_eq!(
             world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
             format!(
-                "state directory {0} belongs to user 65534, this process runs as user 0; run it as \
-                 that user, or have it changed: chown -R 0 {0}",
+                "state directory {0} belongs to user 65534, and this process runs as user 0; run \
+                 the process as user 65534, or change the owner: chown -R 0 {0}",
                 path.display()
             )
         );
     }
 }
 
-/// What an operator does to a directory in use, and whether the next flush makes up for it.
+/// Actions of an operator on a directory in use, and whether the next flush makes up for them.
 #[test]
-fn a_directory_that_the_next_start_would_not_find_is_not_written_to() {
+fn lost_directory_is_not_written() {
     const REPLACED: &str = "/grants now";
     type Harm = fn(&World);
     let harms: [(&str, Harm); 8] = [
@@ -566,12 +565,12 @@ fn a_directory_that_the_next_start_would_not_find_is_not_written_to() {
         ("cannot be found any more", |world| {
             fs::rename(world.path(), world.parent.path().join("elsewhere")).unwrap();
         }),
-        ("another one is at", |world| {
+        ("another file or directory is at", |world| {
             fs::rename(world.path(), world.parent.path().join("elsewhere")).unwrap();
             fs::create_dir(world.path()).unwrap();
         }),
         ("grants cannot be found any more", |world| fs::remove_file(world.grants()).unwrap()),
-        // What is open has a name still.
+        // The open table still has a name.
         (REPLACED, |world| {
             fs::rename(world.grants(), world.path().join("kept")).unwrap();
             fs::copy(world.path().join("kept"), world.grants()).unwrap();
@@ -615,9 +614,9 @@ fn cut(world: &World, bytes: u64) {
     File::options().write(true).open(world.grants()).unwrap().set_len(bytes).unwrap();
 }
 
-/// What is left looks like a table of fewer elections.
+/// The rest looks like a table of fewer elections.
 #[test]
-fn a_table_that_is_cut_off_where_it_had_grown_is_noticed() {
+fn cut_table_is_noticed() {
     let world = World::new();
     let mut state = world.first();
     state.write(&grant_record("e0", 1)).unwrap();
@@ -633,7 +632,7 @@ fn a_table_that_is_cut_off_where_it_had_grown_is_noticed() {
 }
 
 #[test]
-fn an_identity_that_is_cut_off_is_noticed_and_written_anew() {
+fn cut_identity_is_written_anew() {
     let world = World::new();
     let state = world.first();
     let identity = File::options().write(true).open(world.path().join(IDENTITY.name)).unwrap();
@@ -647,7 +646,7 @@ fn an_identity_that_is_cut_off_is_noticed_and_written_anew() {
 /// The lock and the identity are as much of the memory as the grants: without the first another
 /// process may have it as well, without the second the next start believes none of them.
 #[test]
-fn a_lock_or_an_identity_that_is_gone_is_noticed() {
+fn missing_lock_or_identity_is_noticed() {
     for name in [".held", IDENTITY.name] {
         let world = World::new();
         let mut state = world.first();
@@ -659,7 +658,7 @@ fn a_lock_or_an_identity_that_is_gone_is_noticed() {
 }
 
 #[test]
-fn a_directory_that_comes_back_is_written_to_again() {
+fn returned_directory_is_written() {
     let world = World::new();
     let mut state = world.first();
     state.write(&grant_record("billing", 1)).unwrap();
@@ -715,10 +714,10 @@ impl Disk for Looking {
     }
 }
 
-/// What simulators and tests go by is what this directory does: any records, any starts, in any
-/// boots of the machine.
+/// The model of simulators and tests does what this directory does: with any records and starts, in
+/// any boots of the machine.
 #[test]
-fn it_remembers_what_the_core_says_that_it_does() {
+fn directory_matches_core_model() {
     let mut draw: u64 = 7;
     let mut below = |bound: u64| {
         draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -726,7 +725,8 @@ fn it_remembers_what_the_core_says_that_it_does() {
     };
     let mut kinds = HashMap::new();
     for _ in 0..60 {
-        let (world, mut expected) = (World::new(), Remembered::new(Instance(0), false));
+        let world = World::new();
+        let mut expected = Remembered::new(Instance(0), false);
         let mut boot = 0;
         for start in 0..12 {
             match below(8) {
@@ -785,13 +785,14 @@ fn it_remembers_what_the_core_says_that_it_does() {
 
 /// Such as the table of the boot before at the first grant, or the identity at each flush.
 #[test]
-fn a_file_that_is_replaced_by_its_owner_is_not_lost_meanwhile() {
+fn own_replacement_loses_no_file() {
     let world = World::new();
     let mut state = world.first();
     state.write(&grant_record("billing", 1)).unwrap();
     drop(state);
     let disk = Arc::new(Looking::default());
-    let (path, grantor) = (world.path(), grantor("a"));
+    let path = world.path();
+    let grantor = grantor("a");
     let opened = open_on(&path, Opening::Existing, &grantor, "boot 2", disk.clone());
     let (mut state, recovered) = opened.unwrap();
     *disk.flusher.lock().unwrap() = Some(state.flusher());
@@ -802,9 +803,9 @@ fn a_file_that_is_replaced_by_its_owner_is_not_lost_meanwhile() {
     assert!(seen.len() == 4 && seen.iter().all(Result::is_ok), "{seen:?}");
 }
 
-/// It is small and known whole.
+/// The identity is small and known whole.
 #[test]
-fn an_identity_that_was_removed_is_written_anew() {
+fn removed_identity_is_written_anew() {
     let world = World::new();
     let mut state = world.first();
     state.write(&grant_record("billing", 1)).unwrap();

@@ -12,9 +12,9 @@ pub use udp::{Udp, UdpError};
 
 /// An unreliable way to send datagrams: they may be lost, delayed, repeated and reordered.
 ///
-/// Its implementation decides whom to believe. What is handed to a node as the source of a
-/// datagram counts as the address of its sender; a transport without authentication belongs on
-/// loopback or on a network that is somebody else's business.
+/// The implementation decides which senders to believe. The source of a datagram counts as the
+/// address of its sender; a transport without authentication belongs on loopback or on a network
+/// that is secured otherwise.
 pub trait Transport: Send + 'static {
     /// Where others reach this node.
     fn local_address(&self) -> SocketAddr;
@@ -31,6 +31,6 @@ pub trait Transport: Send + 'static {
         buffer: &mut [u8],
     ) -> Poll<io::Result<(usize, SocketAddr)>>;
 
-    /// What was received last is forged, or may be: nothing learnt from it counts.
+    /// The last datagram is forged, or may be: nothing learnt from it counts.
     fn disbelieve(&mut self) {}
 }

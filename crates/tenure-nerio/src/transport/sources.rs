@@ -21,9 +21,9 @@ const PEERS_MAX: usize = 16_384;
 /// All addresses here are as the socket has them.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
-    /// Which address each peer has asked.
+    /// The address that each peer has asked.
     asked: BTreeMap<SocketAddr, IpAddr>,
-    /// Who sent the last datagram, and which address it had asked before.
+    /// The sender of the last datagram, and the address that it had asked before.
     last: Option<(SocketAddr, Option<IpAddr>)>,
     /// The source for peers that have asked nothing.
     own: Option<IpAddr>,
@@ -50,7 +50,8 @@ impl Sources {
         buffer: &mut [u8],
     ) -> io::Result<(usize, SocketAddr)> {
         let mut control = nix::cmsg_space!(in6_pktinfo);
-        let (mut parts, flags) = ([IoSliceMut::new(buffer)], MsgFlags::empty());
+        let mut parts = [IoSliceMut::new(buffer)];
+        let flags = MsgFlags::empty();
         let received =
             recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut parts, Some(&mut control), flags)?;
         let from = received.address.as_ref().and_then(address);
@@ -66,7 +67,7 @@ impl Sources {
         Ok((received.bytes, from))
     }
 
-    /// The last datagram is of somebody else than it says.
+    /// The last datagram is of another sender than it says.
     pub(super) fn disbelieve(&mut self) {
         match self.last.take() {
             Some((from, Some(before))) => drop(self.asked.insert(from, before)),
@@ -86,7 +87,7 @@ impl Sources {
         let Some(from) = self.asked.get(&to).copied().or(own) else {
             return socket.send_to(datagram, to);
         };
-        match send_from(socket, (from, to), datagram) {
+        match send_from(socket, from, to, datagram) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
                 // The machine may have lost the address.
                 self.asked.remove(&to);
@@ -99,15 +100,19 @@ impl Sources {
 
 fn send_from(
     socket: &UdpSocket,
-    (from, to): (IpAddr, SocketAddr),
+    from: IpAddr,
+    to: SocketAddr,
     datagram: &[u8],
 ) -> io::Result<usize> {
-    let (parts, flags, fd) = ([IoSlice::new(datagram)], MsgFlags::empty(), socket.as_raw_fd());
+    let parts = [IoSlice::new(datagram)];
+    let flags = MsgFlags::empty();
+    let fd = socket.as_raw_fd();
     let address = Some(SockaddrStorage::from(to));
     let four = |ip: Ipv4Addr| in_addr { s_addr: u32::from(ip).to_be() };
     let sent = match from {
         IpAddr::V4(ip) => {
-            let (ipi_spec_dst, ipi_addr) = (four(ip), four(Ipv4Addr::UNSPECIFIED));
+            let ipi_spec_dst = four(ip);
+            let ipi_addr = four(Ipv4Addr::UNSPECIFIED);
             let source = in_pktinfo { ipi_ifindex: 0, ipi_spec_dst, ipi_addr };
             let control = [ControlMessage::Ipv4PacketInfo(&source)];
             sendmsg(fd, &parts, &control, flags, address.as_ref())

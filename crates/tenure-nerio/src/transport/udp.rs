@@ -23,14 +23,14 @@ pub struct Udp {
     watched: Option<Watched<UdpSocket>>,
     address: SocketAddr,
     families: Families,
-    /// Of a socket on all addresses of the machine.
+    /// Source addresses of a socket on all addresses of the machine.
     sources: Option<Sources>,
 }
 
 /// Which addresses a socket knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Families {
-    /// Those of its own family.
+    /// Addresses of its own family.
     One,
     /// Both: an IPv4 address goes in and out as an IPv6 address that stands for it.
     Both,
@@ -54,8 +54,8 @@ impl Families {
     }
 }
 
-/// Opens a socket. One on the unspecified IPv6 address knows both families; where there is no
-/// IPv6, it is one on the unspecified IPv4 address.
+/// Opens a socket. The unspecified IPv6 address takes both families; without IPv6 the socket is on
+/// the unspecified IPv4 address.
 pub(crate) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Families)> {
     let any = address.is_ipv6() && address.ip().is_unspecified();
     let open = |address: SocketAddr| -> io::Result<UdpSocket> {
@@ -74,7 +74,7 @@ pub(crate) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Families)> {
         Ok(socket) => Ok((socket, if any { Families::Both } else { Families::One })),
         Err(error) if any && error.kind() != io::ErrorKind::AddrInUse => {
             let four = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
-            // What was asked for says more than what was tried instead.
+            // The error of the given address says more than that of the second attempt.
             open(four).map(|socket| (socket, Families::One)).map_err(|_| error)
         }
         Err(error) => Err(error),
@@ -83,32 +83,21 @@ pub(crate) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Families)> {
 
 /// Why there is no socket.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum UdpError {
     /// Datagrams are not authenticated: anybody who can reach the address could end and win
     /// leaderships.
     #[error(
-        "{address} is not a loopback address, and there are no keys, or they accept what is not \
-         sealed: anybody who can send to it could end leaderships and win elections; give keys \
-         that do not, or allow it with insecure_any_address where nobody else can"
+        "{address} is not a loopback address, and this node has no keys, or its keys accept \
+         unsealed datagrams: every host that reaches it could end leaderships and win elections; \
+         give keys that accept sealed datagrams only, or allow it with insecure_any_address on a \
+         network without such hosts"
     )]
-    NotLoopback {
-        /// The address asked for.
-        address: SocketAddr,
-    },
-    /// The address is taken.
+    NotLoopback { address: SocketAddr },
     #[error("{address} is in use by another socket")]
-    InUse {
-        /// The address asked for.
-        address: SocketAddr,
-    },
-    /// The system refused.
+    InUse { address: SocketAddr },
     #[error("cannot open a UDP socket on {address}")]
-    Bind {
-        /// The address asked for.
-        address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
-    },
+    Bind { address: SocketAddr, source: io::Error },
 }
 
 impl Udp {
@@ -204,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_on_the_unspecified_ipv6_address_speaks_both() {
+    fn unspecified_ipv6_speaks_both_families() {
         let mut udp = Udp::any("[::]:0".parse().unwrap()).unwrap();
         let port = udp.local_address().port();
         for near in ["127.0.0.1:0", "[::1]:0"] {
@@ -254,7 +243,7 @@ mod tests {
                     runtime.block_on(async { tokio::time::timeout(PATIENCE, receive).await });
                 assert_eq!(came.expect("a datagram").unwrap(), (4, other.local_addr().unwrap()));
                 assert_eq!(hears(&mut udp), (ip, port).into());
-                // Of the first one nothing was known before, and the second one is forged.
+                // The first datagram follows no other, and the second one is forged.
                 if ip[3] == 4 {
                     udp.disbelieve();
                     assert_eq!(hears(&mut udp), ([127, 0, 0, 2], port).into(), "asked before");
@@ -269,7 +258,8 @@ mod tests {
         const PATIENCE: Duration = Duration::from_secs(60);
         let any = "127.0.0.1:0".parse().unwrap();
         let mut udp = Udp::loopback(any).unwrap();
-        let (address, other) = (udp.local_address(), UdpSocket::bind(any).unwrap());
+        let address = udp.local_address();
+        let other = UdpSocket::bind(any).unwrap();
         other.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut sender = Udp {
             socket: udp.socket.try_clone().unwrap(),

@@ -60,7 +60,7 @@ async fn a_quorum_that_agrees_goes_on() {
         loop {
             let waiting = told.next().await.expect("it waits for ever").to_string();
             println!("{waiting}");
-            // One that stands still is not heard of for a moment.
+            // A process that stands still is silent for a moment.
             if too_long.iter().all(|part| waiting.contains(part)) {
                 return;
             }
@@ -112,10 +112,11 @@ async fn forged_datagrams_change_nothing() {
 
 /// Two of three wait for the third; then all of them found the cluster.
 #[tokio::test]
-async fn a_new_cluster_is_founded_by_all_its_members() {
+async fn all_members_found_cluster() {
     let parent = tempfile::tempdir().unwrap();
     let config = other(&config(), |config| {
-        (config.lease, config.delta_max) = (Duration::from_secs(20), Duration::from_secs(20));
+        config.lease = Duration::from_secs(20);
+        config.delta_max = Duration::from_secs(20);
     });
     let open =
         |name: &str| grantor(&config, name, directory(parent.path(), name, Opening::Existing));

@@ -55,10 +55,11 @@ async fn soon<F: Future>(what: &str, future: F) -> F::Output {
 /// Everything that a leadership needs passes by the flood: the answer of a flush, before which
 /// nothing is granted, orders of handles, and timers, without which no lease is renewed.
 #[tokio::test]
-async fn a_socket_that_is_never_empty_keeps_nothing_waiting() {
+async fn busy_socket_delays_no_flush() {
     let name = || "a".parse().unwrap();
     let member = Member::at(name(), ADDRESS.parse().unwrap());
-    // Nobody else sees that this one is busy: a machine that stands still ends no lease so long.
+    // No other node sees that this node is busy: a machine that stands still ends no lease this
+    // long.
     let lease = Duration::from_secs(20);
     let mut config = Config::new("busy".parse().unwrap(), vec![member]).with_lease(lease);
     config.grace = lease / 5;
@@ -69,7 +70,7 @@ async fn a_socket_that_is_never_empty_keeps_nothing_waiting() {
     let election = node.election("billing").unwrap();
     let leadership = soon("a campaign", election.campaign("here")).await.unwrap();
     soon("the full lease", leadership.settled()).await.unwrap();
-    // It takes a timer: a lease is renewed when about a third of it is over.
+    // A renewal takes a timer: a lease is renewed when about a third of it is over.
     let mut until = leadership.until();
     let timed = until.map(|until| until.after(lease / 4));
     while until < timed {

@@ -1,4 +1,4 @@
-//! What an application holds: what the handles of every driver do, and what only Nerio has.
+//! Handles of an application: the suite for every driver, and the parts that only Nerio has.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,10 +27,12 @@ const MARGIN: Duration = Duration::from_secs(3);
 impl Nerio {
     pub(crate) fn start(key: Option<Keys>) -> Self {
         let mut config = Config::clone(&config());
-        (config.grace, config.kill_margin) = (MARGIN, MARGIN);
-        let (config, folder) = (config.check().unwrap(), tempfile::tempdir().unwrap());
-        let (grantors, candidates) = (Vec::new(), BTreeMap::new());
-        let mut group = Self { config, key, folder, grantors, candidates };
+        config.grace = MARGIN;
+        config.kill_margin = MARGIN;
+        let config = config.check().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut group =
+            Self { config, key, folder, grantors: Vec::new(), candidates: BTreeMap::new() };
         group.grantors = ["a", "b", "c"].map(|name| group.grantor(name, Opening::New)).into();
         group
     }
@@ -91,13 +93,15 @@ impl Group for Nerio {
 tenure_testkit::handles!(Nerio::start(None));
 
 #[tokio::test]
-async fn a_campaign_is_won_and_the_fence_grows_with_each_leadership() {
+async fn fence_grows_with_each_leadership() {
     let config = config();
     let nodes = grantors(&config);
-    let (mut gate, mut edicts) = (FenceGate::default(), EdictGate::new());
+    let mut gate = FenceGate::default();
+    let mut edicts = EdictGate::new();
     let mut old = None;
     for round in 0..5 {
-        let (here, elsewhere) = (&nodes[round % 3], &nodes[(round + 1) % 3]);
+        let here = &nodes[round % 3];
+        let elsewhere = &nodes[(round + 1) % 3];
         let election = here.election("billing").unwrap();
         let leadership = soon(election.campaign("10.0.0.7:8080")).await.unwrap();
         let orders = here.edicts(&leadership).unwrap();

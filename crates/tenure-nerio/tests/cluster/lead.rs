@@ -1,4 +1,4 @@
-//! What a leader keeps going, on real nodes.
+//! Leaders and the life of their nodes, on real nodes.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::setup::{config, directory, grantor, soon};
 
 /// A directory is taken by the next node only when the thread of the one before has let it go.
 #[tokio::test]
-async fn a_leader_does_not_keep_its_node_going() {
+async fn leader_keeps_no_node() {
     let config = config();
     let parent = tempfile::tempdir().unwrap();
     let memory = || Storage::Memory { opening: Opening::New };

@@ -14,7 +14,8 @@ use crate::setup::{config, soon};
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 
 fn issue(key: &ClusterKey, application: &str, rights: &str) -> Keys {
-    let (application, elections) = (application.parse().unwrap(), "billing/*".parse().unwrap());
+    let application = application.parse().unwrap();
+    let elections = "billing/*".parse().unwrap();
     let grant = Grant { application, elections, rights: rights.parse().unwrap() };
     key.issue_with(grant).unwrap().into()
 }
@@ -42,10 +43,12 @@ async fn pass_on(config: &Checked, keys: &Keys, order: &Order) {
     soon(passed).await;
 }
 
-/// It is told once, and decides by itself; afterwards nobody passes that order on any more.
+/// The leader hears the order once, and decides by itself; afterwards no member passes that order
+/// on any more.
 #[tokio::test]
-async fn who_leads_hears_of_an_order_once_and_leads_on_until_it_resigns() {
-    let (config, key) = (config(), ClusterKey::generate("test".parse().unwrap()).unwrap());
+async fn leader_hears_order_once() {
+    let config = config();
+    let key = ClusterKey::generate("test".parse().unwrap()).unwrap();
     let start = |name: &str, keys: Keys, grants: bool| {
         let builder = Node::builder(config.clone(), name.parse().unwrap()).keys(keys);
         let storage = Storage::Memory { opening: Opening::New };

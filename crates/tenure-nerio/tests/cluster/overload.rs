@@ -58,7 +58,8 @@ struct Askers {
 
 impl Askers {
     fn start(config: &Checked, asked: &[(SocketAddr, Message)]) -> Self {
-        let (is_over, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let is_over = Arc::new(AtomicBool::new(false));
+        let answered = Arc::new(AtomicU64::new(0));
         let threads = asked.iter().map(|(to, message)| {
             let who = Who { name: "asker".parse().unwrap(), inc: Inc(u128::from(to.port())) };
             let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
@@ -69,7 +70,8 @@ impl Askers {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             socket.connect(to).unwrap();
             socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-            let (is_over, answered) = (is_over.clone(), answered.clone());
+            let is_over = is_over.clone();
+            let answered = answered.clone();
             thread::spawn(move || {
                 let mut unanswered = 0;
                 while !is_over.load(Ordering::Relaxed) {
@@ -82,7 +84,7 @@ impl Askers {
                             unanswered -= 1;
                             answered.fetch_add(QUESTIONS as u64, Ordering::Relaxed);
                         }
-                        // What was lost is not waited for.
+                        // The test does not wait for lost datagrams.
                         Err(_) => unanswered = 0,
                     }
                 }
@@ -141,7 +143,7 @@ async fn an_honest_overload_stops_no_timer() {
     soon(flooded).await;
     soon(leadership.renewed(leadership.until())).await.unwrap();
     is_cut.store(true, Ordering::Relaxed);
-    // What is asked before the lease is nearly over only keeps the machine busy.
+    // Questions before the lease is nearly over only keep the machine busy.
     drop(askers);
     let left = leadership.remaining().unwrap();
     tokio::time::sleep(left.saturating_sub(Duration::from_secs(2))).await;

@@ -12,7 +12,7 @@ fn of_node(event: OwnEvent) -> Notice {
 }
 
 #[tokio::test]
-async fn a_grantor_that_restarts_on_the_same_boot_remembers() {
+async fn restarted_grantor_remembers() {
     let config = config();
     let parent = tempfile::tempdir().unwrap();
     let start =
@@ -23,7 +23,7 @@ async fn a_grantor_that_restarts_on_the_same_boot_remembers() {
     soon(leadership.settled()).await.unwrap();
     for name in ["a", "b", "c"] {
         soon(nodes.remove(0).close()).await;
-        // What was closed has let go of its address and its directory.
+        // A closed node has let go of its address and its directory.
         nodes.push(start(name, Opening::Existing));
     }
     // The grants of a renewal are those of now.
@@ -43,7 +43,7 @@ async fn a_grantor_that_restarts_on_the_same_boot_remembers() {
 }
 
 #[tokio::test]
-async fn a_grantor_that_lost_its_memory_waits_and_reads() {
+async fn lost_grantor_waits_and_reads() {
     let config = config();
     let parent = tempfile::tempdir().unwrap();
     let memory = || Storage::Memory { opening: Opening::New };
@@ -70,7 +70,7 @@ async fn a_grantor_that_lost_its_memory_waits_and_reads() {
 }
 
 #[tokio::test]
-async fn without_a_quorum_a_leader_knows_that_it_has_lost() {
+async fn leader_without_quorum_is_lost() {
     let config = config();
     let memory = || Storage::Memory { opening: Opening::New };
     let a = grantor(&config, "a", memory());
@@ -89,14 +89,15 @@ async fn without_a_quorum_a_leader_knows_that_it_has_lost() {
 
 /// Nothing is written meanwhile: the node looks by itself.
 #[tokio::test]
-async fn a_directory_that_is_moved_away_is_noticed_and_taken_again() {
+async fn moved_directory_is_noticed() {
     let config = config();
     let parent = tempfile::tempdir().unwrap();
     let a = grantor(&config, "a", directory(parent.path(), "a", Opening::New));
     let _b = grantor(&config, "b", Storage::Memory { opening: Opening::New });
     let mut notices = a.notices();
     serves(&a).await;
-    let (here, elsewhere) = (parent.path().join("a"), parent.path().join("elsewhere"));
+    let here = parent.path().join("a");
+    let elsewhere = parent.path().join("elsewhere");
     std::fs::rename(&here, &elsewhere).unwrap();
     let error = loop {
         if let Notice::DiskFailed { error } = soon(notices.recv()).await.unwrap() {
@@ -118,9 +119,10 @@ async fn a_directory_that_is_moved_away_is_noticed_and_taken_again() {
     soon(a.close()).await;
 }
 
-/// It is whole in the memory of the process, and no grant is written before it is there again.
+/// The identity is whole in the memory of the process, and no grant is written before the file is
+/// there again.
 #[tokio::test]
-async fn an_identity_that_is_removed_under_a_leader_is_written_anew() {
+async fn removed_identity_under_leader_returns() {
     let config = config();
     let parent = tempfile::tempdir().unwrap();
     let a = grantor(&config, "a", directory(parent.path(), "a", Opening::New));

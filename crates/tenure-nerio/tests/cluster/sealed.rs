@@ -20,8 +20,9 @@ tenure_testkit::handles!(Nerio::start(Some(key("test"))));
 
 /// Each of them asks itself, too.
 #[tokio::test]
-async fn grantors_with_keys_campaign_and_are_verified_by_applications() {
-    let (config, key) = (config(), key("test"));
+async fn applications_verify_keyed_grantors() {
+    let config = config();
+    let key = key("test");
     let grantor = |name: &str| {
         let builder = Node::builder(config.clone(), name.parse().unwrap()).keys(key.clone());
         builder.grantor(Storage::Memory { opening: Opening::New }).start().unwrap()
@@ -33,7 +34,8 @@ async fn grantors_with_keys_campaign_and_are_verified_by_applications() {
     let election = nodes[0].election("billing/x").unwrap();
     let leadership = soon(election.campaign("me")).await.unwrap();
     soon(leadership.settled()).await.unwrap();
-    let (billing, audit) = (issue(&key, "billing", "billing/*"), issue(&key, "audit", "*"));
+    let billing = issue(&key, "billing", "billing/*");
+    let audit = issue(&key, "audit", "*");
     let asker = candidate("asker", billing.clone());
     let verified = soon(asker.verify(election.name(), nodes[0].address(), PATIENCE)).await;
     assert_eq!(verified.unwrap().leader.as_str(), "a");
@@ -46,7 +48,8 @@ async fn grantors_with_keys_campaign_and_are_verified_by_applications() {
     let verified = soon(asker.verify(election.name(), leader.address(), PATIENCE)).await;
     assert_eq!(verified.unwrap().leader.as_str(), "leader");
     // With the key of the cluster, though no member has its address.
-    let (operator, asks) = (candidate("operator", key.clone()), candidate("asks", key.clone()));
+    let operator = candidate("operator", key.clone());
+    let asks = candidate("asks", key.clone());
     let other = operator.election("billing/y").unwrap();
     let held = soon(other.campaign("me")).await.unwrap();
     soon(held.settled()).await.unwrap();
@@ -70,7 +73,7 @@ async fn grantors_with_keys_campaign_and_are_verified_by_applications() {
 }
 
 #[tokio::test]
-async fn a_key_that_does_not_fit_starts_nothing() {
+async fn unfit_key_starts_nothing() {
     let config = config();
     let start = |name: &str, key: Keys, grants: bool| {
         let builder = Node::builder(config.clone(), name.parse().unwrap()).keys(key);

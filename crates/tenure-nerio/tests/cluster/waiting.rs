@@ -1,4 +1,4 @@
-//! What a campaign waits for, as an application and its log are told.
+//! Reasons for which a campaign waits, in the application and in its log.
 
 use std::fmt::Write;
 use std::sync::{Mutex, Once};
@@ -58,7 +58,7 @@ fn names(names: &[&str]) -> Vec<std::sync::Arc<str>> {
 }
 
 #[tokio::test]
-async fn a_campaign_tells_who_is_missing_and_then_is_won() {
+async fn campaign_names_missing_grantors() {
     listen();
     let config = config();
     let one = candidate(&config, "one");
@@ -95,11 +95,12 @@ async fn a_campaign_tells_who_is_missing_and_then_is_won() {
 }
 
 #[tokio::test]
-async fn one_who_waits_is_told_for_whom() {
+async fn waiting_candidate_names_leader() {
     let config = config();
     let memory = || Storage::Memory { opening: Opening::New };
     let _nodes = ["a", "b", "c"].map(|name| grantor(&config, name, memory()));
-    let (one, two) = (candidate(&config, "one"), candidate(&config, "two"));
+    let one = candidate(&config, "one");
+    let two = candidate(&config, "two");
     let leadership = soon(one.election("behind").unwrap().campaign("1")).await.unwrap();
     let mut campaign = two.election("behind").unwrap().campaign("2");
     let mut waits = campaign.waiting();
@@ -113,7 +114,7 @@ async fn one_who_waits_is_told_for_whom() {
 }
 
 #[tokio::test]
-async fn old_leases_are_waited_for_until_an_instant() {
+async fn old_leases_end_at_instant() {
     let config = config();
     let lost = || Storage::Memory { opening: Opening::Existing };
     let before = clock::now();
@@ -139,7 +140,7 @@ async fn old_leases_are_waited_for_until_an_instant() {
 
 /// Whatever comes in, a line for each change.
 #[tokio::test]
-async fn a_stranger_is_logged_once_and_not_for_each_datagram() {
+async fn stranger_is_logged_once() {
     listen();
     let ours = config();
     let node = grantor(&ours, "a", Storage::Memory { opening: Opening::New });
@@ -165,7 +166,7 @@ async fn a_stranger_is_logged_once_and_not_for_each_datagram() {
 
 /// From loopback nothing reaches another host: a candidate there would never win and say nothing.
 #[test]
-fn a_candidate_binds_what_its_members_need() {
+fn candidate_binds_members_family() {
     let member =
         |address: &str| Member { name: "far".parse().unwrap(), address: address.parse().unwrap() };
     for (address, any) in [("192.0.2.1:7101", "0.0.0.0"), ("[2001:db8::1]:7101", "::")] {

@@ -79,7 +79,8 @@ async fn play(
         }
     }
     let pid = supervised.pid().unwrap();
-    // It may have said that the command runs before the thread that spawned it has said who it is.
+    // The guard may report that the command runs before the thread that spawned the guard has said
+    // its id.
     let guard = loop {
         match supervised.guard() {
             Some(guard) => break guard,

@@ -21,8 +21,7 @@ tenure_testkit::tests!(
     a_process_that_moves_on_into_new_sessions,
 );
 
-/// That all workers have been told at `until − grace`, went on, and were silent by
-/// `until − kill_margin`.
+/// All workers were warned at `until − grace`, went on, and were silent by `until − kill_margin`.
 pub(crate) fn expect_end_in_time(scene: &Scene, lease: &Lease) {
     let stamps = scene.stamps();
     let told: Vec<_> = stamps.iter().filter(|stamp| stamp.what == 'T').collect();
@@ -39,10 +38,11 @@ pub(crate) fn expect_end_in_time(scene: &Scene, lease: &Lease) {
     expect_silence_in_time(scene, lease);
 }
 
-/// That a guard has killed all workers before it would have been done without. The kill margin has
+/// A guard has killed all workers before the supervisor would have done so. The kill margin has
 /// begun then: a machine may stand still for a part of it.
 pub(crate) fn expect_silence_in_time(scene: &Scene, lease: &Lease) {
-    let (last, overdue) = (scene.last_stamp(), scene.until.before(lease.kill_margin / 2));
+    let last = scene.last_stamp();
+    let overdue = scene.until.before(lease.kill_margin / 2);
     assert!(last < overdue, "still at work at {last}, the guard was overdue at {overdue}");
 }
 
@@ -96,7 +96,9 @@ fn without_an_end_it_runs_until_there_is_one() {
 
 fn an_extension_after_sigterm_does_not_save_it() {
     // SIGTERM at once, and SIGKILL after 10 s, or after 15 s with the extension.
-    let (length, grace, kill_margin) = (15 * SECOND, 15 * SECOND, 5 * SECOND);
+    let length = 15 * SECOND;
+    let grace = 15 * SECOND;
+    let kill_margin = 5 * SECOND;
     let lease = Lease { length, grace, kill_margin, ..Lease::short() };
     let mut scene = Scene::ending(&lease, "stubborn", &[]);
     scene

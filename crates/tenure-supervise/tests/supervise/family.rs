@@ -11,8 +11,8 @@ tenure_testkit::tests!(
     a_lost_guard_costs_orphans_of_others_nothing,
 );
 
-/// What a shell has started before it becomes the supervisor with `exec` is the supervisor's child:
-/// in its session, or in one of its own.
+/// A process that a shell started before it becomes the supervisor with `exec` is the supervisor's
+/// child: in its session, or in one of its own.
 fn a_lost_guard_costs_other_children_nothing() {
     let mut scene = Scene::empty();
     let others = scene.path("others");
@@ -33,7 +33,8 @@ fn a_lost_guard_costs_other_children_nothing() {
 /// becomes a child of the supervisor while the command runs.
 fn a_lost_guard_costs_orphans_of_others_nothing() {
     let mut scene = Scene::empty();
-    let (go, told) = (scene.path("go"), scene.path("orphan"));
+    let go = scene.path("go");
+    let told = scene.path("orphan");
     scene.before = format!(
         r#"(while [ ! -e {} ]; do sleep 0.02; done
             setsid sleep 1000 & echo $! > {}.part; mv {}.part {}) & exec "$@""#,

@@ -18,7 +18,8 @@ tenure_testkit::tests!(
     a_killed_guard_that_cannot_be_reaped_is_not_waited_for,
 );
 
-/// It became another user, as by `sudo`, and its guard died before it could say that it runs.
+/// The command became another user, as by `sudo`, and its guard died before it could report that
+/// the command runs.
 fn a_command_that_cannot_be_killed_is_waited_for() {
     let setpriv = Command::new("sh").args(["-c", "command -v setpriv"]).output().unwrap();
     let path = String::from_utf8(setpriv.stdout).unwrap();

@@ -127,7 +127,8 @@ fn it_is_told_what_it_leads() {
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines[0], "db/primary node-1 42");
     // The first may have been read before or after the extension.
-    let (first, second) = (scene.until.as_nanos().to_string(), later.as_nanos().to_string());
+    let first = scene.until.as_nanos().to_string();
+    let second = later.as_nanos().to_string();
     assert!(lines[1] == first || lines[1] == second, "{said}");
     assert_eq!(lines[2..], [second]);
 }
@@ -165,7 +166,8 @@ fn it_has_the_standard_streams_and_nothing_else() {
     drop(stdin);
     scene.expect_outcome("0 exit code 0, it ended by itself");
     assert_eq!(scene.exit_code(), Some(0));
-    let (mut out, mut err) = (String::new(), String::new());
+    let mut out = String::new();
+    let mut err = String::new();
     scene.marked().stdout.take().unwrap().read_to_string(&mut out).unwrap();
     scene.marked().stderr.take().unwrap().read_to_string(&mut err).unwrap();
     assert_eq!(err, "to-stderr\n");

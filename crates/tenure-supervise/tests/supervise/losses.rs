@@ -128,7 +128,8 @@ fn the_newest_deadline_counts_however_many_came() {
         let mut scene = Scene::worker(&lease.unending(), "stubborn", EVERYWHERE);
         scene.freeze(scene.guard);
         scene.shorten(&lease);
-        let (before, last) = (scene.until.as_nanos(), clock::now().after(600 * SECOND).as_nanos());
+        let before = scene.until.as_nanos();
+        let last = clock::now().after(600 * SECOND).as_nanos();
         scene.say(&format!("flood {times} {before} {last}"));
         assert_eq!(scene.hear(), "ok");
         while clock::now() < scene.until.before(lease.kill_margin - SECOND) {
@@ -148,7 +149,8 @@ fn the_newest_deadline_counts_however_many_came() {
 fn a_guard_that_does_not_read_blocks_nobody() {
     let mut scene = Scene::worker(&Lease::long(), "polite", &[]);
     scene.freeze(scene.guard);
-    let (until, later) = (scene.until.as_nanos(), scene.until.after(SECOND).as_nanos());
+    let until = scene.until.as_nanos();
+    let later = scene.until.after(SECOND).as_nanos();
     scene.say(&format!("flood 100000 {until} {later}"));
     assert_eq!(scene.hear(), "ok");
     scene.signal(scene.guard, Signal::CONT);

@@ -38,18 +38,19 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// One that does not end during the test.
+    /// A lease that does not end during the test.
     pub(crate) fn long() -> Self {
         Self { length: 600 * SECOND, grace: 300 * SECOND, kill_margin: SECOND, fence: 42 }
     }
 
-    /// One that ends soon: SIGTERM after 1 s, SIGKILL after 3 s, the end after a minute. So much is
-    /// between the last two that a machine may stand still for many seconds.
+    /// A lease that ends soon: SIGTERM after 1 s, SIGKILL after 3 s, the end after a minute. The
+    /// last two are so far apart that a machine may stand still for many seconds.
     pub(crate) fn short() -> Self {
         Self { length: 60 * SECOND, grace: 59 * SECOND, kill_margin: 57 * SECOND, fence: 42 }
     }
 
-    /// One whose guard, when it stands still, is done without after 3 s: the end is after a minute.
+    /// A lease under which the supervisor acts for a stopped guard after 3 s: the end is after a
+    /// minute.
     pub(crate) fn without_guard() -> Self {
         let twice = 2 * 57 * SECOND;
         Self { length: 60 * SECOND, grace: twice, kill_margin: twice, fence: 42 }
@@ -71,7 +72,7 @@ pub(crate) struct Stamp {
 
 pub(crate) struct Scene {
     folder: TempDir,
-    /// What the shell does that becomes the supervisor.
+    /// Commands of the shell that becomes the supervisor.
     pub(crate) before: String,
     marked: Option<Child>,
     control: Option<BufReader<UnixStream>>,
@@ -118,7 +119,7 @@ impl Scene {
     ) {
         let listener = UnixListener::bind(self.path("control")).unwrap();
         self.until = clock::now().after(lease.length);
-        // Whoever started the tests may ignore signals, as `nohup` and `&` in a script do.
+        // The program that started the tests may ignore signals, as `nohup` and `&` in a script do.
         let mut actor = Command::new("env");
         actor.args(["--default-signal", "sh", "-c", &self.before, "sh"]);
         actor
@@ -244,10 +245,11 @@ impl Scene {
         let line = self.hear();
         let mut words = line.strip_prefix("started ").expect(&line).split(' ');
         let mut number = || words.next().unwrap().parse().unwrap();
-        (self.command, self.guard) = (number(), number());
+        self.command = number();
+        self.guard = number();
     }
 
-    /// That the command ended so, and that nothing of it is left now.
+    /// Asserts that the command ended so, and that nothing of it is left now.
     pub(crate) fn expect_outcome(&mut self, outcome: &str) {
         self.expect_outcome_beside(&[], outcome);
     }
@@ -307,7 +309,8 @@ impl Scene {
 
     /// For how long a worker that works all the time was not seen to work, at most.
     pub(crate) fn lateness(&self) -> Duration {
-        let (mut before, mut worst) = (BTreeMap::new(), Duration::ZERO);
+        let mut before = BTreeMap::new();
+        let mut worst = Duration::ZERO;
         for Stamp { pid, at, .. } in self.stamps() {
             if let Some(before) = before.insert(pid, at) {
                 worst = worst.max(at.since(before));

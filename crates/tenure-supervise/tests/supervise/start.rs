@@ -29,7 +29,7 @@ tenure_testkit::tests!(
     hidden_subcommands_by_hand,
 );
 
-/// That the supervisor gives up with this code and message, and leaves nothing running.
+/// Asserts that the supervisor gives up with this code and message, and leaves nothing running.
 fn expect_error(lease: &Lease, command: &[OsString], code: u8, message: &str) {
     let mut scene = Scene::begin(lease, command, |_| {});
     let said = scene.hear();
@@ -114,7 +114,7 @@ fn an_until_file_that_cannot_be_written() {
     assert_eq!(scene.alive(), [] as [i32; 0]);
 }
 
-/// That the supervisor says so, and that nothing is left running.
+/// Asserts that the supervisor says so, and that nothing is left running.
 fn expect_hung(scene: &mut Scene, why: &str) {
     let said = scene.hear();
     let (before, after) = said.split_once(" in ").expect(&said);
@@ -143,7 +143,7 @@ fn a_command_whose_execve_hangs_can_be_stopped() {
     expect_hung(&mut scene, "and then it was stopped");
 }
 
-/// Nobody but the supervisor is left to act.
+/// Only the supervisor is left to act.
 fn a_guard_that_stops_while_execve_hangs() {
     let hanging = Hanging::script();
     let lease = Lease::without_guard();
@@ -159,7 +159,8 @@ fn a_guard_that_stops_while_execve_hangs() {
     assert_eq!(scene.alive(), [] as [i32; 0]);
 }
 
-/// Its guard stood still from before it ran until after it had ended, and finds a stop as well.
+/// The guard stood still from before the command ran until after it had ended, and finds a stop as
+/// well.
 fn a_command_that_ran_is_not_called_hung() {
     let mut hanging = Hanging::with(b"#!/bin/sh\nexit 3\n", 0o755);
     let mut scene = Scene::begin(&Lease::long(), &[hanging.command()], |_| {});

@@ -47,7 +47,8 @@ impl Stranger {
         let link = UnixDatagram::from(ours);
         link.set_read_timeout(Some(60 * SECOND)).unwrap();
         let mut guard = Command::new("/proc/self/exe");
-        let (grace, kill_margin) = (20 * SECOND, 10 * SECOND);
+        let grace = 20 * SECOND;
+        let kill_margin = 10 * SECOND;
         guard.arg("__guard").args([grace, kill_margin].map(|span| span.as_nanos().to_string()));
         let worker = Scene::working("polite", &["polite/session"]);
         guard.arg("/bin/sh").args(worker).env("TENURE_UNTIL_FILE", scene.path("until"));
@@ -83,7 +84,7 @@ impl Stranger {
     }
 }
 
-/// What comes with the first order, for a lease that ends `length` from now.
+/// The content of the first order, for a lease that ends `length` from now.
 fn lease(length: Duration) -> [OwnedFd; 2] {
     let nanos = clock::now().after(length).as_nanos();
     [null(), file(&[nanos.to_le_bytes(), (!nanos).to_le_bytes()].concat())]

@@ -72,7 +72,7 @@ fn spawn(file: &str, manner: &str, place: &str) {
         .unwrap();
 }
 
-/// One line in one write, so that lines of many processes do not mix.
+/// Writes a line in one call, so that lines of many processes do not mix.
 fn stamp(mut log: &File, what: char) {
     let line = format!("{} {} {what}\n", getpid(), clock::now().as_nanos());
     log.write_all(line.as_bytes()).unwrap();

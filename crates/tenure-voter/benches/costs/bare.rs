@@ -23,7 +23,7 @@ use tokio::runtime::{Builder, Handle};
 use crate::distance::Distance;
 use crate::{Result, processor};
 
-/// One that asks, on a thread of its own.
+/// A client, on a thread of its own.
 pub(crate) struct Caller {
     thread: Handle,
     http: Client<HttpConnector, Full<Bytes>>,
@@ -37,7 +37,7 @@ impl Caller {
         Ok(Self { thread: thread()?, http })
     }
 
-    /// One exchange: from a request of the application's thread to the whole answer there.
+    /// An exchange: from a request of the application's thread to the whole answer there.
     pub(crate) async fn post(&self, url: &str, body: Bytes) -> Result<(StatusCode, Bytes)> {
         self.ask(Request::post(url).body(Full::from(body))?).await
     }
@@ -57,7 +57,7 @@ impl Caller {
     }
 }
 
-/// One that asks, and one so far away that says everything back.
+/// A client, and a server so far away that echoes everything.
 pub(crate) struct Bare {
     caller: Caller,
     url: String,
@@ -75,7 +75,7 @@ impl Bare {
         Ok(Self { caller: Caller::start()?, url: url(address), body })
     }
 
-    /// One exchange, and how long it took.
+    /// An exchange, and its time.
     pub(crate) async fn exchange(&self) -> Result<Duration> {
         let began = clock::now();
         let (status, _) = self.caller.post(&self.url, self.body.clone()).await?;

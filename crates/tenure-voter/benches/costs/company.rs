@@ -18,7 +18,7 @@ use crate::distance::Distance;
 
 const ELECTION: &str = "billing";
 
-/// Nobody starts an election by itself: each is asked for.
+/// No voter starts an election by itself: each is asked for.
 const SPREAD: Duration = Duration::from_secs(3_600_000);
 
 /// How long one that was asked for may take before it is asked for again.
@@ -28,7 +28,7 @@ pub(crate) struct Company {
     voters: Vec<Node<AtMostOne>>,
     pub(crate) urls: Vec<String>,
     pub(crate) caller: Caller,
-    /// Who is to campaign again.
+    /// Voters that campaign again.
     again: Vec<mpsc::UnboundedSender<()>>,
     won: mpsc::UnboundedReceiver<Win>,
     campaigns: Vec<JoinHandle<()>>,
@@ -56,7 +56,8 @@ impl Company {
         let voters = all.map(|(number, listener)| voter(number, listener, &addresses, &directory));
         let voters = voters.collect::<Result<Vec<_>>>()?;
         let (wins, won) = mpsc::unbounded_channel();
-        let (mut again, mut campaigns) = (Vec::new(), Vec::new());
+        let mut again = Vec::new();
+        let mut campaigns = Vec::new();
         for (number, voter) in voters.iter().enumerate() {
             let (tell, told) = mpsc::unbounded_channel();
             again.push(tell);
@@ -73,7 +74,8 @@ impl Company {
     /// earlier one or this one.
     pub(crate) fn write(&self) -> Result<Duration> {
         let folder = self.directory.path();
-        let (new, path) = (folder.join("floor.new"), folder.join("floor"));
+        let new = folder.join("floor.new");
+        let path = folder.join("floor");
         let began = clock::now();
         let mut file = File::create(&new)?;
         file.write_all(&[b'x'; 512])?;
@@ -102,7 +104,8 @@ impl Company {
         if self.won.try_recv().is_ok() {
             return Err("one was elected that nobody has asked for".into());
         }
-        let (began, mut asked) = (clock::now(), 0);
+        let began = clock::now();
+        let mut asked = 0;
         loop {
             asked += 1;
             let obeys = ask_for_one(&self.caller, &self.urls[number]);
@@ -171,7 +174,8 @@ fn voter(
         Result::Ok(Listed { id: id(number).parse()?, url: url(*address).parse()? })
     };
     let list = addresses.iter().enumerate().map(listed).collect::<Result<_>>()?;
-    let (own, url) = (id(number).parse()?, url(addresses[number]).parse()?);
+    let own = id(number).parse()?;
+    let url = url(addresses[number]).parse()?;
     let config = Config::new(ELECTION.parse()?, own, url);
     let config = Config { founding: Founding::List(list), spread: SPREAD, ..config };
     let state = Some(directory.path().join(id(number)));

@@ -63,7 +63,7 @@ async fn join(client: TcpStream, to: SocketAddr, one_way: Duration) -> std::io::
     Ok(())
 }
 
-/// What comes is passed on so much later, and holds up nothing that comes after it.
+/// Bytes are passed on so much later, and delay nothing that comes after them.
 fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, one_way: Duration, open: Time) {
     let (under_way, mut arrived) = mpsc::unbounded_channel();
     tokio::spawn(async move {

@@ -11,7 +11,7 @@ use crate::sample::{Nanos, Samples};
 use crate::target::Targets;
 use crate::{Result, processor};
 
-/// Of so many voters.
+/// The numbers of voters to measure.
 const VOTERS: [usize; 3] = [3, 5, 25];
 /// How far regions are apart, one way; none on loopback itself.
 const ONE_WAY: [Duration; 2] = [Duration::from_millis(40), Duration::ZERO];

@@ -1,4 +1,4 @@
-//! What voters cost while one of them leads and nothing happens.
+//! Costs of voters while one of them leads and nothing happens.
 
 use std::time::Duration;
 
@@ -24,9 +24,12 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         // A heartbeat carries what a status shows.
         let (_, status) = company.caller.get(&format!("{}/status", company.urls[0])).await?;
         sleep(Duration::from_secs(3)).await;
-        let (began, before, sent) = (clock::now(), processor::used(), company.sent(&[]).await?);
+        let began = clock::now();
+        let before = processor::used();
+        let sent = company.sent(&[]).await?;
         sleep(span).await;
-        let (used, lasted) = (processor::used() - before, clock::now().since(began));
+        let used = processor::used() - before;
+        let lasted = clock::now().since(began);
         let requests = company.sent(&[]).await? - sent;
         let led = usize::from(win.leadership.is_current());
         drop((win, company));

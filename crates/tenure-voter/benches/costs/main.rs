@@ -1,5 +1,5 @@
-//! What elections between regional voters cost, beside bare exchanges over HTTP.
-//! `cargo xtask bench voter` runs it; docs/benchmarks.md explains.
+//! Costs of elections between regional voters, beside bare exchanges over HTTP. `cargo xtask bench
+//! voter` runs it; docs/benchmarks.md explains.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
 
 mod bare;
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use parts::Part;
 use program::{Error, Result, block_on};
 
-/// What can be measured by itself.
+/// Measurements that can run by themselves.
 const PARTS: [(&str, Part<Error>); 2] = [
     ("election", |quick, targets| block_on(election::measure(quick, targets))),
     ("idle", |quick, targets| block_on(idle::measure(quick, targets))),

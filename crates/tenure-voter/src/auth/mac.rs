@@ -1,17 +1,17 @@
-//! What is authenticated, byte by byte.
+//! The bytes that are authenticated.
 
 use std::fmt::Write as _;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use ring::hmac;
 
-use super::Said;
+use super::SignedRequest;
 use super::secret::Secrets;
 use crate::wire::names;
 
 const SCHEME: &str = "TENURE-HMAC-SHA256 ";
 
-/// What an `Authorization` says.
+/// The fields of an `Authorization` header.
 pub(super) struct Stamp {
     pub(super) date: u64,
     pub(super) nonce: u128,
@@ -31,13 +31,13 @@ impl Stamp {
 
 impl Secrets {
     /// The `Authorization` of a request, by the first secret.
-    pub(super) fn request(&self, said: Said<'_>, date: u64, nonce: u128) -> String {
+    pub(super) fn request(&self, said: SignedRequest<'_>, date: u64, nonce: u128) -> String {
         let mac = hmac::sign(self.first(), &request_bytes(said, date, nonce));
         format!("{SCHEME}date={date}, nonce={nonce:032x}, mac={}", hex(mac.as_ref()))
     }
 
     /// Which of them it is authenticated by.
-    pub(super) fn verify_request(&self, said: Said<'_>, stamp: &Stamp) -> Option<usize> {
+    pub(super) fn verify_request(&self, said: SignedRequest<'_>, stamp: &Stamp) -> Option<usize> {
         let bytes = request_bytes(said, stamp.date, stamp.nonce);
         self.all().iter().position(|key| hmac::verify(key, &bytes, &stamp.mac).is_ok())
     }
@@ -69,8 +69,8 @@ impl Secrets {
 }
 
 /// No part but the body, which is the last, can hold a line feed: nothing reads in two ways.
-fn request_bytes(said: Said<'_>, date: u64, nonce: u128) -> Vec<u8> {
-    let Said { method, path, headers, body } = said;
+fn request_bytes(said: SignedRequest<'_>, date: u64, nonce: u128) -> Vec<u8> {
+    let SignedRequest { method, path, headers, body } = said;
     let head = format!("tenure-voter request 1\n{method}\n{path}\n{date}\n{nonce:032x}\n");
     with_headers(head, &[&names::ALL[..], &[names::TO]].concat(), headers, body)
 }

@@ -1,4 +1,4 @@
-//! Who may speak: a MAC by a shared secret over each request and each answer (V11).
+//! Authentication: a MAC by a shared secret over each request and each answer (V11).
 //!
 //! With a secret a request carries
 //!
@@ -24,8 +24,8 @@
 //!
 //! A request is refused whose date is further than [`WINDOW`] from the clock of the voter that is
 //! asked, or before it started, and one that was carried out before: a nonce is remembered for
-//! twice as long. One that changes something is refused by any voter but the one in `Tenure-To`;
-//! only what is asked at a seed, whose address is another one, may name that.
+//! twice as long. A request that changes something is refused by every voter but the one in
+//! `Tenure-To`; only what is asked at a seed, whose address is another one, may name that.
 //!
 //! # What this does not do
 //!
@@ -48,7 +48,7 @@ use tenure_core::{Time, WallTime};
 
 use self::mac::Stamp;
 pub(crate) use self::replay::room;
-use self::replay::{Replays, Seen};
+use self::replay::{NonceState, Replays};
 pub use self::secret::{SecretError, Secrets};
 use crate::wire::Problem;
 
@@ -57,9 +57,9 @@ pub const WINDOW: Duration = Duration::from_secs(30);
 
 const MAC: HeaderName = HeaderName::from_static("tenure-mac");
 
-/// What a request says, as far as its MAC says so.
+/// The parts of a request that its MAC covers.
 #[derive(Clone, Copy)]
-pub(crate) struct Said<'a> {
+pub(crate) struct SignedRequest<'a> {
     pub(crate) method: &'a str,
     /// Below the voter URL, with the query.
     pub(crate) path: &'a str,
@@ -67,24 +67,24 @@ pub(crate) struct Said<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// Who has sent a request, and how its answer is authenticated.
+/// The proof of a request's sender, and how its answer is authenticated.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Proof {
     /// By other means, or by none where none is asked for.
     Elsewhere,
-    /// Nobody knows.
+    /// The sender is not known.
     None,
-    /// One that has the secret of this number.
+    /// The sender has the secret of this number.
     Secret { number: usize, nonce: u128 },
 }
 
 /// Why a request is refused, and how that is authenticated: one whose MAC was right is told by one.
-pub(crate) struct Refused {
+pub(crate) struct AuthFailure {
     pub(crate) problem: Box<Problem>,
     pub(crate) proof: Proof,
 }
 
-/// What is kept to check requests.
+/// State for the checks of requests.
 pub(crate) struct Guard {
     secrets: Option<Secrets>,
     started: Time,
@@ -92,10 +92,10 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Without secrets whoever comes through is let pass: on loopback, or by TLS.
+    /// Without secrets every request passes: on loopback, or by TLS.
     ///
-    /// With room for so many requests while a nonce is remembered. What was carried out before
-    /// `started` is not remembered.
+    /// `room` is the number of requests while a nonce is remembered. Requests before `started` are
+    /// not remembered.
     pub(crate) fn new(secrets: Option<Secrets>, room: usize, started: Time) -> Self {
         Self { secrets, started, replays: Mutex::new(Replays::new(room)) }
     }
@@ -108,13 +108,13 @@ impl Guard {
     /// Checks who has sent this, and that it was not carried out before.
     pub(crate) fn check(
         &self,
-        said: Said<'_>,
+        said: SignedRequest<'_>,
         now: Time,
         wall: WallTime,
-    ) -> Result<Proof, Refused> {
+    ) -> Result<Proof, AuthFailure> {
         let Some(secrets) = &self.secrets else { return Ok(Proof::Elsewhere) };
         let Some(authorization) = said.headers.get(AUTHORIZATION) else { return Ok(Proof::None) };
-        let refuse = |why: &str| Refused {
+        let refuse = |why: &str| AuthFailure {
             problem: Problem::new(401, "unauthenticated", why).into(),
             proof: Proof::None,
         };
@@ -133,7 +133,7 @@ impl Guard {
         let proof = Proof::Secret { number, nonce: stamp.nonce };
         match self.is_new(&stamp, now, wall) {
             Ok(()) => Ok(proof),
-            Err(problem) => Err(Refused { problem: problem.into(), proof }),
+            Err(problem) => Err(AuthFailure { problem: problem.into(), proof }),
         }
     }
 
@@ -161,15 +161,15 @@ impl Guard {
             );
             return Err(Problem::new(401, "clock", detail));
         }
-        // What it guards is changed whole, so a panic elsewhere leaves nothing half done.
+        // The value is changed whole, so a panic elsewhere leaves nothing half done.
         let mut replays = self.replays.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match replays.see(stamp.nonce, now) {
-            Seen::New => Ok(()),
-            Seen::Before => {
+            NonceState::New => Ok(()),
+            NonceState::Before => {
                 let detail = "a request with this nonce was carried out before: draw a new one";
                 Err(Problem::new(401, "replayed", detail))
             }
-            Seen::Full => {
+            NonceState::Full => {
                 let detail = format!(
                     "more than {} requests within {} s: ask later",
                     replays.room,
@@ -202,22 +202,24 @@ fn seconds(wall: WallTime) -> u64 {
 }
 
 impl Secrets {
-    /// Authenticates a request, by the first of them.
+    /// Authenticates a request, by the first secret.
     pub(crate) fn sign(
         &self,
-        (method, path): (&str, &str),
-        (wall, nonce): (WallTime, u128),
+        method: &str,
+        path: &str,
+        wall: WallTime,
+        nonce: u128,
         headers: &mut HeaderMap,
         body: &[u8],
     ) {
         let date = seconds(wall);
-        let value = self.request(Said { method, path, headers, body }, date, nonce);
+        let value = self.request(SignedRequest { method, path, headers, body }, date, nonce);
         if let Ok(value) = HeaderValue::from_str(&value) {
             headers.insert(AUTHORIZATION, value);
         }
     }
 
-    /// Whether this is an answer to the request of this nonce, by one that has one of them.
+    /// Whether this is an answer to the request of this nonce, by a holder of one of the secrets.
     pub(crate) fn is_answer(
         &self,
         nonce: u128,

@@ -34,7 +34,7 @@ pub(super) struct Replays {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Seen {
+pub(super) enum NonceState {
     New,
     Before,
     /// Nothing more can be remembered, so nothing is let pass.
@@ -46,7 +46,7 @@ impl Replays {
         Self { room, order: VecDeque::new(), seen: BTreeSet::new() }
     }
 
-    pub(super) fn see(&mut self, nonce: u128, now: Time) -> Seen {
+    pub(super) fn see(&mut self, nonce: u128, now: Time) -> NonceState {
         while let Some((at, oldest)) = self.order.front().copied() {
             if now.since(at) <= REMEMBERED {
                 break;
@@ -55,14 +55,14 @@ impl Replays {
             self.seen.remove(&oldest);
         }
         if self.seen.contains(&nonce) {
-            return Seen::Before;
+            return NonceState::Before;
         }
         if self.order.len() >= self.room {
-            return Seen::Full;
+            return NonceState::Full;
         }
         self.order.push_back((now, nonce));
         self.seen.insert(nonce);
-        Seen::New
+        NonceState::New
     }
 }
 
@@ -71,22 +71,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_nonce_is_new_once_and_its_memory_is_bounded() {
+    fn nonce_is_new_once() {
         let mut replays = Replays::new(100);
         let start = Time::from_nanos(1);
-        assert_eq!(replays.see(7, start), Seen::New);
-        assert_eq!(replays.see(7, start.after(REMEMBERED)), Seen::Before);
+        assert_eq!(replays.see(7, start), NonceState::New);
+        assert_eq!(replays.see(7, start.after(REMEMBERED)), NonceState::Before);
         for nonce in 0..99 {
-            assert_eq!(replays.see(1_000 + nonce, start), Seen::New);
+            assert_eq!(replays.see(1_000 + nonce, start), NonceState::New);
         }
-        assert_eq!(replays.see(8, start), Seen::Full);
+        assert_eq!(replays.see(8, start), NonceState::Full);
         let later = start.after(REMEMBERED).next();
-        assert_eq!(replays.see(8, later), Seen::New);
+        assert_eq!(replays.see(8, later), NonceState::New);
         assert_eq!((replays.order.len(), replays.seen.len()), (1, 1));
     }
 
     #[test]
-    fn there_is_room_for_what_the_voters_of_any_settings_say() {
+    fn replay_room_fits_all_settings() {
         use tenure_core::voter::Config;
         // A heartbeat, and a request of a draw, of each.
         for (voters, heartbeat) in [(25, 1_000), (25, 100), (Config::VOTERS_MAX, 20)] {

@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use ring::hmac;
 
-/// What all voters of a network share. Cheap to clone; never shown.
+/// The secrets that all voters of a network share. Cheap to clone; never shown.
 ///
-/// One line, or two during a rotation: the first authenticates what is sent, each is accepted. To
-/// rotate, first add the new secret as the second line everywhere, then swap the lines everywhere,
-/// then remove the old one.
+/// A file has one line, or two during a rotation: the first secret authenticates messages that are
+/// sent, and each is accepted. To rotate, first add the new secret as the second line everywhere,
+/// then swap the lines everywhere, then remove the old one.
 #[derive(Clone)]
 pub struct Secrets(Arc<[hmac::Key]>);
 
 impl Secrets {
-    /// The fewest bytes of one: what has fewer can be guessed.
+    /// The fewest bytes of a secret: a shorter one can be guessed.
     pub const BYTES_MIN: usize = 16;
-    /// The most bytes of one.
+    /// The most bytes of a secret.
     pub const BYTES_MAX: usize = 1_024;
     /// The most of them.
     pub const MAX: usize = 2;
@@ -45,7 +45,7 @@ impl Secrets {
     ///
     /// # Errors
     ///
-    /// Those of [`parse`](Self::parse), and when the file cannot be read.
+    /// The errors of [`parse`](Self::parse), and when the file cannot be read.
     pub fn read(path: &Path) -> Result<Self, SecretError> {
         let text = tenure::settings::read_text(path).map_err(|source| SecretError::File {
             path: path.to_owned(),
@@ -71,14 +71,10 @@ impl fmt::Debug for Secrets {
 
 /// A secret that cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SecretError {
-    /// None, or too many.
-    #[error("{lines} secrets, one on each line; there must be one, or two during a rotation")]
-    Count {
-        /// How many there are.
-        lines: usize,
-    },
-    /// Too short or too long.
+    #[error("{lines} lines hold a secret; there must be one, or two during a rotation")]
+    Count { lines: usize },
     #[error(
         "the secret on line {line} has {bytes} bytes; it must have from {} to {}: openssl rand \
          -hex 32",
@@ -86,17 +82,10 @@ pub enum SecretError {
         Secrets::BYTES_MAX
     )]
     Length {
-        /// On which line, from one.
+        /// Line number, from 1.
         line: usize,
-        /// How long it is.
         bytes: usize,
     },
-    /// It cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// What the system says.
-        source: Arc<std::io::Error>,
-    },
+    File { path: PathBuf, source: Arc<std::io::Error> },
 }

@@ -16,7 +16,7 @@ fn guard(lines: &[&str]) -> Guard {
     started(lines, 2_000)
 }
 
-/// One that has started so many seconds ago.
+/// A guard that was started so many seconds ago.
 fn started(lines: &[&str], ago: u64) -> Guard {
     Guard::new(Some(secrets(lines)), 100, NOW.before(Duration::from_secs(ago)))
 }
@@ -26,16 +26,15 @@ fn signed(lines: &[&str], at: u64, nonce: u128, body: &[u8]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert("tenure-election", HeaderValue::from_static("billing"));
     headers.insert("tenure-to", HeaderValue::from_static("http://10.0.0.1:7001"));
-    let what = ("POST", "/election/start");
-    secrets(lines).sign(what, (wall(at), nonce), &mut headers, body);
+    secrets(lines).sign("POST", "/election/start", wall(at), nonce, &mut headers, body);
     headers
 }
 
-fn said<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Said<'a> {
-    Said { method: "POST", path: "/election/start", headers, body }
+fn said<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> SignedRequest<'a> {
+    SignedRequest { method: "POST", path: "/election/start", headers, body }
 }
 
-fn kind(refused: Result<Proof, Refused>) -> String {
+fn kind(refused: Result<Proof, AuthFailure>) -> String {
     refused.map_or_else(|refused| refused.problem.kind, |proof| format!("{proof:?}"))
 }
 
@@ -53,13 +52,13 @@ fn what_is_signed_passes_once() {
 fn whatever_is_changed_is_noticed() {
     let guard = guard(&[ONE]);
     let good = signed(&[ONE], 1_000, 7, b"{}");
-    fn check(guard: &Guard, said: Said<'_>) -> String {
+    fn check(guard: &Guard, said: SignedRequest<'_>) -> String {
         kind(guard.check(said, NOW, wall(1_000)))
     }
     let wrong = "urn:tenure:voter:unauthenticated";
     assert_eq!(check(&guard, said(&good, b"{ }")), wrong);
-    assert_eq!(check(&guard, Said { method: "GET", ..said(&good, b"{}") }), wrong);
-    assert_eq!(check(&guard, Said { path: "/remove", ..said(&good, b"{}") }), wrong);
+    assert_eq!(check(&guard, SignedRequest { method: "GET", ..said(&good, b"{}") }), wrong);
+    assert_eq!(check(&guard, SignedRequest { path: "/remove", ..said(&good, b"{}") }), wrong);
     for name in [&crate::wire::names::ALL[..], &[crate::wire::names::TO]].concat() {
         let mut changed = good.clone();
         changed.insert(&name, HeaderValue::from_static("other"));
@@ -82,7 +81,7 @@ fn whatever_is_changed_is_noticed() {
 }
 
 #[test]
-fn clocks_that_are_apart_are_told_with_the_numbers() {
+fn clock_difference_names_numbers() {
     let guard = guard(&[ONE]);
     for (date, here) in [(1_300, 1_000), (1_000, 1_300)] {
         let headers = signed(&[ONE], date, 7, b"");
@@ -97,9 +96,9 @@ fn clocks_that_are_apart_are_told_with_the_numbers() {
     }
 }
 
-/// Who asks knows that it is told so by one that has the secret, and by the same.
+/// The sender of a request knows that the refusal comes from a holder of the secret.
 #[test]
-fn what_is_refused_in_spite_of_its_mac_is_refused_by_one() {
+fn authenticated_refusal_has_mac() {
     let guard = Guard::new(Some(secrets(&[ONE])), 1, Time::ZERO);
     let refused = |nonce, at| {
         let headers = signed(&[ONE], 1_000, nonce, b"");
@@ -118,7 +117,7 @@ fn what_is_refused_in_spite_of_its_mac_is_refused_by_one() {
 
 /// The earliest and the latest that a request is let pass are 61 s apart, less a moment.
 #[test]
-fn a_nonce_is_remembered_as_long_as_its_date_is_let_pass() {
+fn nonce_outlives_its_date() {
     let guard = guard(&[ONE]);
     let headers = signed(&[ONE], 1_000, 7, b"");
     let moment = |nanos: u64| WallTime::from_nanos(970_000_000_000 + nanos);
@@ -133,7 +132,7 @@ fn a_nonce_is_remembered_as_long_as_its_date_is_let_pass() {
 }
 
 #[test]
-fn what_was_said_before_a_start_is_not_taken_again_after_it() {
+fn requests_before_start_are_refused() {
     let headers = signed(&[ONE], 1_000, 7, b"");
     let check = |guard: Guard| kind(guard.check(said(&headers, b""), NOW, wall(1_001)));
     assert_eq!(check(started(&[ONE], 0)), "urn:tenure:voter:clock");
@@ -142,7 +141,7 @@ fn what_was_said_before_a_start_is_not_taken_again_after_it() {
 
 /// A clock that was hours ahead at the start, or behind, and is right now.
 #[test]
-fn a_clock_that_is_set_after_the_start_neither_locks_out_nor_lets_in() {
+fn clock_step_changes_no_admission() {
     let guard = started(&[ONE], 10);
     let check = |nonce, dated: u64| {
         let headers = signed(&[ONE], dated, nonce, b"");
@@ -153,7 +152,7 @@ fn a_clock_that_is_set_after_the_start_neither_locks_out_nor_lets_in() {
 }
 
 #[test]
-fn two_secrets_pass_during_a_rotation_and_the_answer_is_by_the_same() {
+fn rotation_accepts_both_secrets() {
     let rotating = guard(&[TWO, ONE]);
     for (nonce, by) in [(1, ONE), (2, TWO)] {
         let headers = signed(&[by], 1_000, nonce, b"");
@@ -177,16 +176,16 @@ fn two_secrets_pass_during_a_rotation_and_the_answer_is_by_the_same() {
 }
 
 #[test]
-fn without_authorization_nobody_is_known_and_without_secrets_all_are() {
+fn missing_authorization_is_unknown() {
     let headers = HeaderMap::new();
     let check = |guard: Guard| guard.check(said(&headers, b""), NOW, wall(1_000)).ok();
     assert_eq!(check(guard(&[ONE])), Some(Proof::None));
     assert_eq!(check(Guard::new(None, 0, NOW)), Some(Proof::Elsewhere));
 }
 
-/// What `openssl dgst -sha256 -hmac` makes of the lines that the documentation shows.
+/// The result of `openssl dgst -sha256 -hmac` for the lines in the documentation.
 #[test]
-fn the_bytes_are_those_of_the_documentation() {
+fn documented_bytes_are_signed() {
     let headers = signed(&[ONE], 1_000, 7, b"{}");
     let lines = "tenure-voter request 1\nPOST\n/election/start\n1000\n\
                  00000000000000000000000000000007\nbilling\n\n\n\n\nhttp://10.0.0.1:7001\n{}";
@@ -199,9 +198,9 @@ fn the_bytes_are_those_of_the_documentation() {
 }
 
 #[test]
-fn secrets_that_cannot_be_used_are_told() {
+fn unusable_secrets_are_refused() {
     let told = |text: &str| Secrets::parse(text).unwrap_err().to_string();
-    let count = "secrets, one on each line; there must be one, or two during a rotation";
+    let count = "lines hold a secret; there must be one, or two during a rotation";
     assert_eq!(told(" \n"), format!("0 {count}"));
     assert_eq!(told(&[ONE, TWO, ONE].join("\n")), format!("3 {count}"));
     assert_eq!(

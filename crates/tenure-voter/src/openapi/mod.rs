@@ -1,6 +1,6 @@
 //! The description of all requests and answers, which is served.
 //!
-//! It is kept by hand, because it is read by people; tests hold it against what is written.
+//! The description is kept by hand, because people read it; tests compare it with the messages.
 
 #[cfg(test)]
 pub(crate) mod check;

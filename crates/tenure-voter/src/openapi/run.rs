@@ -16,7 +16,7 @@ use super::check;
 use crate::wire::Route;
 use crate::{Node, Operator, Options};
 
-/// What went over one connection: there, and back.
+/// The bytes of a connection, in both directions.
 #[derive(Default)]
 struct Wire([Mutex<Vec<u8>>; 2]);
 
@@ -68,13 +68,14 @@ fn messages(mut bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
 /// Which route a request line asks for.
 fn route(line: &str) -> Route {
     let mut words = line.split(' ');
-    let (method, path) = (words.next().unwrap(), words.next().unwrap());
+    let method = words.next().unwrap();
+    let path = words.next().unwrap();
     let path = path.split('?').next().unwrap();
     let is = |route: &Route| route.path() == path && route.method().as_str() == method;
     Route::ALL.into_iter().find(is).unwrap_or_else(|| panic!("{line}"))
 }
 
-/// What a person asks with a tool of their own.
+/// A request of a person with a tool of their own.
 fn ask(address: SocketAddr, line: &str, body: &str) {
     let length = body.len();
     let request = format!(
@@ -154,11 +155,13 @@ async fn elect(tape: &Tape) {
 fn a_whole_run_is_as_described() {
     let tape = Tape::default();
     run(elect(&tape));
-    let (document, mut seen) = (check::document(), BTreeSet::new());
+    let document = check::document();
+    let mut seen = BTreeSet::new();
     for wire in tape.lock().unwrap().iter() {
         let [there, back] = [0, 1].map(|way| messages(&wire.0[way].lock().unwrap()));
         for ((line, body), answer) in there.iter().zip(&back) {
-            let (route, told) = (route(line), String::from_utf8_lossy(&answer.1).into_owned());
+            let route = route(line);
+            let told = String::from_utf8_lossy(&answer.1).into_owned();
             check::request(&document, route, body).unwrap_or_else(|why| panic!("{line}: {why}"));
             let status = answer.0.split(' ').nth(1).unwrap().parse().unwrap();
             check::answer(&document, route, status, &answer.1)

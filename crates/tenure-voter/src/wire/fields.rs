@@ -51,8 +51,8 @@ pub(super) mod nanos {
     }
 }
 
-/// A 64-bit signed number that was drawn, or none. It is written as a number; a text is read too,
-/// because many readers of JSON lose digits beyond 2⁵³.
+/// A 64-bit signed number that was drawn, or none. The number is written as such; a text is read
+/// too, because many readers of JSON lose digits beyond 2⁵³.
 pub(super) mod vote {
     use std::fmt;
 
@@ -103,7 +103,7 @@ pub(super) mod vote {
     }
 }
 
-/// What is written as a text and parsed from one.
+/// Values that are written as a text and parsed from one.
 pub(super) mod text {
     use std::borrow::Cow;
     use std::fmt::Display;

@@ -19,7 +19,7 @@ pub(super) trait Form: Sized {
 
     fn of(of: &Self::Of) -> Self;
 
-    /// What it says, if that can be meant: each number in its range, no list too long.
+    /// Reads the form: each number must be in its range, and no list too long.
     fn read(self) -> Result<Self::Of, Unread>;
 }
 
@@ -52,7 +52,7 @@ pub(super) struct VoterForm {
     on_line: bool,
 }
 
-/// Somebody who registers is there.
+/// A voter that registers is there.
 const fn on_line() -> bool {
     true
 }
@@ -144,12 +144,11 @@ impl Form for BallotForm {
 
 /// A counter that every reader of JSON takes exactly.
 pub(super) fn counted(counter: u64, min: u64) -> Result<u64, Unread> {
-    match (min..=Ballot::COUNTER_MAX).contains(&counter) {
-        true => Ok(counter),
-        false => {
-            let max = Ballot::COUNTER_MAX;
-            Err(Unread::new(format!("a counter is {counter}; it must be from {min} to {max}")))
-        }
+    if (min..=Ballot::COUNTER_MAX).contains(&counter) {
+        Ok(counter)
+    } else {
+        let max = Ballot::COUNTER_MAX;
+        Err(Unread::new(format!("a counter is {counter}; it must be from {min} to {max}")))
     }
 }
 
@@ -267,9 +266,10 @@ impl Form for ElectorateForm {
             founding: Fingerprint(founding),
             members: all(members, MEMBERS_MAX, "members")?,
         };
-        match electorate.is_formed() {
-            true => Ok(electorate),
-            false => Err(Unread::new("members are none, out of order, or one is there twice")),
+        if electorate.is_formed() {
+            Ok(electorate)
+        } else {
+            Err(Unread::new("members are none, out of order, or one is there twice"))
         }
     }
 }
@@ -467,7 +467,8 @@ impl Form for ConditionForm {
     fn read(self) -> Result<Condition, Unread> {
         let first = match self.first_voters {
             Some(FirstForm::Listed(ids)) if ids.len() > MEMBERS_MAX => {
-                let (count, max) = (ids.len(), MEMBERS_MAX);
+                let count = ids.len();
+                let max = MEMBERS_MAX;
                 return Err(Unread::new(format!("firstVoters has {count} entries; at most {max}")));
             }
             Some(FirstForm::Listed(ids)) => {

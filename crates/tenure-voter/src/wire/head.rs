@@ -1,4 +1,4 @@
-//! Who sends, of which network: the headers of each request and answer of a voter.
+//! Sender and network: the headers of each request and answer of a voter.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tenure_core::voter::{Fingerprint, Header, Identity, Mode, Participant, VoterUrl};
@@ -23,11 +23,11 @@ pub(crate) mod names {
     pub(crate) const FOUNDING: HeaderName = HeaderName::from_static("tenure-founding");
     /// The `voter-url` of the one that is asked, of a request with a MAC.
     pub(crate) const TO: HeaderName = HeaderName::from_static("tenure-to");
-    /// Those of a sender, in the order in which they are authenticated.
+    /// The headers of a sender, in the order in which they are authenticated.
     pub(crate) const ALL: [HeaderName; 5] = [ELECTION, MODE, VOTER, URL, FOUNDING];
 }
 
-/// What the headers of a message say of its sender.
+/// The sender of a message, by its headers.
 ///
 /// | header | is |
 /// |---|---|
@@ -40,7 +40,7 @@ pub(crate) mod names {
 pub enum Head {
     /// A voter.
     Voter(Header),
-    /// Somebody else, who may say which election is meant.
+    /// A sender that is no voter, and may name the election.
     Other(Option<ElectionName>),
 }
 
@@ -132,10 +132,13 @@ fn participant(text: &str) -> Result<Participant, Unread> {
         )
     };
     let mut parts = text.split('~');
-    let (id, identity, incarnation) = (parts.next(), parts.next(), parts.next());
+    let id = parts.next();
+    let identity = parts.next();
+    let incarnation = parts.next();
     let number = |part: Option<&str>| part.and_then(hex::parse).ok_or_else(wrong);
     let id = id.and_then(|id| NodeName::new(id).ok()).ok_or_else(wrong)?;
-    let (identity, incarnation) = (Identity(number(identity)?), number(incarnation)?);
+    let identity = Identity(number(identity)?);
+    let incarnation = number(incarnation)?;
     match parts.next() {
         None => Ok(Participant { id, identity, incarnation }),
         Some(_) => Err(wrong()),

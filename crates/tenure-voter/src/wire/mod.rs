@@ -1,4 +1,4 @@
-//! What voters say to each other over HTTP: JSON that a person with `curl` can read and write.
+//! Messages of voters over HTTP: JSON that a person with `curl` can read and write.
 //!
 //! | request | body | answer |
 //! |---|---|---|

@@ -34,7 +34,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// One that the voter was not asked about.
+    /// A problem found before the voter is asked.
     pub(crate) fn new(status: u16, kind: &str, detail: impl Into<String>) -> Self {
         Self {
             kind: format!("urn:tenure:voter:{kind}"),
@@ -46,7 +46,7 @@ impl Problem {
         }
     }
 
-    /// What the voter itself refuses.
+    /// The problem for a refusal of the voter.
     pub(crate) fn refused(refused: &Refusal) -> Self {
         let refusal = Some(Box::new(RefusalForm::of(refused)));
         Self {
@@ -55,7 +55,7 @@ impl Problem {
         }
     }
 
-    /// What the voter itself refused; nothing if it was not asked.
+    /// The refusal of the voter; `None` if the voter was not asked.
     pub(crate) fn refusal(self) -> Option<Refusal> {
         (*self.refusal?).read().ok()
     }

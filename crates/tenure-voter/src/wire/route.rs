@@ -14,7 +14,7 @@ use super::form::{
 use super::heartbeat::{BeatenForm, HeartbeatForm};
 use super::problem::Problem;
 
-/// What is asked on a path by a method.
+/// A path and its method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Route {
     Register,
@@ -102,7 +102,7 @@ impl Route {
         }
     }
 
-    /// What such a request asks.
+    /// Reads a request on this route.
     pub(crate) fn read(self, query: Option<&str>, body: &[u8]) -> Result<Ask, Unread> {
         Ok(match self {
             Self::Register => Ask::Register(read::<VoterForm>(body)?),

@@ -118,7 +118,8 @@ fn heartbeat() -> impl Strategy<Value = HeartbeatDto> {
     let lease = (leadership(), value(), span(), electorate()).prop_map(
         |(leadership, value, span, electorate)| LeaseDto { leadership, value, span, electorate },
     );
-    let (lease, certificate) = (option::of(lease), option::of(election()));
+    let lease = option::of(lease);
+    let certificate = option::of(election());
     (any::<u64>(), voter(), vec(voter(), 0..5), lease, certificate, condition()).prop_map(
         |(seq, sender, known_voters, lease, certificate, condition)| HeartbeatDto {
             seq,
@@ -193,7 +194,9 @@ fn refusal() -> impl Strategy<Value = Refusal> {
 fn beaten() -> impl Strategy<Value = BeatenDto> {
     let ack = (leadership(), promise(), electorate_id())
         .prop_map(|(leadership, promise, stored)| AckDto { leadership, promise, stored });
-    let (ack, refused, leader) = (option::of(ack), option::of(refusal()), option::of(leader()));
+    let ack = option::of(ack);
+    let refused = option::of(refusal());
+    let leader = option::of(leader());
     let electorate = option::of(electorate_id());
     (any::<u64>(), ack, refused, leader, option::of(span()), electorate).prop_map(
         |(seq, promise, refused, leader, free, electorate)| BeatenDto {
@@ -208,7 +211,8 @@ fn beaten() -> impl Strategy<Value = BeatenDto> {
 }
 
 fn status() -> impl Strategy<Value = StatusDto> {
-    let (leader, electorate) = (option::of(leader()), option::of(electorate()));
+    let leader = option::of(leader());
+    let electorate = option::of(electorate());
     let endorsed = 0..=Ballot::COUNTER_MAX;
     let says = (option::of(span()), option::of(any::<bool>()), condition());
     (vec(voter(), 0..5), voter(), leader, electorate, endorsed, says).prop_map(
@@ -255,7 +259,7 @@ fn header() -> impl Strategy<Value = Header> {
     )
 }
 
-/// What the other side makes of it.
+/// The request as the other side reads it.
 fn received(outgoing: &Outgoing) -> Result<Ask, Unread> {
     let query = outgoing.path.split_once('?').map(|(_, query)| query);
     outgoing.route.read(query, &outgoing.body)
@@ -326,7 +330,7 @@ fn cast(vote: &str) -> String {
 }
 
 #[test]
-fn votes_are_whole_numbers_of_64_bits_with_a_sign() {
+fn votes_are_signed_64_bits() {
     let read = |vote: &str| match Route::Cast.read(None, cast(vote).as_bytes()) {
         Ok(Ask::Cast(vote)) => Ok(vote.vote),
         Ok(other) => panic!("{other}"),
@@ -366,7 +370,8 @@ fn votes_are_whole_numbers_of_64_bits_with_a_sign() {
 /// Each with a part of what it is told.
 #[test]
 fn bad_documents_are_told() {
-    let (zero, long) = ("0".repeat(32), "x".repeat(100));
+    let zero = "0".repeat(32);
+    let long = "x".repeat(100);
     let ballot = |fields: &str| {
         format!(
             r#"{{"leader":{{"voterId":"a","identity":"{zero}","incarnation":"{zero}"}},
@@ -431,7 +436,7 @@ fn a_voter_that_registers_is_there() {
 }
 
 #[test]
-fn headers_that_contradict_each_other_are_told() {
+fn contradicting_headers_are_refused() {
     let zero = "0".repeat(32);
     let voter = format!("a~{zero}~{zero}");
     let head = |pairs: &[(&'static str, &str)]| {
@@ -467,7 +472,7 @@ fn headers_that_contradict_each_other_are_told() {
 
 /// The sample of the protocol's own source, as it stands there.
 #[test]
-fn the_malformed_sample_of_the_source_is_told_with_the_right_form() {
+fn malformed_sample_shows_right_form() {
     let sample = concat!(
         r#"[{{"voterId":"region-one-voter"},"#,
         r#"{"voterUrl":"https://route.to.region-one-voter.instance"}},"#,

@@ -1,4 +1,4 @@
-//! What these tests have in common.
+//! Helpers of these tests.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -127,10 +127,10 @@ async fn later(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, delay: Duration)
     }
 }
 
-/// What comes back for these bytes until the connection is closed, or an answer is whole.
+/// The answer to these bytes until the connection is closed, or the answer is whole.
 pub(crate) async fn raw(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // It may be closed before all is written.
+    // The connection may be closed before all is written.
     let _ = stream.write_all(request).await;
     let mut answer = Vec::new();
     let _ = soon(stream.read_to_end(&mut answer)).await;

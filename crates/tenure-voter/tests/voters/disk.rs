@@ -9,11 +9,12 @@ use crate::common::{Network, run, soon};
 /// The directory of a voter is gone and comes back, on a disk that takes nothing yet: the voter
 /// writes what it must not forget only once a file that nothing rests on was written.
 #[test]
-fn a_directory_that_is_back_is_tried_before_it_is_used() {
+fn returned_directory_is_tried_first() {
     run(async {
         let network = Network::start(1);
         let mut notices = network.voters[0].notices();
-        let (path, away) = (network.state(0), network.state(1));
+        let path = network.state(0);
+        let away = network.state(1);
         // No file can be made of that name.
         fs::create_dir(path.join("trial")).unwrap();
         fs::rename(&path, &away).unwrap();

@@ -1,4 +1,4 @@
-//! One leads, and after it another one.
+//! Elections: a voter leads, and after it another one.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -27,7 +27,7 @@ async fn first(
 }
 
 #[test]
-fn three_elect_one_and_when_it_resigns_another() {
+fn resignation_elects_another() {
     run(async {
         let network = Network::start(3);
         let election = |n: usize| network.voters[n].election(ELECTION).unwrap();
@@ -66,7 +66,7 @@ fn three_elect_one_and_when_it_resigns_another() {
 
 /// The lease of the last leader runs out; the shorter it is, the sooner.
 #[test]
-fn a_leader_that_is_gone_is_replaced_and_a_majority_that_is_gone_is_not() {
+fn lost_leader_is_replaced() {
     run(async {
         let short = |config| Config { tolerance: 5, ..config };
         let network = Network::of(3, short, |options| options);
@@ -86,7 +86,7 @@ fn a_leader_that_is_gone_is_replaced_and_a_majority_that_is_gone_is_not() {
 
 /// Each has one seed, the first voter; for that one it is itself.
 #[test]
-fn voters_that_know_one_seed_find_each_other() {
+fn one_seed_finds_all_voters() {
     run(async {
         let directory = tempfile::tempdir().unwrap();
         let bound: Vec<_> = (0..3).map(|_| bind()).collect();
@@ -110,13 +110,14 @@ fn voters_that_know_one_seed_find_each_other() {
     });
 }
 
-/// One of four accepts connections and never says anything.
+/// A server among four accepts connections and never answers.
 #[test]
 fn one_hung_region_delays_nobody() {
     delays_nobody(None, "timeout");
 }
 
-/// One of four answers everything with what is no HTTP, or with JSON that says nothing.
+/// A server among four answers everything with bytes that are no HTTP, or with JSON that says
+/// nothing.
 #[test]
 fn one_that_answers_nonsense_delays_nobody() {
     let json = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n\
@@ -211,7 +212,7 @@ fn what_cannot_start_is_told() {
 }
 
 #[test]
-fn who_has_promised_in_majority_does_not_run_in_available() {
+fn majority_directory_refuses_available() {
     let directory = tempfile::tempdir().unwrap();
     let begin = |mode| {
         let (listener, address) = bind();

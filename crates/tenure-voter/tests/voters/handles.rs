@@ -1,4 +1,4 @@
-//! What the handles of every driver do, in both modes.
+//! The suite for the handles of every driver, in both modes.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -39,7 +39,8 @@ impl<C: Class + handles::Class> Networks<C> {
             url: format!("http://{address}").parse().unwrap(),
         };
         let list: Vec<_> = all.map(listed).collect();
-        let start = |(id, bound)| (id, self.voter(election, id, &list, bound));
+        let start =
+            |(id, (listener, address))| (id, self.voter(election, id, &list, listener, address));
         let voters = IDS.into_iter().zip(bound).map(start).collect();
         Network { list, voters, askers: BTreeMap::new() }
     }
@@ -49,7 +50,8 @@ impl<C: Class + handles::Class> Networks<C> {
         election: &str,
         id: &'static str,
         list: &[Listed],
-        (listener, address): (TcpListener, SocketAddr),
+        listener: TcpListener,
+        address: SocketAddr,
     ) -> Node<C> {
         let config = Config {
             election: election.parse().unwrap(),
@@ -107,7 +109,7 @@ impl<C: Class + handles::Class> Group for Networks<C> {
     }
 }
 
-/// One that is told of the first voter alone.
+/// An asker that knows the first voter alone.
 fn asker<C: Class>(election: &str, list: &[Listed]) -> Asker<C> {
     let config = AskerConfig {
         election: election.parse().unwrap(),

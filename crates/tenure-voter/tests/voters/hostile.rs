@@ -17,7 +17,7 @@ fn problem(answer: &str) -> (String, String) {
 }
 
 #[test]
-fn whatever_cannot_be_carried_out_is_a_problem() {
+fn unusable_requests_are_problems() {
     run(async {
         let network = Network::start(1);
         let address = network.addresses[0];
@@ -50,7 +50,7 @@ fn whatever_cannot_be_carried_out_is_a_problem() {
 }
 
 #[test]
-fn the_election_is_named_in_a_header_and_another_one_is_refused() {
+fn foreign_election_is_refused() {
     run(async {
         let network = Network::start(1);
         let ask = |election: &str| {
@@ -73,7 +73,7 @@ fn the_election_is_named_in_a_header_and_another_one_is_refused() {
 
 /// A page that is open in a browser on this machine reaches loopback, too.
 #[test]
-fn a_page_in_a_browser_changes_nothing() {
+fn browser_page_changes_nothing() {
     run(async {
         let network = Network::start(1);
         for line in ["POST /election/start", "GET /status", "POST /electorate"] {
@@ -89,7 +89,7 @@ fn a_page_in_a_browser_changes_nothing() {
 
 /// Slow ones, endless ones and floods, while a voter elects beside them.
 #[test]
-fn what_never_ends_is_cut_off_and_delays_nobody() {
+fn endless_requests_are_cut_off() {
     run(async {
         let network = Network::start(3);
         let address = network.addresses[0];
@@ -138,7 +138,7 @@ fn what_never_ends_is_cut_off_and_delays_nobody() {
 
 /// As the documentation has it, with `curl` alone.
 #[test]
-fn a_person_registers_asks_starts_an_election_reads_the_result_and_certifies() {
+fn person_runs_election_by_hand() {
     run(async {
         let network = Network::start(3);
         let at = network.addresses[0];

@@ -26,7 +26,7 @@ async fn elects(network: &Network) {
 }
 
 #[test]
-fn voters_with_a_secret_elect_and_others_may_only_ask() {
+fn secret_lets_only_voters_elect() {
     run(async {
         let network = Network::with(3, |options| Options { secrets: secrets(SECRET), ..options });
         elects(&network).await;
@@ -51,7 +51,8 @@ fn voters_with_a_secret_elect_and_others_may_only_ask() {
 
 /// A request for the status as somebody with the secret makes it whose clock shows so much.
 fn dated(seconds: u64) -> String {
-    let (nonce, election) = (format!("{seconds:032x}"), ELECTION);
+    let nonce = format!("{seconds:032x}");
+    let election = ELECTION;
     let lines =
         format!("tenure-voter request 1\nGET\n/status\n{seconds}\n{nonce}\n{election}\n\n\n\n\n\n");
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, SECRET.as_bytes());
@@ -63,9 +64,10 @@ fn dated(seconds: u64) -> String {
     )
 }
 
-/// What is signed five minutes ago, or from now, is refused with both times, and what to do.
+/// A request signed five minutes ago, or in five minutes, is refused with both times, and what to
+/// do.
 #[test]
-fn clocks_that_are_five_minutes_apart_are_told() {
+fn distant_clocks_are_reported() {
     run(async {
         let network = Network::with(3, |options| Options { secrets: secrets(SECRET), ..options });
         let at = network.addresses[0];
@@ -94,7 +96,7 @@ fn clocks_that_are_five_minutes_apart_are_told() {
 
 /// In the middle of a rotation: one has swapped the lines already.
 #[test]
-fn voters_elect_while_a_secret_is_rotated() {
+fn secret_rotation_keeps_electing() {
     run(async {
         let turn = std::cell::Cell::new(0);
         let network = Network::with(3, |options| {
@@ -110,7 +112,7 @@ fn voters_elect_while_a_secret_is_rotated() {
 }
 
 #[test]
-fn voters_of_different_secrets_do_not_elect() {
+fn different_secrets_do_not_elect() {
     run(async {
         let turn = std::cell::Cell::new(0);
         let network = Network::with(2, |options| {
@@ -137,7 +139,7 @@ fn voters_of_different_secrets_do_not_elect() {
     });
 }
 
-/// One authority, and what it signs for 127.0.0.1.
+/// An authority, and a certificate that it signs for 127.0.0.1.
 fn authority() -> (Pem, impl Fn() -> Identity) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(Vec::new()).unwrap();
@@ -158,7 +160,7 @@ fn authority() -> (Pem, impl Fn() -> Identity) {
 }
 
 #[test]
-fn voters_with_certificates_of_one_authority_elect_and_nobody_else_is_let_in() {
+fn common_authority_elects() {
     run(async {
         let (authority, sign) = authority();
         let tls = || Some(Tls { authority: Some(authority.clone()), identity: Some(sign()) });
@@ -186,14 +188,14 @@ fn voters_with_certificates_of_one_authority_elect_and_nobody_else_is_let_in() {
 
 /// Anybody on the way could answer for a voter that is called without TLS.
 #[test]
-fn with_certificates_alone_nobody_is_called_without_tls() {
+fn certificates_require_tls() {
     run(async {
         let (authority, sign) = authority();
         let options = |identity| {
             let tls = Some(Tls { authority: Some(authority.clone()), identity });
             Options { tls, ..Options::new("127.0.0.1:0".parse().unwrap()) }
         };
-        // One that would be believed: it serves without TLS and without a secret.
+        // A voter that would be believed: it serves without TLS and without a secret.
         let plain = Network::start(1);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let silent = listener.local_addr().unwrap();
@@ -224,7 +226,7 @@ fn with_certificates_alone_nobody_is_called_without_tls() {
 /// A round trip takes two thirds of what a request has: a connection by TLS, and then a request,
 /// take more than all of it, and a request over one that is there does not.
 #[test]
-fn a_far_voter_is_reached_once_there_is_a_connection() {
+fn far_voter_is_reached_by_connection() {
     run(async {
         let (authority, sign) = authority();
         let tls = || Some(Tls { authority: Some(authority.clone()), identity: Some(sign()) });
@@ -249,9 +251,9 @@ fn a_far_voter_is_reached_once_there_is_a_connection() {
     });
 }
 
-/// What was said to one voter is shown to another one.
+/// A request to one voter is replayed to another one.
 #[test]
-fn a_captured_request_is_of_use_at_the_voter_that_was_meant_alone() {
+fn captured_request_works_nowhere_else() {
     run(async {
         let with = |options| Options { secrets: secrets(SECRET), ..options };
         let network = Network::with(1, with);
@@ -286,9 +288,9 @@ fn a_captured_request_is_of_use_at_the_voter_that_was_meant_alone() {
     });
 }
 
-/// One that speaks TLS is called without it.
+/// A voter that speaks TLS is called without it.
 #[test]
-fn one_that_answers_by_tls_is_told_as_such() {
+fn tls_voter_is_reported() {
     run(async {
         let (authority, sign) = authority();
         let tls = || Some(Tls { authority: Some(authority.clone()), identity: Some(sign()) });
@@ -301,7 +303,7 @@ fn one_that_answers_by_tls_is_told_as_such() {
     });
 }
 
-/// What is refused says which voter it is of, by a MAC where the request had one.
+/// A refusal names its voter, by a MAC where the request had one.
 #[test]
 fn what_is_refused_says_by_whom() {
     run(async {

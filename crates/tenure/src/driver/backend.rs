@@ -1,4 +1,4 @@
-//! What the loop does not know: one protocol on one outside system.
+//! The part of a driver that its loop does not know: one protocol on one outside system.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use super::machine::Machine;
 use crate::clock;
 use crate::safety::SafetyClass;
 
-/// One protocol on one outside system, carried by [`spawn`](super::spawn). The loop calls each
-/// method on its own thread, so none may block for long.
+/// A protocol on an outside system, carried by [`spawn`](super::spawn). The loop calls each method
+/// on its own thread, so no method may block for long.
 pub trait Backend: Send + Sized + 'static {
     /// The protocol.
     type Core: Protocol<Words: Words<Command = Command<Self::Extra>, Event = Event<Self::Own>>>
         + Send;
-    /// What it promises.
+    /// The class of safety that the protocol promises.
     type Class: SafetyClass;
-    /// What only this protocol offers beside the common commands.
+    /// Commands of this protocol alone.
     type Extra: Send;
-    /// What only this protocol tells beside the common events.
+    /// Events of this protocol alone.
     type Own: Send;
-    /// What comes from outside.
+    /// Input from the outside system.
     type Incoming: Send;
-    /// What its node asks, beside what its handles ask.
+    /// Questions of the node itself, beside requests of handles.
     type Ask: Send + 'static;
 
     /// The thread's name.
@@ -46,13 +46,13 @@ pub trait Backend: Send + Sized + 'static {
     /// Waits for incoming. Cancel safe: what is ready is returned by the poll that found it.
     fn next(&mut self) -> impl Future<Output = Self::Incoming> + Send;
 
-    /// What has come in already of this kind, if anything.
+    /// Takes input of this kind that is there already.
     fn take(&mut self, kind: usize) -> Option<Self::Incoming>;
 
-    /// Handles what came in before `now`: what the core must hear of it goes to `machine`.
+    /// Handles input that arrived before `now`, and hands what concerns the core to `machine`.
     fn on_incoming(&mut self, now: Time, incoming: Self::Incoming, machine: &mut Machine<Self>);
 
-    /// Handles what its node asks.
+    /// Handles a question of the node.
     fn on_ask(&mut self, now: Time, ask: Self::Ask, machine: &mut Machine<Self>);
 
     /// Sends a message, or keeps it until [`before_waiting`](Self::before_waiting).
@@ -64,7 +64,7 @@ pub trait Backend: Send + Sized + 'static {
     /// Begins to write a record so that it survives the machine. The answer is incoming.
     fn flush(&mut self, ticket: Ticket, record: Record<Self>);
 
-    /// The core tells what only this protocol has.
+    /// Handles an event of this protocol alone.
     fn on_event(
         &mut self,
         election: Option<ElectionName>,
@@ -72,8 +72,8 @@ pub trait Backend: Send + Sized + 'static {
         machine: &mut Machine<Self>,
     );
 
-    /// A campaign was won. What the protocol offers its leaders beyond the handle:
-    /// [`Elected::extra`](super::Elected::extra).
+    /// Called when a campaign was won. Returns what the protocol offers its leaders beyond the
+    /// handle: [`Elected::extra`](super::Elected::extra).
     fn elected(&mut self, _election: &ElectionName) -> Arc<dyn Any + Send + Sync> {
         Arc::new(())
     }
@@ -84,7 +84,7 @@ pub trait Backend: Send + Sized + 'static {
     /// An election cannot be observed; its observers are told that nothing follows.
     fn not_observed(&mut self, _election: &ElectionName, _why: &Arc<str>) {}
 
-    /// What a campaign waits for, with what only the driver knows.
+    /// Adds what only the driver knows to the reason for which a campaign waits.
     fn explain(&self, waiting: Waiting) -> Waiting {
         waiting
     }
@@ -92,10 +92,10 @@ pub trait Backend: Send + Sized + 'static {
     /// A campaign was opened, and the core does not know of it yet.
     fn opened(&mut self, _election: &ElectionName, _seats: &Campaigns<Self::Class>) {}
 
-    /// One thing was handled, and more may be there.
+    /// Called after each input while more may be there.
     fn before_more(&mut self) {}
 
-    /// Nothing more is there.
+    /// Called when no more input is there.
     fn before_waiting(&mut self) {}
 
     /// How long a node that closes waits at most for others to know.
@@ -107,13 +107,13 @@ pub trait Backend: Send + Sized + 'static {
     }
 }
 
-/// Where a message goes.
+/// Addresses of the protocol.
 pub type Address<B> = <WordsOf<B> as Words>::Address;
-/// What is sent.
+/// Messages of the protocol.
 pub type Message<B> = <WordsOf<B> as Words>::Message;
-/// What is written down.
+/// Records of the protocol.
 pub type Record<B> = <WordsOf<B> as Words>::Record;
-/// The time its core is told.
+/// The clock samples that the core takes.
 pub(super) type NowOf<B> = <<B as Backend>::Core as Protocol>::Now;
-/// What goes into its core and comes out of it.
+/// Inputs and effects of the core.
 pub(super) type WordsOf<B> = <<B as Backend>::Core as Protocol>::Words;

@@ -10,7 +10,7 @@ use tokio::sync::{Notify, watch};
 use crate::cell::ClaimCell;
 use crate::clock;
 use crate::error::{CampaignError, TransferError};
-use crate::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Won, say};
+use crate::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Victory, say};
 use crate::safety::SafetyClass;
 
 /// The target of what drivers log: who leads, why not, what is waited for, and what an operator
@@ -21,21 +21,21 @@ pub const LOG: &str = "tenure::events";
 /// out.
 pub const NOTICES: &str = "tenure::events::notices";
 
-/// What the core must be told: to resign this election, now.
+/// Orders the caller to hand `Command::Resign` of this election to the core, now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Resign;
 
-/// One campaign, and the leadership that it may become.
+/// A campaign, and the leadership that it may become.
 struct Entry<C: SafetyClass> {
     id: CampaignId,
     reply: Option<CampaignReply<C>>,
     cell: Option<Arc<ClaimCell>>,
     progress: watch::Sender<Progress>,
-    /// At each renewal, wakes who waits for one: for most nobody does.
+    /// Wakes callers of `Leader::renewed` at each renewal.
     raised: Arc<Notify>,
-    /// What names the leader, once it is one.
+    /// The id of the leader, once the campaign is won.
     name: Option<Arc<str>>,
-    /// What keeps others from knowing that the leadership is over.
+    /// Why observers do not know yet that the leadership is over.
     waits: watch::Sender<Option<Waiting>>,
     transfer: Option<TransferReply>,
 }
@@ -77,8 +77,8 @@ impl<C: SafetyClass> Campaigns<C> {
         true
     }
 
-    /// What the campaign waits for, if it has not been won, and what a leadership of this election
-    /// that was given up waits for until others know. Logged when it has changed.
+    /// Reports why an open campaign waits, and why a leadership that was given up is not known to
+    /// be over. Logs each change.
     pub fn waits(&self, election: &ElectionName, waiting: Waiting) {
         let reply = self.campaigns.get(election).and_then(|campaign| campaign.reply.as_ref());
         let mut changed = false;
@@ -143,12 +143,14 @@ impl<C: SafetyClass> Campaigns<C> {
     #[must_use]
     pub fn elected(&mut self, election: &ElectionName, elected: Elected<C>) -> Option<Resign> {
         let campaign = self.campaigns.get_mut(election)?;
-        let (reply, cell) = (campaign.reply.take()?, campaign.cell.clone()?);
+        let reply = campaign.reply.take()?;
+        let cell = campaign.cell.clone()?;
         tracing::info!(target: LOG, %election, id = %elected.id, fence = ?elected.fence, "leading");
         campaign.name = Some(elected.id.clone());
-        let (progress, waits) = (campaign.progress.subscribe(), campaign.waits.subscribe());
+        let progress = campaign.progress.subscribe();
+        let waits = campaign.waits.subscribe();
         let raised = campaign.raised.clone();
-        let won = Won { elected, cell, progress, raised, waits };
+        let won = Victory { elected, cell, progress, raised, waits };
         (!reply.won(won)).then_some(Resign)
     }
 

@@ -1,4 +1,4 @@
-//! Where a server is reached, as people write it.
+//! Addresses of servers, as people write them.
 
 /// The host and the port of `10.0.0.7:80`, `db-1.example.com:80` or `[fd00::7]:80`, and
 /// nothing else: an IPv6 address keeps its brackets, and the port is not 0.
@@ -20,7 +20,7 @@ fn is_host(host: &str) -> bool {
     }
 }
 
-/// What was given, on one line of bounded length, for an error that repeats it.
+/// The given text on one line of bounded length, for an error that repeats it.
 #[must_use]
 pub fn on_one_line(text: &str) -> String {
     text.chars().take(256).flat_map(char::escape_default).collect()

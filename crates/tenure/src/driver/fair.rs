@@ -1,8 +1,8 @@
-//! What has come in is handled fairly: one of each kind in turn.
+//! Handles input fairly: one of each kind in turn.
 
-/// Handles what is there, one of each kind in turn, until nothing is, each kind has had `limit - 1`
-/// turns, or `is_late`: one kind that never ends keeps no other waiting, nor what its driver does
-/// between batches. Says whether more may be there.
+/// Handles input, one of each kind in turn, until no input is left, each kind has had `limit - 1`
+/// turns, or `is_late`: a kind that never ends delays neither the other kinds nor the driver's work
+/// between batches. Returns whether more input may be there.
 pub(super) fn handle_fairly<D, H>(
     driver: &mut D,
     limit: usize,
@@ -62,21 +62,22 @@ mod tests {
 
         fn on(&mut self, letter: char) {
             self.handled.push(letter);
-            // What is handled gives rise to more.
+            // Handling a letter gives rise to more.
             self.c += usize::from(letter == 'b');
         }
     }
 
     #[test]
-    fn what_never_ends_keeps_nothing_waiting_and_is_bounded() {
+    fn endless_input_is_bounded() {
         let mut driver = Driver { b: 2, ..Driver::default() };
         assert!(handle_fairly(&mut driver, 5, 3, Driver::take, Driver::on, || false));
         assert_eq!(driver.handled, "abcabcaa");
     }
 
     #[test]
-    fn a_batch_that_takes_long_is_left_for_what_is_done_between_batches() {
-        let (mut driver, turns) = (Driver { b: 9, ..Driver::default() }, Cell::new(0));
+    fn late_batch_ends_early() {
+        let mut driver = Driver { b: 9, ..Driver::default() };
+        let turns = Cell::new(0);
         let is_late = || turns.replace(turns.get() + 1) == 2;
         assert!(handle_fairly(&mut driver, 64, 3, Driver::take, Driver::on, is_late));
         assert_eq!(driver.handled, "abcabc");

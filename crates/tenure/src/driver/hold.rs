@@ -20,8 +20,8 @@ use crate::safety::SafetyClass;
 /// How many notices a slow listener may miss before it is told so.
 const NOTICES: usize = 256;
 
-/// What reaches the loop.
-pub(super) enum Asked<C: SafetyClass, A> {
+/// Calls that reach the loop.
+pub(super) enum Call<C: SafetyClass, A> {
     Handle(Request<C>),
     Node(A),
     Close(oneshot::Sender<()>),
@@ -34,7 +34,7 @@ pub fn random() -> Result<u128, SystemError> {
     crate::entropy::number().map_err(refused)
 }
 
-/// 64 of them: what a core derives its draws from.
+/// 64 random bits, from which a core derives its draws.
 pub fn seed() -> Result<u64, SystemError> {
     Ok(u64::try_from(random()? >> 64).unwrap_or(0))
 }
@@ -42,13 +42,13 @@ pub fn seed() -> Result<u64, SystemError> {
 /// The way to a loop that runs, for its node and all handles. When the last one is dropped, the
 /// loop gives up what it holds and ends.
 pub struct Hold<C: SafetyClass, A> {
-    asked: mpsc::UnboundedSender<Asked<C, A>>,
+    asked: mpsc::UnboundedSender<Call<C, A>>,
     timing: Box<dyn Fn() -> Timing + Send + Sync>,
 }
 
 impl<C: SafetyClass, A: Send + 'static> DriverHandle<C> for Hold<C, A> {
     fn request(&self, request: Request<C>) {
-        let _ = self.asked.send(Asked::Handle(request));
+        let _ = self.asked.send(Call::Handle(request));
     }
 
     fn timing(&self) -> Timing {
@@ -56,17 +56,17 @@ impl<C: SafetyClass, A: Send + 'static> DriverHandle<C> for Hold<C, A> {
     }
 }
 
-/// What a loop begins with: the backend, its core, and what the core is started with.
-pub type Begun<B> = (B, <B as Backend>::Core, <WordsOf<B> as Words>::Start);
+/// Parts of a loop: the backend, its core, and the input with which the core starts.
+pub type LoopParts<B> = (B, <B as Backend>::Core, <WordsOf<B> as Words>::Start);
 
-/// What a node keeps of the loop that carries `B`.
+/// The hold of a node on the loop that carries `B`.
 pub type HoldOf<B> = Arc<Hold<<B as Backend>::Class, <B as Backend>::Ask>>;
 
 /// Starts the loop on a thread of its own, so that an application that blocks cannot starve a
 /// renewal. `begin` makes the backend, in the runtime in which it runs; `timing` answers for
 /// [`DriverHandle::timing`].
 pub fn spawn<B: Backend>(
-    begin: impl FnOnce() -> Begun<B>,
+    begin: impl FnOnce() -> LoopParts<B>,
     timing: impl Fn() -> Timing + Send + Sync + 'static,
 ) -> Result<HoldOf<B>, SystemError> {
     let refused = |doing| move |source| SystemError { doing, source };
@@ -86,7 +86,7 @@ pub fn spawn<B: Backend>(
         };
         thread.spawn(work).map_err(refused("starting a thread")).and_then(|_| {
             let (backend, core, start) = begin();
-            Loop::new((backend, core), start, taken).map_err(refused("making a timer"))
+            Loop::new(backend, core, start, taken).map_err(refused("making a timer"))
         })
     };
     match begun {
@@ -108,12 +108,12 @@ impl<C: SafetyClass, A: Send + 'static> Hold<C, A> {
         Election::new(self.clone(), name)
     }
 
-    /// Passes on what the node asks; `false` if the loop has ended.
+    /// Passes a question of the node on; `false` if the loop has ended.
     pub fn tell(&self, ask: A) -> bool {
-        self.asked.send(Asked::Node(ask)).is_ok()
+        self.asked.send(Call::Node(ask)).is_ok()
     }
 
-    /// What the loop answers; `None` once it has ended. Cancel safe.
+    /// Asks the loop and returns its answer; `None` once the loop has ended. Cancel safe.
     pub async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> A) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.tell(ask(reply));
@@ -124,7 +124,7 @@ impl<C: SafetyClass, A: Send + 'static> Hold<C, A> {
     /// loop goes on closing if the future is dropped.
     pub async fn close(&self) {
         let (done, closed) = oneshot::channel();
-        let _ = self.asked.send(Asked::Close(done));
+        let _ = self.asked.send(Call::Close(done));
         let _ = closed.await;
     }
 
@@ -141,8 +141,7 @@ impl<C: SafetyClass, A: Send + 'static> fmt::Debug for Hold<C, A> {
     }
 }
 
-/// What an operator should hear of, on both sides: the first listener hears what was said since
-/// the start.
+/// Notices for an operator. The first listener hears all notices since the start.
 #[derive(Debug)]
 pub struct Notices<N> {
     said: broadcast::Sender<N>,
@@ -150,15 +149,15 @@ pub struct Notices<N> {
 }
 
 impl<N: Clone> Notices<N> {
-    /// The side that listens, and the one that says it. Nobody listening is fine.
+    /// Makes both sides: listeners, and the sender of notices. A sender without listeners is fine.
     #[must_use]
     pub fn new() -> (Self, broadcast::Sender<N>) {
         let (said, first) = broadcast::channel(NOTICES);
         (Self { said: said.clone(), first: Mutex::new(Some(first)) }, said)
     }
 
-    /// For the first who asks since the start, for all others from now on. Slow listeners miss
-    /// the oldest.
+    /// The first listener hears all notices since the start, later ones those from now on. Slow
+    /// listeners miss the oldest.
     #[must_use]
     pub fn listen(&self) -> broadcast::Receiver<N> {
         let first = self.first.lock().map(|mut first| first.take());

@@ -1,4 +1,4 @@
-//! What the loop keeps for every protocol: its core, its campaigns and its observers.
+//! The state that the loop keeps for every protocol: core, campaigns and observers.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,14 +12,14 @@ use crate::error::TransferError;
 use crate::request::Elected;
 use crate::safety::SafetyClass;
 
-/// The core, with the campaigns and observers of its handles. A [`Backend`] hands in what the core
-/// must hear; the loop handles that in its order, each with the same sample of the clock.
+/// The core, with the campaigns and observers of its handles. A [`Backend`] hands inputs for the
+/// core in; the loop handles them in their order, all with the same sample of the clock.
 pub struct Machine<B: Backend> {
     /// The protocol's state machine.
     pub core: B::Core,
-    /// Its campaigns and leaderships.
+    /// Open campaigns and leaderships.
     pub campaigns: Campaigns<B::Class>,
-    /// Its observers.
+    /// Subscriptions of observers.
     pub subscriptions: Subscriptions,
     inputs: VecDeque<Input<WordsOf<B>>>,
     /// Commands that follow from the effects at hand: they come before all other inputs.
@@ -28,21 +28,26 @@ pub struct Machine<B: Backend> {
 
 impl<B: Backend> Machine<B> {
     pub(super) fn new(core: B::Core) -> Self {
-        let (campaigns, subscriptions) = (Campaigns::default(), Subscriptions::default());
-        Self { core, campaigns, subscriptions, inputs: VecDeque::new(), owed: Vec::new() }
+        Self {
+            core,
+            campaigns: Campaigns::default(),
+            subscriptions: Subscriptions::default(),
+            inputs: VecDeque::new(),
+            owed: Vec::new(),
+        }
     }
 
-    /// The core hears this after what was handed in before.
+    /// Queues an input for the core, behind the inputs that were handed in before.
     pub fn input(&mut self, input: Input<WordsOf<B>>) {
         self.inputs.push_back(input);
     }
 
-    /// The core is told so after what was handed in before.
+    /// Queues a command for the core, behind the inputs that were handed in before.
     pub fn command(&mut self, election: ElectionName, command: Command<B::Extra>) {
         self.input(Input::Command { election, command });
     }
 
-    /// What the core tells of an election, as far as every protocol does.
+    /// Handles an event of an election that every protocol has.
     pub(super) fn on_event(
         &mut self,
         backend: &mut B,
@@ -78,13 +83,14 @@ impl<B: Backend> Machine<B> {
                 TransferFailure::NotLeading => {
                     campaigns.transfer_failed(election, TransferError::NotLeading);
                 }
-                // That was told when the later one came.
+                // The later hand-over has answered this one already.
                 TransferFailure::Replaced => {}
             },
             Event::View(view) => {
                 subscriptions.see(election, *view);
                 if let Some(every) = subscriptions.look_again(election) {
-                    let (election, command) = (election.clone(), Command::Observe { every });
+                    let election = election.clone();
+                    let command = Command::Observe { every };
                     self.owed.push(Input::Command { election, command });
                 }
             }
@@ -103,7 +109,7 @@ impl<B: Backend> Machine<B> {
         self.owed.extend(owed.map(resign));
     }
 
-    /// What the core hears next.
+    /// Takes the next input for the core.
     pub(super) fn next_input(&mut self) -> Option<Input<WordsOf<B>>> {
         self.owed.pop().or_else(|| self.inputs.pop_front())
     }

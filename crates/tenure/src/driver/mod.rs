@@ -1,15 +1,15 @@
-//! What a driver implements against, so that all protocols hand out the same handles.
+//! The interface that drivers implement, so that all protocols hand out the same handles.
 //!
-//! For authors of drivers, such as those of the crates `tenure-*`; an application needs none of
-//! it.
+//! Authors of drivers need this module, such as those of the crates `tenure-*`; applications do
+//! not.
 //!
 //! A driver feeds one core from one outside system, in a loop on a thread of its own
 //! ([`tenure_core::contract`] says how). The loop is here, once for all protocols; a protocol
 //! brings:
 //!
-//! 1. A [`Backend`]: what comes from outside, what its node asks beside its handles, how messages
-//!    are sent and records written, and what the events of its core mean for the [`Campaigns`] and
-//!    [`Subscriptions`] of the [`Machine`]. The life of a campaign:
+//! 1. A [`Backend`]: input from outside, questions of its node, how messages are sent and records
+//!    written, and the meaning of its core's events for the [`Campaigns`] and [`Subscriptions`] of
+//!    the [`Machine`]. The life of a campaign:
 //!
 //!    ```text
 //!    open ──raise──▶ elected ──▶ settled ──▶ raise … ──▶ lower ──▶ ended ──▶ released
@@ -46,7 +46,7 @@ use tenure_core::ElectionName;
 pub use self::backend::{Address, Backend, Message, Record};
 pub use self::campaigns::{Campaigns, LOG, NOTICES, Resign};
 pub use self::endpoint::{host_and_port, on_one_line};
-pub use self::hold::{Begun, Hold, HoldOf, Notices, random, seed, spawn};
+pub use self::hold::{Hold, HoldOf, LoopParts, Notices, random, seed, spawn};
 pub use self::machine::Machine;
 pub use self::repeats::Repeats;
 pub use self::subscriptions::Subscriptions;
@@ -68,8 +68,8 @@ pub fn election<C: SafetyClass>(
     Election::new(driver, name)
 }
 
-/// What the driver gave along as [`Elected::extra`], if it is a `T`: for what a protocol offers
-/// its leaders beyond the handle.
+/// Returns the driver's [`Elected::extra`] if it is a `T`: what a protocol offers its leaders
+/// beyond the handle.
 #[must_use]
 pub fn extra<T: Any + Send + Sync, C: SafetyClass>(leader: &Leader<C>) -> Option<Arc<T>> {
     leader.extra().downcast().ok()

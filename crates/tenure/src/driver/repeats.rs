@@ -1,30 +1,30 @@
-//! What was said already, so that a log has a line for each change and not for each datagram.
+//! Lines that a log has already, so that each change is logged once and not with each datagram.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tenure_core::Time;
 
-/// As many things of one kind are told apart; what is beyond them is not said until older ones are
+/// The most subjects of one kind. Lines about further subjects are dropped until older ones are
 /// forgotten.
 const KNOWN_MAX: usize = 128;
-/// A log has so many lines about one thing in ten minutes, however often its text changes.
+/// The most lines about one subject in ten minutes, however often its text changes.
 const LINES_MAX: u32 = 4;
-/// What lasts is said again after this.
+/// A condition that lasts is logged again after this time.
 const AGAIN: Duration = Duration::from_secs(600);
 
-/// Remembers what was said of what. However much comes in, a log has at most 640 lines of one kind
-/// in ten minutes: four about each of 128 things, and one that more is left out. Kinds have their
-/// own room, and so has each thing: forged senders silence nobody but others of theirs.
+/// Remembers the last line about each subject. A log has at most 640 lines of one kind in ten
+/// minutes: four about each of 128 subjects, and one that more is left out. Each kind and each
+/// subject has room of its own: forged senders silence only their like.
 #[derive(Debug, Default)]
 pub struct Repeats {
-    known: BTreeMap<&'static str, BTreeMap<String, Said>>,
+    known: BTreeMap<&'static str, BTreeMap<String, LastLine>>,
 }
 
-/// The last line about one thing.
+/// The last line about a subject.
 #[derive(Debug)]
-struct Said {
-    /// `None` when the thing is over.
+struct LastLine {
+    /// `None` when the condition is over.
     text: Option<String>,
     at: Time,
     /// The lines since the first of the ten minutes that run.
@@ -33,8 +33,9 @@ struct Said {
 }
 
 impl Repeats {
-    /// Whether `text` about `about`, a thing of this `kind`, is to be said at `now`: it differs
-    /// from what was said last, or that is ten minutes ago. Says itself that more is left out.
+    /// Returns whether to log `text` about the subject `about` of this `kind` at `now`: the text
+    /// differs from the last line, or that line is ten minutes old. Logs itself that more is left
+    /// out.
     #[must_use]
     pub fn is_new(&mut self, now: Time, kind: &'static str, about: &str, text: &str) -> bool {
         let lines = self.lines(now, kind, about, text);
@@ -44,18 +45,20 @@ impl Repeats {
         lines.is_some()
     }
 
-    /// The number of this line in its ten minutes, if it is to be said.
+    /// The number of this line in its ten minutes, if the line is due.
     fn lines(&mut self, now: Time, kind: &'static str, about: &str, text: &str) -> Option<u32> {
         let known = self.known.entry(kind).or_default();
         if let Some(said) = known.get_mut(about) {
             if now.since(said.since) >= AGAIN {
-                (said.lines, said.since) = (0, now);
+                said.lines = 0;
+                said.since = now;
             }
             let lasts = said.text.as_deref() == Some(text) && now.since(said.at) < AGAIN;
             if lasts || said.lines >= LINES_MAX {
                 return None;
             }
-            (said.text, said.at) = (Some(text.to_owned()), now);
+            said.text = Some(text.to_owned());
+            said.at = now;
             said.lines += 1;
             return Some(said.lines);
         }
@@ -65,12 +68,12 @@ impl Repeats {
                 return None;
             }
         }
-        let said = Said { text: Some(text.to_owned()), at: now, lines: 1, since: now };
+        let said = LastLine { text: Some(text.to_owned()), at: now, lines: 1, since: now };
         known.insert(about.to_owned(), said);
         Some(1)
     }
 
-    /// It is over: when it comes back it is news.
+    /// Forgets a subject whose condition is over: the next line about it is due at once.
     pub fn forget(&mut self, kind: &'static str, about: &str) {
         if let Some(said) = self.known.get_mut(kind).and_then(|known| known.get_mut(about)) {
             said.text = None;
@@ -87,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_change_is_said_once_and_after_ten_minutes_again() {
+    fn repeated_line_returns_after_ten_minutes() {
         let mut repeats = Repeats::default();
         assert!(repeats.is_new(at(0), "disk", "", "full"));
         assert!((1..600).all(|second| !repeats.is_new(at(second), "disk", "", "full")));

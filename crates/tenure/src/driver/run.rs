@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::backend::{Backend, NowOf, WordsOf};
 use super::fair::handle_fairly;
-use super::hold::Asked;
+use super::hold::Call;
 use super::machine::Machine;
 use super::timer::Timer;
 use crate::clock;
@@ -28,7 +28,7 @@ const SPAN: Duration = Duration::from_millis(1);
 pub(super) struct Loop<B: Backend> {
     backend: B,
     machine: Machine<B>,
-    asked: mpsc::UnboundedReceiver<Asked<B::Class, B::Ask>>,
+    asked: mpsc::UnboundedReceiver<Call<B::Class, B::Ask>>,
     timer: Timer,
     /// Room for the effects of one input.
     effects: Vec<Effect<WordsOf<B>>>,
@@ -53,23 +53,25 @@ impl<B: Backend> Clocks for Real<'_, B> {
     }
 }
 
-/// What happened.
-enum Happened<B: Backend> {
+/// Reasons for which the loop wakes up.
+enum Wake<B: Backend> {
     Incoming(B::Incoming),
     Alarm,
-    Asked(Asked<B::Class, B::Ask>),
-    /// Nobody holds the node any more.
+    Call(Call<B::Class, B::Ask>),
+    /// No node or handle holds the loop any more.
     Abandoned,
 }
 
 impl<B: Backend> Loop<B> {
     /// Must be called in the runtime in which it runs.
     pub(super) fn new(
-        (backend, core): (B, B::Core),
+        backend: B,
+        core: B::Core,
         start: <WordsOf<B> as Words>::Start,
-        asked: mpsc::UnboundedReceiver<Asked<B::Class, B::Ask>>,
+        asked: mpsc::UnboundedReceiver<Call<B::Class, B::Ask>>,
     ) -> io::Result<Self> {
-        let (machine, timer) = (Machine::new(core), Timer::new()?);
+        let machine = Machine::new(core);
+        let timer = Timer::new()?;
         let mut this = Self { backend, machine, asked, timer, effects: Vec::new(), closing: None };
         this.machine.input(Input::Start(start));
         let now = this.sample();
@@ -98,9 +100,9 @@ impl<B: Backend> Loop<B> {
             self.arm();
             let happened = self.next().await;
             self.on(happened);
-            // Somebody may wait for this one, so it waits for nothing that comes after it.
+            // A caller may wait for this input, so it does not wait for the inputs behind it.
             self.backend.before_more();
-            // What never ends keeps neither handles nor other kinds waiting.
+            // An endless kind of input must delay neither handles nor other kinds.
             let begin = clock::now();
             let is_late = || clock::now().since(begin) >= SPAN;
             if handle_fairly(self, BATCH, 1 + B::KINDS, Self::take, Self::on, is_late) {
@@ -110,34 +112,34 @@ impl<B: Backend> Loop<B> {
         }
     }
 
-    fn take(&mut self, kind: usize) -> Option<Happened<B>> {
+    fn take(&mut self, kind: usize) -> Option<Wake<B>> {
         match kind.checked_sub(1) {
-            Some(kind) => self.backend.take(kind).map(Happened::Incoming),
+            Some(kind) => self.backend.take(kind).map(Wake::Incoming),
             None if self.closing.is_some() => None,
             None => match self.asked.try_recv() {
-                Ok(asked) => Some(Happened::Asked(asked)),
-                Err(TryRecvError::Disconnected) => Some(Happened::Abandoned),
+                Ok(asked) => Some(Wake::Call(asked)),
+                Err(TryRecvError::Disconnected) => Some(Wake::Abandoned),
                 Err(TryRecvError::Empty) => None,
             },
         }
     }
 
     /// Cancel safe: whatever is ready is returned by the poll that found it.
-    async fn next(&mut self) -> Happened<B> {
+    async fn next(&mut self) -> Wake<B> {
         let Self { backend, timer, asked, closing, .. } = self;
         tokio::select! {
             biased;
-            () = timer.rung() => Happened::Alarm,
-            incoming = backend.next() => Happened::Incoming(incoming),
+            () = timer.rung() => Wake::Alarm,
+            incoming = backend.next() => Wake::Incoming(incoming),
             asked = asked.recv(), if closing.is_none() => match asked {
-                Some(asked) => Happened::Asked(asked),
-                None => Happened::Abandoned,
+                Some(asked) => Wake::Call(asked),
+                None => Wake::Abandoned,
             },
         }
     }
 
     /// The clock is read here, after whatever happened has happened.
-    fn on(&mut self, happened: Happened<B>) {
+    fn on(&mut self, happened: Wake<B>) {
         let sampled = self.sample();
         let now = sampled.since_boot();
         // The alarm is heard only where there is a pause, and under a flood there is none; and it
@@ -147,14 +149,12 @@ impl<B: Backend> Loop<B> {
             self.work(sampled);
         }
         match happened {
-            Happened::Incoming(incoming) => {
-                self.backend.on_incoming(now, incoming, &mut self.machine)
-            }
-            Happened::Asked(Asked::Handle(request)) => self.on_request(request),
-            Happened::Asked(Asked::Node(ask)) => self.backend.on_ask(now, ask, &mut self.machine),
-            Happened::Asked(Asked::Close(done)) => self.close(now, Some(done)),
-            Happened::Abandoned => self.close(now, None),
-            Happened::Alarm => {}
+            Wake::Incoming(incoming) => self.backend.on_incoming(now, incoming, &mut self.machine),
+            Wake::Call(Call::Handle(request)) => self.on_request(request),
+            Wake::Call(Call::Node(ask)) => self.backend.on_ask(now, ask, &mut self.machine),
+            Wake::Call(Call::Close(done)) => self.close(now, Some(done)),
+            Wake::Abandoned => self.close(now, None),
+            Wake::Alarm => {}
         }
         self.work(sampled);
     }
@@ -189,9 +189,10 @@ impl<B: Backend> Loop<B> {
                 (election, Command::Transfer { to, probe })
             }
             Request::Observe { election, every, reply } => {
-                let every = match B::AFRESH {
-                    true => machine.subscriptions.observe_afresh(&election, every, reply),
-                    false => machine.subscriptions.observe(&election, every, reply),
+                let every = if B::AFRESH {
+                    machine.subscriptions.observe_afresh(&election, every, reply)
+                } else {
+                    machine.subscriptions.observe(&election, every, reply)
                 };
                 let Some(every) = every else { return };
                 (election, Command::Observe { every })
@@ -222,7 +223,7 @@ impl<B: Backend> Loop<B> {
         self.closing.as_ref().is_some_and(|closing| quiet || clock::now() >= closing.until)
     }
 
-    /// What the clocks show that the core is given.
+    /// Samples the clocks that the core takes.
     fn sample(&self) -> NowOf<B> {
         NowOf::<B>::sample(&Real(&self.backend))
     }
@@ -259,7 +260,7 @@ impl<B: Backend> Loop<B> {
                 Effect::Emit { election: None, event: Event::Own(own) } => {
                     backend.on_event(None, own, machine);
                 }
-                // Of no election there is nothing that every protocol tells.
+                // No common event concerns no election.
                 Effect::Emit { election: None, event: _ } => {}
             }
         }

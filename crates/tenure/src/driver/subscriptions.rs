@@ -6,9 +6,9 @@ use std::time::Duration;
 use tenure_core::{ElectionName, View};
 use tokio::sync::watch;
 
-use crate::request::{ObserveReply, Versioned};
+use crate::request::{ObserveReply, VersionedView};
 
-/// One subscription for each election that somebody observes: all its observers look at it.
+/// A subscription for each observed election, which all its observers share.
 #[derive(Debug, Default)]
 pub struct Subscriptions {
     subscriptions: BTreeMap<ElectionName, Subscription>,
@@ -16,25 +16,25 @@ pub struct Subscriptions {
 
 #[derive(Debug)]
 struct Subscription {
-    latest: watch::Sender<Versioned>,
+    latest: watch::Sender<VersionedView>,
     every: Duration,
     newcomers: Newcomers,
-    /// What is seen next comes after a gap.
+    /// The next view comes after a gap.
     missed: bool,
 }
 
-/// Observers to whom nothing is shown that was seen before they came.
+/// Observers that must not see a view from before they came.
 #[derive(Debug, Default)]
 struct Newcomers {
-    /// The core looks for these.
+    /// Observers for which the core looks now.
     looked_for: Option<Vec<ObserveReply>>,
-    /// They came after it had begun.
+    /// Observers that came after that look had begun.
     later: Vec<ObserveReply>,
 }
 
 impl Subscription {
     fn new(every: Duration) -> Self {
-        let (latest, _) = watch::channel(Versioned::default());
+        let (latest, _) = watch::channel(VersionedView::default());
         Self { latest, every, newcomers: Newcomers::default(), missed: false }
     }
 
@@ -56,8 +56,8 @@ impl Subscription {
 }
 
 impl Subscriptions {
-    /// Somebody wants to see an election. If the core must be told to observe it, or to ask more
-    /// often: how often to ask, which the most impatient observer decides.
+    /// Adds an observer of an election. Returns how often to ask if the core must begin to observe
+    /// or ask more often; the most impatient observer decides.
     #[must_use]
     pub fn observe(
         &mut self,
@@ -77,9 +77,9 @@ impl Subscriptions {
         (new || faster).then_some(every)
     }
 
-    /// Somebody wants to see an election as it is now, not as others have seen it before. If the
-    /// core must be told to look, as with [`observe`](Self::observe): what it sees next is what
-    /// this observer is shown first.
+    /// Adds an observer that must not see an older view. Returns how often to ask if the core must
+    /// look, as [`observe`](Self::observe) does: the core's next view is the first that this
+    /// observer sees.
     #[must_use]
     pub fn observe_afresh(
         &mut self,
@@ -99,8 +99,8 @@ impl Subscriptions {
         Some(subscription.every)
     }
 
-    /// If somebody came to see an election while the core was looking for others, so that it must
-    /// be told to look again: how often to ask.
+    /// Returns how often to ask if observers came while the core was looking for others, so that
+    /// the core must look again.
     #[must_use]
     pub fn look_again(&mut self, election: &ElectionName) -> Option<Duration> {
         let subscription = self.subscriptions.get_mut(election)?;
@@ -136,7 +136,7 @@ impl Subscriptions {
         }
     }
 
-    /// The core sees something. That nothing has changed may be said too.
+    /// Publishes a view of the core. The view may be the same as before.
     pub fn see(&mut self, election: &ElectionName, view: View) {
         let Some(subscription) = self.subscriptions.get_mut(election) else { return };
         let missed = std::mem::take(&mut subscription.missed);

@@ -9,8 +9,8 @@ use crate::alarm::Alarm;
 use crate::clock;
 use crate::watched::Watched;
 
-/// An alarm that rings sooner than this is set anew when its deadline moves away. One that is
-/// further off is left as it is, and rings once too early.
+/// A deadline that moves away sets an alarm anew if the alarm would ring within this time. A later
+/// alarm stays, and rings once too early.
 const NEAR: Duration = Duration::from_millis(10);
 
 /// Wakes a loop in tokio at an instant of `CLOCK_BOOTTIME`, also when the machine was suspended
@@ -42,10 +42,9 @@ impl Timer {
         Ok(Self { alarm: Watched::new(Alarm::new()?)?, armed: None })
     }
 
-    /// Rings at `at` at the latest, at once when that has passed. It may ring before: with `None`,
-    /// and when it was armed for an earlier instant that is more than 10 ms away. So look at the
-    /// clock when it has rung. Cheap when nothing has changed, so that it can be
-    /// asked before each wait, with the core's deadline.
+    /// Rings at `at` at the latest, at once when `at` has passed. The timer may ring earlier: with
+    /// `None`, and when it was armed for an earlier instant more than 10 ms away; look at the clock
+    /// then. Arming for the same instant is cheap, so that a loop can arm before each wait.
     pub fn arm(&mut self, at: Option<Time>) {
         let Some(at) = at.filter(|at| Some(*at) != self.armed) else { return };
         if self.armed.is_some_and(|armed| armed < at && armed > clock::now().after(NEAR)) {
@@ -70,7 +69,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn of_a_deadline_that_moves_away_none_rings_late() {
+    async fn moved_deadline_never_rings_late() {
         let mut timer = Timer::new().unwrap();
         let now = clock::now();
         let [soon, later] = [50, 150].map(|millis| now.after(Duration::from_millis(millis)));

@@ -13,7 +13,7 @@ use super::error::StateError;
 pub struct BootKey(String);
 
 impl BootKey {
-    /// That of this process.
+    /// Reads the key of this process.
     pub fn current() -> Result<Self, StateError> {
         let path = Path::new("/proc/sys/kernel/random/boot_id");
         let boot = std::fs::read_to_string(path)
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_holds_the_boot_id_and_stays_the_same_within_a_boot() {
+    fn boot_key_is_stable_within_boot() {
         let key = BootKey::current().unwrap();
         let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
         assert!(key.as_str().starts_with(boot.trim()), "{key:?}");

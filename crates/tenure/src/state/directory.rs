@@ -17,8 +17,8 @@ use super::error::{Found, PathLoss, StateError, WriteError};
 /// Holds the pid of the process that has the directory, for people and error messages.
 const LOCK: &str = "lock";
 
-/// Is locked by the process that has the directory. Its name is none that people take for left
-/// over, and is not removed by `rm *`.
+/// The file that the process locks that has the directory. People do not take this name for left
+/// over, and `rm *` does not remove it.
 const HELD: &str = ".held";
 
 /// Others than its owner can open a directory of such a mode.
@@ -30,7 +30,7 @@ const ATTEMPTS: u32 = 100;
 const HELD_TEXT: &[u8] =
     b"The process that uses this directory holds a lock on this file: leave it\n";
 
-/// What a protocol keeps in a state directory, as far as the directory must know.
+/// Files that a protocol keeps in a state directory.
 #[derive(Debug)]
 pub struct Layout {
     /// The [`Document`](super::Document) without which there is no memory.
@@ -73,7 +73,7 @@ pub struct Directory {
     held: Option<File>,
     own: FileId,
     /// The file that is locked, and those that hold the memory, once each was found or written.
-    in_use: Mutex<BTreeMap<String, InUse>>,
+    in_use: Mutex<BTreeMap<String, Binding>>,
     /// Why files were removed by this process, by their names.
     removed: Mutex<BTreeMap<String, String>>,
     disk: Arc<dyn Disk>,
@@ -84,20 +84,20 @@ type FileId = (u64, u64);
 
 /// Which file must be found under a name.
 #[derive(Clone, Copy, Debug)]
-struct InUse {
-    own: Whole,
-    /// One that is just being given that name.
-    next: Option<Whole>,
+struct Binding {
+    own: FileSize,
+    /// The file that is about to get that name.
+    next: Option<FileSize>,
 }
 
 /// A file, and how many bytes it has at least unless somebody cut it off.
 #[derive(Clone, Copy, Debug)]
-struct Whole {
+struct FileSize {
     id: FileId,
     bytes: u64,
 }
 
-impl Whole {
+impl FileSize {
     fn of(stat: &Stat) -> Self {
         Self { id: file_id(stat), bytes: u64::try_from(stat.st_size).unwrap_or_default() }
     }
@@ -141,9 +141,18 @@ impl Directory {
         check_directory(&fd, path)?;
         let stat = rustix::fs::fstat(&fd)
             .map_err(|errno| StateError::io("open state directory", path, errno))?;
-        let (path, own, in_use) = (path.to_owned(), file_id(&stat), Mutex::default());
-        let removed = Mutex::default();
-        Ok(Self { fd, path, layout, held: None, own, in_use, removed, disk })
+        let path = path.to_owned();
+        let own = file_id(&stat);
+        Ok(Self {
+            fd,
+            path,
+            layout,
+            held: None,
+            own,
+            in_use: Mutex::default(),
+            removed: Mutex::default(),
+            disk,
+        })
     }
 
     fn refuse_foreign(&self) -> Result<(), StateError> {
@@ -162,7 +171,7 @@ impl Directory {
         Ok(names.into_iter().find(|name| self.layout.remains(name)))
     }
 
-    /// What is kept in it.
+    /// The files that are kept in it.
     #[must_use]
     pub const fn layout(&self) -> &'static Layout {
         self.layout
@@ -181,7 +190,8 @@ impl Directory {
                 }
                 Err(errno) => return Err(StateError::io("lock", &self.at(HELD), errno)),
             }
-            // Somebody may have removed it since it was opened, and another process made another.
+            // The file may have been removed since it was opened, and another process may have made
+            // another one.
             let there = rustix::fs::statat(&self.fd, HELD, AtFlags::SYMLINK_NOFOLLOW);
             let same = |there: &Stat, about: &Metadata| {
                 (there.st_dev, there.st_ino) == (about.dev(), about.ino())
@@ -227,7 +237,7 @@ impl Directory {
         self.path.join(name)
     }
 
-    /// Its path, as it was named.
+    /// The path of the directory, as it was given.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -254,10 +264,11 @@ impl Directory {
     }
 
     /// Whether the next start would find this directory, and in it those of the files in use that
-    /// are `wanted`. One system call for it and one for each of them, along their paths.
+    /// are `wanted`. Takes one system call for the directory and one for each file, along their
+    /// paths.
     pub fn check(&self, wanted: impl Fn(&str) -> bool) -> Result<(), WriteError> {
-        // What is in a directory says nothing of its length.
-        let own = InUse { own: Whole { id: self.own, bytes: 0 }, next: None };
+        // A directory has no length to compare.
+        let own = Binding { own: FileSize { id: self.own, bytes: 0 }, next: None };
         self.same(|| self.path.clone(), own, rustix::fs::stat(&self.path))?;
         let in_use = self.in_use().clone();
         in_use.keys().filter(|name| wanted(name)).try_for_each(|name| self.check_file(name))
@@ -281,7 +292,7 @@ impl Directory {
     /// wherever the name leads: one system call.
     pub fn is_whole(&self, name: &str, file: &File) -> bool {
         let known = self.in_use().get(name).map(|known| known.own);
-        let there = rustix::fs::fstat(file).map(|stat| Whole::of(&stat));
+        let there = rustix::fs::fstat(file).map(|stat| FileSize::of(&stat));
         known
             .zip(there.ok())
             .is_some_and(|(known, there)| known.id == there.id && known.bytes <= there.bytes)
@@ -304,30 +315,31 @@ impl Directory {
         }
     }
 
-    /// That this process has removed it, if that is so.
+    /// The error if this process has removed the file.
     fn why_removed(&self, name: &str) -> Option<WriteError> {
         let removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
         let loss = PathLoss::Removed { why: removed.get(name)?.clone() };
-        let (path, caution) = (self.path.clone(), self.layout.caution);
+        let path = self.path.clone();
+        let caution = self.layout.caution;
         Some(WriteError::Lost { path, loss, caution })
     }
 
-    fn in_use(&self) -> MutexGuard<'_, BTreeMap<String, InUse>> {
+    fn in_use(&self) -> MutexGuard<'_, BTreeMap<String, Binding>> {
         self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn same(
         &self,
         path: impl Fn() -> PathBuf,
-        in_use: InUse,
+        in_use: Binding,
         there: rustix::io::Result<Stat>,
     ) -> Result<(), WriteError> {
-        let loss = match there.map(|there| Whole::of(&there)) {
+        let loss = match there.map(|there| FileSize::of(&there)) {
             Ok(there) => {
                 let mut known = [Some(in_use.own), in_use.next].into_iter().flatten();
                 match known.find(|known| known.id == there.id) {
                     Some(known) if there.bytes >= known.bytes => return Ok(()),
-                    Some(Whole { bytes, .. }) => {
+                    Some(FileSize { bytes, .. }) => {
                         PathLoss::CutOff { path: path(), bytes: there.bytes, before: bytes }
                     }
                     None => PathLoss::Replaced { path: path() },
@@ -342,7 +354,7 @@ impl Directory {
     pub fn remember(&self, name: &str, file: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use();
-        in_use.insert(name.to_owned(), InUse { own: Whole::of(&stat), next: None });
+        in_use.insert(name.to_owned(), Binding { own: FileSize::of(&stat), next: None });
         Ok(())
     }
 
@@ -353,7 +365,7 @@ impl Directory {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use();
         if let Some(in_use) = in_use.get_mut(name) {
-            in_use.next = Some(Whole::of(&stat));
+            in_use.next = Some(FileSize::of(&stat));
         }
         Ok(())
     }
@@ -365,8 +377,7 @@ impl Directory {
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(failed(errno.into())),
             Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile => {
-                let found = Found::NotAFile;
-                Err(StateError::ForeignFile { path: self.at(name), found })
+                Err(StateError::ForeignFile { path: self.at(name), found: Found::NotAFile })
             }
             Ok(_) => {
                 let file = self.file(name, flags).map_err(failed)?;
@@ -451,7 +462,8 @@ fn owner(directory: &OwnedFd) -> Option<u32> {
 fn check_directory(directory: &OwnedFd, path: &Path) -> Result<(), StateError> {
     let stat = rustix::fs::fstat(directory)
         .map_err(|errno| StateError::io("open state directory", path, errno))?;
-    let (user, owner) = (rustix::process::geteuid().as_raw(), stat.st_uid);
+    let user = rustix::process::geteuid().as_raw();
+    let owner = stat.st_uid;
     if owner != user {
         return Err(StateError::Owner { path: path.to_owned(), owner, user });
     }
@@ -477,7 +489,7 @@ fn open_held(directory: &OwnedFd, path: &Path) -> Result<File, StateError> {
         return Err(StateError::Lockable { path, mode });
     }
     if about.len() == 0 {
-        // For people. It is as good without.
+        // The text is for people: the lock holds without it.
         let _ = file.write_all(HELD_TEXT);
     }
     Ok(file)

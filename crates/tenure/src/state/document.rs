@@ -1,9 +1,9 @@
 //! A small file that must survive the machine, replaced whole.
 //!
-//! It is written under another name, flushed, renamed, and the directory flushed. Two slots in
-//! place would be cheaper, but a damaged newer slot would look like an interrupted write, and the
-//! older one would be believed. This way no interrupted write leaves damage, and all damage is
-//! refused.
+//! Each write goes to another name, is flushed and renamed, and then the directory is flushed. Two
+//! slots in place would be cheaper, but a damaged newer slot would look like an interrupted write,
+//! and the older one would be believed. This way no interrupted write leaves damage, and all damage
+//! is refused.
 
 use std::io::Read;
 
@@ -15,13 +15,13 @@ use super::directory::Directory;
 use super::error::{Damage, StateError, WriteError};
 use super::sealed::{Format, Refusal};
 
-/// What the body of a format before the newest holds, if it is one.
+/// Reads the body of an older format; `None` if the body is none.
 pub type Older<T> = fn(&[u8]) -> Option<T>;
 
 /// A file that holds one `T`, in postcard's encoding.
 #[derive(Debug)]
 pub struct Document<T> {
-    /// Its name in the directory.
+    /// The file name in the directory.
     pub name: &'static str,
     /// How it is told from others.
     pub format: Format,
@@ -44,7 +44,7 @@ impl<T: Serialize + DeserializeOwned> Document<T> {
         Self { older: Some(older), ..self }
     }
 
-    /// What `directory` holds; `None` if it has no such document.
+    /// Reads the document of `directory`; `None` if there is none.
     pub fn read(&self, directory: &Directory) -> Result<Option<T>, StateError> {
         let Some(file) = directory.stored(self.name, OFlags::RDONLY)? else { return Ok(None) };
         let path = directory.at(self.name);
@@ -78,11 +78,12 @@ impl<T: Serialize + DeserializeOwned> Document<T> {
         self.format.seal(&body)
     }
 
-    /// What these bytes of the file hold.
+    /// Decodes the bytes of a file.
     pub fn decode(&self, bytes: &[u8]) -> Result<T, Refusal> {
         let (body, took) = self.format.open(bytes)?;
         if took != bytes.len() {
-            let (bytes, expected) = (bytes.len() as u64, took as u64);
+            let bytes = bytes.len() as u64;
+            let expected = took as u64;
             return Err(Refusal::Damaged(Damage::Length { bytes, expected }));
         }
         let content = match self.older.filter(|_| self.format.is_older(bytes)) {
@@ -93,7 +94,7 @@ impl<T: Serialize + DeserializeOwned> Document<T> {
     }
 }
 
-/// What is encoded in these bytes, and in all of them.
+/// Decodes a value that takes all of these bytes.
 pub fn whole<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
     match postcard::take_from_bytes(body) {
         Ok((content, [])) => Some(content),
@@ -109,7 +110,7 @@ mod tests {
         Document::new("number", Format { magic: *b"\x89TENUREt", oldest: 1, newest: 1 }, 64);
 
     #[test]
-    fn a_file_with_more_behind_it_is_damaged() {
+    fn trailing_bytes_are_damage() {
         let mut bytes = NUMBER.encode(&7);
         assert!(matches!(NUMBER.decode(&bytes), Ok(7)));
         bytes.push(0);

@@ -1,4 +1,4 @@
-//! What can be wrong with a state directory, and what to do about it.
+//! Errors of state directories, and what to do about them.
 
 use std::fmt;
 use std::io;
@@ -6,155 +6,84 @@ use std::path::{Path, PathBuf};
 
 /// Why a state directory was not opened. No memory in it was changed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StateError {
     /// Another process, or another handle of this one, holds it.
     #[error(
-        "state directory {path} is in use by {}; stop that one, or give this node a directory \
+        "state directory {path} is in use by {}; stop that process, or give this node a directory \
          of its own",
         user(*.owner)
     )]
     InUse {
-        /// The directory.
         path: PathBuf,
-        /// The process that holds it; `None` when it cannot be told, as from another pid
-        /// namespace.
+        /// Process id of the holder; `None` when it is in another pid namespace.
         owner: Option<u32>,
     },
-    /// It is missing, and so is the directory it would be created in.
     #[error(
         "state directory {path} does not exist and cannot be created: {parent} does not exist; \
-         create that first (it is not done here, so that a missing mount is noticed)"
+         create that first (Tenure does not, so that a missing mount is noticed)"
     )]
-    NoParent {
-        /// The directory.
-        path: PathBuf,
-        /// Where it would be created.
-        parent: PathBuf,
-    },
-    /// A symbolic link that leads nowhere.
+    NoParent { path: PathBuf, parent: PathBuf },
     #[error(
         "state directory {path} is a symbolic link to {target}, which does not exist; create \
          that directory, or correct the link"
     )]
-    DanglingLink {
-        /// The link.
-        path: PathBuf,
-        /// Where it leads.
-        target: PathBuf,
-    },
-    /// Something else is in its place.
+    DanglingLink { path: PathBuf, target: PathBuf },
+    /// A file is in the place of the directory.
     #[error("state directory {path}: {found} is not a directory; name another path")]
-    NotADirectory {
-        /// The directory.
-        path: PathBuf,
-        /// The part of it that is something else.
-        found: PathBuf,
-    },
-    /// It belongs to another user, who could take its memory away.
+    NotADirectory { path: PathBuf, found: PathBuf },
+    /// The directory belongs to another user, who could take its memory away.
     #[error(
-        "state directory {path} belongs to user {owner}, this process runs as user {user}; run it \
-         as that user, or have it changed: chown -R {user} {path}"
+        "state directory {path} belongs to user {owner}, and this process runs as user {user}; run \
+         the process as user {owner}, or change the owner: chown -R {user} {path}"
     )]
-    Owner {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        owner: u32,
-        /// Who asked.
-        user: u32,
-    },
+    Owner { path: PathBuf, owner: u32, user: u32 },
     /// Others could put another memory in the place of this one.
     #[error(
-        "others can write to the state directory {path}, its mode is {mode:o}; take that away: \
-         chmod go-w {path}, or name a directory below it: that is created for this user alone"
+        "other users can write to state directory {path}, whose mode is {mode:o}; run chmod go-w \
+         {path}, or name a directory below it, which Tenure creates for this user alone"
     )]
-    Writable {
-        /// The directory.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    Writable { path: PathBuf, mode: u32 },
     /// Others could hold the lock, and nobody could start.
     #[error(
-        "others can open {path}, its mode is {mode:o}, and could keep this node from starting; \
-         take that away: chmod 600 {path}"
+        "other users can open {path}, whose mode is {mode:o}, and could keep this node from \
+         starting; run chmod 600 {path}"
     )]
-    Lockable {
-        /// The file that is locked.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
-    /// It belongs to something else.
+    Lockable { path: PathBuf, mode: u32 },
     #[error(
-        "{path} is not a state directory: it holds {found:?}; name one that is empty or missing"
+        "{path} is not a state directory: it holds {found:?}; name a directory that is empty or \
+         missing"
     )]
-    Foreign {
-        /// The directory.
-        path: PathBuf,
-        /// The first of the names found there.
-        found: String,
-    },
+    Foreign { path: PathBuf, found: String },
     /// A file of ours that is not what we wrote.
     #[error(
-        "{path} is damaged: {damage}; it was left as it is. What it promised is lost: check the \
+        "{path} is damaged: {damage}; Tenure left it unchanged. Its promises are lost: check the \
          disk, move the whole directory away and start{relearn}"
     )]
     Damaged {
-        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
         damage: Damage,
-        /// What such a start does: [`Layout::relearn`](super::Layout::relearn).
+        /// See [`Layout::relearn`](super::Layout::relearn).
         relearn: &'static str,
     },
-    /// A file in the place of ours.
     #[error(
-        "{path} was not written by Tenure: it {found}; it was left as it is. Move it away, or \
+        "{path} is not a file of Tenure: it {found}; Tenure left it unchanged. Move it away, or \
          name another directory"
     )]
-    ForeignFile {
-        /// The file.
-        path: PathBuf,
-        /// What it is.
-        found: Found,
-    },
-    /// Written by another release.
+    ForeignFile { path: PathBuf, found: Found },
     #[error(
         "{path} has the format {found}, this release reads {oldest} to {known}; start the \
          release that wrote it"
     )]
-    Version {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        found: u32,
-        /// The oldest that is read.
-        oldest: u32,
-        /// Ours.
-        known: u32,
-    },
+    Version { path: PathBuf, found: u32, oldest: u32, known: u32 },
     /// The machine does not say which boot this is.
     #[error(
-        "cannot read {path}: {source}; without it nobody can tell whether what is on disk is \
-         from this boot of the machine: mount /proc"
+        "cannot read {path}: {source}; this file says whether records on disk are of this boot of \
+         the machine: mount /proc"
     )]
-    Boot {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The system refused.
+    Boot { path: PathBuf, source: io::Error },
     #[error("cannot {action} {path}: {source}{}", hint(.source))]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// The directory or file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: io::Error },
 }
 
 impl StateError {
@@ -165,74 +94,48 @@ impl StateError {
     }
 }
 
-/// A record was not written. What was on disk before still holds and can be read; a later write
+/// A record was not written. The record on disk before still holds and can be read; a later write
 /// may succeed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum WriteError {
-    /// The system refused.
     #[error("cannot write {path}: {source}{}", hint(.source))]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// What was written is out of the next start's reach: the directory, or a file in it, has lost
-    /// its name. Until it has it again nothing is written.
+    Io { path: PathBuf, source: io::Error },
+    /// The next start would not find the records: the directory, or a file in it, has lost its
+    /// name. Until the name is back the node writes nothing.
     #[error(
         "state directory {path} is lost: {loss}; {}start this node again{caution}", loss.cure()
     )]
     Lost {
-        /// The directory.
         path: PathBuf,
-        /// What was found.
         loss: PathLoss,
-        /// What to mind then: [`Layout::caution`](super::Layout::caution).
+        /// See [`Layout::caution`](super::Layout::caution).
         caution: &'static str,
     },
 }
 
 /// How a state directory in use was lost.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PathLoss {
-    /// Nothing can be found at its path.
     #[error("{path} cannot be found any more: {source}")]
-    Missing {
-        /// The directory, or a file in it.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Something else is in its place.
-    #[error("another one is at {path} now")]
-    Replaced {
-        /// The directory, or a file in it.
-        path: PathBuf,
-    },
+    Missing { path: PathBuf, source: io::Error },
+    #[error("another file or directory is at {path} now")]
+    Replaced { path: PathBuf },
     /// A file that was not the one that was written, or not all of it, was removed.
-    #[error("{why}; this node has removed it, so that no start believes it")]
-    Removed {
-        /// What was found before.
-        why: String,
-    },
+    #[error("{why}; this node removed the file, so that no start believes it")]
+    Removed { why: String },
     /// A file is shorter than it was written.
     #[error("{path} was cut off: it has {bytes} bytes, and had {before}")]
-    CutOff {
-        /// The file.
-        path: PathBuf,
-        /// How many bytes it has.
-        bytes: u64,
-        /// How many it had.
-        before: u64,
-    },
+    CutOff { path: PathBuf, bytes: u64, before: u64 },
 }
 
 impl PathLoss {
-    /// What may be done instead of a start, as the beginning of a sentence that goes on with it.
+    /// An alternative to a start, as the beginning of a sentence that goes on with the start.
     const fn cure(&self) -> &'static str {
         match self {
             Self::Missing { .. } | Self::Replaced { .. } => {
-                "put the same one back, never a copy, or "
+                "put the original back, never a copy, or "
             }
             Self::Removed { .. } | Self::CutOff { .. } => "",
         }
@@ -242,25 +145,25 @@ impl PathLoss {
 /// How a file of ours differs from what we wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Damage {
-    /// It has another length.
+    /// The file has another length than it says.
     Length {
-        /// Its bytes.
+        /// The length of the file, in bytes.
         bytes: u64,
-        /// What it says it has.
+        /// The length that the file says, in bytes.
         expected: u64,
     },
-    /// Its bytes changed.
+    /// Bytes of the file changed.
     Checksum {
         /// The checksum stored with them.
         stored: u32,
-        /// The one they have.
+        /// The checksum of the bytes.
         computed: u32,
     },
     /// The checksum holds, the content makes no sense.
     Content,
 }
 
-/// What was found in the place of a file of ours.
+/// The kind of file in the place of one of ours.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Found {
     /// A file that begins otherwise than ours.
@@ -277,7 +180,7 @@ fn user(owner: Option<u32>) -> String {
     }
 }
 
-/// What to do about the commonest refusals of the system.
+/// Advice for the commonest errors of the system.
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "; it must belong to the user of this process",

@@ -1,4 +1,4 @@
-//! State directories: what a node must remember when its process or its machine ends.
+//! State directories: the memory of a node that survives its process or its machine.
 //!
 //! For authors of drivers; an application names a directory and no more. A protocol says in a
 //! [`Layout`] what it keeps:
@@ -17,16 +17,16 @@
 //!
 //! # What it relies on
 //!
-//! Until the machine ends, what a `write` put into the page cache is read back (a file system
-//! that loses it within one boot, after a forced detach or a failed write-back, is outside the
-//! model). What `fsync` flushed stays. A directory restored from a copy or a snapshot, of the files
-//! or of the whole machine, is outside the model too: nothing on this machine can tell. Move such a
-//! directory away and start without `--new`.
+//! Until the machine ends, what a `write` put into the page cache is read back (a file system that
+//! loses it within one boot, after a forced detach or a failed write-back, is outside the model).
+//! What `fsync` flushed stays. A directory restored from a copy or a snapshot, of the files or of
+//! the whole machine, is outside the model too: no program on this machine can notice that. Move
+//! such a directory away and start without `--new`.
 //!
-//! The directory belongs to the user of the process and nobody else may write to it; `.held` only
-//! that user can open, so nobody else can hold the lock. The lock belongs to the open file. A
-//! child made by `fork` without `exec` shares it and keeps it for as long as it lives, should its
-//! parent be killed.
+//! The directory belongs to the user of the process and no other user may write to it; only that
+//! user can open `.held` and hold the lock. The lock belongs to the open file. A child made by
+//! `fork` without `exec` shares it and keeps it for as long as it lives, should its parent be
+//! killed.
 
 mod boot;
 mod directory;
@@ -45,8 +45,8 @@ pub use self::sealed::{Format, Refusal};
 /// Whether a start is the cluster's very first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opening {
-    /// There was a memory. If the directory is empty or missing, it was lost.
+    /// There was a memory. An empty or missing directory says that it was lost.
     Existing,
-    /// There never was one (`--new`). Refused if there is.
+    /// There never was a memory (`--new`). A directory with one is refused.
     New,
 }

@@ -12,7 +12,7 @@ use super::error::{Damage, Found, StateError};
 /// How one kind of file is told from others, and which of its formats are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Format {
-    /// What it begins with.
+    /// The first bytes of the file.
     pub magic: [u8; 8],
     /// The oldest format that is read.
     pub oldest: u32,
@@ -23,14 +23,14 @@ pub struct Format {
 const HEAD: usize = 16;
 const CRC: usize = 4;
 
-/// Why bytes are not what was sealed.
+/// Reasons why bytes are not a sealed file.
 #[derive(Debug)]
 pub enum Refusal {
-    /// They are of something else.
+    /// The bytes are of another program.
     Foreign(Found),
-    /// They have a format that is not read.
+    /// The format is not read by this release.
     Format(u32),
-    /// They were changed.
+    /// The bytes were changed.
     Damaged(Damage),
 }
 
@@ -85,7 +85,8 @@ impl Format {
             return Err(Refusal::Foreign(Found::Begins(begins)));
         }
         let damaged = |expected: usize| {
-            let (bytes, expected) = (bytes.len() as u64, expected as u64);
+            let bytes = bytes.len() as u64;
+            let expected = expected as u64;
             Refusal::Damaged(Damage::Length { bytes, expected })
         };
         let (Some(format), Some(length)) = (word(bytes, 8), word(bytes, 12)) else {
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn any_flipped_bit_and_any_missing_byte_is_seen() {
+    fn changed_or_missing_byte_is_damage() {
         let good = FORMAT.seal(b"body");
         for bit in 0..good.len() * 8 {
             let mut bad = good.clone();
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_format_is_told_from_a_damaged_one() {
+    fn newer_format_is_not_damage() {
         assert!(matches!(FORMAT.open(&FORMAT.seal_as(3, b"?")), Err(Refusal::Format(3))));
         let older = FORMAT.seal_as(0, b"?");
         assert!(matches!(FORMAT.open(&older), Err(Refusal::Format(0))));

@@ -1,4 +1,4 @@
-//! One back end, driven for both classes of safety, and leaderships without an end.
+//! A back end, driven for both classes of safety, and leaderships without an end.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -61,8 +61,9 @@ async fn one_back_end_serves_both_classes() {
 
 /// Whatever the core says: nobody leads who promises more or less than it.
 #[tokio::test]
-async fn a_core_of_the_other_class_makes_no_leader() {
-    let (fence, lease) = (Some(Fence::new(7)), Some(LEASE));
+async fn core_of_other_class_never_leads() {
+    let fence = Some(Fence::new(7));
+    let lease = Some(LEASE);
     let (election, _outside) = toy::<AtMostOne>(Grant { lease, fence: None });
     for _ in 0..2 {
         let error = soon(election.campaign("here")).await.unwrap_err();
@@ -74,7 +75,7 @@ async fn a_core_of_the_other_class_makes_no_leader() {
 }
 
 #[tokio::test]
-async fn a_leadership_without_an_end_lasts_until_it_is_ended() {
+async fn endless_leadership_lasts_until_ended() {
     let (election, outside) = toy::<MayOverlap>(Grant { lease: None, fence: None });
     let leadership = soon(election.campaign("here")).await.unwrap();
     let leader = leadership.leader();
@@ -106,7 +107,7 @@ async fn a_leadership_without_an_end_lasts_until_it_is_ended() {
 }
 
 #[tokio::test]
-async fn a_leader_does_not_keep_the_thread_of_a_node() {
+async fn leader_keeps_no_node_thread() {
     let grant = Grant { lease: None, fence: Some(Fence::new(1)) };
     let (election, Outside { node, ends, incoming: _news }) = toy::<AtMostOne>(grant);
     let leadership = soon(election.campaign("here")).await.unwrap();

@@ -45,7 +45,8 @@ type Leading = JoinHandle<Result<(), CampaignError>>;
 /// Leads with work that never ends, until it is told to.
 fn led(election: &Election<AtMostOne>) -> (Leading, oneshot::Sender<()>, Works) {
     let (shut, down) = oneshot::channel();
-    let (election, works) = (election.clone(), Works::default());
+    let election = election.clone();
+    let works = Works::default();
     let theirs = works.clone();
     let leading = async move {
         let work = |_| {
@@ -75,7 +76,7 @@ impl Driver<AtMostOne> {
         self.campaigns.released(&self.name);
     }
 
-    /// What is left of a candidacy or a leadership that is over already.
+    /// Ends a candidacy or a leadership that is over already.
     async fn nothing_more(&mut self) {
         assert_eq!(self.resignation().await, None);
     }
@@ -101,7 +102,7 @@ async fn a_shutdown_withdraws_a_campaign() {
 }
 
 #[tokio::test]
-async fn a_shutdown_drops_the_work_then_resigns_and_waits() {
+async fn shutdown_drops_work_then_resigns() {
     let (election, mut driver) = start::<AtMostOne>();
     let (leading, shut, works) = led(&election);
     driver.elect(1).await;
@@ -121,7 +122,7 @@ async fn a_shutdown_drops_the_work_then_resigns_and_waits() {
 
 /// The first lease is shorter than the margin, and nothing is to be ended by it yet.
 #[tokio::test]
-async fn work_begins_with_a_lease_of_full_length() {
+async fn work_begins_with_full_lease() {
     let (election, mut driver) = start_with::<AtMostOne>(NEVER / 2);
     let (_leading, _shut, works) = led(&election);
     assert!(driver.open().await);
@@ -141,7 +142,7 @@ async fn work_begins_with_a_lease_of_full_length() {
 }
 
 #[tokio::test]
-async fn a_loss_drops_the_work_and_the_next_campaign_follows() {
+async fn loss_drops_work_and_campaigns_again() {
     let (election, mut driver) = start::<AtMostOne>();
     let (leading, shut, works) = led(&election);
     for fence in [1, 2] {
@@ -151,7 +152,7 @@ async fn a_loss_drops_the_work_and_the_next_campaign_follows() {
         driver.nothing_more().await;
         assert_eq!(works.under_way(), 0);
     }
-    // One that is lost before its lease has full length.
+    // A leadership is lost before its lease has full length.
     assert!(driver.open().await);
     assert_eq!(driver.win(Fence::new(3)), None);
     driver.campaigns.ended(&driver.name, Loss::Expired);
@@ -162,7 +163,7 @@ async fn a_loss_drops_the_work_and_the_next_campaign_follows() {
 }
 
 #[tokio::test]
-async fn a_candidacy_that_is_lost_is_tried_again_and_other_errors_end_it() {
+async fn lost_candidacy_campaigns_again() {
     let refused = || CampaignError::Refused { why: "permission denied on /e/".to_owned() };
     for (loss, error) in [
         (None, refused()),
@@ -186,7 +187,7 @@ async fn a_candidacy_that_is_lost_is_tried_again_and_other_errors_end_it() {
 }
 
 #[tokio::test]
-async fn a_second_one_in_the_same_election_is_refused() {
+async fn second_lead_in_election_is_refused() {
     let (election, mut driver) = start::<AtMostOne>();
     let (_leading, _shut, works) = led(&election);
     driver.elect(1).await;
@@ -200,7 +201,7 @@ async fn a_second_one_in_the_same_election_is_refused() {
 
 /// Each pause is at least half of 100 ms, 200 ms, 400 ms and so on.
 #[tokio::test]
-async fn work_that_ends_at_once_is_resigned_and_does_not_spin() {
+async fn short_work_does_not_spin() {
     let (election, mut driver) = start::<AtMostOne>();
     let works = Arc::new(AtomicUsize::new(0));
     let counted = works.clone();
@@ -226,7 +227,7 @@ async fn work_that_ends_at_once_is_resigned_and_does_not_spin() {
 }
 
 #[tokio::test]
-async fn a_shutdown_in_a_pause_begins_no_other_campaign() {
+async fn shutdown_in_pause_ends_campaigns() {
     let (election, mut driver) = start::<AtMostOne>();
     let (shut, down) = oneshot::channel::<()>();
     let leading = tokio::spawn(async move { election.lead("here", down, |_| ready(())).await });
@@ -247,14 +248,15 @@ async fn a_shutdown_in_a_pause_begins_no_other_campaign() {
 }
 
 #[tokio::test]
-async fn work_that_panics_is_gone_before_its_leadership_is() {
+async fn panicking_work_ends_before_leadership() {
     let (election, mut driver) = start::<AtMostOne>();
     let works = Works::default();
     let (theirs, (hold, held)) = (works.clone(), oneshot::channel::<()>());
     let mut held = Some(held);
     let leading = tokio::spawn(async move {
         let work = move |_| {
-            let (working, held) = (theirs.begin(), held.take());
+            let working = theirs.begin();
+            let held = held.take();
             async move {
                 let _working = working;
                 held.unwrap().await.unwrap();
@@ -272,7 +274,7 @@ async fn work_that_panics_is_gone_before_its_leadership_is() {
 }
 
 #[tokio::test]
-async fn dropping_the_future_drops_the_work_and_then_resigns() {
+async fn dropped_future_drops_work_then_resigns() {
     let (election, mut driver) = start::<AtMostOne>();
     let (leading, _shut, works) = led(&election);
     driver.elect(1).await;

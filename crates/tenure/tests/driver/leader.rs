@@ -1,9 +1,9 @@
-//! What the work holds.
+//! The leader that the work holds.
 
 use super::*;
 
 #[tokio::test]
-async fn every_clone_is_over_in_the_instant_in_which_the_leadership_is_dropped() {
+async fn drop_ends_every_clone() {
     let (election, mut driver) = start::<AtMostOne>();
     let leadership = lead(&election, &mut driver, Fence::new(9)).await;
     let leader = leadership.leader();
@@ -27,7 +27,7 @@ async fn every_clone_is_over_in_the_instant_in_which_the_leadership_is_dropped()
 }
 
 #[tokio::test]
-async fn every_clone_is_over_in_the_instant_in_which_the_leadership_is_resigned() {
+async fn resignation_ends_every_clone() {
     let (election, mut driver) = start::<AtMostOne>();
     let leadership = lead(&election, &mut driver, Fence::new(9)).await;
     let leader = leadership.leader();
@@ -53,7 +53,7 @@ async fn a_clone_gives_nothing_up() {
 }
 
 #[tokio::test]
-async fn a_clone_keeps_no_driver_going_and_asks_none_that_is_gone() {
+async fn clone_keeps_no_driver() {
     let (election, mut driver) = start::<AtMostOne>();
     let leadership = lead(&election, &mut driver, Fence::new(9)).await;
     let leader = leadership.leader();

@@ -36,7 +36,8 @@ impl<C: SafetyClass> DriverHandle<C> for Shared<C> {
     }
 
     fn timing(&self) -> Timing {
-        let (grace, kill_margin) = (self.margin, self.margin);
+        let grace = self.margin;
+        let kill_margin = self.margin;
         Timing { grace, kill_margin, resignation_max: NEVER }
     }
 }
@@ -90,7 +91,7 @@ impl<C: SafetyClass> Driver<C> {
         self.campaigns.elected(&self.name, elected)
     }
 
-    /// What a resignation asks of the core.
+    /// Orders to the core after a resignation.
     async fn resignation(&mut self) -> Option<Resign> {
         match self.request().await {
             Request::Resign { election, campaign } => self.campaigns.resign(&election, campaign),
@@ -154,7 +155,7 @@ fn leader(value: &[u8], until: Time) -> View {
 }
 
 #[tokio::test]
-async fn a_leadership_is_won_held_and_given_up() {
+async fn leadership_is_won_and_resigned() {
     let (election, mut driver) = start::<AtMostOne>();
     let leadership = lead(&election, &mut driver, Fence::new(9)).await;
     assert!(leadership.is_current());
@@ -181,14 +182,14 @@ async fn a_leadership_is_won_held_and_given_up() {
 }
 
 #[tokio::test]
-async fn where_leaders_may_overlap_there_is_no_fence() {
+async fn overlapping_leaders_have_no_fence() {
     let (election, mut driver) = start::<MayOverlap>();
     let leadership = lead(&election, &mut driver, ()).await;
     assert!(leadership.is_current());
 }
 
 #[tokio::test]
-async fn a_second_campaign_is_refused_and_takes_nothing_with_it() {
+async fn second_campaign_is_refused() {
     let (election, mut driver) = start::<AtMostOne>();
     let leadership = lead(&election, &mut driver, Fence::new(1)).await;
     let (second, opened) = tokio::join!(soon(election.campaign("here")), driver.open());
@@ -198,7 +199,7 @@ async fn a_second_campaign_is_refused_and_takes_nothing_with_it() {
 }
 
 #[tokio::test]
-async fn nobody_who_waits_is_left_with_a_leadership() {
+async fn abandoned_campaign_is_resigned() {
     let (election, mut driver) = start::<AtMostOne>();
     let campaign = campaign(&election, &mut driver).await;
     campaign.abort();
@@ -208,7 +209,7 @@ async fn nobody_who_waits_is_left_with_a_leadership() {
 }
 
 #[tokio::test]
-async fn a_claim_that_has_lapsed_is_given_up() {
+async fn lapsed_claim_is_resigned() {
     let (election, mut driver) = start::<AtMostOne>();
     let campaign = campaign(&election, &mut driver).await;
     assert_eq!(driver.campaigns.raise(&driver.name, clock::now()), None);
@@ -263,7 +264,7 @@ async fn a_leadership_that_ends_says_why() {
 
 /// The claim is lowered before anybody is told why, and a handle may ask in between.
 #[tokio::test]
-async fn a_leadership_that_was_taken_away_has_not_expired() {
+async fn revoked_leadership_has_not_expired() {
     let (election, mut driver) = start::<AtMostOne>();
     let leadership = lead(&election, &mut driver, Fence::new(1)).await;
     driver.campaigns.lower(&driver.name);
@@ -291,7 +292,7 @@ async fn is_pending<F: Future>(mut future: Pin<&mut F>) -> bool {
 }
 
 #[tokio::test]
-async fn a_hand_over_may_be_unsupported_replaced_or_done() {
+async fn hand_over_has_three_outcomes() {
     let (election, mut driver) = start::<AtMostOne>();
     let leadership = lead(&election, &mut driver, Fence::new(1)).await;
     let protocol = "queue";
@@ -325,7 +326,7 @@ async fn a_hand_over_may_be_unsupported_replaced_or_done() {
 
 /// The key of the first is not gone yet when the next campaign is over already.
 #[tokio::test]
-async fn everybody_who_leaves_is_told_when_others_know() {
+async fn leavers_learn_of_release() {
     let (election, mut driver) = start::<AtMostOne>();
     let first = lead(&election, &mut driver, Fence::new(1)).await;
     let resigned = tokio::spawn(async move { first.resign().await });
@@ -342,7 +343,7 @@ async fn everybody_who_leaves_is_told_when_others_know() {
 }
 
 #[tokio::test]
-async fn when_the_driver_ends_nobody_leads_waits_or_sees() {
+async fn ended_driver_closes_all_handles() {
     let (election, mut driver) = start::<AtMostOne>();
     let mut observer = election.observe();
     assert!(driver.observation().await.is_some());
@@ -357,9 +358,10 @@ async fn when_the_driver_ends_nobody_leads_waits_or_sees() {
 }
 
 #[tokio::test]
-async fn observers_share_a_board_until_the_last_has_left() {
+async fn observers_share_subscription() {
     let (election, mut driver) = start::<AtMostOne>();
-    let (slow, fast) = (Duration::from_secs(9), Duration::from_secs(1));
+    let slow = Duration::from_secs(9);
+    let fast = Duration::from_secs(1);
     let mut first = election.observe_every(slow);
     let mut second = election.observe_every(fast);
     assert_eq!(driver.observation().await, Some(slow));
@@ -387,7 +389,7 @@ async fn observers_share_a_board_until_the_last_has_left() {
 }
 
 #[tokio::test]
-async fn newcomers_are_shown_what_is_seen_after_they_came() {
+async fn newcomers_see_later_views_only() {
     let (election, mut driver) = start::<AtMostOne>();
     let name = driver.name.clone();
     let old = leader(b"old", later());

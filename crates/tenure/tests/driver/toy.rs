@@ -14,12 +14,12 @@ use tenure_core::{
 use tenure_testkit::handles::PATIENCE;
 use tokio::sync::{mpsc, oneshot};
 
-/// What it grants.
+/// The end of its claims.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Grant {
     /// How long its leaders lead; for ever if they have no end.
     pub(crate) lease: Option<Duration>,
-    /// That of its first leader.
+    /// The fence of its first leader.
     pub(crate) fence: Option<Fence>,
 }
 
@@ -36,7 +36,7 @@ impl Words for Plain {
     type Event = Event<&'static str>;
 }
 
-/// That one leads, or leads no more.
+/// A leader, or the end of a leadership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Told {
     election: ElectionName,
@@ -55,7 +55,7 @@ impl fmt::Display for Told {
 pub(crate) struct Core {
     id: &'static str,
     grant: Grant,
-    /// Who leads, as far as they have told.
+    /// Leaders, as far as they were reported.
     leaders: BTreeMap<(ElectionName, &'static str), Value>,
     observed: BTreeSet<ElectionName>,
 }
@@ -148,7 +148,7 @@ impl Protocol for Core {
     }
 }
 
-/// What comes to one from outside.
+/// Input from outside.
 pub(crate) enum Incoming {
     Loss(Loss),
     Told(Told),
@@ -237,10 +237,10 @@ impl<C: SafetyClass> Outside<C> {
         let all = all.clone();
         let begin = move || {
             let toy = Toy::<C> { id, all, incoming: taken, _ends: ended, kind: PhantomData };
-            let (leaders, observed) = (BTreeMap::new(), BTreeSet::new());
-            (toy, Core { id, grant, leaders, observed }, ())
+            (toy, Core { id, grant, leaders: BTreeMap::new(), observed: BTreeSet::new() }, ())
         };
-        let (grace, kill_margin) = (Duration::from_millis(2), Duration::from_millis(1));
+        let grace = Duration::from_millis(2);
+        let kill_margin = Duration::from_millis(1);
         let timing = move || Timing { grace, kill_margin, resignation_max: PATIENCE };
         Self { node: spawn(begin, timing).unwrap(), incoming, ends }
     }
@@ -254,7 +254,7 @@ impl<C: SafetyClass> Outside<C> {
     }
 }
 
-/// One that is alone, and its handle.
+/// A core that is alone, and its handle.
 pub(crate) fn toy<C: SafetyClass>(grant: Grant) -> (Election<C>, Outside<C>) {
     let outside = Outside::start("me", grant, &All::default());
     (outside.election("x"), outside)

@@ -368,6 +368,6 @@ mod tests {
                     64 bytes from 10.0.0.1: icmp_seq=2 ttl=64 time=12 ms\n\n--- a statistics ---\n";
         assert_eq!(measured(ping), Ok(vec![Duration::from_micros(500), ms(12)]));
         let (line, what) = measured("1ms\n2\n").unwrap_err();
-        assert_eq!((line, what.as_str()), (2, "\"2\": it has no unit"));
+        assert_eq!((line, what.as_str()), (2, "\"2\": the unit is missing"));
     }
 }

@@ -21,7 +21,8 @@ tests!(fences_grow_across_a_truncated_log, a_broker_of_three_is_killed_and_someb
 const MANY: u64 = 20_000;
 
 fn config(name: &str) -> Config {
-    let (election, group) = (name.parse().unwrap(), name.parse().unwrap());
+    let election = name.parse().unwrap();
+    let group = name.parse().unwrap();
     let mut config = Config::new(election, group, "one".parse().unwrap(), 1, Mode::AtMostOne);
     // A leadership may be lost before it is meant to be, and is won again with a higher fence.
     config.takeover = Duration::from_secs(4);
@@ -88,7 +89,7 @@ async fn fences_grow_across_a_truncated_log() {
     let options = AdminOptions::new().operation_timeout(Some(PATIENCE));
     admin.create_topics([&topic], &options).await.unwrap()[0].as_ref().unwrap();
     until(&cluster, "cut", 0, &[0, 1]).await;
-    // Of all that follows the second replica hears nothing.
+    // The second replica hears nothing of all that follows.
     cluster.broker(1).terminate().unwrap();
     until(&cluster, "cut", 0, &[0]).await;
 
@@ -111,7 +112,7 @@ async fn fences_grow_across_a_truncated_log() {
     node.close().await;
 }
 
-/// What is acknowledged is in two copies, so one broker may fail.
+/// An acknowledged record is in two copies, so one broker may fail.
 async fn a_broker_of_three_is_killed_and_somebody_leads_again() {
     let cluster = three();
     let node = start(&cluster, "kept", Options { create: Some(3), ..Options::new(vec![], "kept") });

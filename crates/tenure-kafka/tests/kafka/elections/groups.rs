@@ -75,13 +75,17 @@ struct Lookout {
 
 impl Lookout {
     fn begin(handles: &Handles) -> Self {
-        let (ends, looks) = (Arc::<AtomicBool>::default(), Arc::<AtomicU32>::default());
-        let (handles, over, count) = (handles.clone(), Arc::clone(&ends), Arc::clone(&looks));
+        let ends = Arc::<AtomicBool>::default();
+        let looks = Arc::<AtomicU32>::default();
+        let handles = handles.clone();
+        let over = Arc::clone(&ends);
+        let count = Arc::clone(&looks);
         let look = move || {
-            let (mut seen, began) = (None, clock::now());
+            let mut seen = None;
+            let began = clock::now();
             let mut last = false;
             while !last {
-                // One look begins after the end is asked for.
+                // A look begins after the end is asked for.
                 last = over.load(Ordering::SeqCst);
                 let led = handles.led(None);
                 let vacant = (0..ROLES).find(|role| !led.contains(role));
@@ -107,7 +111,7 @@ impl Lookout {
     }
 }
 
-/// One process, that stands for all roles, again after each loss.
+/// A process that stands for all roles, again after each loss.
 struct Process {
     node: Node<MayOverlap>,
     ends: Arc<AtomicBool>,
@@ -117,9 +121,12 @@ struct Process {
 impl Process {
     async fn start(addresses: &str, name: &str, group: &str, id: &str, handles: &Handles) -> Self {
         let node = start(addresses, name, config(name, group, id, PARTITIONS)).await;
-        let (ends, mut standing) = (Arc::new(AtomicBool::new(false)), JoinSet::new());
+        let ends = Arc::new(AtomicBool::new(false));
+        let mut standing = JoinSet::new();
         for role in 0..ROLES {
-            let (node, ends, handles) = (node.clone(), Arc::clone(&ends), handles.clone());
+            let node = node.clone();
+            let ends = Arc::clone(&ends);
+            let handles = handles.clone();
             let id = id.to_owned();
             standing.spawn(async move {
                 while !ends.load(Ordering::Relaxed) {
@@ -154,8 +161,10 @@ async fn leads(handles: &Handles, id: &str) {
 }
 
 async fn a_group_is_restarted_and_the_other_one_leads_every_role_throughout() {
-    let (cluster, name) = (cluster(), &unique("rolled"));
-    let (addresses, handles) = (cluster.addresses(), Handles::default());
+    let cluster = cluster();
+    let name = &unique("rolled");
+    let addresses = cluster.addresses();
+    let handles = Handles::default();
     let start = async |group, id| Process::start(&addresses, name, group, id, &handles).await;
     let mut blue = BTreeMap::new();
     for id in ["blue-1", "blue-2"] {
@@ -179,7 +188,7 @@ async fn a_group_is_restarted_and_the_other_one_leads_every_role_throughout() {
         leads(&handles, id).await;
     }
     assert_eq!(lookout.end(), None);
-    // That this is the other group's doing, and would be seen.
+    // Asserts that the other group causes this, and that the test would see it.
     for process in green {
         process.close().await;
     }
@@ -193,8 +202,10 @@ async fn a_group_is_restarted_and_the_other_one_leads_every_role_throughout() {
 }
 
 async fn who_leaves_and_leads_on_leaves_no_role_without_a_leader() {
-    let (cluster, name) = (cluster(), &unique("led-on"));
-    let (addresses, handles) = (cluster.addresses(), Handles::default());
+    let cluster = cluster();
+    let name = &unique("led-on");
+    let addresses = cluster.addresses();
+    let handles = Handles::default();
     let one = Process::start(&addresses, name, "blue", "one", &handles).await;
     let two = Process::start(&addresses, name, "blue", "two", &handles).await;
     leads(&handles, "one").await;
@@ -226,8 +237,11 @@ async fn counters(node: &Node<MayOverlap>) -> Counters {
 }
 
 async fn one_host_that_leads_a_role_in_two_groups_is_told() {
-    let (cluster, name) = (cluster(), &unique("one-host"));
-    let (addresses, mut nodes, mut led) = (cluster.addresses(), Vec::new(), Vec::new());
+    let cluster = cluster();
+    let name = &unique("one-host");
+    let addresses = cluster.addresses();
+    let mut nodes = Vec::new();
+    let mut led = Vec::new();
     for group in ["blue", "green"] {
         let mut config = config(name, group, group, 1);
         config.host = "machine".parse().unwrap();
@@ -250,7 +264,8 @@ async fn one_host_that_leads_a_role_in_two_groups_is_told() {
 }
 
 async fn an_owner_that_does_not_stand_for_a_role_is_told() {
-    let (cluster, name) = (cluster(), &unique("unfilled"));
+    let cluster = cluster();
+    let name = &unique("unfilled");
     let addresses = cluster.addresses();
     let owner: Node<MayOverlap> = start(&addresses, name, config(name, "blue", "owner", 1)).await;
     let mut notices = owner.notices();

@@ -1,4 +1,4 @@
-//! What the handles of every driver do.
+//! The suite for the handles of every driver.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::elections::node::{MARGIN, patient, short, start};
 
 enum Broker {
     Shared(Shared),
-    /// One that can be stopped.
+    /// A node that can be stopped.
     Own(Box<Cluster>),
 }
 
@@ -24,7 +24,7 @@ struct Processes<C: Class> {
     broker: Broker,
     prefix: String,
     nodes: BTreeMap<(&'static str, String), Node<C>>,
-    /// Who owns no partition reads nothing of its own accord, and knows who leads only if it
+    /// A process without partitions reads nothing of its own accord, and knows who leads only if it
     /// observes.
     observers: Vec<Observer>,
 }
@@ -60,7 +60,8 @@ impl<C: Class> Processes<C> {
 
     fn begin(&self, participant: &str, election: &str) -> Node<C> {
         let name = format!("{}-{election}", self.prefix);
-        let (id, group) = (participant.parse().unwrap(), name.parse().unwrap());
+        let id = participant.parse().unwrap();
+        let group = name.parse().unwrap();
         let mut config = patient(short(name.parse().unwrap(), group, id, 1, C::MODE));
         // An observer waits for this long, anew whenever it has heard nobody for a moment. No
         // leadership ends with a session, which is as long as fits in twice.

@@ -9,7 +9,7 @@ mod topics;
 
 use crate::common::Tests;
 
-/// Those first that take longest.
+/// The longest tests come first.
 pub(crate) const PARTS: &[(&str, Tests)] = &[
     ("brokers", brokers::TESTS),
     ("roles", roles::TESTS),

@@ -29,7 +29,8 @@ pub(crate) fn short(
         Mode::AtMostOne => Duration::from_secs(2),
         Mode::AtLeastOne => Duration::from_secs(5),
     };
-    (config.grace, config.kill_margin) = (MARGIN, MARGIN);
+    config.grace = MARGIN;
+    config.kill_margin = MARGIN;
     config
 }
 
@@ -43,7 +44,8 @@ pub(crate) fn patient(config: Config) -> Config {
     };
     let [session, takeover] = [session, takeover].map(Duration::from_secs);
     let delivery_timeout = Duration::from_secs(2);
-    let (seek, max_poll_interval) = (delivery_timeout, session);
+    let seek = delivery_timeout;
+    let max_poll_interval = session;
     let session_timeout = session;
     Config { session_timeout, max_poll_interval, takeover, delivery_timeout, seek, ..config }
 }

@@ -20,14 +20,15 @@ const ROLES: u32 = 16;
 /// Long enough for anything that comes at all, after each of the processes has claimed.
 const SOON: Duration = Duration::from_secs(120);
 
-/// One that ends early is made up for: what is waited for comes later.
+/// A role that ends early is won again: the awaited state comes later.
 const SESSION: Duration = Duration::from_secs(15);
 
-/// Who leads what, by what each process says of itself.
+/// Leaders of roles, by each process's own word.
 type Table = Arc<Mutex<BTreeMap<u32, BTreeSet<String>>>>;
 
 async fn start(name: &str, id: &str, by: GroupProtocol, addresses: &str) -> Node<AtMostOne> {
-    let (election, group) = (name.parse().unwrap(), name.parse().unwrap());
+    let election = name.parse().unwrap();
+    let group = name.parse().unwrap();
     let mode = Mode::AtMostOne;
     let mut config = patient(short(election, group, id.parse().unwrap(), ROLES, mode));
     // By the newer protocol a member may not hear of an assignment, and is one anew after R.
@@ -41,7 +42,9 @@ async fn start(name: &str, id: &str, by: GroupProtocol, addresses: &str) -> Node
 
 /// Stands for every role, again and again, and writes down what it leads.
 fn stand(node: &Node<AtMostOne>, id: &str, table: &Table) {
-    let (mut roles, table, id) = (node.roles(0..ROLES, id), Arc::clone(table), id.to_owned());
+    let mut roles = node.roles(0..ROLES, id);
+    let table = Arc::clone(table);
+    let id = id.to_owned();
     tokio::spawn(async move {
         let mut led = JoinSet::new();
         loop {
@@ -95,8 +98,10 @@ async fn spread(by: GroupProtocol, name: &str) {
     let long = std::env::var_os("TESTS_LONG").is_some();
     let most = if long { 20 } else { 5 };
     let cluster = cluster();
-    let (addresses, table) = (cluster.addresses(), Table::default());
-    let (group, millis) = (format!("{name}.{name}.m{ROLES}"), SESSION.as_millis().to_string());
+    let addresses = cluster.addresses();
+    let table = Table::default();
+    let group = format!("{name}.{name}.m{ROLES}");
+    let millis = SESSION.as_millis().to_string();
     cluster.set_of_group(&group, "consumer.session.timeout.ms", &millis).unwrap();
     let ids: Vec<_> = (1..=most).map(|nth| format!("process-{nth}")).collect();
     let mut nodes = Vec::new();

@@ -27,7 +27,8 @@ fn admin(addresses: &str) -> AdminClient<DefaultClientContext> {
 }
 
 fn config(name: &str, id: &str) -> Config {
-    let (election, group) = (name.parse().unwrap(), name.parse().unwrap());
+    let election = name.parse().unwrap();
+    let group = name.parse().unwrap();
     patient(short(election, group, id.parse().unwrap(), 1, Mode::AtMostOne))
 }
 
@@ -53,7 +54,8 @@ async fn halted(node: &Node<AtMostOne>, mut notices: Receiver<Notice>) -> String
 }
 
 async fn a_topic_that_is_given_partitions_is_led_no_more() {
-    let (cluster, name) = (cluster(), &unique("widened"));
+    let cluster = cluster();
+    let name = &unique("widened");
     let addresses = cluster.addresses();
     let node = start(&addresses, name, config(name, "one")).await;
     let notices = node.notices();
@@ -70,7 +72,8 @@ async fn a_topic_that_is_given_partitions_is_led_no_more() {
 }
 
 async fn a_topic_that_is_made_anew_is_led_no_more() {
-    let (cluster, name) = (cluster(), &unique("anew"));
+    let cluster = cluster();
+    let name = &unique("anew");
     let addresses = cluster.addresses();
     let node = start(&addresses, name, config(name, "one")).await;
     let notices = node.notices();
@@ -85,7 +88,8 @@ async fn a_topic_that_is_made_anew_is_led_no_more() {
 
 /// Whether it looks again by itself makes no difference: that is 15 s later.
 async fn nobody_leads_a_topic_that_was_made_anew_before_that_is_known() {
-    let (cluster, name) = (cluster(), &unique("anew-soon"));
+    let cluster = cluster();
+    let name = &unique("anew-soon");
     let addresses = cluster.addresses();
     let publish_interval = Duration::from_millis(500);
     let config = Config { publish_interval, ..config(name, "one") };
@@ -95,7 +99,7 @@ async fn nobody_leads_a_topic_that_was_made_anew_before_that_is_known() {
     make_anew(&addresses, name).await;
     soon(led.leader().lost()).await;
     drop(led);
-    // Nobody else is there, so nothing but the halt keeps it from office.
+    // No other process is there, so only the halt keeps this one from leading.
     let next = soon(node.role(0).campaign("anew")).await;
     let why = next.map(|led| led.fence()).unwrap_err().to_string();
     assert!(why.contains("Start again with a fence base of 1 or more"), "{why}");
@@ -104,15 +108,18 @@ async fn nobody_leads_a_topic_that_was_made_anew_before_that_is_known() {
 }
 
 async fn of_two_members_with_one_static_id_the_earlier_leads_no_more() {
-    let (cluster, name) = (cluster(), &unique("static"));
+    let cluster = cluster();
+    let name = &unique("static");
     let mut options = options(&cluster.addresses(), name);
     options.properties = vec!["group.instance.id=a".parse().unwrap()];
     let options = options.check().unwrap();
     let start = |id: &str| {
         Node::<AtMostOne>::builder(config(name, id).check().unwrap(), options.clone()).start()
     };
-    let (first, second) = (start("one").await.unwrap(), start("two").await.unwrap());
-    let (of_first, of_second) = (first.notices(), second.notices());
+    let first = start("one").await.unwrap();
+    let second = start("two").await.unwrap();
+    let of_first = first.notices();
+    let of_second = second.notices();
     let led = lead(&first).await;
     let other = lead(&second).await;
     // Only what is ordered by fences can have been led by both.

@@ -42,7 +42,8 @@ pub(super) fn with_session(cluster: &Shared, config: Config, session: Duration) 
 }
 
 async fn a_claim_is_read_back_where_it_was_published() {
-    let (cluster, name) = (cluster(), &unique("claimed"));
+    let cluster = cluster();
+    let name = &unique("claimed");
     let by = GroupProtocol::Classic;
     let mut one = Hand::join(&cluster.addresses(), config(name, "one", 2), by).await;
     let assigned = one.rebalance(Change::Assigned, 2).await;
@@ -52,7 +53,8 @@ async fn a_claim_is_read_back_where_it_was_published() {
         assert_eq!(beat.offset, end);
         let claim = one.publish(Target::One(partition), Kind::Claim);
         // Either may be told first.
-        let (mut at, mut read) = (None, None);
+        let mut at = None;
+        let mut read = None;
         while at.is_none() || read.is_none() {
             match soon(one.ledger.next()).await {
                 Report::Published { number, partition: of, outcome } if number == claim => {
@@ -65,7 +67,8 @@ async fn a_claim_is_read_back_where_it_was_published() {
                 }
             }
         }
-        let (at, read) = (at.unwrap(), read.unwrap());
+        let at = at.unwrap();
+        let read = read.unwrap();
         assert_eq!((read.offset, read.epoch), (at, Some(0)));
     }
 }
@@ -119,13 +122,13 @@ async fn what_is_not_given_back_is_given_back_before_r_is_over(by: GroupProtocol
         Report::Rebalance(one) => Some(one.clone()),
         _ => None,
     });
-    // It is a member all the while, which may be told of an assignment of nothing.
+    // The process is a member all the while, and may get an assignment of nothing.
     if let Ok(other) = lost.await {
         assert_eq!((other.change, other.partitions.len()), (Change::Assigned, 0));
     }
 }
 
-/// Nobody waits for the end of a session: it lasts for longer than any test.
+/// No test waits for the end of a session: a session lasts longer than any test.
 async fn who_leaves_hands_over_at_once(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
@@ -163,7 +166,8 @@ async fn on_ways(name: &str, test: impl AsyncFn(GroupProtocol, Config, &str, Way
     let addresses = cluster.addresses();
     let run = async |by, name: String, way| {
         let mut config = config(&name, "one", 1);
-        (config.session_timeout, config.max_poll_interval) = (session, session);
+        config.session_timeout = session;
+        config.max_poll_interval = session;
         test(by, config, &addresses, cluster.way(way)).await;
     };
     tokio::join!(
@@ -203,7 +207,8 @@ async fn who_is_answered_by_nobody_leaves_all_the_same() {
 }
 
 async fn a_partition_can_be_read_anew() {
-    let (cluster, name) = (cluster(), &unique("read-anew"));
+    let cluster = cluster();
+    let name = &unique("read-anew");
     let by = GroupProtocol::Classic;
     let mut one = Hand::join(&cluster.addresses(), config(name, "one", 1), by).await;
     let assigned = one.rebalance(Change::Assigned, 1).await;
@@ -290,9 +295,10 @@ async fn who_leaves_does_so_at_once_while_another_broker_stands_still() {
     let mut config = config("left", "one", 12);
     // Neither a question nor a session ends while anything is waited for.
     config.seek = PATIENCE * 2;
-    (config.session_timeout, config.max_poll_interval) = (PATIENCE * 2, PATIENCE * 2);
-    let (topic, other) =
-        (config.group.to_string(), Config { id: "two".parse().unwrap(), ..config.clone() });
+    config.session_timeout = PATIENCE * 2;
+    config.max_poll_interval = PATIENCE * 2;
+    let topic = config.group.to_string();
+    let other = Config { id: "two".parse().unwrap(), ..config.clone() };
     let mut one = Hand::join(&addresses, config, by).await;
     let assigned = one.rebalance(Change::Assigned, 12).await;
     let two = Hand::join(&addresses, other, by).await;
@@ -335,7 +341,7 @@ fn leaders(addresses: &str, topic: &str) -> Vec<i32> {
     all.into_iter().map(|(_, leader)| leader).collect()
 }
 
-/// What a member is told that can never be one.
+/// Reports to a process that can never be a member.
 async fn fatal(mut ledger: tenure_kafka::Ledger) -> String {
     ledger.request(&Request::Join(Membership(1)));
     let told = async {
@@ -349,7 +355,8 @@ async fn fatal(mut ledger: tenure_kafka::Ledger) -> String {
 }
 
 async fn a_session_below_the_minimum_is_told_with_what_to_do() {
-    let (cluster, name) = (cluster(), &unique("too-short"));
+    let cluster = cluster();
+    let name = &unique("too-short");
     let mut settings = config(name, "one", 1);
     settings.session_timeout = Duration::from_millis(900);
     let options = options(&cluster.addresses(), name).check().unwrap();

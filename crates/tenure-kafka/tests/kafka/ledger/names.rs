@@ -15,24 +15,26 @@ use crate::common::{cluster, tests, unique};
 
 tests!(silent_name_servers_delay_no_leaving);
 
-/// Of the test that runs where no name server answers.
+/// The name of the test that runs where no name server answers.
 const INNER: &str = "TESTS_SILENT_NAMES";
 
 /// Other files for one process alone: needs root, `unshare` and `mount` (util-linux).
 const SCRIPT: &str = r#"mount --bind "$1" /etc/resolv.conf \
 && mount --bind "$2" /etc/nsswitch.conf && shift 2 && exec "$@""#;
 
-/// One broker is there, and the names of others mean nothing for longer than a test waits.
+/// A broker is there, and the names of others give no address for longer than a test waits.
 async fn silent_name_servers_delay_no_leaving() {
     if std::env::var_os(INNER).is_some() {
         return leaves().await;
     }
-    let (broker, folder) = (cluster(), tempfile::tempdir().unwrap());
+    let broker = cluster();
+    let folder = tempfile::tempdir().unwrap();
     // An address of this test's own, at which nobody reads.
     let [.., a, b] = std::process::id().to_be_bytes();
     let own = Ipv4Addr::new(127, 53, a, b);
     let _silent = UdpSocket::bind((own, 53)).unwrap();
-    let (resolver, order) = (folder.path().join("resolv.conf"), folder.path().join("nss"));
+    let resolver = folder.path().join("resolv.conf");
+    let order = folder.path().join("nss");
     fs::write(&resolver, format!("nameserver {own}\noptions timeout:30 attempts:5\n")).unwrap();
     fs::write(&order, "hosts: dns\n").unwrap();
     let again = Command::new("unshare")
@@ -46,7 +48,8 @@ async fn silent_name_servers_delay_no_leaving() {
 }
 
 async fn leaves() {
-    let (good, name) = (cluster().addresses(), unique("names"));
+    let good = cluster().addresses();
+    let name = unique("names");
     // Clients begin with any of them.
     let all = format!("{good},a.nowhere.test:9092,b.nowhere.test:9092,c.nowhere.test:9092");
     let mut hand = Hand::join(&all, config(&name, "one", 1), GroupProtocol::Classic).await;

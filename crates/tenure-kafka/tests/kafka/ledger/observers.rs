@@ -11,12 +11,14 @@ use crate::ledger::process::{Hand, config, records};
 tests!(who_is_no_member_reads_a_partition_until_it_stops);
 
 async fn who_is_no_member_reads_a_partition_until_it_stops() {
-    let (cluster, name) = (cluster(), unique("observed"));
+    let cluster = cluster();
+    let name = unique("observed");
     let addresses = cluster.addresses();
     let by = GroupProtocol::Classic;
     let hand = async |id| Hand::new(&addresses, config(&name, id, 2), by).await;
-    let (mut writes, mut looks, mut goes_on) =
-        (hand("writes").await, hand("looks").await, hand("goes-on").await);
+    let mut writes = hand("writes").await;
+    let mut looks = hand("looks").await;
+    let mut goes_on = hand("goes-on").await;
     let (reading, end) = looks.read(Partition(1), RebalanceId::NONE).await;
     let (other, _) = goes_on.read(Partition(1), RebalanceId::NONE).await;
     assert_eq!(end, 0);

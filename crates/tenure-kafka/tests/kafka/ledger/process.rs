@@ -18,12 +18,14 @@ pub(crate) fn config(election: &str, id: &str, partitions: u32) -> Config {
     hasher.write(election.as_bytes());
     let group = format!("g{:016x}", hasher.finish()).parse().unwrap();
     let election = election.chars().take(Config::ELECTION_MAX).collect::<String>();
-    let (election, id) = (election.parse().unwrap(), id.parse().unwrap());
+    let election = election.parse().unwrap();
+    let id = id.parse().unwrap();
     let mut config = Config::new(election, group, id, partitions, Mode::AtMostOne);
     config.session_timeout = Duration::from_secs(45);
     config.heartbeat_interval = Duration::from_millis(300);
     config.max_poll_interval = PATIENCE;
-    (config.takeover, config.delivery_timeout) = (PATIENCE * 2, PATIENCE);
+    config.takeover = PATIENCE * 2;
+    config.delivery_timeout = PATIENCE;
     config.seek = PATIENCE;
     config
 }
@@ -34,7 +36,7 @@ pub(crate) fn options(addresses: &str, election: &str) -> Options {
     Options { create: Some(1), allow_unreplicated: true, ..Options::new(brokers, election) }
 }
 
-/// One process.
+/// A process.
 pub(crate) struct Hand {
     pub(crate) ledger: Ledger,
     config: Config,
@@ -175,7 +177,7 @@ pub(crate) fn rebalance(report: &Report, wanted: Change, count: usize) -> Option
     }
 }
 
-/// What was read by this reading.
+/// Records of this reading.
 pub(crate) fn records(report: &Report, reading: Reading) -> Option<&[Record]> {
     match report {
         Report::Records { reading: of, records, .. } if *of == reading => Some(records),

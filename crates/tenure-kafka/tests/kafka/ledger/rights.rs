@@ -35,7 +35,8 @@ struct Ann<'a> {
 
 impl<'a> Ann<'a> {
     async fn new(cluster: &'a Shared, config: Config, by: GroupProtocol) -> Self {
-        let (topic, group) = (config.group.to_string(), config.group_id());
+        let topic = config.group.to_string();
+        let group = config.group_id();
         cluster.allow(Resource::Topic(&topic), true).unwrap();
         let options = options(&cluster.guarded(), &topic);
         let login = Login {
@@ -64,7 +65,7 @@ impl<'a> Ann<'a> {
         let assigned = ann.hand.rebalance(Change::Assigned, 1).await.id;
         let (reading, _) = ann.hand.read(Partition(0), assigned).await;
         let reads = |report: &Report| records(report, reading).map(drop);
-        // What is written may be lost: the time for it ends while a busy machine stands still.
+        // A record may be lost: its time ends while a busy machine stands still.
         let written = async {
             ann.hand.publish(Target::Every, Kind::Beat);
             while ann.hand.within(Duration::from_secs(1), reads).await.is_err() {
@@ -104,7 +105,8 @@ async fn by_both(
     let cluster = cluster();
     let run = async |by, name: String| {
         let mut config = with_session(&cluster, config(&name, "ann", 1), SESSION);
-        (config.takeover, config.delivery_timeout) = (takeover, takeover / 2);
+        config.takeover = takeover;
+        config.delivery_timeout = takeover / 2;
         config.seek = takeover.min(SESSION);
         test(&cluster, config, by).await;
     };
@@ -114,17 +116,17 @@ async fn by_both(
     );
 }
 
-/// Of one that is not without a right for good.
+/// The patience of a process whose missing right may come back.
 const LASTING: Duration = PATIENCE.saturating_mul(4);
 
-/// Of one that is.
+/// The patience of a process whose right is missing for good.
 const IMPATIENT: Duration = Duration::from_secs(7);
 
 /// Reads again what it writes, as a core would have it read. Nothing is over.
 async fn reads_again(hand: &mut Hand, mut assigned: Option<RebalanceId>) {
     let mut reading = assigned.map(|by| hand.ask_to_read(Partition(0), by));
     loop {
-        // What was written may be lost, and nobody tells a report's fate: there is another soon.
+        // A record may be lost, and the fate of a report is unknown: another one follows soon.
         let next = tokio::time::timeout(Duration::from_secs(1), hand.ledger.next()).await;
         let Ok(report) = next else {
             hand.publish(Target::Every, Kind::Beat);
@@ -196,7 +198,7 @@ async fn who_may_not_be_a_member_for_a_moment_is_one_again() {
         });
         let lost = lost.await;
         assert!(lost.id > first && lost.partitions == [Partition(0)], "{lost}");
-        // It is refused for a while.
+        // The record is refused for a while.
         tokio::time::sleep(Duration::from_secs(2)).await;
         ann.may_be_a_member(true);
         soon(reads_again(&mut ann.hand, None)).await;
@@ -209,8 +211,8 @@ async fn who_may_not_read_the_topic_any_more_is_told_so() {
         let (mut ann, assigned) = Ann::member(cluster, config, by).await;
         let began = tenure::clock::now();
         ann.may_read(false);
-        // Whoever has a core is asked again and again, once there is an answer: one to an earlier
-        // question counts for nothing.
+        // A core asks again and again, once there is an answer: an answer to an earlier question
+        // does not count.
         let asks = async {
             loop {
                 let asked = ann.hand.ask_to_read(Partition(0), assigned);
@@ -306,7 +308,7 @@ async fn the_first_record_that_is_written_again_is_told() {
         Report::Published { partition, outcome: Ok(_), .. } => Some(*partition),
         _ => None,
     };
-    // It connects again in a while; until then each fails.
+    // The client connects again in a while; until then each record fails.
     while back.len() < 2 {
         hand.publish(Target::Every, Kind::Beat);
         back.extend(hand.within(Duration::from_secs(1), worked).await.ok());

@@ -22,7 +22,8 @@ tests!(
 
 async fn a_topic_is_made_once_and_let_pass_afterwards() {
     let broker = cluster();
-    let (addresses, name) = (broker.addresses(), unique("made"));
+    let addresses = broker.addresses();
+    let name = unique("made");
     let options = options(&addresses, &name).check().unwrap();
     let config = config(&name, "one", 3);
     let first = ensure(&options, &config).await.unwrap();
@@ -38,7 +39,8 @@ async fn a_topic_is_made_once_and_let_pass_afterwards() {
 
 async fn everything_that_is_wrong_is_told_at_once() {
     let cluster = cluster();
-    let (addresses, name) = (cluster.addresses(), &unique("wrong"));
+    let addresses = cluster.addresses();
+    let name = &unique("wrong");
     let made = options(&addresses, name).check().unwrap();
     ensure(&made, &config(name, "one", 3)).await.unwrap();
     let strict = Options { allow_unreplicated: false, ..options(&addresses, name) };
@@ -57,7 +59,8 @@ async fn everything_that_is_wrong_is_told_at_once() {
 }
 
 async fn a_topic_that_is_missing_is_told_with_the_command_that_makes_it() {
-    let (cluster, name) = (cluster(), &unique("missing"));
+    let cluster = cluster();
+    let name = &unique("missing");
     let without = Options { create: None, ..options(&cluster.addresses(), name) };
     let error = ensure(&without.check().unwrap(), &config(name, "one", 3)).await;
     let said = error.unwrap_err().to_string();
@@ -75,7 +78,8 @@ async fn nobody_there_is_told() {
 }
 
 async fn logins_are_used_and_missing_rights_are_told() {
-    let (cluster, name) = (cluster(), &unique("private"));
+    let cluster = cluster();
+    let name = &unique("private");
     let login = |password: &str| Login {
         mechanism: Mechanism::Plain,
         user: "ann".into(),
@@ -93,11 +97,11 @@ async fn logins_are_used_and_missing_rights_are_told() {
     assert!(error.contains("check --user, --password-file"), "{error}");
 }
 
-/// What a certificate is signed by, and with.
+/// The issuer of a certificate, and its key.
 fn signed(authority: &CertifiedIssuer<'_, KeyPair>, name: &str) -> (String, String) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-    // One called as its authority is taken for one that has signed itself.
+    // A certificate with the name of its authority counts as self-signed.
     params.distinguished_name.push(DnType::CommonName, name);
     let certificate = params.signed_by(&key, authority).unwrap();
     (certificate.pem(), key.serialize_pem())

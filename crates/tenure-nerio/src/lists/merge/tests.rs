@@ -22,7 +22,7 @@ fn who(name: &str) -> Who {
     Who { name: name.parse().unwrap(), inc: Inc(1) }
 }
 
-/// Of whom, with which fence, for how many milliseconds; without a fence where that is 0.
+/// A holder, its fence, and the milliseconds left; without a fence where that is 0.
 fn holds(name: &str, fence: u64, millis: u64) -> Option<HolderHere> {
     Some(HolderHere {
         who: who(name),
@@ -40,13 +40,13 @@ fn seen(now: u64, said: [(u64, Option<HolderHere>); 3]) -> ElectionSeen {
     let election: ElectionName = "e".parse().unwrap();
     let words = said.into_iter().enumerate().map(|(nth, (asked, holder))| {
         let here = ElectionHere { election: election.clone(), holder, waiting: 0 };
-        Told { nth, asked: at(asked), said: Some(here) }
+        Statement { nth, asked: at(asked), said: Some(here) }
     });
     let words = words.collect();
-    Putting { config: &config(), at: at(now) }.election(election, &words)
+    Merge { config: &config(), at: at(now) }.election(election, &words)
 }
 
-/// Whom they name, with which fence, and until when: what a, b and c say, asked at these times.
+/// Leader, fence and end that the statements of a, b and c give, asked at these times.
 fn named(now: u64, said: [(u64, Option<HolderHere>); 3]) -> Option<(String, u64, u128)> {
     let leader = seen(now, said).leader?;
     let until = leader.until.since(Time::ZERO).as_millis();
@@ -54,9 +54,10 @@ fn named(now: u64, said: [(u64, Option<HolderHere>); 3]) -> Option<(String, u64,
 }
 
 #[test]
-fn a_quorum_names_the_leader_by_one_fence() {
+fn quorum_names_leader_by_fence() {
     let p = |fence| (0, holds("p", fence, 10_000));
-    let (q, nobody) = ((0, holds("q", 7, 10_000)), (0, None));
+    let q = (0, holds("q", 7, 10_000));
+    let nobody = (0, None);
     let told = |fence| Some(("p".to_owned(), fence, 9_980));
     assert_eq!(named(1, [p(7), p(7), nobody.clone()]), told(7), "less the drift of clocks");
     assert_eq!(named(1, [p(7), p(7), q.clone()]), told(7));
@@ -68,7 +69,7 @@ fn a_quorum_names_the_leader_by_one_fence() {
 
 /// However long a member took to answer, or the pages of others to come.
 #[test]
-fn nobody_is_named_whose_lease_is_over_when_all_have_answered() {
+fn ended_lease_names_no_leader() {
     let said = || [(0, holds("p", 7, 3_000)), (0, holds("p", 7, 3_300)), (0, None)];
     assert!(named(2_900, said()).is_some());
     assert_eq!(named(3_100, said()), None);
@@ -87,7 +88,7 @@ fn nobody_is_named_whose_lease_is_over_when_all_have_answered() {
 
 /// Which members were asked when is of no account, as long as all their grants are live.
 #[test]
-fn a_member_that_was_asked_late_ends_nothing() {
+fn late_answer_ends_no_grant() {
     let p = || (0, holds("p", 7, 3_000));
     assert!(named(2_500, [p(), p(), (2_400, None)]).is_some());
     assert!(named(2_500, [p(), p(), (2_400, holds("p", 7, 4_000))]).is_some());
@@ -101,7 +102,7 @@ fn a_member_that_was_asked_late_ends_nothing() {
 
 /// Counted from when it was asked for, and not from when it is printed.
 #[test]
-fn one_that_has_stepped_down_is_named_until_it_gives_its_lease_back() {
+fn resigned_leader_is_named_until_release() {
     let said = || {
         let p = holds("p", 7, 4_000);
         [(0, leaves(500, p.clone())), (100, leaves(600, p.clone())), (0, p)]
@@ -111,9 +112,9 @@ fn one_that_has_stepped_down_is_named_until_it_gives_its_lease_back() {
     assert_eq!(named(700, said()), None, "it may have given it back, and another one leads");
 }
 
-/// It gave its lease back, what b was to be told of it was lost, and q has won with a and c.
+/// The leader gave its lease back, the release to b was lost, and q has won with a and c.
 #[test]
-fn one_that_was_overtaken_is_not_named() {
+fn overtaken_leader_is_not_named() {
     let p = || holds("p", 7, 4_000);
     assert!(named(20, [(0, p()), (10, p()), (10, None)]).is_some());
     assert_eq!(named(20, [(0, p()), (10, p()), (10, holds("q", 8, 4_000))]), None);
@@ -126,14 +127,14 @@ fn one_that_was_overtaken_is_not_named() {
 
 /// A member that knows nothing of an election says so: its word is as old as any.
 #[test]
-fn the_age_is_that_of_all_who_answered() {
+fn age_covers_all_answers() {
     let election: ElectionName = "e".parse().unwrap();
     let here = ElectionHere { election: election.clone(), holder: None, waiting: 2 };
     let words = vec![
-        Told { nth: 0, asked: at(50), said: Some(here) },
-        Told { nth: 1, asked: at(20), said: None },
+        Statement { nth: 0, asked: at(50), said: Some(here) },
+        Statement { nth: 1, asked: at(20), said: None },
     ];
-    let seen = Putting { config: &config(), at: at(90) }.election(election, &words);
+    let seen = Merge { config: &config(), at: at(90) }.election(election, &words);
     assert_eq!((seen.asked, seen.waiting), (at(20), 2));
 }
 
@@ -153,22 +154,22 @@ fn holder(name: &str, priority: u8, remaining: u64) -> Option<Box<Holder>> {
     }))
 }
 
-fn waits(nth: usize, name: &str, seconds: u64) -> (Who, Told<Option<CandidateHere>>) {
+fn waits(nth: usize, name: &str, seconds: u64) -> (Who, Statement<Option<CandidateHere>>) {
     let waited = Duration::from_secs(seconds);
     let said = CandidateHere { who: who(name), priority: 3, leading: false, waited };
-    (who(name), Told { nth, asked: at(5), said: Some(said) })
+    (who(name), Statement { nth, asked: at(5), said: Some(said) })
 }
 
 #[test]
-fn who_waits_is_told_once_with_its_longest_wait() {
+fn candidate_is_listed_once() {
     let config = config();
-    let mut waiting = BTreeMap::<_, CandidateWords>::new();
+    let mut waiting = BTreeMap::<_, CandidateStatements>::new();
     for (who, told) in [waits(0, "q", 1), waits(0, "r", 5), waits(1, "q", 3_600)] {
         waiting.entry(who).or_default().push(told);
     }
-    let held = |nth, remaining| Told { nth, asked: at(0), said: holder("p", 9, remaining) };
+    let held = |nth, remaining| Statement { nth, asked: at(0), said: holder("p", 9, remaining) };
     let holders = [held(0, 9_000), held(1, 20)];
-    let (leader, all) = Putting { config: &config, at: at(50) }.candidates(&holders, &waiting);
+    let (leader, all) = Merge { config: &config, at: at(50) }.candidates(&holders, &waiting);
     assert_eq!(leader, None, "one of its two grants is over");
     let told = all.iter().map(|one| {
         let grants = (one.granted.len(), one.ended.len());

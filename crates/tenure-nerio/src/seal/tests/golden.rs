@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::*;
 
-/// One whose key has all rights.
+/// A seal whose key has all rights.
 const R: &str = "10.0.1.3:5000";
 
 /// Each field on a line of its own, as `seal/bytes.rs` has them.
@@ -18,7 +18,8 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn fields(bytes: &[u8], fields: &[(&str, usize)]) -> String {
-    let (mut text, mut rest) = (String::new(), bytes);
+    let mut text = String::new();
+    let mut rest = bytes;
     for (name, length) in fields {
         let (field, behind) = rest.split_at(*length);
         writeln!(text, "  {name:8} {}", hex(field)).unwrap();
@@ -49,7 +50,7 @@ fn show(packet: &Packet, name: &dyn Fn(SocketAddr) -> &'static str) -> String {
 }
 
 #[test]
-fn every_kind_of_datagram_has_these_bytes() {
+fn datagrams_have_golden_bytes() {
     let mut net = candidate_and_members();
     net.nodes.insert(at(Q), seal(application("billing"), 4));
     for (from, to) in [(P, A), (A, P), (A, B), (P, Q)] {

@@ -1,4 +1,4 @@
-//! Those who have no key, one that leaked, or only what others have sent.
+//! Strangers without a key, with a leaked key, or with datagrams of others.
 
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn talk() -> (Net, Vec<Packet>) {
     (net, sent)
 }
 
-/// What a node knows of others, and that it still talks to them.
+/// Asserts the peers of a node, and that it still talks to them.
 fn is_unharmed(net: &mut Net, before: &[Vec<Peer>]) {
     let known = |net: &Net| [A, B, P].map(|address| net.peers(address)).to_vec();
     assert_eq!(known(net), before);
@@ -29,23 +29,23 @@ fn is_unharmed(net: &mut Net, before: &[Vec<Peer>]) {
 }
 
 #[test]
-fn what_was_sent_once_is_read_once() {
+fn datagram_is_read_once() {
     let (mut net, sent) = talk();
     let before = [A, B, P].map(|address| net.peers(address)).to_vec();
     net.wait(1_000);
     for packet in &sent {
         for from in [packet.from, at(Q)] {
             let again = Packet { from, ..packet.clone() };
-            assert_eq!(net.give(&again), Err(Dropped::Replayed), "{again:?}");
+            assert_eq!(net.give(&again), Err(DropReason::Replayed), "{again:?}");
         }
     }
     assert!(net.queue.is_empty(), "and nothing is answered");
     is_unharmed(&mut net, &before);
 }
 
-/// Its key was taken out, and put back.
+/// A key was taken out, and put back.
 #[test]
-fn a_key_that_comes_back_brings_nothing_old_with_it() {
+fn returning_key_replays_nothing() {
     let (mut net, sent) = talk();
     let other = crate::keys::ClusterKey::generate("prod".parse().unwrap()).unwrap();
     let other = Keys::parse(&other.to_line()).unwrap();
@@ -71,7 +71,7 @@ fn a_key_that_comes_back_brings_nothing_old_with_it() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Of every kind of datagram: one bit is changed, or its end is cut off, or something added.
+    /// Datagrams of every kind with a changed bit, a cut end, or bytes added.
     #[test]
     fn what_was_changed_is_not_read(
         which in 0..100_usize,
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_not_read_and_not_answered(
+    fn noise_is_not_answered(
         version in 0..9_u8,
         noise in prop::collection::vec(any::<u8>(), 0..1_300),
     ) {
@@ -115,10 +115,10 @@ proptest! {
     }
 }
 
-/// Whoever greets in the name of another address, with what was sent before, makes a member send
+/// A stranger that greets in the name of another address, with old datagrams, makes a member send
 /// less than was sent to it.
 #[test]
-fn no_answer_is_as_long_as_what_it_answers() {
+fn answers_are_shorter_than_questions() {
     const { assert!(bytes::HELLO_MIN > bytes::WELCOME_BYTES) };
     let (_, sent) = talk();
     let hello = sent.iter().find(|packet| packet.bytes[4] == HELLO).unwrap();
@@ -131,17 +131,19 @@ fn no_answer_is_as_long_as_what_it_answers() {
     assert_eq!(repeated, 0, "answered once");
 }
 
-/// One that holds the application's key, hears everything, and sends from any address.
+/// A thief with the application's key that hears everything, and sends from any address.
 #[test]
-fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
+fn leaked_application_key_forges_nothing() {
     let mut net = candidate_and_members();
     net.say(P, A, "request");
     let hello = net.queue[0].clone();
-    let Held::Application(keys) = application("billing").held().clone() else { panic!() };
-    let (thief, victim) = (seal(application("billing"), 66), net.nodes[&at(P)].own.public);
+    let HeldKeys::Application(keys) = application("billing").held().clone() else { panic!() };
+    let thief = seal(application("billing"), 66);
+    let victim = net.nodes[&at(P)].own.public;
     let leaked = keys[0].secret().clone();
     let secrets = [
-        // Of processes of the application, its own with the members, and with the victim.
+        // The secrets of the application's processes, of the thief with the members, and with the
+        // victim.
         leaked.clone(),
         thief.with_members.clone().unwrap(),
         extract(&leaked, &thief.own.private.diffie_hellman(&PublicKey::from(victim))),
@@ -149,12 +151,12 @@ fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
     for secret in &secrets {
         for channel in [Channel::Members, Channel::Application, Channel::Peers] {
             for public in [thief.own.public, net.nodes[&at(A)].own.public] {
-                let (seals, _) = directions(channel, secret, (&public, &victim), true);
+                let (seals, _) = directions(channel, secret, &public, &victim, true);
                 let mut bytes = Vec::new();
                 let door = net.nodes[&at(P)].own.door;
-                bytes::welcome(&seals, (&public, 1), (7, door, 1), &mut bytes);
+                bytes::welcome(&seals, &public, 1, 7, door, 1, &mut bytes);
                 let forged = Packet { from: at(A), to: at(P), bytes };
-                assert_eq!(net.give(&forged), Err(Dropped::Forged), "{channel:?}");
+                assert_eq!(net.give(&forged), Err(DropReason::Forged), "{channel:?}");
             }
         }
     }
@@ -163,26 +165,26 @@ fn a_leaked_application_key_speaks_for_no_member_and_for_no_other_process() {
     // In the victim's name to the member: its hello, with a higher number and another door.
     let gate = gate(&leaked, &victim);
     for secret in &secrets {
-        let (seals, _) = directions(Channel::Application, secret, (&victim, &[0; 32]), false);
+        let (seals, _) = directions(Channel::Application, secret, &victim, &[0; 32], false);
         let mut read = bytes::read_hello(&hello.bytes).unwrap();
         read.counter = 1_000_000;
         let mut bytes = Vec::new();
-        bytes::hello((&seals, &gate), &read, 99, &mut bytes);
+        bytes::hello(&seals, &gate, &read, 99, &mut bytes);
         let forged = Packet { from: at(Q), to: at(A), bytes };
-        assert_eq!(net.give(&forged), Err(Dropped::Forged));
+        assert_eq!(net.give(&forged), Err(DropReason::Forged));
         // And its data, though the member's door is known to all who can greet it.
-        let (to, mut bytes) = ((id(&victim), 1_000_000, 1 << 56), Vec::new());
-        bytes::data(&seals, to, &plain("release"), &mut bytes);
+        let mut bytes = Vec::new();
+        bytes::data(&seals, id(&victim), 1_000_000, 1 << 56, &plain("release"), &mut bytes);
         let forged = Packet { from: at(P), to: at(A), bytes };
-        assert_eq!(net.give(&forged), Err(Dropped::Forged));
+        assert_eq!(net.give(&forged), Err(DropReason::Forged));
     }
     net.say(P, A, "on");
     assert_eq!(net.settle(), ["on"]);
 }
 
-/// It greets in the name of a member's address, which it can hear.
+/// An application greets in the name of a member's address, which it can hear.
 #[test]
-fn an_application_is_not_at_the_address_of_a_member() {
+fn application_never_takes_member_address() {
     let mut net = Net::new(vec![(A, seal(member(), 1)), (B, seal(application("billing"), 3))]);
     net.say(B, A, "request");
     assert_eq!(net.settle(), ["request"]);
@@ -191,7 +193,7 @@ fn an_application_is_not_at_the_address_of_a_member() {
 }
 
 #[test]
-fn hellos_of_old_fill_a_list_of_their_own() {
+fn old_hellos_have_own_list() {
     let count = u16::try_from(2 * PENDING_MAX).unwrap();
     let mut old = Vec::new();
     for nth in 0..count {
@@ -218,7 +220,7 @@ fn hellos_of_old_fill_a_list_of_their_own() {
 }
 
 #[test]
-fn with_too_many_senders_everybody_greets_again_and_nothing_old_is_read() {
+fn full_sessions_start_over() {
     let mut net = candidate_and_members();
     net.say(P, A, "first");
     net.settle();

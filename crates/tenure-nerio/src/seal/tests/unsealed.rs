@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// One that has keys already.
+/// A node that has keys already.
 fn given(keys: Keys, seed: u8) -> Seal {
     seal(keys.accept_unsealed(true), seed)
 }
@@ -13,24 +13,24 @@ fn begun(others: Vec<(&str, Seal)>) -> Net {
     Net::new(std::iter::once(own).chain(others).collect())
 }
 
-/// What is on its way to `address` that anybody can read.
+/// Unsealed datagrams on their way to `address`.
 fn readable(net: &Net, address: &str) -> usize {
     let to = net.queue.iter().filter(|packet| packet.to == at(address));
     to.filter(|packet| packet.bytes[MAGIC.len()] == wire::VERSION).count()
 }
 
-/// What the one at `address` has heard without a key.
+/// Senders without a key that the node at `address` has heard.
 fn heard(net: &mut Net, address: &str) -> Keyring {
     net.nodes.get_mut(&at(address)).unwrap().keyring(net.now)
 }
 
-/// One without a key sends to another one.
+/// A node without a key sends to another one.
 fn unsealed(from: &str, to: &str, text: &str) -> Packet {
     Packet { from: at(from), to: at(to), bytes: plain(text) }
 }
 
 #[test]
-fn two_that_have_keys_say_nothing_that_others_can_read() {
+fn keyed_nodes_always_seal() {
     let mut net = begun(vec![(B, given(member(), 2)), (P, given(application("billing"), 3))]);
     for (from, to) in [(A, B), (B, A), (P, A), (A, P)] {
         net.say(from, to, "something");
@@ -40,7 +40,7 @@ fn two_that_have_keys_say_nothing_that_others_can_read() {
 }
 
 #[test]
-fn one_without_a_key_is_sent_to_without_one_and_greeted_now_and_then() {
+fn keyless_member_is_reached_and_greeted() {
     let mut net = begun(Vec::new());
     net.say(A, B, "may be sealed");
     assert_eq!(readable(&net, B), 0, "a hello first");
@@ -50,7 +50,8 @@ fn one_without_a_key_is_sent_to_without_one_and_greeted_now_and_then() {
     assert_eq!(readable(&net, B), 1);
     let answer = net.give(&unsealed(B, A, "answer")).unwrap().unwrap();
     assert_eq!(answer, ("answer".to_owned(), None), "it shows nothing");
-    let (name, now) = ("b".parse().unwrap(), net.now);
+    let name = "b".parse().unwrap();
+    let now = net.now;
     net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(B), &name);
     net.sent.clear();
     for turn in 0..100 {
@@ -64,16 +65,17 @@ fn one_without_a_key_is_sent_to_without_one_and_greeted_now_and_then() {
     assert_eq!((&known[0].name, known[0].address, known.len()), (&name, at(B), 1));
 }
 
-/// Nobody is greeted for what a stranger sent in its name.
+/// No node is greeted because a stranger sent in its name.
 #[test]
-fn one_that_asks_without_a_key_is_answered_so_and_not_greeted() {
-    let (name, now) = ("web".parse().unwrap(), Time::ZERO);
+fn keyless_asker_is_answered_unsealed() {
+    let name = "web".parse().unwrap();
+    let now = Time::ZERO;
     for keys in [member(), application("billing")] {
         let mut net = Net::new(vec![(A, given(keys, 1))]);
         net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(P), &name);
         net.say(A, P, "answer");
         assert_eq!((readable(&net, P), net.queue.len()), (1, 1));
-        // One of which nothing was heard is told nothing that others could read.
+        // An unknown node gets nothing that others could read.
         let mut other = net.nodes.remove(&at(A)).unwrap();
         let mut sent = Vec::new();
         let _ = other.outgoing(now, at(Q), &plain("answer"), |_, bytes| {
@@ -86,7 +88,7 @@ fn one_that_asks_without_a_key_is_answered_so_and_not_greeted() {
 
 /// Members say nothing to each other for days, and an answer is never answered.
 #[test]
-fn one_that_spoke_last_is_not_taken_for_one_without_a_key() {
+fn late_silence_keeps_key() {
     let mut net = begun(vec![(B, given(member(), 2))]);
     for pause in [0, 60, 900, 5_000, 100_000] {
         net.wait(pause);
@@ -107,16 +109,17 @@ fn one_that_spoke_last_is_not_taken_for_one_without_a_key() {
 }
 
 #[test]
-fn one_that_was_given_its_key_is_sealed_for_at_once() {
+fn new_key_is_used_at_once() {
     let mut net = begun(Vec::new());
-    let (name, now) = ("b".parse().unwrap(), net.now);
+    let name = "b".parse().unwrap();
+    let now = net.now;
     net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(B), &name);
     net.nodes.insert(at(B), given(member(), 2));
     net.say(B, A, "sealed");
     assert_eq!(net.settle(), ["sealed"]);
     net.say(A, B, "sealed, too");
     assert_eq!((readable(&net, B), net.settle()), (0, vec!["sealed, too".to_owned()]));
-    // What it had sent without comes late.
+    // A datagram from before its key comes late.
     let now = net.now;
     net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(B), &name);
     net.say(A, B, "still");
@@ -128,10 +131,11 @@ fn one_that_was_given_its_key_is_sealed_for_at_once() {
 
 /// The line stays as it is while keys are exchanged: what was heard is still known, and since when.
 #[test]
-fn what_was_heard_is_kept_while_it_is_accepted() {
+fn accepted_senders_are_kept() {
     let mut net = begun(Vec::new());
     assert!(net.give(&unsealed(P, A, "request")).is_ok());
-    let (name, now) = ("web".parse().unwrap(), net.now);
+    let name = "web".parse().unwrap();
+    let now = net.now;
     net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(P), &name);
     let before = heard(&mut net, A);
     net.wait(10_000);
@@ -146,10 +150,12 @@ fn what_was_heard_is_kept_while_it_is_accepted() {
 
 /// A stranger has sent something in its name, long before.
 #[test]
-fn one_that_can_be_greeted_is_when_it_is_not_answered() {
-    let (p, q) = (given(application("billing"), 3), given(application("billing"), 4));
+fn unanswered_node_is_greeted() {
+    let p = given(application("billing"), 3);
+    let q = given(application("billing"), 4);
     let mut net = Net::new(vec![(P, p), (Q, q)]);
-    let (name, now) = ("web".parse().unwrap(), net.now);
+    let name = "web".parse().unwrap();
+    let now = net.now;
     for (at_, other) in [(P, Q), (Q, P)] {
         net.nodes.get_mut(&at(at_)).unwrap().heard_unsealed(now, at(other), &name);
     }
@@ -158,9 +164,9 @@ fn one_that_can_be_greeted_is_when_it_is_not_answered() {
     assert_eq!((readable(&net, Q), net.settle()), (0, vec!["verify".to_owned()]));
 }
 
-/// It has taken the line out already, and the first hello is late.
+/// The node has taken the line out already, and the first hello is late.
 #[test]
-fn one_that_accepts_no_more_hears_what_it_did_not_read() {
+fn refused_senders_are_listed() {
     let mut net = begun(vec![(B, seal(member(), 2))]);
     net.say(A, B, "one");
     let late = net.queue.remove(0);
@@ -171,9 +177,9 @@ fn one_that_accepts_no_more_hears_what_it_did_not_read() {
     assert_eq!(net.settle(), ["two"]);
 }
 
-/// Somebody goes back a step.
+/// An operator goes back a step.
 #[test]
-fn one_that_was_started_again_without_a_key_is_reached() {
+fn node_restarted_without_key_is_reached() {
     let mut net = begun(vec![(B, given(member(), 2))]);
     net.say(A, B, "sealed");
     assert_eq!(net.settle(), ["sealed"]);
@@ -190,20 +196,21 @@ fn one_that_was_started_again_without_a_key_is_reached() {
 
 /// Anybody can send a datagram in the name of a member that is quiet.
 #[test]
-fn a_stranger_ends_no_sealing_of_one_that_has_shown_its_key() {
+fn stranger_ends_no_sealing() {
     let mut net = begun(vec![(B, given(member(), 2)), (P, given(application("billing"), 3))]);
     for from in [B, P] {
         net.say(from, A, "sealed");
         assert_eq!(net.settle(), ["sealed"]);
     }
     net.wait(100_000);
-    let (name, now) = ("b".parse().unwrap(), net.now);
+    let name = "b".parse().unwrap();
+    let now = net.now;
     for address in [B, P] {
         net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(address), &name);
     }
     net.say(A, B, "to a member");
     assert_eq!((readable(&net, B), net.settle()), (0, vec!["to a member".to_owned()]));
-    // It may have been started without a key, and says so by what it sends now.
+    // The node may have been started without a key, and its datagrams say so now.
     net.say(A, P, "answer");
     assert_eq!(readable(&net, P), 1);
     net.queue.clear();
@@ -213,11 +220,11 @@ fn a_stranger_ends_no_sealing_of_one_that_has_shown_its_key() {
 }
 
 #[test]
-fn who_does_not_accept_it_reads_nothing_unsealed_any_more() {
+fn strict_node_reads_sealed_only() {
     let mut net = begun(Vec::new());
     assert!(net.give(&unsealed(P, A, "request")).is_ok());
     net.nodes.get_mut(&at(A)).unwrap().rekey(member());
-    assert_eq!(net.give(&unsealed(P, A, "request")), Err(Dropped::Unsealed));
+    assert_eq!(net.give(&unsealed(P, A, "request")), Err(DropReason::Unsealed));
     assert_eq!(heard(&mut net, A).accepts_since, None);
     net.wait(2_000);
     for _ in 0..10 {
@@ -228,7 +235,7 @@ fn who_does_not_accept_it_reads_nothing_unsealed_any_more() {
 }
 
 #[test]
-fn those_without_keys_take_a_bounded_room() {
+fn keyless_senders_are_bounded() {
     let mut seal = given(member(), 1);
     let name = "b".parse().unwrap();
     for port in 0..5_000 {

@@ -46,7 +46,7 @@ fn holders(grants: &Grants) -> Vec<(String, String, u64)> {
 }
 
 #[test]
-fn a_directory_of_the_version_before_is_not_lost() {
+fn earlier_version_keeps_directory() {
     let world = world();
     let (mut state, recovered) = open(&world, BOOT, Opening::Existing).unwrap();
     assert_eq!(
@@ -59,8 +59,8 @@ fn a_directory_of_the_version_before_is_not_lost() {
         [("audit".into(), "three".into(), 2), ("billing".into(), "n".repeat(32), 1)].to_vec();
     assert_eq!(holders(grants), known);
 
-    // It is left as it is until the first write, and written anew with that: names may be longer
-    // than there were, and leaders announce their fences.
+    // The table stays as it is until the first write, and is written anew with that: names may be
+    // longer than before, and leaders announce their fences.
     assert_eq!(fs::read(world.grants()).unwrap(), bytes(include_str!("format_1/grants.hex")));
     let long = "n".repeat(NodeName::MAX_BYTES);
     let mut grant = grant("audit", 3);
@@ -79,7 +79,7 @@ fn a_directory_of_the_version_before_is_not_lost() {
 }
 
 #[test]
-fn after_a_reboot_its_fences_are_kept() {
+fn earlier_version_keeps_fences() {
     let (_state, recovered) = open(&world(), "another boot", Opening::Existing).unwrap();
     let memory = Memory::Kept { reserve: Fence::new(1024), grants: Grants::OtherBoot };
     assert_eq!(recovered.memory, memory);

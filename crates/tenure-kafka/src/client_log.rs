@@ -1,4 +1,4 @@
-//! What the client library says of itself: its log, and why something failed.
+//! The log of the client library, and the reason of its last failure.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,10 +10,10 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 /// The target of what the client library logs.
 pub(crate) const LOG: &str = "tenure::kafka";
 
-/// What a reason has at most.
+/// The most characters of a reason.
 const REASON_MAX: usize = 1_024;
 
-/// Why something failed: what a call returns is often no more than that nobody could be reached.
+/// Why a call failed: the call itself often returns only that no broker could be reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Reason {
     pub(crate) code: Option<Code>,
@@ -28,20 +28,20 @@ impl Reason {
     }
 }
 
-/// Keeps why the last thing failed.
+/// Logs for the client library, and keeps the reason of its last failure.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct ClientLog {
     reason: Mutex<Option<Reason>>,
 }
 
-impl Told {
-    /// Why the last thing failed that failed since this was asked last.
+impl ClientLog {
+    /// Takes the reason of the last failure since the last call.
     pub(crate) fn reason(&self) -> Option<Reason> {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-impl ClientContext for Told {
+impl ClientContext for ClientLog {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
         match level {
             RDKafkaLogLevel::Debug => tracing::trace!(target: LOG, "{facility}: {message}"),
@@ -64,7 +64,7 @@ impl ClientContext for Told {
     }
 }
 
-impl ConsumerContext for Told {}
+impl ConsumerContext for ClientLog {}
 
 /// A reason without the time and the count of repeats, which are others at each attempt.
 fn lasting(reason: &str) -> &str {
@@ -77,8 +77,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_are_the_same_at_each_attempt() {
-        let told = Told::default();
+    fn reasons_are_stable() {
+        let told = ClientLog::default();
         let hear = |code, reason: &str| {
             told.error(KafkaError::Global(code), reason);
             told.reason().unwrap().text
