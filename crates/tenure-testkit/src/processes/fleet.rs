@@ -177,11 +177,6 @@ impl<D: Deployment> Fleet<D> {
         self.verdict().unwrap_or_else(|violation| panic!("{violation}"))
     }
 
-    /// The whole journal, for tests that judge it in another way.
-    pub fn journal(&self) -> String {
-        fs::read_to_string(self.journal.path()).unwrap()
-    }
-
     /// Waits until a leader with a fence above `fence` works, after `since`.
     #[track_caller]
     pub fn await_leader(&mut self, fence: Fence, since: Time) -> Leadership {
