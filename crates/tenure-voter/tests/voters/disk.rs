@@ -23,7 +23,8 @@ fn a_directory_that_is_back_is_tried_before_it_is_used() {
                 return notice;
             }
         };
-        soon(told("is lost")).await;
+        let lost = soon(told("is lost")).await.to_string();
+        assert!(lost.contains("start this node again: without it that is another voter"), "{lost}");
         fs::rename(&away, &path).unwrap();
         let tried = soon(told("trial")).await;
         assert!(matches!(tried, Notice::NotWritten { .. }), "{tried}");
