@@ -1,13 +1,6 @@
-//! Which elections there are, and who wants them, asked with keys and of members of all ages.
-
-use std::net::UdpSocket;
-use std::thread;
-use std::time::Duration;
+//! Which elections there are, and who wants them, asked with keys.
 
 use serde_json::Value;
-use tenure_core::Fence;
-use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
-use tenure_core::nerio::{Inc, Instance, Listed, Message, Service, State, ToGrantor, Who};
 
 use crate::fleet::{Fleet, LEASE_FLAG, NODES};
 use crate::{eventually, until};
@@ -127,62 +120,4 @@ fn what_fewer_than_a_quorum_say_is_marked() {
     assert_eq!((asked.code, &asked.told["quorum"]), (Some(4), &false.into()), "{}", asked.told);
     let one = &asked.told["elections"][0];
     assert_eq!((&one["state"], &one["granted"][0]["member"]), (&"unknown".into(), &"a".into()));
-}
-
-/// Answers as members did that know no such lists.
-fn answer_as_before(socket: &UdpSocket) {
-    let mut buffer = [0; DATAGRAM_MAX];
-    loop {
-        let (length, from) = socket.recv_from(&mut buffer).unwrap();
-        let datagram = &buffer[..length];
-        let digest = u64::from_le_bytes(datagram[5..13].try_into().unwrap());
-        let (asker, messages) = open(digest, 0, datagram).unwrap();
-        let who = Who { name: "a".parse().unwrap(), inc: Inc(1) };
-        let packer = Packer::new(digest, &Envelope { epoch: 0, who });
-        let service = Service::Serving;
-        for message in messages {
-            let answer = match message.unwrap() {
-                Message::Grantor(ToGrantor::List(list)) => {
-                    let (start, names, more) = (list.start, Vec::new(), false);
-                    Message::from(Listed { start, service, names, more })
-                }
-                Message::Grantor(ToGrantor::Query(query)) => Message::from(State {
-                    election: query.election,
-                    asker: asker.who.inc,
-                    start: query.start,
-                    service,
-                    instance: Instance(0),
-                    memories: Vec::new(),
-                    holder: None,
-                    free_for: Duration::ZERO,
-                    waiting: 0,
-                    seen: Fence::NONE,
-                    delta_max: Duration::from_secs(10),
-                    raise: None,
-                }),
-                _ => continue,
-            };
-            let mut reply = packer.start();
-            assert!(packer.push(&mut reply, &answer));
-            socket.send_to(&reply, from).unwrap();
-        }
-    }
-}
-
-#[test]
-fn a_member_that_is_too_old_for_that_is_told_of() {
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let members = format!("a={}", socket.local_addr().unwrap());
-    // Ends with the process.
-    thread::spawn(move || answer_as_before(&socket));
-    let fleet = Fleet::new();
-    for command in [&ELECTIONS[..], &CANDIDATES] {
-        let answer = fleet.tenure(&[command, &["--members", &members]].concat());
-        let told = String::from_utf8(answer.stderr).unwrap();
-        assert_eq!(answer.status.code(), Some(4), "{told}");
-        let text = "no quorum of nodes says all that there is: a answers other questions and not \
-                    this one: it runs an older version, or long datagrams are lost on the way\n\
-                    fix: upgrade those nodes, one after the other, or look at the way to them\n";
-        assert!(told.ends_with(text), "{told}");
-    }
 }

@@ -39,11 +39,7 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        Self::with_lease("60s", "20s")
-    }
-
-    fn with_lease(lease: &str, grace: &str) -> Self {
-        let mut stage = Self::without_node(lease, grace);
+        let mut stage = Self::without_node("60s", "20s");
         stage.node();
         stage
     }
@@ -295,19 +291,4 @@ fn a_guard_that_does_nothing_for_a_short_lease_costs_that_lease() {
     stage.asked_to_end(ann);
     assert_eq!(stage.ended(ann).code(), Some(128 + 15), "{}", stage.log("ann"));
     assert!(!stage.path("ann.runs").exists());
-}
-
-/// Others lead instead.
-#[test]
-fn a_command_whose_execve_hangs_ends_with_the_lease() {
-    let hanging = Hanging::script();
-    let mut stage = Stage::with_lease("10s", "1s");
-    let ann = stage.hanging("ann", &hanging);
-    let status = wait::ended("it ends with the lease", &mut stage.processes[ann]);
-    let log = stage.log("ann");
-    assert_eq!(status.code(), Some(126), "{log}");
-    assert!(log.contains("and then the lease came to its end"), "{log}");
-    assert!(log.contains("fix: look at the file system that it is on"), "{log}");
-    stage.candidate("ben");
-    stage.has("ben.runs");
 }

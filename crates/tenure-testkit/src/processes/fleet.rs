@@ -210,13 +210,6 @@ impl<D: Deployment> Fleet<D> {
         guard.arguments().iter().any(|word| word == "__guard").then_some((command, guard))
     }
 
-    /// All processes of all CMDs.
-    pub fn workers(&self) -> Vec<Marked> {
-        let mut all = Marked::all(self.folder());
-        all.retain(|process| process.arguments().get(1).is_some_and(|word| word == ROLE));
-        all
-    }
-
     /// That no process has panicked, as far as its log says.
     #[track_caller]
     pub fn expect_no_panics(&self) {
