@@ -12,14 +12,12 @@ mod nodes;
 mod sockets;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::UdpSocket;
 use std::ops::Deref;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -64,12 +62,7 @@ impl Stage {
     }
 
     fn start(&mut self, name: &str, args: &[&str], more: &[&str]) {
-        self.start_in(&[], name, args, more);
-    }
-
-    /// The same under another command, which executes it.
-    fn start_in(&mut self, around: &[&str], name: &str, args: &[&str], more: &[&str]) {
-        let mut command = self.command_in(around, args);
+        let mut command = self.command(args);
         command.arg("--config").arg(self.path("tenure.toml"));
         command.arg("--control").arg(self.path(&format!("{name}.sock"))).args(more);
         self.run(name, command);
@@ -85,16 +78,6 @@ impl Stage {
         self.silent.retain(|(silent, _)| *silent != name);
         self.start(name, &["node", "--name", name, "--memory"], more);
         self.says(name, " on 127.0.0.1:");
-    }
-
-    /// Three nodes, of which c gives no lease as long as that of one, which leads.
-    fn with_one_lower_maximum(&mut self, lease: &str) {
-        self.set("60s", lease);
-        self.node("a", &["--new"]);
-        self.node("b", &["--new"]);
-        self.node("c", &["--new", "--lease-max", "3s"]);
-        self.candidate("one", "one", &[]);
-        self.says("one", "CMD runs");
     }
 
     /// Three nodes begin a cluster.
@@ -214,34 +197,6 @@ fn programs_are_told_the_same() {
     assert!(line["boottime_ns"].is_u64(), "{line}");
 }
 
-#[test]
-fn a_name_used_twice_is_told_to_those_who_use_it() {
-    let mut stage = Stage::new();
-    // Who stands still is known to wait for 6 s: none is forgotten, and heard of anew.
-    stage.set("round-trip", "refresh = \"2s\"\nround-trip");
-    stage.found();
-    stage.candidate("leader", "leader", &[]);
-    stage.says("leader", "leader leads e");
-    stage.candidate("first", "same", &[]);
-    stage.candidate("second", "same", &[]);
-    let other = "tenure: same waits: another process, at 127.0.0.1:";
-    stage.says("first", other);
-    stage.says("second", other);
-    stage.says("a", "two processes use the name same at the same time, at 127.0.0.1:");
-    // Both ask some times more. It has been said, and stays so.
-    std::thread::sleep(Duration::from_secs(5));
-    for name in ["first", "second"] {
-        let mut waits = stage.waits(name);
-        // A node that stood still is not heard of for a moment.
-        waits.retain(|why| !why.starts_with("no quorum: "));
-        waits.dedup();
-        let said = waits.iter().filter(|why| why.starts_with("another process, at ")).count();
-        assert_eq!(said, 1, "{waits:?}");
-        assert!(waits.last().unwrap().starts_with("another process, at "), "{waits:?}");
-    }
-    assert_eq!(stage.log("a").matches("two processes use the name").count(), 1);
-}
-
 /// A leader that cannot renew stops CMD in time, and gives up. Nobody confirms that, so for the
 /// rest of its lease it asks for nothing new: it says so, and whom it does not hear.
 #[test]
@@ -269,90 +224,6 @@ fn after_a_leadership_was_lost_it_says_what_holds_up_the_next() {
         said.contains("b does not answer; c does not answer").then_some(())
     });
     stage.says("one", "tenure: one waits: no quorum: nothing heard of b, c");
-}
-
-/// Its leases are longer than one node gives. Waiting does not help, and that is said.
-#[test]
-fn what_never_becomes_safe_is_not_waited_for() {
-    let mut stage = Stage::new();
-    stage.with_one_lower_maximum("20s");
-    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a"], None);
-    let why = "c gives no lease longer than 3s, and that of one, which leads e and renews it, has \
-               20s, so c never grants it";
-    let fix = "fix: start c again with a lease-max of 20s or more, or one with a shorter lease";
-    assert!(said.contains(why) && said.contains(fix), "{said}");
-    assert_eq!(code, Some(1));
-    // Programs are told as much.
-    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a", "--json"], None);
-    let mut lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let last = lines.next_back().unwrap_or_default();
-    assert_eq!((&last["safe"], &last["never"]), (&json!(false), &json!(true)), "{said}");
-    assert!(last["why"].as_str().is_some_and(|told| told.contains(why)), "{said}");
-    assert_eq!(code, Some(1));
-}
-
-/// Its lease ends, however long it is.
-#[test]
-fn a_dead_leader_whose_lease_was_too_long_is_waited_out() {
-    let mut stage = Stage::new();
-    stage.with_one_lower_maximum("6s");
-    stage.kill("one");
-    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a", "--wait", "50s"], None);
-    assert!(said.contains("safe to restart another node\n") && !said.contains("never"), "{said}");
-    assert_eq!(code, Some(0), "{said}");
-}
-
-/// Each of two that lost their memory waits for the other one. That is not waited for, and what to
-/// do is said.
-#[test]
-fn two_lost_directories_of_three_are_not_waited_for() {
-    let mut stage = Stage::new();
-    stage.node("c", &["--new", "--lease-max", "1s"]);
-    stage.node("a", &["--lease-max", "1s"]);
-    stage.node("b", &["--lease-max", "1s"]);
-    stage.says("a", "b has no memory either");
-    stage.says("b", "a has no memory either");
-    stage.says("a", "see \"Too many lost directories\" in docs/operations.md");
-    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a", "--wait", "1m"], None);
-    assert!(said.contains("and never will be: a, b lost the memory or never had one"), "{said}");
-    assert!(said.contains("\"Too many lost directories\""), "{said}");
-    assert_eq!(code, Some(1), "{said}");
-    let (_, said) = stage.tenure(&["leader"], None);
-    assert!(said.contains("\"Too many lost directories\""), "{said}");
-}
-
-#[test]
-fn a_quarantine_is_told_as_people_write_it_with_what_remains_and_why() {
-    let mut stage = Stage::new();
-    for node in ["a", "b"] {
-        stage.node(node, &["--new"]);
-    }
-    stage.node("c", &[]);
-    stage.says("c", "granting nothing for ");
-    let status = &stage.status("c")["done"];
-    assert_eq!(status["service"], "quarantine", "{status}");
-    let left = status["remaining_ms"].as_u64().unwrap();
-    assert!((1_000..=125_000).contains(&left), "{status}");
-    let waits = status["waits"].as_str().unwrap();
-    let why = "every lease that it may have given must end, and longer ones of nodes with a larger \
-               lease-max: it remembers nothing";
-    assert!(waits.starts_with(why), "{status}");
-    let mut observer = stage.command(&["observe", "--config"]);
-    observer.arg(stage.path("tenure.toml"));
-    stage.spawn("observer", observer).line("vacant: nobody leads: c waits ", 1);
-    let said = wait::eventually("a look ends before the time is over", || {
-        let args = ["node", "wait-safe", "--name", "a", "--wait", "2s"];
-        let (code, said) = stage.tenure(&args, None);
-        assert_eq!(code, Some(4), "{said}");
-        (!said.contains("no look at all members has ended")).then_some(said)
-    });
-    assert_eq!(said.matches("warning: waiting: c grants nothing for ").count(), 1, "{said}");
-    // Two digits behind the point at most.
-    for left in said.split("grants nothing for ").skip(1) {
-        let (span, _) = left.split_once("s more").unwrap();
-        let digits = span.split_once('.').map_or(0, |(_, digits)| digits.len());
-        assert!(digits <= 2, "{said}");
-    }
 }
 
 #[test]
@@ -468,87 +339,12 @@ fn held_up_is_said(stage: &Stage) {
     assert_eq!((&waiting["waiting"], &waiting["behind"]), (&json!("promised"), &json!("one")));
 }
 
-/// A full disk of its own for one node, in a mount namespace.
-struct FullDisk {
-    file: PathBuf,
-}
-
-impl FullDisk {
-    fn fill(&self) {
-        let mut file = File::create(&self.file).unwrap();
-        while file.write_all(&[1; 4096]).is_ok() {}
-    }
-
-    fn clear(&self) {
-        fs::remove_file(&self.file).unwrap();
-    }
-}
-
-/// Starts node a with its state on a small file system: needs root.
-fn node_on_a_small_disk(stage: &mut Stage) -> FullDisk {
-    assert!(rustix::process::geteuid().is_root(), "needs root: it mounts a file system");
-    let state = stage.path("state");
-    fs::create_dir(&state).unwrap();
-    let place = state.to_str().unwrap().to_owned();
-    let mount = format!("mount -t tmpfs -o size=192k,mode=700 tenure {place} && exec \"$@\"");
-    let around = ["unshare", "-m", "sh", "-c", &mount, "sh"];
-    stage.silent.retain(|(silent, _)| *silent != "a");
-    stage.start_in(&around, "a", &["node", "--name", "a", "--state", &place], &["--new"]);
-    stage.says("a", " on 127.0.0.1:");
-    let node = stage.running["a"].pid().as_raw_pid();
-    FullDisk { file: PathBuf::from(format!("/proc/{node}/root{place}/fill")) }
-}
-
-/// Where another grantor is down, the one with the full disk is needed for a quorum. What has no
-/// room is told as it is: nobody leads, and nothing may be restarted. What has room goes on.
-#[test]
-fn a_full_disk_is_told_and_costs_what_needs_room() {
-    let mut stage = Stage::new();
-    stage.set("60s", "20s");
-    // Who is not there is silent soon.
-    stage.set("100ms", "10ms");
-    let disk = node_on_a_small_disk(&mut stage);
-    stage.node("b", &["--new"]);
-    disk.fill();
-    stage.candidate("one", "one", &[]);
-    stage.says("a", "warning: ");
-    for _ in 0..3 {
-        let (code, said) = stage.tenure(&["leader"], None);
-        assert!(code != Some(0), "nobody has won: {said}");
-    }
-    stage.is_unsafe("b", "a is unable to write its state directory");
-    let status = stage.status("a");
-    assert_eq!(status["done"]["service"], "failing", "{status}");
-    disk.clear();
-    stage.says("one", "one leads e");
-    let named = || (stage.tenure(&["leader"], None).0 == Some(0)).then_some(());
-    wait::eventually("a leader is named", named);
-    assert_eq!(stage.status("a")["done"]["service"], "serving");
-
-    // Its record is there: renewals replace it.
-    disk.fill();
-    let remaining = || stage.status("one")["done"]["remaining_ms"].as_u64();
-    let mut before = remaining();
-    for _ in 0..2 {
-        wait::eventually("a renewal", || {
-            let now = remaining();
-            let renewed = now > before;
-            before = now;
-            renewed.then_some(())
-        });
-    }
-    assert_eq!(stage.log("one").matches("one leads e").count(), 1, "{}", stage.log("one"));
-    assert_eq!(stage.status("a")["done"]["service"], "serving");
-}
-
 /// Nothing that it grants would be remembered. Nobody asks it for anything, and it says so.
 #[test]
 fn a_lost_directory_is_told_while_the_node_runs() {
     let mut stage = Stage::new();
-    stage.silent.retain(|(silent, _)| *silent != "a");
-    let state = stage.path("state");
-    let args = ["node", "--name", "a", "--new", "--state", state.to_str().unwrap()];
-    stage.start("a", &args, &[]);
+    stage.keeping("a", &["--new"]);
+    let state = stage.path("state-a");
     stage.node("b", &["--new"]);
     stage.node("c", &["--new"]);
     stage.says("a", "granting leases");
@@ -584,51 +380,6 @@ fn a_lost_directory_is_told_while_the_node_runs() {
     let [a, b] = [0, 1].map(|nth| &told["members"][nth]);
     assert_eq!((&a["state"], a["fix"].is_string()), (&json!("failing"), true), "{told}");
     assert_eq!((&b["state"], &b["fix"]), (&json!("serving"), &Value::Null), "{told}");
-}
-
-/// While it waits for old leases it writes nothing that would tell it.
-#[test]
-fn a_directory_that_is_back_is_told_though_the_node_does_not_serve_yet() {
-    let mut stage = Stage::new();
-    let (state, elsewhere) = (stage.path("state"), stage.path("elsewhere"));
-    stage.silent.retain(|(silent, _)| *silent != "a");
-    stage.start("a", &["node", "--name", "a", "--state", state.to_str().unwrap()], &[]);
-    stage.says("a", "reading the fences of the others");
-    fs::rename(&state, &elsewhere).unwrap();
-    stage.says("a", &format!("warning: state directory {} is lost: ", state.display()));
-    assert_eq!(stage.status("a")["done"]["service"], "failing");
-    fs::rename(&elsewhere, &state).unwrap();
-    stage.says("a", "the state directory can be written again\n");
-    let status = &stage.status("a")["done"];
-    assert_eq!((&status["service"], &status["write_error"]), (&json!("recovering"), &Value::Null));
-}
-
-/// It says so as long as it lasts, and how long that is.
-#[test]
-fn what_is_left_until_longer_leases_are_given_runs_down() {
-    let mut stage = Stage::new();
-    stage.set("60s", "4s");
-    let state = stage.path("state");
-    let args = ["node", "--name", "a", "--state", state.to_str().unwrap()];
-    stage.silent.retain(|(silent, _)| *silent != "a");
-    stage.start("a", &args, &["--new"]);
-    stage.node("b", &["--new"]);
-    stage.candidate("one", "one", &[]);
-    stage.says("one", "CMD runs");
-    stage.kill("a");
-    stage.start("a", &args, &["--lease-max", "300s"]);
-    stage.says("a", "lease-max was raised from ");
-    let asked = || {
-        let status = &stage.status("a")["done"];
-        let waits = status["waits"].as_str().unwrap().to_owned();
-        (status["remaining_ms"].as_u64().unwrap(), waits)
-    };
-    let (left, waits) = asked();
-    assert!((1_000..=310_000).contains(&left) && waits.contains(" to 300s: "), "{left} {waits}");
-    wait::eventually("time passes, and that is told", || {
-        let (later, text) = asked();
-        (later < left && text != waits && text.contains(" to 300s: ")).then_some(())
-    });
 }
 
 /// Who waits is known for a moment after it has ended.

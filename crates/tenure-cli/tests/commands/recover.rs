@@ -137,6 +137,8 @@ fn the_runbook_for_too_many_lost_directories() {
     let Answer { code, err, .. } = three.ask(&["node", "wait-safe", "--name", "a"]);
     assert_eq!(code, Some(1), "{err}");
     assert!(err.contains("run tenure node recover"), "{err}");
+    let told = three.ask(&["node", "wait-safe", "--name", "a", "--json"]);
+    assert!(told.out.contains("\"never\":true"), "{}{}", told.out, told.err);
     three.refused("c", &["--lost", "a,b", WORD], 74, "is in use by process");
     three.refused("a", &["--lost", "a,b", WORD], 74, "is in use by process");
 
