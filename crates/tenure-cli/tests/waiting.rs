@@ -11,72 +11,46 @@ mod nodes;
 #[path = "waiting/sockets.rs"]
 mod sockets;
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::UdpSocket;
-use std::ops::Deref;
-use std::os::unix::net::UnixStream;
-use std::process::Command;
+use std::ops::{Deref, DerefMut};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tenure_testkit::processes::{Answer, Machine, Members, Running, wait};
+use tenure_testkit::processes::{Cluster, wait};
 
-/// Three members, of which a test starts what it likes. Dropping it kills them all.
-struct Stage {
-    machine: Machine,
-    /// Holds the ports of nodes that are not started: nothing answers there.
-    silent: Vec<(&'static str, UdpSocket)>,
-    running: BTreeMap<String, Running>,
-}
+/// Three members, of which a test starts what it likes.
+struct Stage(Cluster);
 
 impl Deref for Stage {
-    type Target = Machine;
+    type Target = Cluster;
 
-    fn deref(&self) -> &Machine {
-        &self.machine
+    fn deref(&self) -> &Cluster {
+        &self.0
+    }
+}
+
+impl DerefMut for Stage {
+    fn deref_mut(&mut self) -> &mut Cluster {
+        &mut self.0
     }
 }
 
 impl Stage {
     fn new() -> Self {
-        let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
-        let members = Members::new(["a", "b", "c"]);
-        let silent = members.iter().map(|(name, at)| (name, UdpSocket::bind(at).unwrap()));
-        let silent = silent.collect();
         // A member that says nothing for 2 s is silent: a busy one is not.
-        let settings = format!(
-            "cluster = \"t\"\nelection = \"e\"\nlease = \"60s\"\nround-trip = \"100ms\"\n\
-             members = \"{members}\"\n"
-        );
-        fs::write(machine.path("tenure.toml"), settings).unwrap();
-        Self { machine, silent, running: BTreeMap::new() }
+        let settings = "cluster = \"t\"\nelection = \"e\"\nlease = \"60s\"\nround-trip = \"100ms\"";
+        Self(Cluster::new(env!("CARGO_BIN_EXE_tenure"), ["a", "b", "c"], settings))
     }
 
-    /// The list in the settings.
-    fn members(&self) -> String {
-        let settings = fs::read_to_string(self.path("tenure.toml")).unwrap();
-        let list = settings.split_once("members = \"").unwrap().1;
-        list.split_once('"').unwrap().0.to_owned()
+    /// Starts a node without a state directory.
+    fn node(&mut self, name: &str, more: &[&str]) {
+        self.start(name, &[&["node", "--name", name, "--memory"], more].concat());
+        self.says(name, " on 127.0.0.1:");
     }
 
-    fn start(&mut self, name: &str, args: &[&str], more: &[&str]) {
-        let mut command = self.command(args);
-        command.arg("--config").arg(self.path("tenure.toml"));
-        command.arg("--control").arg(self.path(&format!("{name}.sock"))).args(more);
-        self.run(name, command);
-    }
-
-    fn run(&mut self, name: &str, command: Command) {
-        let started = self.machine.spawn(name, command);
-        assert!(self.running.insert(name.to_owned(), started).is_none(), "{name} runs already");
-    }
-
-    /// The node takes the place of the socket that was silent.
-    fn node(&mut self, name: &'static str, more: &[&str]) {
-        self.silent.retain(|(silent, _)| *silent != name);
-        self.start(name, &["node", "--name", name, "--memory"], more);
+    /// Starts a node with a state directory.
+    fn keeping(&mut self, name: &str, more: &[&str]) {
+        self.0.node(name, more);
         self.says(name, " on 127.0.0.1:");
     }
 
@@ -90,43 +64,23 @@ impl Stage {
     /// `one` leads, and two of its three nodes are gone.
     fn leader_without_quorum(&mut self, more: &[&str]) {
         self.found();
-        self.candidate("one", "one", more);
+        self.candidate("one", more);
         self.says("one", "CMD runs");
         self.kill("b");
         self.kill("c");
     }
 
-    fn candidate(&mut self, name: &str, id: &str, more: &[&str]) {
-        let mut args = vec!["run", "--id", id];
-        args.extend(more);
-        self.start(name, &args, &["--", "sleep", "1000"]);
+    fn candidate(&mut self, id: &str, more: &[&str]) {
+        self.0.candidate(id, more, &["sleep", "1000"]);
     }
 
-    /// What a command says and its exit code; with `--control` if it is for a runner.
-    fn tenure(&self, args: &[&str], control: Option<&str>) -> (Option<i32>, String) {
-        let config = self.path("tenure.toml").to_str().unwrap().to_owned();
-        let socket = control.map(|name| self.path(&format!("{name}.sock")));
-        let mut words = [args, &["--config", &config]].concat();
-        words.extend(socket.iter().flat_map(|socket| ["--control", socket.to_str().unwrap()]));
-        let Answer { code, out, err } = self.ask(&words);
-        (code, out + &err)
-    }
-
-    /// Another text in the settings of all that start from now on.
-    fn set(&self, text: &str, instead: &str) {
-        let path = self.path("tenure.toml");
-        let settings = fs::read_to_string(&path).unwrap();
-        fs::write(path, settings.replace(text, instead)).unwrap();
-    }
-
-    /// Kills a process that was started.
-    fn kill(&mut self, name: &str) {
-        drop(self.running.remove(name).unwrap());
-    }
-
-    fn says(&self, name: &str, text: &str) {
-        let what = format!("{name} says {text}");
-        wait::eventually(&what, || self.log(name).contains(text).then_some(()));
+    /// What a command says and its exit code; at the control socket of a process if one is named.
+    fn tenure(&self, words: &[&str], process: Option<&str>) -> (Option<i32>, String) {
+        let answer = match process {
+            Some(name) => self.tell(name, words),
+            None => self.ask(words),
+        };
+        (answer.code, answer.out + &answer.err)
     }
 
     /// For what `name` said that it waits, one after the other.
@@ -138,31 +92,20 @@ impl Stage {
 
     /// It is not safe to restart another node than `name`, and this is why.
     fn is_unsafe(&self, name: &str, why: &str) {
-        let mut command = self.command(&["node", "wait-safe", "--name", name, "--config"]);
-        command.arg(self.path("tenure.toml"));
-        let asked = self.spawn("wait-safe", command);
+        let command = self.command(&["node", "wait-safe", "--name", name]);
+        let asked = self.machine.spawn("wait-safe", command);
         asked.line(why, 1);
         asked.signal(Signal::TERM);
         assert_eq!(asked.ended(), Some(128 + 15));
-    }
-
-    /// What the control socket of `name` answers to a question for its status.
-    fn status(&self, name: &str) -> Value {
-        let mut socket = UnixStream::connect(self.path(&format!("{name}.sock"))).unwrap();
-        socket.set_read_timeout(Some(wait::PATIENCE)).unwrap();
-        socket.write_all(b"{\"do\":\"status\"}\n").unwrap();
-        let mut line = String::new();
-        BufReader::new(socket).read_line(&mut line).unwrap();
-        serde_json::from_str(&line).unwrap()
     }
 }
 
 #[test]
 fn without_any_node_it_says_who_is_missing_and_once() {
     let mut stage = Stage::new();
-    stage.candidate("one", "one", &[]);
+    stage.candidate("one", &[]);
     stage.says("one", "tenure: one waits: no quorum: nothing heard of a, b, c\n");
-    let waiting = &stage.status("one")["done"]["waiting"];
+    let waiting = &stage.status("one")["waiting"];
     let text = "no quorum: nothing heard of a, b, c";
     let missing = ["a", "b", "c"];
     assert_eq!(*waiting, json!({"waiting": "no-quorum", "text": text, "missing": missing}));
@@ -189,8 +132,8 @@ fn without_any_node_it_says_who_is_missing_and_once() {
 fn programs_are_told_the_same() {
     let mut stage = Stage::new();
     stage.node("b", &["--new"]);
-    stage.candidate("one", "one", &["--json"]);
-    let line = stage.running["one"].line("\"missing\":[\"a\",\"c\"]", 1);
+    stage.candidate("one", &["--json"]);
+    let line = stage["one"].line("\"missing\":[\"a\",\"c\"]", 1);
     let line: Value = serde_json::from_str(&line).unwrap();
     assert_eq!((&line["event"], &line["waiting"]), (&json!("waiting"), &json!("no-quorum")));
     assert_eq!((&line["id"], &line["election"]), (&json!("one"), &json!("e")));
@@ -211,7 +154,7 @@ fn after_a_leadership_was_lost_it_says_what_holds_up_the_next() {
     let text = "no quorum has confirmed that this one gave up: at most for ";
     stage.says("one", &format!("tenure: one waits: {text}"));
     let waiting = wait::eventually("whom it does not hear", || {
-        let waiting = stage.status("one")["done"]["waiting"].clone();
+        let waiting = stage.status("one")["waiting"].clone();
         (waiting["missing"] == json!(["b", "c"])).then_some(waiting)
     });
     assert_eq!(waiting["waiting"], "giving-up", "{waiting}");
@@ -233,21 +176,21 @@ fn a_node_that_listens_elsewhere_says_so() {
     stage.node("b", &["--new"]);
     let text = "receives on 127.0.0.1:";
     stage.says("a", &format!("warning: {text}"));
-    let warning = stage.status("a")["done"]["warning"].clone();
+    let warning = stage.status("a")["warning"].clone();
     assert!(warning.as_str().is_some_and(|warning| warning.starts_with(text)), "{warning}");
     assert!(!stage.log("b").contains(text), "{}", stage.log("b"));
-    assert_eq!(stage.status("b")["done"]["warning"], Value::Null);
+    assert_eq!(stage.status("b")["warning"], Value::Null);
 }
 
 #[test]
 fn a_transfer_to_the_leader_changes_nothing() {
     let mut stage = Stage::new();
     stage.found();
-    stage.candidate("one", "one", &[]);
+    stage.candidate("one", &[]);
     stage.says("one", "CMD runs");
     let (code, said) = stage.tenure(&["transfer", "--to", "one"], Some("one"));
     assert!(code == Some(0) && said.starts_with("one leads already (e)\n"), "{code:?} {said}");
-    assert_eq!(stage.status("one")["done"]["leading"], true);
+    assert_eq!(stage.status("one")["leading"], true);
     assert!(!stage.log("one").contains("CMD ended"), "{}", stage.log("one"));
 }
 
@@ -262,10 +205,10 @@ fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
         stage.found();
         // A minute while it is only said; some seconds while it is waited for.
         let promise = ["--verify-max", if wait { "3s" } else { "60s" }, "--lease-max", "120s"];
-        stage.candidate("one", "one", &promise);
+        stage.candidate("one", &promise);
         stage.says("one", "one leads e");
         stage.says("one", "CMD runs");
-        stage.candidate("two", "two", &promise);
+        stage.candidate("two", &promise);
         stage.says("two", "behind one, which leads");
         wait::eventually("one is verified", || {
             let (code, said) = stage.tenure(&["verify"], None);
@@ -335,7 +278,7 @@ fn held_up_is_said(stage: &Stage) {
     assert!(said.contains(promised) && code == Some(6), "{code:?} {said}");
     stage.says("one", &format!("tenure: one waits: {promised}"));
     stage.says("two", &format!("tenure: two waits: {promised}"));
-    let waiting = &stage.status("one")["done"]["waiting"];
+    let waiting = &stage.status("one")["waiting"];
     assert_eq!((&waiting["waiting"], &waiting["behind"]), (&json!("promised"), &json!("one")));
 }
 
@@ -354,7 +297,7 @@ fn a_lost_directory_is_told_while_the_node_runs() {
         (!state.exists()).then_some(())
     });
     stage.says("a", &format!("warning: state directory {} is lost: ", state.display()));
-    let status = &stage.status("a")["done"];
+    let status = &stage.status("a");
     assert_eq!(status["service"], "failing", "{status}");
     let error = status["write_error"].as_str().unwrap();
     assert!(error.contains(" is lost: ") && error.contains("without --new"), "{status}");
@@ -387,9 +330,9 @@ fn a_lost_directory_is_told_while_the_node_runs() {
 fn a_transfer_to_one_that_has_ended_does_not_say_that_it_leads() {
     let mut stage = Stage::new();
     stage.found();
-    stage.candidate("one", "one", &[]);
+    stage.candidate("one", &[]);
     stage.says("one", "CMD runs");
-    stage.candidate("two", "two", &[]);
+    stage.candidate("two", &[]);
     stage.says("two", "behind one, which leads");
     stage.kill("two");
     let (code, said) = stage.tenure(&["transfer", "--to", "two"], Some("one"));
@@ -406,9 +349,9 @@ fn a_leader_that_comes_back_at_once_is_named_at_once() {
     // A renewal, which would say so, comes after minutes.
     stage.set("60s", "600s");
     stage.found();
-    stage.candidate("one", "one", &[]);
+    stage.candidate("one", &[]);
     stage.says("one", "CMD runs");
-    stage.candidate("two", "two", &[]);
+    stage.candidate("two", &[]);
     stage.says("two", "behind one, which leads");
     for (from, to) in [("one", "two"), ("two", "one")] {
         wait::eventually("a hand-over", || {
@@ -425,32 +368,29 @@ fn a_leader_that_comes_back_at_once_is_named_at_once() {
 #[test]
 fn one_that_is_stopped_is_told_as_silent() {
     let mut stage = Stage::new();
-    stage.candidate("one", "one", &[]);
+    stage.candidate("one", &[]);
     stage.says("one", "campaigns");
-    stage.running["one"].signal(Signal::STOP);
-    let mut command = stage.command(&["resign", "--config"]);
-    command.arg(stage.path("tenure.toml")).arg("--control").arg(stage.path("one.sock"));
-    let resign = stage.spawn("resign", command);
+    stage["one"].signal(Signal::STOP);
+    let command = stage.command(&["resign", "--control", "one.sock"]);
+    let resign = stage.machine.spawn("resign", command);
     resign.line("one.sock yet: that process says nothing: it is stopped", 1);
-    stage.running["one"].signal(Signal::CONT);
+    stage["one"].signal(Signal::CONT);
     assert_eq!(resign.ended(), Some(6));
 }
 
 #[test]
 fn in_json_what_is_waited_for_and_warnings_are_lines_too() {
     let mut stage = Stage::new();
-    let mut command = stage.command(&["node", "wait-safe", "--json", "--config"]);
-    command.arg(stage.path("tenure.toml")).args(["--round-trip", "10ms"]);
-    let line = stage.spawn("wait-safe", command).line("\"safe\"", 1);
+    let command = stage.command(&["node", "wait-safe", "--json", "--round-trip", "10ms"]);
+    let line = stage.machine.spawn("wait-safe", command).line("\"safe\"", 1);
     let line: Value = serde_json::from_str(&line).unwrap();
     assert_eq!((&line["safe"], &line["why"]), (&json!(false), &json!("a does not answer")));
     stage.node("a", &["--new"]);
-    let settings = fs::read_to_string(stage.path("tenure.toml")).unwrap();
-    fs::write(stage.path("tenure.toml"), format!("drift = 0.01\n{settings}")).unwrap();
-    let mut command = stage.command(&["run", "--id", "one", "--json", "--config"]);
-    command.arg(stage.path("tenure.toml")).arg("--control").arg(stage.path("one.sock"));
-    command.args(["--", "sleep", "1000"]).env("TENURE_SERVICE_HOST", "10.0.0.1");
-    stage.run("one", command);
+    stage.set("round-trip", "drift = 0.01\nround-trip");
+    let words = ["run", "--id", "one", "--json", "--", "sleep", "1000"];
+    let mut command = stage.command(&words);
+    command.env("TENURE_SERVICE_HOST", "10.0.0.1");
+    stage.spawn("one", command);
     stage.says("one", "TENURE_SERVICE_HOST");
     stage.says("one", "runs with another configuration");
     let log = stage.log("one");

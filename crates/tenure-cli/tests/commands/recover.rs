@@ -1,12 +1,11 @@
 //! More state directories are lost than the others make up for: the runbook, followed step by step
 //! with real nodes, and what is refused on the way.
 
-use std::collections::BTreeMap;
 use std::fs;
+use std::ops::{Deref, DerefMut};
 
-use rustix::process::Signal;
 use serde_json::Value;
-use tenure_testkit::processes::{Answer, Machine, Members, Running, wait};
+use tenure_testkit::processes::{Answer, Cluster, wait};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
@@ -14,72 +13,52 @@ const NAMES: [&str; 3] = ["a", "b", "c"];
 const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
 
 /// Three machines in one, and what runs there.
-struct Three {
-    machine: Machine,
-    running: BTreeMap<String, Running>,
+struct Three(Cluster);
+
+impl Deref for Three {
+    type Target = Cluster;
+
+    fn deref(&self) -> &Cluster {
+        &self.0
+    }
+}
+
+impl DerefMut for Three {
+    fn deref_mut(&mut self) -> &mut Cluster {
+        &mut self.0
+    }
 }
 
 impl Three {
     fn new() -> Self {
-        let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
-        let members = Members::new(NAMES);
-        let settings = format!(
-            "members = \"{members}\"\nlease = \"10s\"\nlease-max = \"10s\"\ngrace = \"500ms\"\n"
-        );
-        fs::write(machine.path("tenure.toml"), settings).unwrap();
-        Self { machine, running: BTreeMap::new() }
+        let settings =
+            "election = \"billing\"\nlease = \"10s\"\nlease-max = \"10s\"\ngrace = \"500ms\"";
+        Self(Cluster::new(env!("CARGO_BIN_EXE_tenure"), NAMES, settings))
     }
 
-    fn path(&self, name: &str) -> String {
-        self.machine.path(name).to_str().unwrap().to_owned()
-    }
-
-    /// `tenure` with these words and the settings file.
-    fn ask(&self, words: &[&str]) -> Answer {
-        let config = self.path("tenure.toml");
-        self.machine.ask(&[words, &["--config", &config]].concat())
-    }
-
-    /// The command line of a node, the same at every start.
-    fn node(&mut self, name: &str) {
-        let (state, config) = (self.path(&format!("state-{name}")), self.path("tenure.toml"));
-        let words = ["node", "--name", name, "--state", &state, "--config", &config];
-        let running = self.machine.start(name, &words);
-        self.running.insert(name.to_owned(), running);
+    /// Starts nodes, each with the same words at every start.
+    fn nodes(&mut self, names: &[&str]) {
+        names.iter().for_each(|name| self.node(name, &[]));
     }
 
     fn candidate(&mut self, id: &str) {
-        let config = self.path("tenure.toml");
-        let words = ["run", "--election", "billing", "--id", id, "--config", &config];
-        let work = ["--", "sh", "-c", "echo works with $TENURE_FENCE; exec sleep 600"];
-        let running = self.machine.start(id, &[&words[..], &work].concat());
-        self.running.insert(id.to_owned(), running);
-    }
-
-    fn stop(&mut self, name: &str) {
-        let running = self.running.remove(name).unwrap();
-        running.signal(Signal::TERM);
-        assert_eq!(running.ended(), Some(143), "{}", self.machine.log(name));
-    }
-
-    fn stop_all(&mut self) {
-        let all: Vec<_> = self.running.keys().cloned().collect();
-        all.iter().rev().for_each(|name| self.stop(name));
+        let work = ["sh", "-c", "echo works with $TENURE_FENCE; exec sleep 600"];
+        self.0.candidate(id, &[], &work);
     }
 
     fn lose(&self, name: &str) {
-        fs::remove_dir_all(self.machine.path(&format!("state-{name}"))).unwrap();
+        fs::remove_dir_all(self.path(&format!("state-{name}"))).unwrap();
     }
 
     /// With which fence CMD of `id` runs.
     fn works(&self, id: &str) -> u64 {
-        let line = self.running[id].line("works with ", 1);
+        let line = self[id].line("works with ", 1);
         line.rsplit(' ').next().unwrap().parse().unwrap()
     }
 
     /// `tenure node recover` for `name`, with these words.
     fn recover(&self, name: &str, words: &[&str]) -> Answer {
-        let state = self.path(&format!("state-{name}"));
+        let state = format!("state-{name}");
         self.ask(&[&["node", "recover", "--name", name, "--state", &state], words].concat())
     }
 
@@ -96,16 +75,14 @@ impl Three {
         let start = format!("  tenure node recover --name {name} ");
         let line = printed.lines().find(|line| line.starts_with(&start)).expect(printed);
         let words: Vec<_> = line.split_whitespace().skip(1).collect();
-        let state = self.path(&format!("state-{name}"));
+        let state = format!("state-{name}");
         let words: Vec<_> =
             words.iter().map(|word| if *word == "DIR" { state.as_str() } else { word }).collect();
         self.machine.ask(&words)
     }
 
     fn serve(&self, names: &[&str]) {
-        names.iter().for_each(|name| {
-            self.running[*name].line("granting leases", 1);
-        });
+        names.iter().for_each(|name| self.says(name, "granting leases"));
     }
 }
 
@@ -122,7 +99,7 @@ const WORD: &str = "--all-leaders-stopped";
 #[test]
 fn the_runbook_for_too_many_lost_directories() {
     let mut three = Three::new();
-    NAMES.iter().for_each(|name| three.node(name));
+    three.nodes(&NAMES);
     three.candidate("one");
     three.serve(&NAMES);
     let before = three.works("one");
@@ -132,8 +109,8 @@ fn the_runbook_for_too_many_lost_directories() {
         three.stop(name);
         three.lose(name);
     }
-    ["a", "b"].iter().for_each(|name| three.node(name));
-    three.running["a"].line("see \"Too many lost directories\" in docs/operations.md", 1);
+    three.nodes(&["a", "b"]);
+    three.says("a", "see \"Too many lost directories\" in docs/operations.md");
     let Answer { code, err, .. } = three.ask(&["node", "wait-safe", "--name", "a"]);
     assert_eq!(code, Some(1), "{err}");
     assert!(err.contains("run tenure node recover"), "{err}");
@@ -143,7 +120,7 @@ fn the_runbook_for_too_many_lost_directories() {
     three.refused("a", &["--lost", "a,b", WORD], 74, "is in use by process");
 
     step(1, "Stop all candidates and all nodes");
-    three.stop_all();
+    ["one", "c", "b", "a"].iter().for_each(|name| three.stop(name));
 
     step(2, "Find out which members are lost");
     three.refused("a", &["--lost", "a", WORD], 2, "nothing is to be recovered");
@@ -172,7 +149,7 @@ fn the_runbook_for_too_many_lost_directories() {
     assert!(recovered.out.contains(&format!("--fence-floor {floor}")), "{told}");
 
     step(5, "Start all nodes, then the candidates");
-    NAMES.iter().for_each(|name| three.node(name));
+    three.nodes(&NAMES);
     three.candidate("two");
     three.serve(&NAMES);
     let after = three.works("two");
@@ -180,7 +157,7 @@ fn the_runbook_for_too_many_lost_directories() {
     let safe = three.ask(&["node", "wait-safe", "--name", "a", "--wait", "50s"]);
     assert_eq!(safe.code, Some(0), "{}", safe.err);
     for name in NAMES {
-        let log = three.machine.log(name);
+        let log = three.log(name);
         // A busy disk may take long for what is written; nothing is said of what was lost.
         let mut warnings = log.lines().filter(|line| line.starts_with("warning: "));
         let of_loss = |line: &str| ["memory", "lost", "fence"].iter().any(|of| line.contains(of));
@@ -197,10 +174,10 @@ fn the_runbook_for_too_many_lost_directories() {
 #[test]
 fn a_cluster_of_which_a_machine_never_comes_back() {
     let mut three = Three::new();
-    NAMES.iter().for_each(|name| three.node(name));
+    three.nodes(&NAMES);
     three.candidate("one");
     let before = three.works("one");
-    three.stop_all();
+    ["one", "c", "b", "a"].iter().for_each(|name| three.stop(name));
     NAMES.iter().for_each(|name| three.lose(name));
 
     let lost = ["--lost", "a,b,c", WORD];
@@ -209,11 +186,11 @@ fn a_cluster_of_which_a_machine_never_comes_back() {
     assert!(recovered.err.contains("warning: all members are named as lost"), "{}", recovered.err);
     assert_eq!(three.as_printed(&recovered.out, "b").code, Some(0));
 
-    ["a", "b"].iter().for_each(|name| three.node(name));
+    three.nodes(&["a", "b"]);
     three.candidate("two");
     assert!(three.works("two") > before);
     // Should it come back all the same, it reads from the two.
-    three.node("c");
+    three.nodes(&["c"]);
     three.serve(&["c"]);
     wait::eventually("all serve", || {
         let safe = three.ask(&["node", "wait-safe", "--name", "c", "--wait", "20s"]);

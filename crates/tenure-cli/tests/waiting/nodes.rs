@@ -6,17 +6,6 @@ use serde_json::Value;
 
 use crate::{Stage, wait};
 
-impl Stage {
-    /// A node with a state directory.
-    pub(crate) fn keeping(&mut self, name: &'static str, more: &[&str]) {
-        self.silent.retain(|(silent, _)| *silent != name);
-        let state = self.path(&format!("state-{name}"));
-        let args = ["node", "--name", name, "--state", state.to_str().unwrap()];
-        self.start(name, &args, more);
-        self.says(name, " on 127.0.0.1:");
-    }
-}
-
 /// Nobody believes it, and it serves nobody.
 #[test]
 fn another_configuration_is_in_the_status_as_well() {
@@ -25,13 +14,13 @@ fn another_configuration_is_in_the_status_as_well() {
         stage.node(node, &["--new"]);
     }
     stage.node("c", &["--new", "--drift", "0.01"]);
-    assert_eq!(stage.status("a")["done"]["warning"], Value::Null);
-    stage.candidate("one", "one", &[]);
+    assert_eq!(stage.status("a")["warning"], Value::Null);
+    stage.candidate("one", &[]);
     stage.says("c", "one at 127.0.0.1:");
-    let told = || stage.status("c")["done"]["warning"].as_str().map(str::to_owned);
+    let told = || stage.status("c")["warning"].as_str().map(str::to_owned);
     let told = wait::eventually("it is in the status", told);
     assert!(told.contains("runs with another configuration (digest "), "{told}");
-    assert_eq!(stage.status("c")["done"]["service"], "serving");
+    assert_eq!(stage.status("c")["service"], "serving");
     wait::eventually("all three answer", || {
         let (code, said) = stage.tenure(&["members", "--json"], None);
         let told: Value = serde_json::from_str(said.lines().next()?).ok()?;
@@ -51,11 +40,10 @@ fn nothing_is_said_twice_however_much_is_logged() {
     stage.set("round-trip", "refresh = \"5s\"\nround-trip");
     stage.node("b", &["--new", "-v"]);
     stage.node("c", &["--new", "-v", "--lease-max", "10s"]);
-    stage.silent.retain(|(silent, _)| *silent != "a");
-    let own = ["run", "--name", "a", "--memory", "--new", "-v"];
-    stage.start("a", &own, &["--", "sleep", "1000"]);
+    let own = ["run", "--name", "a", "--memory", "--new", "-v", "--", "sleep", "1000"];
+    stage.start("a", &own);
     stage.says("a", "c refuses this candidate for e: ");
-    stage.candidate("two", "two", &["--drift", "0.01", "-v"]);
+    stage.candidate("two", &["--drift", "0.01", "-v"]);
     for node in ["a", "b", "c"] {
         stage.says(node, "two at 127.0.0.1:");
     }
@@ -94,7 +82,7 @@ fn an_old_directory_that_was_found_again_says_that_it_is_one() {
     fs::rename(stage.path("found"), stage.path("state-a")).unwrap();
     stage.keeping("a", &short);
     stage.says("a", "the other members know a later state directory of this node");
-    let status = &stage.status("a")["done"];
+    let status = &stage.status("a");
     assert_eq!(status["service"], "replaced", "{status}");
     stage.is_unsafe("b", "a has an old state directory");
 }

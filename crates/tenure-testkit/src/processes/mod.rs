@@ -14,6 +14,7 @@ pub mod nerio;
 pub mod rounds;
 pub mod voter;
 
+mod cluster;
 mod deployment;
 mod dns;
 mod faults;
@@ -40,6 +41,7 @@ mod udp;
 pub mod wait;
 mod worker;
 
+pub use cluster::Cluster;
 pub use deployment::{Deployment, Timing};
 pub use faults::Fault;
 pub use fleet::{ELECTION, Fleet};
