@@ -14,15 +14,9 @@ struct Answer {
 
 /// Over the network: there is no control socket at which anybody would be found.
 fn tell(fleet: &Fleet, command: &[&str], key: &str) -> Answer {
-    let members = fleet.members();
-    let common =
-        ["--remote", "--election", "billing/x", "--members", &members, "--lease", fleet.lease];
-    let answer = fleet.tenure(&[command, &common, &["--key-file", key, "--json"]].concat());
-    Answer {
-        code: answer.status.code(),
-        told: serde_json::from_slice(&answer.stdout).unwrap_or(Value::Null),
-        errors: String::from_utf8(answer.stderr).unwrap(),
-    }
+    let answer = fleet.ask(&[command, &["--remote", "--key-file", key, "--json"]].concat());
+    let told = serde_json::from_str(&answer.out).unwrap_or(Value::Null);
+    Answer { code: answer.code, told, errors: answer.err }
 }
 
 /// The same of what orders nothing, asked until a quorum is heard.
@@ -35,10 +29,8 @@ fn told(fleet: &Fleet, command: &[&str], key: &str) -> Answer {
 
 fn waits_everywhere(fleet: &Fleet, key: &str, id: &str) {
     until(&format!("{id} waits everywhere"), || {
-        let members = fleet.members();
-        let asked = ["candidates", "--election", "billing/x", "--members", &members];
-        let answer = fleet.tenure(&[&asked[..], &["--key-file", key, "--json"]].concat());
-        let told: Value = serde_json::from_slice(&answer.stdout).unwrap_or(Value::Null);
+        let answer = fleet.ask(&["candidates", "--key-file", key, "--json"]);
+        let told: Value = serde_json::from_str(&answer.out).unwrap_or(Value::Null);
         let all = told["candidates"].as_array().cloned().unwrap_or_default();
         let one = all.iter().find(|one| one["id"] == *id);
         one.is_some_and(|one| one["waits_at"].as_array().is_some_and(|at| at.len() == 3))
@@ -51,7 +43,8 @@ fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
     let billing = fleet.issue(&key, "billing.key");
-    let operator = fleet.issue_with(&key, "operator", "ask,resign", "operator.key");
+    let operator =
+        fleet.issue_for(&key, &["--app", "operator", "--rights", "ask,resign"], "operator.key");
     fleet.start_runner("web", &billing);
     fleet.start_waiting("web-2", &[&billing]);
     waits_everywhere(&fleet, &key, "web-2");
@@ -78,7 +71,7 @@ fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
     assert_eq!((&handed.told["leader"], &handed.told["seen"]), (&"web-2".into(), &true.into()));
     let second = handed.told["fence"].as_u64().unwrap();
     assert!(second > first);
-    let said = fleet.said("web");
+    let said = fleet.log("web");
     assert!(said.contains("hand the leadership with fence"), "{said}");
     assert!(said.contains("CMD ended"), "it is stopped first: {said}");
 
@@ -94,14 +87,13 @@ fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
 /// The second of two comes while CMD is being stopped by the first.
 #[test]
 fn an_order_that_is_refused_is_told_by_the_runner_with_who_gave_it_and_why() {
-    let mut fleet = Fleet::new();
-    fleet.lease = "120s";
+    let mut fleet = Fleet::with_lease("120s");
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
     fleet.start_stubborn("web", &key, "ends");
     std::thread::scope(|scope| {
         let first = scope.spawn(|| tell(&fleet, &["resign"], &key));
-        until("the first one came", || fleet.said("web").contains("warning: billing/x: an order"));
+        until("the first one came", || fleet.log("web").contains("warning: billing/x: an order"));
         until("the second one is not obeyed in time", || {
             let second = tell(&fleet, &["resign", "--timeout", "2s"], &key);
             let errors = second.errors;
@@ -113,7 +105,7 @@ fn an_order_that_is_refused_is_told_by_the_runner_with_who_gave_it_and_why() {
         std::fs::write(fleet.path("ends"), "").unwrap();
         assert_eq!(first.join().unwrap().code, Some(0));
     });
-    let said = fleet.said("web");
+    let said = fleet.log("web");
     let told = said.lines().find(|line| line.contains("not obeyed: ")).expect(&said);
     let begins = "warning: not obeyed: billing/x: an order from 127.0.0.1:";
     assert!(told.starts_with(begins), "{told}");
