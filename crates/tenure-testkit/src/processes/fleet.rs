@@ -15,10 +15,11 @@ use tempfile::TempDir;
 use tenure::clock;
 use tenure_core::{Fence, Time};
 
+use super::machine::print_logs_of_a_failure;
 use super::marked::{MARK, is_stopped};
 use super::{
     Deployment, Host, Journal, Judge, Leadership, Manner, Marked, PATIENCE, ROLE, Violation, ended,
-    eventually, output, print_logs_of_a_failure,
+    eventually, output,
 };
 
 /// The election that all runners are candidates of.

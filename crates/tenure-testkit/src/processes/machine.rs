@@ -130,7 +130,7 @@ impl Drop for Machine {
 }
 
 /// Prints how each log in `folder` ends, while a test fails.
-pub fn print_logs_of_a_failure(folder: &Path) {
+pub(super) fn print_logs_of_a_failure(folder: &Path) {
     let entries = thread::panicking().then(|| fs::read_dir(folder));
     let mut files: Vec<_> =
         entries.into_iter().flatten().flatten().flatten().map(|entry| entry.path()).collect();

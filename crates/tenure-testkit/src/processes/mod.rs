@@ -50,7 +50,7 @@ pub use host::Host;
 pub use journal::Journal;
 pub use judge::{Judge, Leadership, Tallies, Violation, Wrong};
 pub use line::{Line, What};
-pub use machine::{Answer, Machine, Running, print_logs_of_a_failure};
+pub use machine::{Answer, Machine, Running};
 pub use marked::{MARK, Marked, is_stopped};
 pub use members::Members;
 pub use named::Named;
