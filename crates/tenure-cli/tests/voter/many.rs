@@ -22,7 +22,7 @@ pub(crate) fn twenty_five_voters_of_one_seed_elect_and_replace_a_leader_that_is_
     killed.signal(Signal::KILL);
     let _ = killed.status();
     let other = (leader + 1) % count;
-    // It may have led once more before it was killed.
+    // The killed leader may have led once more before.
     eventually("another one leads", || {
         Some(network.await_leader(other, fence)).filter(|(id, _)| *id != first)
     });

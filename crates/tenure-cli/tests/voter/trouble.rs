@@ -14,7 +14,7 @@ fn members(network: &Network, list: &str) -> Answer {
 
 /// A state directory is moved away, and put back.
 #[test]
-fn lost_directories_are_shown_until_they_are_back() {
+fn lost_directories_are_shown() {
     let network = Network::new();
     let list = network.list(1);
     let control = network.machine.path("a.sock").display().to_string();

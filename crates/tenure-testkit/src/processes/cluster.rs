@@ -48,7 +48,8 @@ impl Cluster {
     /// Members of these names, of which none runs. `tenure` is the command,
     /// `env!("CARGO_BIN_EXE_tenure")`; `settings` are lines of the settings file beside `members`.
     pub fn new<const N: usize>(tenure: &str, names: [&'static str; N], settings: &str) -> Self {
-        let (machine, members) = (Machine::new(tenure), Members::new(names));
+        let machine = Machine::new(tenure);
+        let members = Members::new(names);
         let text = format!("members = \"{members}\"\n{settings}\n");
         fs::write(machine.path(SETTINGS), text).unwrap();
         let silent = members.iter().map(|(name, at)| (name, UdpSocket::bind(at).unwrap()));
@@ -83,7 +84,7 @@ impl Cluster {
         self.command_in(&[], words)
     }
 
-    /// The same under another command, which executes it.
+    /// The same under `around`, which executes it.
     pub fn command_in(&self, around: &[&str], words: &[&str]) -> Command {
         self.machine.command_in(around, &before_cmd(words, &["--config", SETTINGS]))
     }
@@ -98,17 +99,17 @@ impl Cluster {
         Answer::of(&mut self.command(words))
     }
 
-    /// The same for the control socket of a process.
+    /// Runs a command that asks at the control socket of a process.
     pub fn tell(&self, name: &str, words: &[&str]) -> Answer {
         Answer::of(&mut self.command_of(&[], name, words))
     }
 
-    /// Starts a process by a command that was made by hand.
+    /// Starts a command that a test has made; both outputs go to the log of this name.
     pub fn spawn(&mut self, name: &str, command: Command) {
         self.keep(name, |machine| machine.spawn(name, command));
     }
 
-    /// The same by a command whose outputs go elsewhere than to its log.
+    /// Starts a command whose outputs go elsewhere.
     pub fn run(&mut self, name: &str, command: Command) {
         self.keep(name, |machine| machine.run(name, command));
     }
@@ -136,7 +137,7 @@ impl Cluster {
         self.start(id, &[&["run", "--id", id], more, &["--"], cmd].concat());
     }
 
-    /// Whether a process that was started has not ended.
+    /// Whether a process still runs.
     pub fn runs(&mut self, name: &str) -> bool {
         self.running.get_mut(name).is_some_and(|running| !running.has_ended())
     }
@@ -156,7 +157,7 @@ impl Cluster {
         self.taken(name).status()
     }
 
-    /// Ends a process by SIGTERM, which its exit code tells.
+    /// Ends a process by SIGTERM; the exit code must say so.
     pub fn stop(&mut self, name: &str) {
         self[name].signal(Signal::TERM);
         assert_eq!(self.ended(name).code(), Some(143), "{}", self.log(name));

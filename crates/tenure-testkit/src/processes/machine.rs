@@ -110,7 +110,7 @@ impl Machine {
         self.run(name, command)
     }
 
-    /// The same for one whose outputs go elsewhere.
+    /// Starts a command whose outputs go elsewhere.
     pub fn run(&self, name: &str, mut command: Command) -> Running {
         let log = self.path(&format!("{name}.log"));
         Running { child: command.spawn().unwrap(), log, _folder: self.folder.clone() }

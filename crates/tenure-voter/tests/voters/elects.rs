@@ -1,6 +1,6 @@
 //! One leads, and after it another one.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use tenure::{AtMostOne, Campaign, Election, Leadership, MayOverlap};
@@ -84,14 +84,15 @@ fn a_leader_that_is_gone_is_replaced_and_a_majority_that_is_gone_is_not() {
     });
 }
 
-/// All have one seed, the first voter, which answers last.
+/// Three voters know one seed, the first of them, which answers last.
 #[test]
 fn voters_that_know_one_seed_find_each_other() {
     run(async {
         let directory = tempfile::tempdir().unwrap();
-        let bound = [bind(), bind(), bind()];
-        let seed = bound[0].1.to_string();
-        let start = |id: &str, (listener, address)| -> Node<AtMostOne> {
+        let [a, b, c] = [(); 3].map(|()| bind().0);
+        let seed = a.local_addr().unwrap().to_string();
+        let start = |id: &str, listener: TcpListener| -> Node<AtMostOne> {
+            let address = listener.local_addr().unwrap();
             let config = Config { founding: Founding::Expected(3), ..config(id, address) };
             let options = Options {
                 state: Some(directory.path().join(id)),
@@ -101,8 +102,8 @@ fn voters_that_know_one_seed_find_each_other() {
             let builder = Node::builder(config.check().unwrap(), options.check().unwrap());
             builder.listener(listener).start().unwrap()
         };
-        let [a, b, c] = bound;
-        let (b, _c) = (start("b", b), start("c", c));
+        let b = start("b", b);
+        let _c = start("c", c);
         let election = b.election(ELECTION).unwrap();
         let mut campaign = election.campaign("b");
         let silent = async {

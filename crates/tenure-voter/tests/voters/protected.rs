@@ -171,7 +171,7 @@ fn voters_with_certificates_of_one_authority_elect_and_nobody_else_is_let_in() {
         let strange = self::authority().1();
         for (identity, why) in [
             (None, "it wants to see a certificate, and none was shown (CertificateRequired)"),
-            (Some(strange()), "it does not believe the certificate that was shown ("),
+            (Some(strange), "it does not believe the certificate that was shown ("),
         ] {
             let tls = Some(Tls { authority: Some(authority.clone()), identity });
             let options = Options { tls, ..Options::new("127.0.0.1:0".parse().unwrap()) };
