@@ -73,16 +73,14 @@ fn outside_loopback_a_key_is_demanded_and_enough() {
     let fleet = Fleet::new();
     let key = fleet.key("prod.key");
     let asked = ["node", "--name", "a", "--memory", "--members", "a=10.0.0.1:7101"];
-    let check = |more: &[&str]| {
-        fleet.tenure(&[&asked[..], more, &["--show-settings"]].concat()).status.code()
-    };
+    let check =
+        |more: &[&str]| fleet.machine.ask(&[&asked[..], more, &["--show-settings"]].concat()).code;
     assert_eq!(check(&[]), Some(2));
     assert_eq!(check(&["--key-file", &key]), Some(0));
     assert_eq!(check(&["--insecure-any-address"]), Some(0));
-    let shown = fleet.tenure(&[&asked[..], &["--key-file", &key, "--show-settings"]].concat());
-    let (shown, text) =
-        (String::from_utf8(shown.stdout).unwrap(), fs::read_to_string(fleet.path(&key)));
-    let text = text.unwrap();
+    let words = [&asked[..], &["--key-file", &key, "--show-settings"]].concat();
+    let shown = fleet.machine.ask(&words).out;
+    let text = fs::read_to_string(fleet.path(&key)).unwrap();
     let secret = text.split_whitespace().last().unwrap();
     assert!(shown.contains("key-file") && !shown.contains(secret), "{shown}");
 }

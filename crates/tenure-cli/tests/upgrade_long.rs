@@ -65,7 +65,7 @@ fn hand_over(
 ) {
     let before = leads(fleet).expect("a leader");
     assert_eq!(before.0, from);
-    fleet.stop(from);
+    fleet.kill(from);
     until(&format!("{to} leads"), || {
         leads(fleet).is_some_and(|(id, fence)| id == to && fence > before.1)
     });
@@ -74,7 +74,7 @@ fn hand_over(
 #[test]
 fn a_cluster_of_the_version_before_is_upgraded_and_then_given_keys() {
     let (before, mut fleet) = (build_before(), Fleet::new());
-    let now = std::mem::replace(&mut fleet.program, before);
+    let now = std::mem::replace(&mut fleet.machine.tenure, before);
     std::fs::write(fleet.path("open"), "accept-unsealed\n").unwrap();
     NODES.iter().for_each(|node| fleet.start_node_unsealed(node));
     fleet.start_runner_unsealed("old");
@@ -82,7 +82,7 @@ fn a_cluster_of_the_version_before_is_upgraded_and_then_given_keys() {
 
     // This version speaks as the one before.
     for node in NODES {
-        fleet.program.clone_from(&now);
+        fleet.machine.tenure.clone_from(&now);
         fleet.restart_node(node, &[]);
         sleep(LEASE * 4 / 3);
         assert_eq!(leads(&fleet).as_ref(), Some(&first), "{node} was upgraded");

@@ -11,90 +11,47 @@ mod nodes;
 #[path = "waiting/sockets.rs"]
 mod sockets;
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
-use std::net::UdpSocket;
-use std::ops::Deref;
-use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::process::Command;
-use std::time::Duration;
+use std::fs;
+use std::ops::{Deref, DerefMut};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tenure_testkit::processes::{Answer, Machine, Members, Running, wait};
+use tenure_testkit::processes::{Cluster, wait};
 
-/// Three members, of which a test starts what it likes. Dropping it kills them all.
-struct Stage {
-    machine: Machine,
-    /// Holds the ports of nodes that are not started: nothing answers there.
-    silent: Vec<(&'static str, UdpSocket)>,
-    running: BTreeMap<String, Running>,
-}
+/// Three members, of which a test starts what it likes.
+struct Stage(Cluster);
 
 impl Deref for Stage {
-    type Target = Machine;
+    type Target = Cluster;
 
-    fn deref(&self) -> &Machine {
-        &self.machine
+    fn deref(&self) -> &Cluster {
+        &self.0
+    }
+}
+
+impl DerefMut for Stage {
+    fn deref_mut(&mut self) -> &mut Cluster {
+        &mut self.0
     }
 }
 
 impl Stage {
     fn new() -> Self {
-        let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
-        let members = Members::new(["a", "b", "c"]);
-        let silent = members.iter().map(|(name, at)| (name, UdpSocket::bind(at).unwrap()));
-        let silent = silent.collect();
         // A member that says nothing for 2 s is silent: a busy one is not.
-        let settings = format!(
-            "cluster = \"t\"\nelection = \"e\"\nlease = \"60s\"\nround-trip = \"100ms\"\n\
-             members = \"{members}\"\n"
-        );
-        fs::write(machine.path("tenure.toml"), settings).unwrap();
-        Self { machine, silent, running: BTreeMap::new() }
+        let settings = "cluster = \"t\"\nelection = \"e\"\nlease = \"60s\"\nround-trip = \"100ms\"";
+        Self(Cluster::new(env!("CARGO_BIN_EXE_tenure"), ["a", "b", "c"], settings))
     }
 
-    /// The list in the settings.
-    fn members(&self) -> String {
-        let settings = fs::read_to_string(self.path("tenure.toml")).unwrap();
-        let list = settings.split_once("members = \"").unwrap().1;
-        list.split_once('"').unwrap().0.to_owned()
-    }
-
-    fn start(&mut self, name: &str, args: &[&str], more: &[&str]) {
-        self.start_in(&[], name, args, more);
-    }
-
-    /// The same under another command, which executes it.
-    fn start_in(&mut self, around: &[&str], name: &str, args: &[&str], more: &[&str]) {
-        let mut command = self.command_in(around, args);
-        command.arg("--config").arg(self.path("tenure.toml"));
-        command.arg("--control").arg(self.path(&format!("{name}.sock"))).args(more);
-        self.run(name, command);
-    }
-
-    fn run(&mut self, name: &str, command: Command) {
-        let started = self.machine.spawn(name, command);
-        assert!(self.running.insert(name.to_owned(), started).is_none(), "{name} runs already");
-    }
-
-    /// The node takes the place of the socket that was silent.
-    fn node(&mut self, name: &'static str, more: &[&str]) {
-        self.silent.retain(|(silent, _)| *silent != name);
-        self.start(name, &["node", "--name", name, "--memory"], more);
+    /// Starts a node without a state directory.
+    fn node(&mut self, name: &str, more: &[&str]) {
+        self.start(name, &[&["node", "--name", name, "--memory"], more].concat());
         self.says(name, " on 127.0.0.1:");
     }
 
-    /// Three nodes, of which c gives no lease as long as that of one, which leads.
-    fn with_one_lower_maximum(&mut self, lease: &str) {
-        self.set("60s", lease);
-        self.node("a", &["--new"]);
-        self.node("b", &["--new"]);
-        self.node("c", &["--new", "--lease-max", "3s"]);
-        self.candidate("one", "one", &[]);
-        self.says("one", "CMD runs");
+    /// Starts a node with a state directory.
+    fn keeping(&mut self, name: &str, more: &[&str]) {
+        self.0.node(name, more);
+        self.says(name, " on 127.0.0.1:");
     }
 
     /// Three nodes begin a cluster.
@@ -107,43 +64,23 @@ impl Stage {
     /// `one` leads, and two of its three nodes are gone.
     fn leader_without_quorum(&mut self, more: &[&str]) {
         self.found();
-        self.candidate("one", "one", more);
+        self.candidate("one", more);
         self.says("one", "CMD runs");
         self.kill("b");
         self.kill("c");
     }
 
-    fn candidate(&mut self, name: &str, id: &str, more: &[&str]) {
-        let mut args = vec!["run", "--id", id];
-        args.extend(more);
-        self.start(name, &args, &["--", "sleep", "1000"]);
+    fn candidate(&mut self, id: &str, more: &[&str]) {
+        self.0.candidate(id, more, &["sleep", "1000"]);
     }
 
-    /// What a command says and its exit code; with `--control` if it is for a runner.
-    fn tenure(&self, args: &[&str], control: Option<&str>) -> (Option<i32>, String) {
-        let config = self.path("tenure.toml").to_str().unwrap().to_owned();
-        let socket = control.map(|name| self.path(&format!("{name}.sock")));
-        let mut words = [args, &["--config", &config]].concat();
-        words.extend(socket.iter().flat_map(|socket| ["--control", socket.to_str().unwrap()]));
-        let Answer { code, out, err } = self.ask(&words);
-        (code, out + &err)
-    }
-
-    /// Another text in the settings of all that start from now on.
-    fn set(&self, text: &str, instead: &str) {
-        let path = self.path("tenure.toml");
-        let settings = fs::read_to_string(&path).unwrap();
-        fs::write(path, settings.replace(text, instead)).unwrap();
-    }
-
-    /// Kills a process that was started.
-    fn kill(&mut self, name: &str) {
-        drop(self.running.remove(name).unwrap());
-    }
-
-    fn says(&self, name: &str, text: &str) {
-        let what = format!("{name} says {text}");
-        wait::eventually(&what, || self.log(name).contains(text).then_some(()));
+    /// What a command says and its exit code; at the control socket of a process if one is named.
+    fn tenure(&self, words: &[&str], process: Option<&str>) -> (Option<i32>, String) {
+        let answer = match process {
+            Some(name) => self.tell(name, words),
+            None => self.ask(words),
+        };
+        (answer.code, answer.out + &answer.err)
     }
 
     /// For what `name` said that it waits, one after the other.
@@ -155,31 +92,20 @@ impl Stage {
 
     /// It is not safe to restart another node than `name`, and this is why.
     fn is_unsafe(&self, name: &str, why: &str) {
-        let mut command = self.command(&["node", "wait-safe", "--name", name, "--config"]);
-        command.arg(self.path("tenure.toml"));
-        let asked = self.spawn("wait-safe", command);
+        let command = self.command(&["node", "wait-safe", "--name", name]);
+        let asked = self.machine.spawn("wait-safe", command);
         asked.line(why, 1);
         asked.signal(Signal::TERM);
         assert_eq!(asked.ended(), Some(128 + 15));
-    }
-
-    /// What the control socket of `name` answers to a question for its status.
-    fn status(&self, name: &str) -> Value {
-        let mut socket = UnixStream::connect(self.path(&format!("{name}.sock"))).unwrap();
-        socket.set_read_timeout(Some(wait::PATIENCE)).unwrap();
-        socket.write_all(b"{\"do\":\"status\"}\n").unwrap();
-        let mut line = String::new();
-        BufReader::new(socket).read_line(&mut line).unwrap();
-        serde_json::from_str(&line).unwrap()
     }
 }
 
 #[test]
 fn without_any_node_it_says_who_is_missing_and_once() {
     let mut stage = Stage::new();
-    stage.candidate("one", "one", &[]);
+    stage.candidate("one", &[]);
     stage.says("one", "tenure: one waits: no quorum: nothing heard of a, b, c\n");
-    let waiting = &stage.status("one")["done"]["waiting"];
+    let waiting = &stage.status("one")["waiting"];
     let text = "no quorum: nothing heard of a, b, c";
     let missing = ["a", "b", "c"];
     assert_eq!(*waiting, json!({"waiting": "no-quorum", "text": text, "missing": missing}));
@@ -206,40 +132,12 @@ fn without_any_node_it_says_who_is_missing_and_once() {
 fn programs_are_told_the_same() {
     let mut stage = Stage::new();
     stage.node("b", &["--new"]);
-    stage.candidate("one", "one", &["--json"]);
-    let line = stage.running["one"].line("\"missing\":[\"a\",\"c\"]", 1);
+    stage.candidate("one", &["--json"]);
+    let line = stage["one"].line("\"missing\":[\"a\",\"c\"]", 1);
     let line: Value = serde_json::from_str(&line).unwrap();
     assert_eq!((&line["event"], &line["waiting"]), (&json!("waiting"), &json!("no-quorum")));
     assert_eq!((&line["id"], &line["election"]), (&json!("one"), &json!("e")));
     assert!(line["boottime_ns"].is_u64(), "{line}");
-}
-
-#[test]
-fn a_name_used_twice_is_told_to_those_who_use_it() {
-    let mut stage = Stage::new();
-    // Who stands still is known to wait for 6 s: none is forgotten, and heard of anew.
-    stage.set("round-trip", "refresh = \"2s\"\nround-trip");
-    stage.found();
-    stage.candidate("leader", "leader", &[]);
-    stage.says("leader", "leader leads e");
-    stage.candidate("first", "same", &[]);
-    stage.candidate("second", "same", &[]);
-    let other = "tenure: same waits: another process, at 127.0.0.1:";
-    stage.says("first", other);
-    stage.says("second", other);
-    stage.says("a", "two processes use the name same at the same time, at 127.0.0.1:");
-    // Both ask some times more. It has been said, and stays so.
-    std::thread::sleep(Duration::from_secs(5));
-    for name in ["first", "second"] {
-        let mut waits = stage.waits(name);
-        // A node that stood still is not heard of for a moment.
-        waits.retain(|why| !why.starts_with("no quorum: "));
-        waits.dedup();
-        let said = waits.iter().filter(|why| why.starts_with("another process, at ")).count();
-        assert_eq!(said, 1, "{waits:?}");
-        assert!(waits.last().unwrap().starts_with("another process, at "), "{waits:?}");
-    }
-    assert_eq!(stage.log("a").matches("two processes use the name").count(), 1);
 }
 
 /// A leader that cannot renew stops CMD in time, and gives up. Nobody confirms that, so for the
@@ -256,7 +154,7 @@ fn after_a_leadership_was_lost_it_says_what_holds_up_the_next() {
     let text = "no quorum has confirmed that this one gave up: at most for ";
     stage.says("one", &format!("tenure: one waits: {text}"));
     let waiting = wait::eventually("whom it does not hear", || {
-        let waiting = stage.status("one")["done"]["waiting"].clone();
+        let waiting = stage.status("one")["waiting"].clone();
         (waiting["missing"] == json!(["b", "c"])).then_some(waiting)
     });
     assert_eq!(waiting["waiting"], "giving-up", "{waiting}");
@@ -271,90 +169,6 @@ fn after_a_leadership_was_lost_it_says_what_holds_up_the_next() {
     stage.says("one", "tenure: one waits: no quorum: nothing heard of b, c");
 }
 
-/// Its leases are longer than one node gives. Waiting does not help, and that is said.
-#[test]
-fn what_never_becomes_safe_is_not_waited_for() {
-    let mut stage = Stage::new();
-    stage.with_one_lower_maximum("20s");
-    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a"], None);
-    let why = "c grants no lease longer than 3s, and one, which leads e, renews a lease of 20s: c \
-               never grants it";
-    let fix = "fix: start c again with a lease-max of 20s or more, or one with a shorter lease";
-    assert!(said.contains(why) && said.contains(fix), "{said}");
-    assert_eq!(code, Some(1));
-    // Programs are told as much.
-    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a", "--json"], None);
-    let mut lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let last = lines.next_back().unwrap_or_default();
-    assert_eq!((&last["safe"], &last["never"]), (&json!(false), &json!(true)), "{said}");
-    assert!(last["why"].as_str().is_some_and(|told| told.contains(why)), "{said}");
-    assert_eq!(code, Some(1));
-}
-
-/// Its lease ends, however long it is.
-#[test]
-fn a_dead_leader_whose_lease_was_too_long_is_waited_out() {
-    let mut stage = Stage::new();
-    stage.with_one_lower_maximum("6s");
-    stage.kill("one");
-    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a", "--wait", "50s"], None);
-    assert!(said.contains("safe to restart another node\n") && !said.contains("never"), "{said}");
-    assert_eq!(code, Some(0), "{said}");
-}
-
-/// Each of two that lost their memory waits for the other one. That is not waited for, and what to
-/// do is said.
-#[test]
-fn two_lost_directories_of_three_are_not_waited_for() {
-    let mut stage = Stage::new();
-    stage.node("c", &["--new", "--lease-max", "1s"]);
-    stage.node("a", &["--lease-max", "1s"]);
-    stage.node("b", &["--lease-max", "1s"]);
-    stage.says("a", "b has no memory either");
-    stage.says("b", "a has no memory either");
-    stage.says("a", "see \"Too many lost directories\" in docs/operations.md");
-    let (code, said) = stage.tenure(&["node", "wait-safe", "--name", "a", "--wait", "1m"], None);
-    assert!(said.contains("and never will be: a, b lost the memory or never had one"), "{said}");
-    assert!(said.contains("\"Too many lost directories\""), "{said}");
-    assert_eq!(code, Some(1), "{said}");
-    let (_, said) = stage.tenure(&["leader"], None);
-    assert!(said.contains("\"Too many lost directories\""), "{said}");
-}
-
-#[test]
-fn a_quarantine_is_told_as_people_write_it_with_what_remains_and_why() {
-    let mut stage = Stage::new();
-    for node in ["a", "b"] {
-        stage.node(node, &["--new"]);
-    }
-    stage.node("c", &[]);
-    stage.says("c", "granting nothing for ");
-    let status = &stage.status("c")["done"];
-    assert_eq!(status["service"], "quarantine", "{status}");
-    let left = status["remaining_ms"].as_u64().unwrap();
-    assert!((1_000..=125_000).contains(&left), "{status}");
-    let waits = status["waits"].as_str().unwrap();
-    let why = "every lease that it may have given must end, and longer ones of nodes with a larger \
-               lease-max: it remembers nothing";
-    assert!(waits.starts_with(why), "{status}");
-    let mut observer = stage.command(&["observe", "--config"]);
-    observer.arg(stage.path("tenure.toml"));
-    stage.spawn("observer", observer).line("vacant: nobody leads: c waits ", 1);
-    let said = wait::eventually("a look ends before the time is over", || {
-        let args = ["node", "wait-safe", "--name", "a", "--wait", "2s"];
-        let (code, said) = stage.tenure(&args, None);
-        assert_eq!(code, Some(4), "{said}");
-        (!said.contains("no look at all members has ended")).then_some(said)
-    });
-    assert_eq!(said.matches("warning: waiting: c grants nothing for ").count(), 1, "{said}");
-    // Two digits behind the point at most.
-    for left in said.split("grants nothing for ").skip(1) {
-        let (span, _) = left.split_once("s more").unwrap();
-        let digits = span.split_once('.').map_or(0, |(_, digits)| digits.len());
-        assert!(digits <= 2, "{said}");
-    }
-}
-
 #[test]
 fn a_node_that_listens_elsewhere_says_so() {
     let mut stage = Stage::new();
@@ -362,21 +176,21 @@ fn a_node_that_listens_elsewhere_says_so() {
     stage.node("b", &["--new"]);
     let text = "receives on 127.0.0.1:";
     stage.says("a", &format!("warning: {text}"));
-    let warning = stage.status("a")["done"]["warning"].clone();
+    let warning = stage.status("a")["warning"].clone();
     assert!(warning.as_str().is_some_and(|warning| warning.starts_with(text)), "{warning}");
     assert!(!stage.log("b").contains(text), "{}", stage.log("b"));
-    assert_eq!(stage.status("b")["done"]["warning"], Value::Null);
+    assert_eq!(stage.status("b")["warning"], Value::Null);
 }
 
 #[test]
 fn a_transfer_to_the_leader_changes_nothing() {
     let mut stage = Stage::new();
     stage.found();
-    stage.candidate("one", "one", &[]);
+    stage.candidate("one", &[]);
     stage.says("one", "CMD runs");
     let (code, said) = stage.tenure(&["transfer", "--to", "one"], Some("one"));
     assert!(code == Some(0) && said.starts_with("one leads already (e)\n"), "{code:?} {said}");
-    assert_eq!(stage.status("one")["done"]["leading"], true);
+    assert_eq!(stage.status("one")["leading"], true);
     assert!(!stage.log("one").contains("CMD ended"), "{}", stage.log("one"));
 }
 
@@ -391,10 +205,10 @@ fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
         stage.found();
         // A minute while it is only said; some seconds while it is waited for.
         let promise = ["--verify-max", if wait { "3s" } else { "60s" }, "--lease-max", "120s"];
-        stage.candidate("one", "one", &promise);
+        stage.candidate("one", &promise);
         stage.says("one", "one leads e");
         stage.says("one", "CMD runs");
-        stage.candidate("two", "two", &promise);
+        stage.candidate("two", &promise);
         stage.says("two", "behind one, which leads");
         wait::eventually("one is verified", || {
             let (code, said) = stage.tenure(&["verify"], None);
@@ -464,91 +278,16 @@ fn held_up_is_said(stage: &Stage) {
     assert!(said.contains(promised) && code == Some(6), "{code:?} {said}");
     stage.says("one", &format!("tenure: one waits: {promised}"));
     stage.says("two", &format!("tenure: two waits: {promised}"));
-    let waiting = &stage.status("one")["done"]["waiting"];
+    let waiting = &stage.status("one")["waiting"];
     assert_eq!((&waiting["waiting"], &waiting["behind"]), (&json!("promised"), &json!("one")));
-}
-
-/// A full disk of its own for one node, in a mount namespace.
-struct FullDisk {
-    file: PathBuf,
-}
-
-impl FullDisk {
-    fn fill(&self) {
-        let mut file = File::create(&self.file).unwrap();
-        while file.write_all(&[1; 4096]).is_ok() {}
-    }
-
-    fn clear(&self) {
-        fs::remove_file(&self.file).unwrap();
-    }
-}
-
-/// Starts node a with its state on a small file system: needs root.
-fn node_on_a_small_disk(stage: &mut Stage) -> FullDisk {
-    assert!(rustix::process::geteuid().is_root(), "needs root: it mounts a file system");
-    let state = stage.path("state");
-    fs::create_dir(&state).unwrap();
-    let place = state.to_str().unwrap().to_owned();
-    let mount = format!("mount -t tmpfs -o size=192k,mode=700 tenure {place} && exec \"$@\"");
-    let around = ["unshare", "-m", "sh", "-c", &mount, "sh"];
-    stage.silent.retain(|(silent, _)| *silent != "a");
-    stage.start_in(&around, "a", &["node", "--name", "a", "--state", &place], &["--new"]);
-    stage.says("a", " on 127.0.0.1:");
-    let node = stage.running["a"].pid().as_raw_pid();
-    FullDisk { file: PathBuf::from(format!("/proc/{node}/root{place}/fill")) }
-}
-
-/// Where another grantor is down, the one with the full disk is needed for a quorum. What has no
-/// room is told as it is: nobody leads, and nothing may be restarted. What has room goes on.
-#[test]
-fn a_full_disk_is_told_and_costs_what_needs_room() {
-    let mut stage = Stage::new();
-    stage.set("60s", "20s");
-    // Who is not there is silent soon.
-    stage.set("100ms", "10ms");
-    let disk = node_on_a_small_disk(&mut stage);
-    stage.node("b", &["--new"]);
-    disk.fill();
-    stage.candidate("one", "one", &[]);
-    stage.says("a", "warning: ");
-    for _ in 0..3 {
-        let (code, said) = stage.tenure(&["leader"], None);
-        assert!(code != Some(0), "nobody has won: {said}");
-    }
-    stage.is_unsafe("b", "a is unable to write its state directory");
-    let status = stage.status("a");
-    assert_eq!(status["done"]["service"], "failing", "{status}");
-    disk.clear();
-    stage.says("one", "one leads e");
-    let named = || (stage.tenure(&["leader"], None).0 == Some(0)).then_some(());
-    wait::eventually("a leader is named", named);
-    assert_eq!(stage.status("a")["done"]["service"], "serving");
-
-    // Its record is there: renewals replace it.
-    disk.fill();
-    let remaining = || stage.status("one")["done"]["remaining_ms"].as_u64();
-    let mut before = remaining();
-    for _ in 0..2 {
-        wait::eventually("a renewal", || {
-            let now = remaining();
-            let renewed = now > before;
-            before = now;
-            renewed.then_some(())
-        });
-    }
-    assert_eq!(stage.log("one").matches("one leads e").count(), 1, "{}", stage.log("one"));
-    assert_eq!(stage.status("a")["done"]["service"], "serving");
 }
 
 /// Nothing that it grants would be remembered. Nobody asks it for anything, and it says so.
 #[test]
 fn a_lost_directory_is_told_while_the_node_runs() {
     let mut stage = Stage::new();
-    stage.silent.retain(|(silent, _)| *silent != "a");
-    let state = stage.path("state");
-    let args = ["node", "--name", "a", "--new", "--state", state.to_str().unwrap()];
-    stage.start("a", &args, &[]);
+    stage.keeping("a", &["--new"]);
+    let state = stage.path("state-a");
     stage.node("b", &["--new"]);
     stage.node("c", &["--new"]);
     stage.says("a", "granting leases");
@@ -557,8 +296,9 @@ fn a_lost_directory_is_told_while_the_node_runs() {
         let _ = fs::remove_dir_all(&state);
         (!state.exists()).then_some(())
     });
-    stage.says("a", &format!("warning: state directory {} is lost: ", state.display()));
-    let status = &stage.status("a")["done"];
+    stage.says("a", "warning: state directory ");
+    stage.says("a", "state-a is lost: ");
+    let status = &stage.status("a");
     assert_eq!(status["service"], "failing", "{status}");
     let error = status["write_error"].as_str().unwrap();
     assert!(error.contains(" is lost: ") && error.contains("without --new"), "{status}");
@@ -586,59 +326,14 @@ fn a_lost_directory_is_told_while_the_node_runs() {
     assert_eq!((&b["state"], &b["fix"]), (&json!("serving"), &Value::Null), "{told}");
 }
 
-/// While it waits for old leases it writes nothing that would tell it.
-#[test]
-fn a_directory_that_is_back_is_told_though_the_node_does_not_serve_yet() {
-    let mut stage = Stage::new();
-    let (state, elsewhere) = (stage.path("state"), stage.path("elsewhere"));
-    stage.silent.retain(|(silent, _)| *silent != "a");
-    stage.start("a", &["node", "--name", "a", "--state", state.to_str().unwrap()], &[]);
-    stage.says("a", "reading the fences of the others");
-    fs::rename(&state, &elsewhere).unwrap();
-    stage.says("a", &format!("warning: state directory {} is lost: ", state.display()));
-    assert_eq!(stage.status("a")["done"]["service"], "failing");
-    fs::rename(&elsewhere, &state).unwrap();
-    stage.says("a", "the state directory can be written again\n");
-    let status = &stage.status("a")["done"];
-    assert_eq!((&status["service"], &status["write_error"]), (&json!("recovering"), &Value::Null));
-}
-
-/// It says so as long as it lasts, and how long that is.
-#[test]
-fn what_is_left_until_longer_leases_are_given_runs_down() {
-    let mut stage = Stage::new();
-    stage.set("60s", "4s");
-    let state = stage.path("state");
-    let args = ["node", "--name", "a", "--state", state.to_str().unwrap()];
-    stage.silent.retain(|(silent, _)| *silent != "a");
-    stage.start("a", &args, &["--new"]);
-    stage.node("b", &["--new"]);
-    stage.candidate("one", "one", &[]);
-    stage.says("one", "CMD runs");
-    stage.kill("a");
-    stage.start("a", &args, &["--lease-max", "300s"]);
-    stage.says("a", "lease-max was raised from ");
-    let asked = || {
-        let status = &stage.status("a")["done"];
-        let waits = status["waits"].as_str().unwrap().to_owned();
-        (status["remaining_ms"].as_u64().unwrap(), waits)
-    };
-    let (left, waits) = asked();
-    assert!((1_000..=310_000).contains(&left) && waits.contains(" to 300s: "), "{left} {waits}");
-    wait::eventually("time passes, and that is told", || {
-        let (later, text) = asked();
-        (later < left && text != waits && text.contains(" to 300s: ")).then_some(())
-    });
-}
-
 /// Who waits is known for a moment after it has ended.
 #[test]
 fn a_transfer_to_one_that_has_ended_does_not_say_that_it_leads() {
     let mut stage = Stage::new();
     stage.found();
-    stage.candidate("one", "one", &[]);
+    stage.candidate("one", &[]);
     stage.says("one", "CMD runs");
-    stage.candidate("two", "two", &[]);
+    stage.candidate("two", &[]);
     stage.says("two", "behind one, which leads");
     stage.kill("two");
     let (code, said) = stage.tenure(&["transfer", "--to", "two"], Some("one"));
@@ -655,9 +350,9 @@ fn a_leader_that_comes_back_at_once_is_named_at_once() {
     // A renewal, which would say so, comes after minutes.
     stage.set("60s", "600s");
     stage.found();
-    stage.candidate("one", "one", &[]);
+    stage.candidate("one", &[]);
     stage.says("one", "CMD runs");
-    stage.candidate("two", "two", &[]);
+    stage.candidate("two", &[]);
     stage.says("two", "behind one, which leads");
     for (from, to) in [("one", "two"), ("two", "one")] {
         wait::eventually("a hand-over", || {
@@ -674,32 +369,29 @@ fn a_leader_that_comes_back_at_once_is_named_at_once() {
 #[test]
 fn one_that_is_stopped_is_told_as_silent() {
     let mut stage = Stage::new();
-    stage.candidate("one", "one", &[]);
+    stage.candidate("one", &[]);
     stage.says("one", "campaigns");
-    stage.running["one"].signal(Signal::STOP);
-    let mut command = stage.command(&["resign", "--config"]);
-    command.arg(stage.path("tenure.toml")).arg("--control").arg(stage.path("one.sock"));
-    let resign = stage.spawn("resign", command);
+    stage["one"].signal(Signal::STOP);
+    let command = stage.command(&["resign", "--control", "one.sock"]);
+    let resign = stage.machine.spawn("resign", command);
     resign.line("one.sock yet: that process says nothing: it is stopped", 1);
-    stage.running["one"].signal(Signal::CONT);
+    stage["one"].signal(Signal::CONT);
     assert_eq!(resign.ended(), Some(6));
 }
 
 #[test]
 fn in_json_what_is_waited_for_and_warnings_are_lines_too() {
     let mut stage = Stage::new();
-    let mut command = stage.command(&["node", "wait-safe", "--json", "--config"]);
-    command.arg(stage.path("tenure.toml")).args(["--round-trip", "10ms"]);
-    let line = stage.spawn("wait-safe", command).line("\"safe\"", 1);
+    let command = stage.command(&["node", "wait-safe", "--json", "--round-trip", "10ms"]);
+    let line = stage.machine.spawn("wait-safe", command).line("\"safe\"", 1);
     let line: Value = serde_json::from_str(&line).unwrap();
     assert_eq!((&line["safe"], &line["why"]), (&json!(false), &json!("a does not answer")));
     stage.node("a", &["--new"]);
-    let settings = fs::read_to_string(stage.path("tenure.toml")).unwrap();
-    fs::write(stage.path("tenure.toml"), format!("drift = 0.01\n{settings}")).unwrap();
-    let mut command = stage.command(&["run", "--id", "one", "--json", "--config"]);
-    command.arg(stage.path("tenure.toml")).arg("--control").arg(stage.path("one.sock"));
-    command.args(["--", "sleep", "1000"]).env("TENURE_SERVICE_HOST", "10.0.0.1");
-    stage.run("one", command);
+    stage.set("round-trip", "drift = 0.01\nround-trip");
+    let words = ["run", "--id", "one", "--json", "--", "sleep", "1000"];
+    let mut command = stage.command(&words);
+    command.env("TENURE_SERVICE_HOST", "10.0.0.1");
+    stage.spawn("one", command);
     stage.says("one", "TENURE_SERVICE_HOST");
     stage.says("one", "runs with another configuration");
     let log = stage.log("one");

@@ -144,6 +144,8 @@ mod tests {
              group.instance.id): another member has the same group.instance.id: each needs one of \
              its own"
         );
+        let held = KafkaError::MessageConsumptionFatal(Code::UnreleasedInstanceId);
+        assert!(error(&held, None).contains("or had it when it was killed: each needs one of its"));
         let unknown = KafkaError::MessageConsumption(Code::NotLeaderForPartition);
         let same = Reason { code: Some(Code::NotLeaderForPartition), text: "as said".into() };
         assert_eq!(error(&unknown, Some(&same)), "as said");

@@ -13,7 +13,7 @@ use crate::tool;
 /// to end by itself.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-pub(crate) const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
+const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
 
 /// How often other ports are tried, when somebody was faster.
 const ATTEMPTS: u32 = 5;

@@ -1,135 +1,109 @@
 //! One process a machine: `tenure run --name` is a member of the cluster, and contends. Three of
 //! them need nothing else.
 
-use std::collections::BTreeMap;
-
-use rustix::process::Signal;
 use serde_json::Value;
-use tenure_testkit::processes::{Answer, Machine, Members, Running, wait};
+use tenure_testkit::processes::{Answer, Cluster, Machine, wait};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
-/// Three machines in one, and what runs there.
-struct Three {
-    machine: Machine,
-    running: BTreeMap<&'static str, Running>,
+/// Three machines in one, each with its process for the first time.
+fn three() -> Cluster {
+    let settings = "election = \"billing\"\nlease = \"20s\"\nround-trip = \"100ms\"";
+    let mut three = Cluster::new(env!("CARGO_BIN_EXE_tenure"), NAMES, settings);
+    NAMES.iter().for_each(|name| start(&mut three, name, &["--new"]));
+    three
 }
 
-impl Three {
-    /// All three, for the first time.
-    fn new() -> Self {
-        let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"))
-            .with("TENURE_MEMBERS", &Members::new(NAMES).to_string())
-            .with("TENURE_ELECTION", "billing")
-            .with("TENURE_LEASE", "20s")
-            .with("TENURE_ROUND_TRIP", "100ms");
-        let mut three = Self { machine, running: BTreeMap::new() };
-        NAMES.iter().for_each(|name| three.start(name, &["--new"]));
-        three
-    }
+fn start(three: &mut Cluster, name: &str, more: &[&str]) {
+    let state = format!("state-{name}");
+    let own = ["run", "--name", name, "--state", &state];
+    let work = ["--", "sh", "-c", "echo works with $TENURE_FENCE; exec sleep 600"];
+    three.spawn(name, three.command(&[&own, more, &work].concat()));
+}
 
-    fn start(&mut self, name: &'static str, more: &[&str]) {
-        let state = self.machine.path(&format!("state-{name}"));
-        let own = ["run", "--name", name, "--state", state.to_str().unwrap()];
-        let work = ["--", "sh", "-c", "echo works with $TENURE_FENCE; exec sleep 600"];
-        let words = [&own, more, &work].concat();
-        self.running.insert(name, self.machine.start(name, &words));
-    }
+/// Who leads, once somebody does with a fence above this one.
+fn leader(three: &Cluster, fence: u64) -> (&'static str, u64) {
+    wait::eventually("somebody leads", || {
+        let told = three.leader(&[])?;
+        let id = NAMES.into_iter().find(|name| told["id"] == **name)?;
+        let next = told["fence"].as_u64()?;
+        (next > fence).then_some((id, next))
+    })
+}
 
-    /// Who leads, once somebody does with a fence above this one.
-    fn leader(&self, fence: u64) -> (&'static str, u64) {
-        wait::eventually("somebody leads", || {
-            let answer = self.machine.ask(&["leader", "--json"]);
-            let told: Value = serde_json::from_str(&answer.out).ok()?;
-            let id = NAMES.into_iter().find(|name| told["id"] == **name)?;
-            let next = told["fence"].as_u64()?;
-            (next > fence).then_some((id, next))
-        })
-    }
-
-    /// What the member says to those that ask for it by its name.
-    fn serves(&self, name: &str) {
-        wait::eventually(&format!("{name} serves"), || {
-            let answer = self.machine.ask(&["node", "status", "--name", name, "--json"]);
-            let told: Value = serde_json::from_str(&answer.out).ok()?;
-            (told["service"] == "serving").then_some(())
-        });
-    }
+/// What the member says to those that ask for it by its name.
+fn serves(three: &Cluster, name: &str) {
+    wait::eventually(&format!("{name} serves"), || {
+        let answer = three.ask(&["node", "status", "--name", name, "--json"]);
+        let told: Value = serde_json::from_str(&answer.out).ok()?;
+        (told["service"] == "serving").then_some(())
+    });
 }
 
 #[test]
 fn three_processes_elect_among_themselves() {
-    let mut three = Three::new();
-    let (first, fence) = three.leader(0);
-    NAMES.iter().for_each(|name| three.serves(name));
-    three.running[first].line("works with", 1);
+    let mut three = three();
+    let (first, fence) = leader(&three, 0);
+    NAMES.iter().for_each(|name| serves(&three, name));
+    three.says(first, "works with");
 
     // Its machine is gone, and comes back with the same command line.
-    let lost = three.running.remove(first).unwrap();
-    lost.signal(Signal::KILL);
-    drop(lost);
-    let (second, next) = three.leader(fence);
+    three.kill(first);
+    let (second, next) = leader(&three, fence);
     assert_ne!(first, second);
-    three.start(first, &[]);
-    three.serves(first);
+    start(&mut three, first, &[]);
+    serves(&three, first);
 
     // A rolling restart: each is stopped when the one before is safe.
     for name in NAMES {
-        let (leader, fence) = three.leader(0);
-        let stopped = three.running.remove(name).unwrap();
-        stopped.signal(Signal::TERM);
-        assert_eq!(stopped.ended(), Some(143), "{}", three.machine.log(name));
-        three.start(name, &[]);
-        if leader == name {
-            three.leader(fence);
+        let (before, fence) = leader(&three, 0);
+        three.stop(name);
+        start(&mut three, name, &[]);
+        if before == name {
+            leader(&three, fence);
         }
         let Answer { code, out, err } =
-            three.machine.ask(&["node", "wait-safe", "--name", name, "--wait", "50s"]);
+            three.ask(&["node", "wait-safe", "--name", name, "--wait", "50s"]);
         assert_eq!(code, Some(0), "{name}: {out}{err}");
     }
-    three.leader(next);
+    leader(&three, next);
 }
 
 #[test]
 fn a_member_is_one_process() {
-    let three = Three::new();
-    let (leader, _) = three.leader(0);
+    let three = three();
+    let (id, _) = leader(&three, 0);
     let refused = |words: &[&str], code: i32, parts: &[&str]| {
-        let state = three.machine.path("another");
-        let own = ["run", "--name", leader, "--state", state.to_str().unwrap()];
-        let answer = three.machine.ask(&[&own, words, &["--", "true"]].concat());
+        let own = ["run", "--name", id, "--state", "another"];
+        let answer = three.ask(&[&own, words, &["--", "true"]].concat());
         assert_eq!(answer.code, Some(code), "{}", answer.err);
         for part in parts {
             assert!(answer.err.contains(part), "{part}: {}", answer.err);
         }
     };
     refused(&[], 74, &["another process has the control socket"]);
-    let of_member = format!("that of the member {leader}, which is one process");
+    let of_member = format!("that of the member {id}, which is one process");
     refused(&["--election", "other"], 74, &[&of_member]);
-    let elsewhere = three.machine.path("x.sock");
-    let elsewhere = ["--control", elsewhere.to_str().unwrap()];
+    let elsewhere = ["--control", "x.sock"];
     refused(&elsewhere, 74, &["is in use by another socket", "tenure node, or tenure run --name"]);
 
     // Of one that has no place in the cluster the candidate's name is taken all the same.
-    let own = ["run", "--id", leader];
-    let answer = three.machine.ask(&[&own, &elsewhere[..], &["--", "true"]].concat());
+    let own = ["run", "--id", id];
+    let answer = three.ask(&[&own, &elsewhere[..], &["--", "true"]].concat());
     assert!(answer.err.contains("--name and --state, to be that member"), "{}", answer.err);
 }
 
 /// What is said at the start is heard, and the socket is beside that of the runner.
 #[test]
 fn a_member_tells_what_is_wrong_with_it() {
-    let mut three = Three::new();
-    three.leader(0);
-    drop(three.running.remove("a").unwrap());
-    let control = three.machine.path("a.sock");
-    let control = control.to_str().unwrap();
-    three.start("a", &["--control", control, "--listen", "127.0.0.1:0"]);
-    three.running["a"].line("warning: ", 1);
-    let member = format!("{control}.member");
+    let mut three = three();
+    leader(&three, 0);
+    three.kill("a");
+    start(&mut three, "a", &["--control", "a.sock", "--listen", "127.0.0.1:0"]);
+    three.says("a", "warning: ");
     let status = wait::eventually("the member answers", || {
-        let answer = three.machine.ask(&["node", "status", "--control", &member, "--json"]);
-        serde_json::from_str::<Value>(&answer.out).ok()
+        let words = ["node", "status", "--control", "a.sock.member", "--json"];
+        serde_json::from_str::<Value>(&three.ask(&words).out).ok()
     });
     assert!(
         status["warning"].as_str().is_some_and(|said| said.contains("receives on")),

@@ -1,112 +1,66 @@
 //! More state directories are lost than the others make up for: the runbook, followed step by step
 //! with real nodes, and what is refused on the way.
 
-use std::collections::BTreeMap;
 use std::fs;
 
-use rustix::process::Signal;
 use serde_json::Value;
-use tenure_testkit::processes::{Answer, Machine, Members, Running, wait};
+use tenure_testkit::processes::{Answer, Cluster, wait};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
 /// What operators read.
 const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
 
-/// Three machines in one, and what runs there.
-struct Three {
-    machine: Machine,
-    running: BTreeMap<String, Running>,
+/// Three machines in one, of which none runs.
+fn three() -> Cluster {
+    let settings =
+        "election = \"billing\"\nlease = \"10s\"\nlease-max = \"10s\"\ngrace = \"500ms\"";
+    Cluster::new(env!("CARGO_BIN_EXE_tenure"), NAMES, settings)
 }
 
-impl Three {
-    fn new() -> Self {
-        let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
-        let members = Members::new(NAMES);
-        let settings = format!(
-            "members = \"{members}\"\nlease = \"10s\"\nlease-max = \"10s\"\ngrace = \"500ms\"\n"
-        );
-        fs::write(machine.path("tenure.toml"), settings).unwrap();
-        Self { machine, running: BTreeMap::new() }
-    }
+/// Starts nodes, each with the same words at every start.
+fn nodes(three: &mut Cluster, names: &[&str]) {
+    names.iter().for_each(|name| three.node(name, &[]));
+}
 
-    fn path(&self, name: &str) -> String {
-        self.machine.path(name).to_str().unwrap().to_owned()
-    }
+fn candidate(three: &mut Cluster, id: &str) {
+    three.candidate(id, &[], &["sh", "-c", "echo works with $TENURE_FENCE; exec sleep 600"]);
+}
 
-    /// `tenure` with these words and the settings file.
-    fn ask(&self, words: &[&str]) -> Answer {
-        let config = self.path("tenure.toml");
-        self.machine.ask(&[words, &["--config", &config]].concat())
-    }
+fn lose(three: &Cluster, name: &str) {
+    fs::remove_dir_all(three.path(&format!("state-{name}"))).unwrap();
+}
 
-    /// The command line of a node, the same at every start.
-    fn node(&mut self, name: &str) {
-        let (state, config) = (self.path(&format!("state-{name}")), self.path("tenure.toml"));
-        let words = ["node", "--name", name, "--state", &state, "--config", &config];
-        let running = self.machine.start(name, &words);
-        self.running.insert(name.to_owned(), running);
-    }
+/// With which fence CMD of `id` runs.
+fn works(three: &Cluster, id: &str) -> u64 {
+    let line = three[id].line("works with ", 1);
+    line.rsplit(' ').next().unwrap().parse().unwrap()
+}
 
-    fn candidate(&mut self, id: &str) {
-        let config = self.path("tenure.toml");
-        let words = ["run", "--election", "billing", "--id", id, "--config", &config];
-        let work = ["--", "sh", "-c", "echo works with $TENURE_FENCE; exec sleep 600"];
-        let running = self.machine.start(id, &[&words[..], &work].concat());
-        self.running.insert(id.to_owned(), running);
-    }
+/// `tenure node recover` for `name`, with these words.
+fn recover(three: &Cluster, name: &str, words: &[&str]) -> Answer {
+    let state = format!("state-{name}");
+    three.ask(&[&["node", "recover", "--name", name, "--state", &state], words].concat())
+}
 
-    fn stop(&mut self, name: &str) {
-        let running = self.running.remove(name).unwrap();
-        running.signal(Signal::TERM);
-        assert_eq!(running.ended(), Some(143), "{}", self.machine.log(name));
-    }
+/// The same is refused.
+fn refused(three: &Cluster, name: &str, words: &[&str], code: i32, part: &str) {
+    let answer = recover(three, name, words);
+    assert_eq!(answer.code, Some(code), "{}{}", answer.out, answer.err);
+    assert!(answer.err.contains(part), "{part}: {}", answer.err);
+    assert_eq!(answer.out, "");
+}
 
-    fn stop_all(&mut self) {
-        let all: Vec<_> = self.running.keys().cloned().collect();
-        all.iter().rev().for_each(|name| self.stop(name));
-    }
+/// What was printed for the member `name`, with its directory in place of DIR.
+fn as_printed(three: &Cluster, printed: &str, name: &str) -> Answer {
+    let start = format!("  tenure node recover --name {name} ");
+    let line = printed.lines().find(|line| line.starts_with(&start)).expect(printed);
+    let line = line.replace(" DIR", &format!(" state-{name}"));
+    three.machine.ask(&line.split_whitespace().skip(1).collect::<Vec<_>>())
+}
 
-    fn lose(&self, name: &str) {
-        fs::remove_dir_all(self.machine.path(&format!("state-{name}"))).unwrap();
-    }
-
-    /// With which fence CMD of `id` runs.
-    fn works(&self, id: &str) -> u64 {
-        let line = self.running[id].line("works with ", 1);
-        line.rsplit(' ').next().unwrap().parse().unwrap()
-    }
-
-    /// `tenure node recover` for `name`, with these words.
-    fn recover(&self, name: &str, words: &[&str]) -> Answer {
-        let state = self.path(&format!("state-{name}"));
-        self.ask(&[&["node", "recover", "--name", name, "--state", &state], words].concat())
-    }
-
-    /// The same is refused.
-    fn refused(&self, name: &str, words: &[&str], code: i32, part: &str) {
-        let answer = self.recover(name, words);
-        assert_eq!(answer.code, Some(code), "{}{}", answer.out, answer.err);
-        assert!(answer.err.contains(part), "{part}: {}", answer.err);
-        assert_eq!(answer.out, "");
-    }
-
-    /// What was printed for the member `name`, with its directory in place of DIR.
-    fn as_printed(&self, printed: &str, name: &str) -> Answer {
-        let start = format!("  tenure node recover --name {name} ");
-        let line = printed.lines().find(|line| line.starts_with(&start)).expect(printed);
-        let words: Vec<_> = line.split_whitespace().skip(1).collect();
-        let state = self.path(&format!("state-{name}"));
-        let words: Vec<_> =
-            words.iter().map(|word| if *word == "DIR" { state.as_str() } else { word }).collect();
-        self.machine.ask(&words)
-    }
-
-    fn serve(&self, names: &[&str]) {
-        names.iter().for_each(|name| {
-            self.running[*name].line("granting leases", 1);
-        });
-    }
+fn serve(three: &Cluster, names: &[&str]) {
+    names.iter().for_each(|name| three.says(name, "granting leases"));
 }
 
 /// The runbook has this as its step of this number.
@@ -121,64 +75,66 @@ const WORD: &str = "--all-leaders-stopped";
 
 #[test]
 fn the_runbook_for_too_many_lost_directories() {
-    let mut three = Three::new();
-    NAMES.iter().for_each(|name| three.node(name));
-    three.candidate("one");
-    three.serve(&NAMES);
-    let before = three.works("one");
+    let mut three = three();
+    nodes(&mut three, &NAMES);
+    candidate(&mut three, "one");
+    serve(&three, &NAMES);
+    let before = works(&three, "one");
 
     // a and b are lost, and start again as always: that mends nothing.
     for name in ["a", "b"] {
         three.stop(name);
-        three.lose(name);
+        lose(&three, name);
     }
-    ["a", "b"].iter().for_each(|name| three.node(name));
-    three.running["a"].line("see \"Too many lost directories\" in docs/operations.md", 1);
+    nodes(&mut three, &["a", "b"]);
+    three.says("a", "see \"Too many lost directories\" in docs/operations.md");
     let Answer { code, err, .. } = three.ask(&["node", "wait-safe", "--name", "a"]);
     assert_eq!(code, Some(1), "{err}");
     assert!(err.contains("run tenure node recover"), "{err}");
-    three.refused("c", &["--lost", "a,b", WORD], 74, "is in use by process");
-    three.refused("a", &["--lost", "a,b", WORD], 74, "is in use by process");
+    let told = three.ask(&["node", "wait-safe", "--name", "a", "--json"]);
+    assert!(told.out.contains("\"never\":true"), "{}{}", told.out, told.err);
+    refused(&three, "c", &["--lost", "a,b", WORD], 74, "is in use by process");
+    refused(&three, "a", &["--lost", "a,b", WORD], 74, "is in use by process");
 
     step(1, "Stop all candidates and all nodes");
-    three.stop_all();
+    ["one", "c", "b", "a"].iter().for_each(|name| three.stop(name));
 
     step(2, "Find out which members are lost");
-    three.refused("a", &["--lost", "a", WORD], 2, "nothing is to be recovered");
-    three.refused("a", &["--lost", "a,b"], 2, "it is your word");
-    three.refused("c", &["--lost", "b,c", WORD], 74, "is not lost: it holds the memory");
-    three.refused("a", &["--lost", "b,c", WORD], 74, "remembers nothing, and a is not among");
+    refused(&three, "a", &["--lost", "a", WORD], 2, "nothing is to be recovered");
+    refused(&three, "a", &["--lost", "a,b"], 2, "it is your word");
+    refused(&three, "c", &["--lost", "b,c", WORD], 74, "is not lost: it holds the memory");
+    refused(&three, "a", &["--lost", "b,c", WORD], 74, "remembers nothing, and a is not among");
 
     step(3, "Run `tenure node recover` on one of the machines whose directory is whole");
     let low = ["--lost", "a,b", WORD, "--fence-floor", "7"];
-    three.refused("c", &low, 74, "a fence floor of 7 is too low");
-    let recovered = three.recover("c", &["--lost", "a,b", WORD]);
+    refused(&three, "c", &low, 74, "a fence floor of 7 is too low");
+    let recovered = recover(&three, "c", &["--lost", "a,b", WORD]);
     assert_eq!(recovered.code, Some(0), "{}", recovered.err);
     assert!(recovered.out.contains("Lost with a, b: whom they granted"), "{}", recovered.out);
 
     step(4, "Run what it prints for the others");
     for name in ["a", "b"] {
-        let answer = three.as_printed(&recovered.out, name);
+        let answer = as_printed(&three, &recovered.out, name);
         assert_eq!(answer.code, Some(0), "{}", answer.err);
         assert!(answer.out.contains("holds a new memory"), "{}", answer.out);
         // The same again does no harm.
-        assert_eq!(three.as_printed(&recovered.out, name).code, Some(0));
+        assert_eq!(as_printed(&three, &recovered.out, name).code, Some(0));
     }
-    let again = three.recover("c", &["--lost", "a,b", WORD, "--json"]);
+    let again = recover(&three, "c", &["--lost", "a,b", WORD, "--json"]);
     let told: Value = serde_json::from_str(&again.out).unwrap();
     let floor = told["fences_before"].as_u64().unwrap();
     assert!(recovered.out.contains(&format!("--fence-floor {floor}")), "{told}");
 
     step(5, "Start all nodes, then the candidates");
-    NAMES.iter().for_each(|name| three.node(name));
-    three.candidate("two");
-    three.serve(&NAMES);
-    let after = three.works("two");
+    nodes(&mut three, &NAMES);
+    candidate(&mut three, "two");
+    serve(&three, &NAMES);
+    let after = works(&three, "two");
     assert!(after > before && after > floor, "{before} {floor} {after}");
     let safe = three.ask(&["node", "wait-safe", "--name", "a", "--wait", "50s"]);
     assert_eq!(safe.code, Some(0), "{}", safe.err);
     for name in NAMES {
-        let log = three.machine.log(name);
+        let log = three.log(name);
         // A busy disk may take long for what is written; nothing is said of what was lost.
         let mut warnings = log.lines().filter(|line| line.starts_with("warning: "));
         let of_loss = |line: &str| ["memory", "lost", "fence"].iter().any(|of| line.contains(of));
@@ -187,32 +143,32 @@ fn the_runbook_for_too_many_lost_directories() {
 
     // It has lost nothing since.
     three.stop("a");
-    three.refused("a", &["--lost", "a,b", WORD], 74, "started 1 times");
+    refused(&three, "a", &["--lost", "a,b", WORD], 74, "started 1 times");
 }
 
 /// One machine is gone for ever, and the other two have lost their directories: nobody remembers,
 /// and the cluster cannot be founded anew, as that takes all.
 #[test]
 fn a_cluster_of_which_a_machine_never_comes_back() {
-    let mut three = Three::new();
-    NAMES.iter().for_each(|name| three.node(name));
-    three.candidate("one");
-    let before = three.works("one");
-    three.stop_all();
-    NAMES.iter().for_each(|name| three.lose(name));
+    let mut three = three();
+    nodes(&mut three, &NAMES);
+    candidate(&mut three, "one");
+    let before = works(&three, "one");
+    ["one", "c", "b", "a"].iter().for_each(|name| three.stop(name));
+    NAMES.iter().for_each(|name| lose(&three, name));
 
     let lost = ["--lost", "a,b,c", WORD];
-    let recovered = three.recover("a", &lost);
+    let recovered = recover(&three, "a", &lost);
     assert_eq!(recovered.code, Some(0), "{}", recovered.err);
     assert!(recovered.err.contains("warning: all members are named as lost"), "{}", recovered.err);
-    assert_eq!(three.as_printed(&recovered.out, "b").code, Some(0));
+    assert_eq!(as_printed(&three, &recovered.out, "b").code, Some(0));
 
-    ["a", "b"].iter().for_each(|name| three.node(name));
-    three.candidate("two");
-    assert!(three.works("two") > before);
+    nodes(&mut three, &["a", "b"]);
+    candidate(&mut three, "two");
+    assert!(works(&three, "two") > before);
     // Should it come back all the same, it reads from the two.
-    three.node("c");
-    three.serve(&["c"]);
+    nodes(&mut three, &["c"]);
+    serve(&three, &["c"]);
     wait::eventually("all serve", || {
         let safe = three.ask(&["node", "wait-safe", "--name", "c", "--wait", "20s"]);
         (safe.code == Some(0)).then_some(())

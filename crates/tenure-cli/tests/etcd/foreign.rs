@@ -44,35 +44,3 @@ fn foreign_keys_are_told_and_deleted() {
     let led = host.ask(&["leader", "--election", "billing"]);
     assert_eq!(led.code, Some(0), "{}", led.out);
 }
-
-/// Another program may name its key in another way, and lead with it.
-#[test]
-fn keys_of_other_names_with_leases_are_told() {
-    let cluster = Cluster::start(Version::Newest, 1).unwrap();
-    let host = Host::of(&cluster);
-    let granted = cluster.etcdctl(&["lease", "grant", "600"]).unwrap();
-    let lease = format!("--lease={}", granted.split(' ').nth(1).unwrap());
-    cluster.etcdctl(&["put", &lease, "billing/694D0A", "theirs"]).unwrap();
-    let told = host.ask(&["leader", "--election", "billing"]);
-    assert_eq!(told.code, Some(4), "{}", told.out);
-    assert!(told.out.contains("a leader of another program may lead"), "{}", told.out);
-    assert!(!told.out.contains("etcdctl del"), "{}", told.out);
-}
-
-/// The election of a deeper name has its own leader; the other one's candidate names it.
-#[test]
-fn deeper_elections_are_named() {
-    let cluster = Cluster::start(Version::Newest, 1).unwrap();
-    let host = Host::of(&cluster);
-    let deeper = ["run", "--election", "shop/eu", "--id", "deeper"];
-    let deeper = host.start("deeper", &[&deeper, LONG, &["--", "sh", "-c", WORK]].concat());
-    deeper.line("work", 1);
-    let shop = ["run", "--election", "shop", "--id", "shop"];
-    let shop = host.start("shop", &[&shop, LONG, &["--", "sh", "-c", WORK]].concat());
-    shop.line("a candidate of election shop/eu may have made it: rename one of the two", 1);
-    let told = host.ask(&["leader", "--election", "shop"]);
-    assert_eq!(told.code, Some(3), "{}", told.out);
-    assert!(told.out.contains("a candidate of election shop/eu may have made it"), "{}", told.out);
-    assert!(!told.out.contains("etcdctl del"), "its leader may lead: {}", told.out);
-    assert_eq!(host.ask(&["leader", "--election", "shop/eu"]).code, Some(0));
-}

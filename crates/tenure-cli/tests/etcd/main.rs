@@ -12,7 +12,6 @@ mod golden;
 mod leases;
 mod names;
 mod old;
-mod rights;
 mod runner;
 mod runs;
 #[path = "../shared/silent_names.rs"]

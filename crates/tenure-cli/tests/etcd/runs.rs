@@ -8,7 +8,6 @@ use std::process::Command;
 use rustix::process::Signal;
 use serde_json::Value;
 use tenure_services::etcd::{Cluster, Restore, Version};
-use tenure_testkit::processes::PATIENCE;
 
 use crate::runner::{Host, soon};
 
@@ -29,79 +28,6 @@ fn keys(cluster: &Cluster) -> String {
 
 pub(crate) fn no_key_left(cluster: &Cluster) {
     soon("no key is left", || keys(cluster).is_empty().then_some(()));
-}
-
-pub(crate) fn leads(host: &Host, value: &str) -> String {
-    soon(value, || {
-        let answer = host.ask(&["leader", "--election", "billing"]);
-        (answer.code == Some(0) && answer.out.contains(&format!("({value})"))).then_some(answer.out)
-    })
-}
-
-/// Ours, etcdctl's, ours again: everybody sees the same leaders, and nothing is left behind.
-#[test]
-fn in_line_with_etcdctl() {
-    let cluster = Cluster::start(Version::Newest, 1).unwrap();
-    let host = Host::of(&cluster);
-    for wait in [&[][..], &["--wait", "5s"][..]] {
-        soon("nobody leads", || {
-            let told = host.ask(&[&["leader", "--election", "billing"][..], wait].concat());
-            (told.code == Some(3) && told.out == "vacant: nobody leads\n").then_some(())
-        });
-    }
-    let first = host.start("first", &["leader", "--election", "billing", "--wait", "1m"]);
-    let observer = host.start("observer", &["observe", "--election", "billing", "--json"]);
-    observer.line("vacant", 1);
-    let ours = host.run("ours", LONG, WORK);
-    leads(&host, "ours");
-    first.line("(ours)", 1);
-    assert_eq!(first.ended(), Some(0));
-
-    let log = cluster.folder().join("etcdctl");
-    let theirs = cluster.etcdctl_beside(&["elect", "billing", "theirs"], &log).unwrap();
-    soon("etcdctl waits", || (keys(&cluster).matches("billing/").count() == 2).then_some(()));
-    let words = ["transfer", "--election", "billing", "--to", "theirs"];
-    let transfer = host.ask(&words);
-    assert_eq!(transfer.code, Some(2));
-    assert!(transfer.err.contains("transfer is not supported by etcd"), "{}", transfer.err);
-    // With the flags of the runner, as one has them at hand.
-    let endpoints = cluster.endpoints().join(",");
-    let words = ["resign", "--election", "billing", "--json"];
-    let resigned = host.ask(&[&words[..], &["--endpoints", &endpoints], LONG].concat());
-    assert_eq!(resigned.code, Some(0), "{}", resigned.err);
-    leads(&host, "theirs");
-    soon("etcdctl says so", || fs::read_to_string(&log).unwrap().contains("theirs").then_some(()));
-    // Else nobody would lead for a moment.
-    soon("ours waits", || (keys(&cluster).matches("billing/").count() == 2).then_some(()));
-
-    theirs.terminate(PATIENCE).unwrap();
-    leads(&host, "ours");
-    ours.line("leads billing", 2);
-    ours.signal(Signal::TERM);
-    assert_eq!(ours.ended(), Some(143));
-    no_key_left(&cluster);
-
-    let seen = soon("the observer sees the end", || {
-        let seen = views(&observer.log());
-        (seen.len() > 1 && seen.last()?["state"] == "vacant").then_some(seen)
-    });
-    let told = |key: &str| seen.iter().map(|view| view[key].clone()).collect::<Vec<_>>();
-    assert_eq!(told("state"), ["vacant", "leader", "leader", "leader", "vacant"]);
-    assert_eq!(told("value")[1..4], ["ours", "theirs", "ours"]);
-    let fences: Vec<_> = told("fence")[1..4].iter().map(|fence| fence.as_u64().unwrap()).collect();
-    assert!(fences.is_sorted_by(|earlier, later| earlier < later), "{fences:?}");
-    assert!(seen[1].get("remaining_ms").is_none() && seen[1].get("address").is_none());
-}
-
-/// What an observer said, without what a machine that stands still makes of it: that nobody knows,
-/// and then the same again.
-fn views(log: &str) -> Vec<Value> {
-    let whole = log.rfind('\n').map_or("", |end| &log[..end]);
-    let mut seen: Vec<Value> =
-        whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    seen.retain(|view| view["state"] != "unknown");
-    seen.dedup_by_key(|view| (view["state"].clone(), view["fence"].clone()));
-    seen
 }
 
 /// The observer and the one who asks need no lease, and take any bytes.
@@ -142,7 +68,9 @@ fn an_end_is_told_by_the_exit_code() {
 
     let once = host.run("once", &[LONG, &["--once"]].concat(), WORK);
     once.line("work", 1);
-    assert_eq!(host.ask(&["resign", "--election", "billing"]).code, Some(0));
+    // With the flags of the runner, as one has them at hand.
+    let resign = [&["resign", "--election", "billing"][..], LONG].concat();
+    assert_eq!(host.ask(&resign).code, Some(0));
     assert_eq!(once.ended(), Some(0));
     no_key_left(&cluster);
 

@@ -7,46 +7,10 @@ use crate::certificates::Authority;
 use crate::runner::{Host, soon};
 use crate::runs::WORK;
 
-fn two_clusters() -> (Cluster, Cluster) {
-    std::thread::scope(|scope| {
-        let one = scope.spawn(|| Cluster::start(Version::Newest, 1).unwrap());
-        (Cluster::start(Version::Newest, 1).unwrap(), one.join().unwrap())
-    })
-}
-
-#[test]
-fn endpoints_of_two_clusters_or_of_none_are_told() {
-    let (one, two) = two_clusters();
-    let both = format!("{},{}", one.endpoints()[0], two.endpoints()[0]);
-    let host = Host::of(&one);
-    // On a busy machine one may answer so late that the other has elected: that is warned of.
-    soon("two clusters that both answer are refused at the start", || {
-        let confused = host.run("confused", &["--endpoints", &both], WORK);
-        let told = confused.line("all endpoints must be of one", 1);
-        let late = told.contains("the next campaign will fail");
-        assert!(late || confused.ended() == Some(2));
-        (!late).then_some(())
-    });
-    // One that is there suffices, and the other is told of.
-    let some = format!("http://127.0.0.1:9,{}", one.endpoints()[0]);
-    let some = host.run("some", &["--endpoints", &some], WORK);
-    some.line("warning: http://127.0.0.1:9 cannot be reached", 1);
-    some.line("work", 1);
-    // None is there yet.
-    one.member(0).kill().unwrap();
-    let other = Host::of(&one);
-    let early = other.run("early", &[], WORK);
-    early.line("warning: no election can be held yet", 1);
-    early.line("early waits: connecting: http://", 1);
-    drop(some);
-    one.member(0).restart().unwrap();
-    early.line("work", 1);
-}
-
 /// The second one answers when the first has elected already.
 #[test]
 fn another_cluster_that_answers_late_is_warned_of() {
-    let (one, two) = two_clusters();
+    let [one, two] = [(); 2].map(|()| Cluster::start(Version::Newest, 1).unwrap());
     let both = format!("{},{}", one.endpoints()[0], two.endpoints()[0]);
     two.member(0).stop().unwrap();
     let host = Host::of(&one);
@@ -124,28 +88,6 @@ fn a_certificate_that_goes_bad_is_told_and_waited_out() {
     authority.sign("ours", false);
     ours.line("ours leads billing", 2);
     soon("nothing is wrong any more", || status()["warning"].is_null().then_some(()));
-}
-
-/// Two endpoints are not there; the third says what is missing.
-#[test]
-fn members_without_a_quorum_are_told() {
-    let cluster = Cluster::start(Version::Newest, 3).unwrap();
-    let [one, two, last] = [0, 1, 2].map(|nth| cluster.member(nth).endpoint().to_owned());
-    let host = Host::of(&cluster);
-    [0, 1].iter().for_each(|nth| cluster.member(*nth).kill().unwrap());
-    // A member that lost the others keeps its leader for about a second.
-    let told = soon("the last member has no leader", || {
-        let asked = host.ask(&["leader", "--election", "billing", "--wait", "1s"]);
-        assert_eq!(asked.code, Some(4), "{asked:?}");
-        asked.err.contains("etcdserver: no leader").then_some(asked.err)
-    });
-    for text in [
-        format!("error: {one} cannot be reached: "),
-        format!("; {two} cannot be reached: "),
-        format!("; {last} cannot be used now: etcdserver: no leader"),
-    ] {
-        assert!(told.contains(&text), "{told}");
-    }
 }
 
 /// It was told of before, but there was a lease since.

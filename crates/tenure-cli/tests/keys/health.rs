@@ -2,16 +2,13 @@
 
 use serde_json::Value;
 
-use crate::fleet::{Fleet, LEASE_FLAG, NODES};
+use crate::fleet::{Fleet, NODES};
 use crate::{eventually, until};
 
 fn ask(fleet: &Fleet, key: &str, more: &[&str]) -> (Option<i32>, Value, String) {
-    let members = fleet.members();
-    let asked =
-        ["node", "status", "--remote", "--members", &members, "--lease", LEASE_FLAG, "--json"];
-    let answer = fleet.tenure(&[&asked[..], &["--key-file", key], more].concat());
-    let told = serde_json::from_slice(&answer.stdout).unwrap_or(Value::Null);
-    (answer.status.code(), told, String::from_utf8(answer.stderr).unwrap())
+    let asked = ["node", "status", "--remote", "--json", "--key-file", key];
+    let answer = fleet.ask(&[&asked[..], more].concat());
+    (answer.code, serde_json::from_str(&answer.out).unwrap_or(Value::Null), answer.err)
 }
 
 #[test]
@@ -20,7 +17,7 @@ fn nodes_say_from_elsewhere_how_they_do_and_who_is_silent_is_told() {
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
     let billing = fleet.issue(&key, "billing.key");
-    let watcher = fleet.issue_with(&key, "watcher", "ask", "watcher.key");
+    let watcher = fleet.issue_for(&key, &["--app", "watcher", "--rights", "ask"], "watcher.key");
     fleet.start_runner("web", &billing);
     for key in [&key, &billing, &watcher] {
         let (code, told, errors) = eventually("all have granted the election", || {
@@ -36,7 +33,7 @@ fn nodes_say_from_elsewhere_how_they_do_and_who_is_silent_is_told() {
         }
         assert!(told["age_ms"].is_u64(), "{told}");
     }
-    fleet.stop("c");
+    fleet.kill("c");
     let told = eventually("two are enough", || {
         let (code, told, _) = ask(&fleet, &key, &[]);
         (code == Some(0)).then_some(told)
@@ -47,7 +44,7 @@ fn nodes_say_from_elsewhere_how_they_do_and_who_is_silent_is_told() {
     assert_eq!((code, told["members"].as_array().map(Vec::len)), (Some(69), Some(1)), "{errors}");
     assert!(errors.contains("c at ") && errors.contains("does not answer"), "{errors}");
     until("a does well", || ask(&fleet, &key, &["--name", "a"]).0 == Some(0));
-    fleet.stop("b");
+    fleet.kill("b");
     until("it is told who is silent", || {
         let (code, told, errors) = ask(&fleet, &key, &[]);
         assert_eq!((code, &told["quorum"]), (Some(4), &false.into()), "{told}");

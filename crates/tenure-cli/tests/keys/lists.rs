@@ -1,15 +1,9 @@
-//! Which elections there are, and who wants them, asked with keys and of members of all ages.
-
-use std::net::UdpSocket;
-use std::thread;
-use std::time::Duration;
+//! Which elections there are, and who wants them, asked with keys.
 
 use serde_json::Value;
-use tenure_core::Fence;
-use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
-use tenure_core::nerio::{Inc, Instance, Listed, Message, Service, State, ToGrantor, Who};
+use tenure_testkit::processes::Answer;
 
-use crate::fleet::{Fleet, LEASE_FLAG, NODES};
+use crate::fleet::{Fleet, NODES};
 use crate::{eventually, until};
 
 struct Asked {
@@ -19,14 +13,9 @@ struct Asked {
 }
 
 fn ask(fleet: &Fleet, command: &[&str], key: &str) -> Asked {
-    let members = fleet.members();
-    let common = ["--key-file", key, "--members", &members, "--lease", LEASE_FLAG, "--json"];
-    let answer = fleet.tenure(&[command, &common].concat());
-    Asked {
-        code: answer.status.code(),
-        told: serde_json::from_slice(&answer.stdout).unwrap_or(Value::Null),
-        errors: String::from_utf8(answer.stderr).unwrap(),
-    }
+    let answer = fleet.ask(&[command, &["--key-file", key, "--json"]].concat());
+    let told = serde_json::from_str(&answer.out).unwrap_or(Value::Null);
+    Asked { code: answer.code, told, errors: answer.err }
 }
 
 /// The same until a quorum answers.
@@ -38,7 +27,7 @@ fn by_a_quorum(fleet: &Fleet, command: &[&str], key: &str) -> Asked {
 }
 
 const ELECTIONS: [&str; 1] = ["elections"];
-const CANDIDATES: [&str; 3] = ["candidates", "--election", "billing/x"];
+const CANDIDATES: [&str; 1] = ["candidates"];
 
 /// Three nodes, one that leads, and one that waits.
 fn fleet() -> (Fleet, String, String) {
@@ -80,31 +69,27 @@ fn a_key_lists_its_own_elections_and_who_waits() {
     let before = eventually("for how long it has waited", waits);
     until("it has waited for longer", || waits() > Some(before + 4_000));
 
-    let arguments = ["--key-file", &key, "--app", "other", "--elections", "billing,other/*"];
-    let arguments = [&["keys", "issue"], &arguments[..], &["--out", "other.key"]].concat();
-    assert!(fleet.tenure(&arguments).status.success());
+    let other = ["keys", "issue", "--key-file", &key, "--app", "other", "--elections"];
+    let other = [&other[..], &["billing,other/*", "--out", "other.key"]].concat();
+    assert_eq!(fleet.machine.ask(&other).code, Some(0));
     until("it is told so", || ask(&fleet, &CANDIDATES, "other.key").code == Some(2));
 }
 
 #[test]
 fn what_fewer_than_a_quorum_say_is_marked() {
     let (mut fleet, key, _) = fleet();
-    fleet.stop("c");
+    fleet.kill("c");
     let asked = by_a_quorum(&fleet, &ELECTIONS, &key);
     assert_eq!((asked.code, &asked.told["quorum"]), (Some(0), &true.into()));
     assert_eq!(asked.told["elections"][0]["state"], "leader", "{}", asked.told);
     assert_eq!(asked.told["members"][2]["state"], "silent");
-    let members = fleet.members();
-    let arguments = ["--key-file", &key, "--members", &members, "--lease", LEASE_FLAG];
     let answered = |command: &[&str]| {
         eventually("a quorum answers", || {
-            let answer = fleet.tenure(&[command, &arguments[..]].concat());
-            answer.status.success().then_some(answer)
+            let answer = fleet.ask(&[command, &["--key-file", &key]].concat());
+            (answer.code == Some(0)).then_some(answer)
         })
     };
-    let answer = answered(&CANDIDATES);
-    let (lines, warning) =
-        (String::from_utf8(answer.stdout).unwrap(), String::from_utf8(answer.stderr).unwrap());
+    let Answer { out: lines, err: warning, .. } = answered(&CANDIDATES);
     assert!(
         lines.starts_with("leader web, fence ") && lines.contains("web-2 waits for at least "),
         "{lines}"
@@ -115,11 +100,11 @@ fn what_fewer_than_a_quorum_say_is_marked() {
     let none = ["candidates", "--election", "billing/y"];
     let answer = answered(&none);
     let said = "no member that answered names a holder of billing/y or anybody who waits for it\n";
-    assert_eq!(answer.stdout, said.as_bytes());
+    assert_eq!(answer.out, said);
     let asked = by_a_quorum(&fleet, &none, &key);
     assert!(asked.told["age_ms"].is_u64() && asked.told["candidates"] == Value::Array(vec![]));
 
-    fleet.stop("b");
+    fleet.kill("b");
     let asked = eventually("it is told who is silent", || {
         let asked = ask(&fleet, &ELECTIONS, &key);
         asked.errors.contains("b does not answer; c does not answer").then_some(asked)
@@ -127,62 +112,4 @@ fn what_fewer_than_a_quorum_say_is_marked() {
     assert_eq!((asked.code, &asked.told["quorum"]), (Some(4), &false.into()), "{}", asked.told);
     let one = &asked.told["elections"][0];
     assert_eq!((&one["state"], &one["granted"][0]["member"]), (&"unknown".into(), &"a".into()));
-}
-
-/// Answers as members did that know no such lists.
-fn answer_as_before(socket: &UdpSocket) {
-    let mut buffer = [0; DATAGRAM_MAX];
-    loop {
-        let (length, from) = socket.recv_from(&mut buffer).unwrap();
-        let datagram = &buffer[..length];
-        let digest = u64::from_le_bytes(datagram[5..13].try_into().unwrap());
-        let (asker, messages) = open(digest, 0, datagram).unwrap();
-        let who = Who { name: "a".parse().unwrap(), inc: Inc(1) };
-        let packer = Packer::new(digest, &Envelope { epoch: 0, who });
-        let service = Service::Serving;
-        for message in messages {
-            let answer = match message.unwrap() {
-                Message::Grantor(ToGrantor::List(list)) => {
-                    let (start, names, more) = (list.start, Vec::new(), false);
-                    Message::from(Listed { start, service, names, more })
-                }
-                Message::Grantor(ToGrantor::Query(query)) => Message::from(State {
-                    election: query.election,
-                    asker: asker.who.inc,
-                    start: query.start,
-                    service,
-                    instance: Instance(0),
-                    memories: Vec::new(),
-                    holder: None,
-                    free_for: Duration::ZERO,
-                    waiting: 0,
-                    seen: Fence::NONE,
-                    delta_max: Duration::from_secs(10),
-                    raise: None,
-                }),
-                _ => continue,
-            };
-            let mut reply = packer.start();
-            assert!(packer.push(&mut reply, &answer));
-            socket.send_to(&reply, from).unwrap();
-        }
-    }
-}
-
-#[test]
-fn a_member_that_is_too_old_for_that_is_told_of() {
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let members = format!("a={}", socket.local_addr().unwrap());
-    // Ends with the process.
-    thread::spawn(move || answer_as_before(&socket));
-    let fleet = Fleet::new();
-    for command in [&ELECTIONS[..], &CANDIDATES] {
-        let answer = fleet.tenure(&[command, &["--members", &members]].concat());
-        let told = String::from_utf8(answer.stderr).unwrap();
-        assert_eq!(answer.status.code(), Some(4), "{told}");
-        let text = "no quorum of nodes says all that there is: a answers other questions and not \
-                    this one: it runs an older version, or long datagrams are lost on the way\n\
-                    fix: upgrade those nodes, one after the other, or look at the way to them\n";
-        assert!(told.ends_with(text), "{told}");
-    }
 }

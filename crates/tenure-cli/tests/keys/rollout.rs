@@ -31,7 +31,7 @@ fn keys_are_given_to_a_cluster_that_goes_on() {
 
     for (nth, node) in NODES.iter().enumerate() {
         fleet.restart_node(node, &[&key, OPEN]);
-        assert!(fleet.said(node).contains("whoever reaches this process can speak as anybody"));
+        assert!(fleet.log(node).contains("whoever reaches this process can speak as anybody"));
         // By nodes with keys and without.
         fleet.await_renewal("web");
         assert_eq!(fence(&fleet.leader_unsealed()), first, "{nth} have keys");
@@ -64,7 +64,7 @@ fn keys_are_given_to_a_cluster_that_goes_on() {
     });
 
     fleet.start_waiting("new", &[&billing, OPEN]);
-    fleet.stop("web");
+    fleet.kill("web");
     until("the one with a key leads", || fleet.leader("asks.key")["id"] == "new");
     let second = fence(&fleet.leader("asks.key"));
     assert!(second > first);
@@ -99,11 +99,10 @@ fn a_process_outside_loopback_is_opened_to_strangers_by_a_flag_alone() {
     let asked = ["node", "--name", "a", "--memory", "--members", "a=10.0.0.1:7101"];
     let check = |more: &[&str]| {
         let more = [&["--key-file", "open.key"], more, &["--show-settings"]].concat();
-        fleet.tenure(&[&asked[..], &more].concat())
+        fleet.machine.ask(&[&asked[..], &more].concat())
     };
     let refused = check(&[]);
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains("and the key file says accept-unsealed"), "{said}");
-    assert_eq!(check(&["--insecure-any-address"]).status.code(), Some(0));
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("and the key file says accept-unsealed"), "{}", refused.err);
+    assert_eq!(check(&["--insecure-any-address"]).code, Some(0));
 }

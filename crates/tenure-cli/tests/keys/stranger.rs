@@ -45,8 +45,12 @@ fn a_stranger_changes_nothing_and_learns_nothing() {
     let mut quiet: Vec<_> = (0..CAMPAIGNS).map(|_| campaign(&runtime, &election)).collect();
     let samples = samples(&candidate.1);
     let runner: SocketAddr = before["address"].as_str().unwrap().parse().unwrap();
-    let hosts: Vec<_> =
-        fleet.members.iter().map(|(_, at)| at).chain([runner, candidate.0.address()]).collect();
+    let hosts: Vec<_> = fleet
+        .addresses()
+        .iter()
+        .map(|(_, at)| *at)
+        .chain([runner, candidate.0.address()])
+        .collect();
 
     let drops_enough = |node: &&str| dropped(&fleet, node).iter().all(|count| *count > EACH);
     let (paused, over) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -86,7 +90,7 @@ fn a_stranger_changes_nothing_and_learns_nothing() {
     assert_eq!((&after["id"], &after["fence"]), (&before["id"], &before["fence"]));
     for node in NODES {
         assert!(fleet.runs(node));
-        let said = fleet.said(node);
+        let said = fleet.log(node);
         let warnings = said.lines().filter(|line| line.starts_with("warning: ")).count() as u64;
         // The flood takes as long as nodes need for it.
         let dropped = dropped(&fleet, node).iter().sum::<u64>();
@@ -118,8 +122,8 @@ fn runtime() -> Runtime {
 
 /// A candidate of this process, of whose datagrams the stranger hears every one.
 fn candidate(fleet: &Fleet, key: &str) -> (Node, Records) {
-    let member = |(name, address): (&str, _)| Member::at(name.parse().unwrap(), address);
-    let members = fleet.members.iter().map(member);
+    let members = fleet.addresses().iter();
+    let members = members.map(|(name, address)| Member::at(name.parse().unwrap(), *address));
     let config = Config::new("tenure".parse().unwrap(), members.collect()).with_lease(LEASE);
     let config = config.check().unwrap();
     let keys = Keys::parse(&std::fs::read_to_string(fleet.path(key)).unwrap()).unwrap();

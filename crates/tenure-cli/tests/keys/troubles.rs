@@ -3,7 +3,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use crate::fleet::{Fleet, LEASE_FLAG, NODES};
+use crate::fleet::{Fleet, NODES};
 use crate::until;
 
 fn warned(fleet: &Fleet, process: &str) -> String {
@@ -17,24 +17,24 @@ fn a_key_file_that_cannot_be_used_any_more_is_in_the_status_until_it_is_mended()
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
     let billing = fleet.issue(&key, "billing.key");
     fleet.start_runner("web", &billing);
-    for (process, socket) in [("a", "a"), ("web", "runner-web")] {
+    for process in ["a", "web"] {
         let file = fleet.file(process);
-        assert_eq!(warned(&fleet, socket), "");
+        assert_eq!(warned(&fleet, process), "");
         let told = "has changed, and line 1 is no key: a key is what tenure keys new";
         fs::write(&file, "hello\n").unwrap();
-        until("it is in the status", || warned(&fleet, socket).contains(told));
-        assert!(warned(&fleet, socket).contains("Put it right, and it is read again"));
+        until("it is in the status", || warned(&fleet, process).contains(told));
+        assert!(warned(&fleet, process).contains("Put it right, and it is read again"));
         fs::remove_file(&file).unwrap();
-        until("another reason takes its place", || warned(&fleet, socket).contains("os error 2"));
+        until("another reason takes its place", || warned(&fleet, process).contains("os error 2"));
         fleet.give(&file, &[if process == "a" { &key } else { &billing }]);
-        until("it is mended", || warned(&fleet, socket).is_empty());
+        until("it is mended", || warned(&fleet, process).is_empty());
         // What is mended by its mode alone does not change the file.
         fs::set_permissions(&file, Permissions::from_mode(0o606)).unwrap();
         fs::write(&file, fs::read_to_string(&file).unwrap() + "\n").unwrap();
-        until("others can read it", || warned(&fleet, socket).contains("its mode is 606"));
+        until("others can read it", || warned(&fleet, process).contains("its mode is 606"));
         fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-        until("it is mended", || warned(&fleet, socket).is_empty());
-        assert_eq!(fleet.said(process).matches("its mode is 606").count(), 1, "it is warned once");
+        until("it is mended", || warned(&fleet, process).is_empty());
+        assert_eq!(fleet.log(process).matches("its mode is 606").count(), 1, "it is warned once");
     }
 }
 
@@ -49,8 +49,8 @@ fn a_peer_with_another_key_is_in_the_status_until_it_has_the_right_one() {
     let told = |fleet: &Fleet| warned(fleet, "a").contains("c at 127.0.0.1:");
     until("a says who has another key", || told(&fleet));
     assert!(warned(&fleet, "a").contains("uses the key "), "{}", warned(&fleet, "a"));
-    until("its log says so", || fleet.said("a").contains("c at 127.0.0.1:"));
-    let said = fleet.said("a");
+    until("its log says so", || fleet.log("a").contains("c at 127.0.0.1:"));
+    let said = fleet.log("a");
     let line = said.lines().find(|line| line.contains("c at 127.0.0.1:")).unwrap();
     assert!(line.contains("uses the key ") && line.contains("does not accept"), "{line}");
     assert!(fleet.runs("a") && fleet.runs("c"), "nobody ends because of it");
@@ -65,15 +65,15 @@ fn a_runner_whose_key_no_node_accepts_is_told_where_to_look() {
     let (key, other) = (fleet.key("prod.key"), fleet.key("other.key"));
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
     let of_other = fleet.issue(&other, "other.app.key");
-    fleet.runner("web", &of_other);
+    fleet.runner("web", &of_other, &[]);
     let told = "web waits: no quorum: nothing heard of a, b, c; a node answers nobody whose key it \
                 does not accept, and none if it has no key: its log says who has another one";
-    until("it says what may be behind it", || fleet.said("web").contains(told));
-    let logged = || NODES.iter().all(|node| fleet.said(node).contains("uses the key "));
+    until("it says what may be behind it", || fleet.log("web").contains(told));
+    let logged = || NODES.iter().all(|node| fleet.log(node).contains("uses the key "));
     until("and so do the logs", logged);
     // What an operator asks of its own machine.
-    let refused = fleet.tenure(&["keys", "status", "--control", "runner-web.sock"]);
-    assert_eq!(refused.status.code(), Some(6), "{refused:?}");
+    let refused = fleet.machine.ask(&["keys", "status", "--control", "web.sock"]);
+    assert_eq!(refused.code, Some(6), "{refused:?}");
 }
 
 /// Each of the two is there, and neither is who is meant.
@@ -84,29 +84,28 @@ fn members_that_were_exchanged_are_told_by_both_sides() {
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
     let billing = fleet.issue(&key, "billing.key");
     let [a, b, c] = NODES.map(|node| {
-        let (_, at) = fleet.members.iter().find(|(name, _)| *name == node).unwrap();
+        let (_, at) = fleet.addresses().iter().find(|(name, _)| *name == node).unwrap();
         at.to_string()
     });
-    fleet.misinform("web", format!("a={b},b={a},c={c}"));
-    fleet.runner("web", &billing);
+    fleet.runner("web", &billing, &["--members", &format!("a={b},b={a},c={c}")]);
     let told = [
         format!("warning: a answers at {a}, and by members here that is b, and a is at {b}: "),
         format!("warning: b answers at {b}, and by members here that is a, and b is at {a}: "),
     ];
     until("the runner says who answers where", || {
-        told.iter().all(|told| fleet.said("web").contains(told))
+        told.iter().all(|told| fleet.log("web").contains(told))
     });
     for (own, meant, at) in [("a", "b", &b), ("b", "a", &a)] {
         let told = format!(" sends to {own} what is for {meant}, which is at {at} by members here");
         until("a member says what is not for it", || {
-            fleet.said(own).contains(&told) && warned(&fleet, own).contains(&told)
+            fleet.log(own).contains(&told) && warned(&fleet, own).contains(&told)
         });
-        assert_eq!(fleet.said(own).matches(&told).count(), 1, "{}", fleet.said(own));
+        assert_eq!(fleet.log(own).matches(&told).count(), 1, "{}", fleet.log(own));
     }
-    let status = warned(&fleet, "runner-web");
+    let status = warned(&fleet, "web");
     for told in told {
         assert!(status.contains(told.trim_start_matches("warning: ")), "{status}");
-        assert_eq!(fleet.said("web").matches(&told).count(), 1, "{}", fleet.said("web"));
+        assert_eq!(fleet.log("web").matches(&told).count(), 1, "{}", fleet.log("web"));
     }
 }
 
@@ -123,11 +122,8 @@ fn a_leader_is_verified_while_keys_are_exchanged_where_it_accepts_both() {
         NODES.iter().all(|node| fleet.keys(node)["accepts"].as_array().unwrap().len() == 2)
     });
     let verify = |fleet: &Fleet, key: &str| {
-        let members = fleet.members();
-        let asked =
-            ["verify", "--election", "billing/x", "--members", &members, "--lease", LEASE_FLAG];
-        let answer = fleet.tenure(&[&asked[..], &["--key-file", key]].concat());
-        (answer.status.code(), String::from_utf8(answer.stderr).unwrap())
+        let answer = fleet.ask(&["verify", "--key-file", key]);
+        (answer.code, answer.err)
     };
     until("it is verified", || verify(&fleet, &of_old) == (Some(0), String::new()));
     let id = fleet.keys("a")["accepts"][1].as_str().unwrap().to_owned();

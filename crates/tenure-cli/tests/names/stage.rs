@@ -1,6 +1,6 @@
 //! Three hosts, and what is run on them.
 
-use tenure_testkit::processes::{Answer, Host, Machine, Named, Network, Running, output};
+use tenure_testkit::processes::{Answer, Host, Machine, Named, Network, Running};
 
 pub(crate) struct Stage {
     pub(crate) hosts: Named,
@@ -48,8 +48,6 @@ impl Stage {
         let host = Host::runner(2);
         let (key, around) = (self.hosts.key(host).display().to_string(), self.hosts.around(host));
         let around: Vec<_> = around.iter().map(String::as_str).collect();
-        let asked = output(&mut self.machine.command_in(&around, &Self::words(words, &key)));
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Answer { code: asked.status.code(), out: text(&asked.stdout), err: text(&asked.stderr) }
+        Answer::of(&mut self.machine.command_in(&around, &Self::words(words, &key)))
     }
 }

@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 mod asking;
-#[path = "../shared/authority.rs"]
 mod authority;
 mod logins;
 mod rank;

@@ -1,19 +1,14 @@
 //! Commands that last, and the reader of their standard output.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 
 use tenure_testkit::processes::wait;
 
 use crate::signals::send;
 use crate::{Stage, eventually};
-
-fn asks(stage: &Stage, command: &[&str], more: &[&str]) -> Command {
-    let mut asks = Command::new(env!("CARGO_BIN_EXE_tenure"));
-    asks.args(command).arg("--config").arg(stage.path("tenure.toml")).args(more);
-    asks
-}
 
 /// As in `tenure observe … | head -1`: no member answers, so that no other line comes.
 #[test]
@@ -24,7 +19,8 @@ fn commands_end_with_their_reader() {
         (&["observe"], &["--json"], "unknown", 0),
         (&["node", "wait-safe"], &["--json", "--name", "n"], "\"safe\":false", 4),
     ] {
-        let mut asks = asks(&stage, command, more).stdout(Stdio::piped()).spawn().unwrap();
+        let mut asks =
+            stage.command(&[command, more].concat()).stdout(Stdio::piped()).spawn().unwrap();
         let mut reader = BufReader::new(asks.stdout.take().unwrap());
         let mut line = String::new();
         reader.read_line(&mut line).unwrap();
@@ -45,11 +41,11 @@ fn full_pipe() -> (PipeReader, PipeWriter) {
 }
 
 /// Waits until it stands at writing to standard output.
-fn stands(child: &Child) {
+fn stands(process: impl Display) {
     // Its number on two architectures.
     let writes = ["1 0x1 ", "64 0x1 "];
     eventually("it waits for its reader", || {
-        let tasks = fs::read_dir(format!("/proc/{}/task", child.id())).unwrap().flatten();
+        let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
         let calls = tasks.map(|task| fs::read_to_string(task.path().join("syscall")));
         calls.flatten().any(|call| writes.iter().any(|write| call.starts_with(write)))
     });
@@ -62,9 +58,9 @@ fn observer_ends_though_nobody_reads() {
         [(&["observe"][..], &[][..]), (&["node", "wait-safe"], &["--json", "--name", "n"])]
     {
         let (_reader, writer) = full_pipe();
-        let mut asks = asks(&stage, command, more).stdout(writer).spawn().unwrap();
-        stands(&asks);
-        send(&asks, 15);
+        let mut asks = stage.command(&[command, more].concat()).stdout(writer).spawn().unwrap();
+        stands(asks.id());
+        send(asks.id(), 15);
         assert_eq!(wait::ended("it ends", &mut asks).code(), Some(128 + 15), "{command:?}");
     }
 }
@@ -73,15 +69,10 @@ fn observer_ends_though_nobody_reads() {
 fn node_works_though_nobody_reads() {
     let mut stage = Stage::without_node("60s", "20s");
     let (_reader, writer) = full_pipe();
-    let state = stage.path("state");
-    let args = ["node", "--name", "n", "--new", "--state", state.to_str().unwrap()];
-    let mut node = stage.tenure("n", &args, &[]);
+    let mut node = stage.tenure("n", &["node", "--name", "n", "--new", "--state", "state-n"]);
     node.stdout(writer);
-    let node = stage.spawn(node);
-    stands(&stage.processes[node]);
-    eventually("it grants leases", || {
-        stage.told("n", &["node", "status", "--json"]).contains("\"serving\"")
-    });
-    stage.asked_to_end(node);
-    assert_eq!(stage.ended(node).code(), Some(128 + 15), "{}", stage.log("n"));
+    stage.run("n", node);
+    stands(stage["n"].pid().as_raw_pid());
+    eventually("it grants leases", || stage.status("n")["service"] == "serving");
+    stage.stop("n");
 }

@@ -47,17 +47,18 @@ const CMD: &str = r#"env >"$0/env.part"; mv "$0/env.part" "$0/env"; exec sleep 6
 
 impl Stage {
     /// Starts one as a manager does.
-    pub(super) fn managed(&mut self, manager: &Manager, mut command: Command) -> usize {
+    pub(super) fn managed(&mut self, name: &str, manager: &Manager, mut command: Command) {
         command.env("NOTIFY_SOCKET", &manager.path);
-        self.spawn(command)
+        self.spawn(name, command);
     }
 
-    fn managed_runner(&mut self, manager: &Manager, watchdog_us: u32) -> usize {
-        let directory = self.path("").to_str().unwrap().to_owned();
-        let args = ["run", "--id", "ann", "--grace", "3s", "--kill-margin", "1s"];
-        let mut command = self.tenure("ann", &args, &["--", "sh", "-c", CMD, &directory]);
+    fn managed_runner(&mut self, manager: &Manager, watchdog_us: u32) {
+        let directory = self.directory();
+        let own = ["run", "--id", "ann", "--grace", "3s", "--kill-margin", "1s"];
+        let words = [&own[..], &["--", "sh", "-c", CMD, &directory]].concat();
+        let mut command = self.tenure("ann", &words);
         command.env("WATCHDOG_USEC", watchdog_us.to_string());
-        self.managed(manager, command)
+        self.managed("ann", manager, command);
     }
 }
 
@@ -65,7 +66,7 @@ impl Stage {
 fn a_service_manager_is_told_what_a_runner_does() {
     let mut stage = Stage::new();
     let mut manager = Manager::new(&stage);
-    let runner = stage.managed_runner(&manager, 400_000);
+    stage.managed_runner(&manager, 400_000);
     manager.hears("READY=1");
     manager.hears("STATUS=ann leads e, fence ");
     (0..3).for_each(|_| drop(manager.hears("WATCHDOG=1")));
@@ -75,11 +76,11 @@ fn a_service_manager_is_told_what_a_runner_does() {
     for ours in ["NOTIFY_SOCKET", "WATCHDOG_USEC"] {
         assert!(!environment.contains(ours), "CMD is not the service: {environment}");
     }
-    stage.asked_to_end(runner);
+    stage.asked_to_end("ann");
     let told = manager.hears("STOPPING=1");
     // Grace, kill margin, and until others know.
     assert!(told.contains("EXTEND_TIMEOUT_USEC=14000000"), "{told}");
-    stage.ended(runner);
+    stage.ended("ann");
 }
 
 #[test]
@@ -87,11 +88,11 @@ fn a_service_manager_that_does_not_read_is_not_waited_for() {
     let mut stage = Stage::new();
     let manager = Manager::new(&stage);
     // A thousand words a second are many times what the socket takes.
-    let runner = stage.managed_runner(&manager, 2_000);
+    stage.managed_runner(&manager, 2_000);
     stage.has("env");
     thread::sleep(Duration::from_secs(1));
-    stage.asked_to_end(runner);
-    let status = stage.ended(runner);
+    stage.asked_to_end("ann");
+    let status = stage.ended("ann");
     assert_eq!(status.code(), Some(128 + 15), "{}", stage.log("ann"));
     assert_eq!(stage.log("ann").matches("ann leads e").count(), 1, "{}", stage.log("ann"));
 }
@@ -100,18 +101,15 @@ fn a_service_manager_that_does_not_read_is_not_waited_for() {
 fn a_service_manager_is_told_what_a_node_does() {
     let mut stage = Stage::new();
     let mut manager = Manager::new(&stage);
-    stage.processes[0].kill().unwrap();
-    stage.processes[0].wait().unwrap();
-    let state = stage.path("state");
-    let args = ["node", "--name", "n", "--state", state.to_str().unwrap()];
-    let mut node = stage.tenure("n", &args, &[]);
+    stage.kill("n");
+    let mut node = stage.tenure("n", &["node", "--name", "n", "--state", "state-n"]);
     node.env("WATCHDOG_USEC", "400000");
-    let node = stage.managed(&manager, node);
+    stage.managed("n", &manager, node);
     manager.hears("READY=1");
     // It granted nothing before, and so there is no table of it.
     manager.hears("STATUS=granting nothing for ");
     manager.hears("WATCHDOG=1");
-    stage.asked_to_end(node);
+    stage.asked_to_end("n");
     manager.hears("STOPPING=1");
-    stage.ended(node);
+    stage.ended("n");
 }

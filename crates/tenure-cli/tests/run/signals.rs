@@ -1,17 +1,23 @@
 //! Signals from outside, orphans, and a terminal.
 
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use super::{Stage, eventually};
 
 /// Numbers of signals whose default ends a process, and that others send.
 const SENT: &[u8] = &[1, 2, 3, 10, 12, 14, 24, 26, 27, 29, 30, 34, 64];
 
-pub(crate) fn send(child: &Child, signal: u8) {
-    let arguments = [format!("-{signal}"), child.id().to_string()];
+pub(crate) fn send(process: impl Display, signal: u8) {
+    let arguments = [format!("-{signal}"), process.to_string()];
     assert!(Command::new("kill").args(arguments).status().unwrap().success());
+}
+
+/// Sends a signal by its number, as `rustix` knows fewer than the kernel.
+fn send_to(stage: &Stage, name: &str, signal: u8) {
+    send(stage[name].pid().as_raw_pid(), signal);
 }
 
 /// The mask of signals of this name in the status of a process.
@@ -27,15 +33,19 @@ const TELLS: &str = r#"
     mv "$0/part" "$0/cmd"; exec sleep 600
 "#;
 
+/// The words of a node, and those of a candidate whose CMD leaves its status.
+const NODE: [&str; 6] = ["node", "--name", "n", "--new", "--state", "state-n"];
+const TELLING: [&str; 8] = ["run", "--id", "ann", "--", "sh", "-c", TELLS, "."];
+
 #[test]
 fn sent_signals_end_runners_gracefully() {
     let mut stage = Stage::new();
     fs::write(stage.path("go"), "").unwrap();
     for signal in SENT {
-        let ann = stage.candidate("ann");
+        stage.candidate("ann");
         stage.has("ann.runs");
-        send(&stage.processes[ann], *signal);
-        let code = stage.ended(ann).code();
+        send_to(&stage, "ann", *signal);
+        let code = stage.ended("ann").code();
         assert_eq!(code, Some(128 + i32::from(*signal)), "{}", stage.log("ann"));
         // CMD had a SIGTERM of its own.
         fs::remove_file(stage.path("ann.asked")).unwrap();
@@ -46,8 +56,8 @@ fn sent_signals_end_runners_gracefully() {
 #[test]
 fn sent_signals_end_nodes_gracefully() {
     let mut stage = Stage::new();
-    send(&stage.processes[0], 10);
-    assert_eq!(stage.ended(0).code(), Some(128 + 10), "{}", stage.log("n"));
+    send_to(&stage, "n", 10);
+    assert_eq!(stage.ended("n").code(), Some(128 + 10), "{}", stage.log("n"));
 }
 
 /// Whoever starts them may have blocked signals, and a terminal would stop them.
@@ -55,22 +65,19 @@ fn sent_signals_end_nodes_gracefully() {
 fn neither_a_terminal_nor_a_mask_keeps_signals_away() {
     let mut stage = Stage::without_node("60s", "20s");
     let starter = ["env", "--block-signal"];
-    let state = stage.path("state");
-    let args = ["node", "--name", "n", "--new", "--state", state.to_str().unwrap()];
-    let node = stage.spawn(stage.tenure_under(&starter, "n", &args, &[]));
+    let node = stage.tenure_under(&starter, "n", &NODE);
+    stage.spawn("n", node);
     stage.says("n", "granting leases");
-    let more = ["--", "sh", "-c", TELLS, stage.path("").to_str().unwrap()].map(str::to_owned);
-    let more: Vec<&str> = more.iter().map(String::as_str).collect();
-    let ann = stage.spawn(stage.tenure_under(&starter, "ann", &["run", "--id", "ann"], &more));
+    let ann = stage.tenure_under(&starter, "ann", &TELLING);
+    stage.spawn("ann", ann);
     stage.has("cmd");
     let of_cmd = fs::read_to_string(stage.path("cmd")).unwrap();
     assert_eq!(mask("SigBlk:", &of_cmd), 0, "{of_cmd}");
-    for nth in [ann, node] {
+    for name in ["ann", "n"] {
         // Ctrl-Z, and a line from the background under `stty tostop`.
-        send(&stage.processes[nth], 20);
-        send(&stage.processes[nth], 22);
-        stage.asked_to_end(nth);
-        assert_eq!(stage.ended(nth).code(), Some(128 + 15), "{}", stage.log("ann"));
+        send_to(&stage, name, 20);
+        send_to(&stage, name, 22);
+        stage.stop(name);
     }
 }
 
@@ -78,21 +85,19 @@ fn neither_a_terminal_nor_a_mask_keeps_signals_away() {
 fn ignored_signals_stay_ignored() {
     let mut stage = Stage::new();
     let starter = ["env", "--ignore-signal=HUP,INT,USR1"];
-    let more = ["--", "sh", "-c", TELLS, stage.path("").to_str().unwrap()].map(str::to_owned);
-    let more: Vec<&str> = more.iter().map(String::as_str).collect();
-    let ann = stage.spawn(stage.tenure_under(&starter, "ann", &["run", "--id", "ann"], &more));
+    let ann = stage.tenure_under(&starter, "ann", &TELLING);
+    stage.spawn("ann", ann);
     stage.has("cmd");
-    let runner = format!("/proc/{}/status", stage.processes[ann].id());
+    let runner = format!("/proc/{}/status", stage["ann"].pid().as_raw_pid());
     for status in [stage.path("cmd"), runner.into()] {
         let ignored = mask("SigIgn:", &fs::read_to_string(&status).unwrap());
         assert_eq!(ignored & 0b10_0000_0011, 0b10_0000_0011, "{}", status.display());
     }
     for signal in [1, 2, 10] {
-        send(&stage.processes[ann], signal);
+        send_to(&stage, "ann", signal);
     }
     // The runner would take the others first.
-    stage.asked_to_end(ann);
-    assert_eq!(stage.ended(ann).code(), Some(128 + 15), "{}", stage.log("ann"));
+    stage.stop("ann");
 }
 
 /// Becomes a command, beside a file system that answers nothing: needs root and FUSE.
@@ -100,7 +105,7 @@ const HANGING: &str = "exec 3<>/dev/fuse && \
     mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 hangs \"$0\" && exec \"$@\"";
 
 /// Whether a process waits for such a file system.
-fn hangs(process: u32) -> bool {
+fn hangs(process: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let ours = stat.split_once('(').is_some_and(|(_, rest)| rest.starts_with("tenure)"));
     ours && stat.contains(") D ")
@@ -115,11 +120,12 @@ fn a_file_system_that_hangs_at_the_start_keeps_no_signal() {
     let probe = Command::new(starter[0]).args(&starter[1..]).arg("true").status();
     let mounts = probe.is_ok_and(|status| status.success());
     assert!(mounts, "needs root, and FUSE in the kernel: it mounts a file system");
-    let args = ["run", "--id", "ann"];
-    let ann = stage.spawn(stage.tenure_under(&starter, "hang/ann", &args, &["--", "true"]));
-    eventually("it waits for its file system", || hangs(stage.processes[ann].id()));
-    stage.asked_to_end(ann);
-    assert_eq!(stage.ended(ann).signal(), Some(15), "{}", stage.log("hang/ann"));
+    let words = ["run", "--id", "ann", "--", "true"];
+    let ann = stage.tenure_under(&starter, "hang/ann", &words);
+    stage.spawn("hang/ann", ann);
+    eventually("it waits for its file system", || hangs(stage["hang/ann"].pid().as_raw_pid()));
+    stage.asked_to_end("hang/ann");
+    assert_eq!(stage.ended("hang/ann").signal(), Some(15), "{}", stage.log("hang/ann"));
 }
 
 /// A shell that becomes the command leaves it a child.
@@ -128,33 +134,29 @@ const WITH_A_CHILD: &str = r#"sh -c 'read line <"$0"' "$0" & echo $! >"$1"; shif
 #[test]
 fn orphans_are_reaped() {
     let mut stage = Stage::without_node("60s", "20s");
-    let state = stage.path("state");
-    let node = ["node", "--name", "n", "--new", "--state", state.to_str().unwrap()];
     let cmd = r#"echo >"$0/$TENURE_ID.runs"; while [ ! -e "$0/go" ]; do sleep 0.02; done; exit 7"#;
-    let directory = stage.path("").to_str().unwrap().to_owned();
-    let more = ["--", "sh", "-c", cmd, &directory];
+    let runner = |id| ["run", "--id", id, "--", "sh", "-c", cmd, "."];
+    let (ann, ben) = (runner("ann"), runner("ben"));
     let mut started = Vec::new();
-    for (name, args, more) in [
-        ("n", &node[..], &[][..]),
-        ("ann", &["run", "--id", "ann"], &more),
-        ("ben", &["run", "--id", "ben"], &more),
-    ] {
+    for (name, words) in [("n", &NODE[..]), ("ann", &ann), ("ben", &ben)] {
         let pipe = stage.path(&format!("{name}.pipe"));
         let told = stage.path(&format!("{name}.child"));
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let (held, child) = (pipe.to_str().unwrap(), told.to_str().unwrap());
         let starter = ["sh", "-c", WITH_A_CHILD, held, child];
-        let command = stage.tenure_under(&starter, name, args, more);
-        started.push((stage.spawn(command), pipe, told));
+        let command = stage.tenure_under(&starter, name, words);
+        stage.spawn(name, command);
+        started.push((name, pipe, told));
         match name {
             "n" => stage.says("n", "granting leases"),
             "ann" => stage.has("ann.runs"),
             _ => stage.says("ben", "ben waits"),
         }
     }
-    for (nth, pipe, told) in &started {
+    for (name, pipe, told) in &started {
         let child = fs::read_to_string(told).unwrap();
-        let children = format!("/proc/{0}/task/{0}/children", stage.processes[*nth].id());
+        let process = stage[*name].pid().as_raw_pid();
+        let children = format!("/proc/{process}/task/{process}/children");
         let has = || {
             let children = fs::read_to_string(&children).unwrap();
             children.split_whitespace().any(|pid| pid == child.trim())
@@ -164,8 +166,7 @@ fn orphans_are_reaped() {
         eventually("the orphan is reaped", || !has());
     }
     fs::write(stage.path("go"), "").unwrap();
-    let ann = started[1].0;
-    assert_eq!(stage.ended(ann).code(), Some(7), "{}", stage.log("ann"));
+    assert_eq!(stage.ended("ann").code(), Some(7), "{}", stage.log("ann"));
 }
 
 /// The log of each has reached the limit that it starts under.
@@ -175,22 +176,20 @@ fn full_log_files_end_nobody() {
     let mut stage = Stage::without_node("60s", "20s");
     // In blocks: more than a table of grants has.
     let starter = ["sh", "-c", r#"ulimit -f 2048; exec "$0" "$@""#];
-    for name in ["n", "ann"] {
-        File::create(stage.path(&format!("{name}.log"))).unwrap().set_len(2_048 * BLOCK).unwrap();
+    for (name, words) in [("n", &NODE[..]), ("ann", &TELLING)] {
+        let path = stage.path(&format!("{name}.log"));
+        File::create(&path).unwrap().set_len(2_048 * BLOCK).unwrap();
+        let log = File::options().append(true).open(path).unwrap();
+        let mut command = stage.tenure_under(&starter, name, words);
+        command.stdout(log.try_clone().unwrap()).stderr(log);
+        stage.run(name, command);
     }
-    let state = stage.path("state");
-    let args = ["node", "--name", "n", "--new", "--state", state.to_str().unwrap()];
-    let node = stage.spawn(stage.tenure_under(&starter, "n", &args, &[]));
-    let more = ["--", "sh", "-c", TELLS, stage.path("").to_str().unwrap()].map(str::to_owned);
-    let more: Vec<&str> = more.iter().map(String::as_str).collect();
-    let ann = stage.spawn(stage.tenure_under(&starter, "ann", &["run", "--id", "ann"], &more));
     // The node has granted, and the runner leads.
     stage.has("cmd");
     let of_cmd = fs::read_to_string(stage.path("cmd")).unwrap();
     assert_eq!((mask("SigBlk:", &of_cmd), mask("SigIgn:", &of_cmd) >> 24 & 1), (0, 0), "{of_cmd}");
-    for nth in [ann, node] {
-        stage.asked_to_end(nth);
-        assert_eq!(stage.ended(nth).code(), Some(128 + 15));
+    for name in ["ann", "n"] {
+        stage.stop(name);
     }
 }
 
@@ -208,9 +207,9 @@ fn in_a_terminal(stage: &mut Stage, name: &str, text: &str) {
     // `script` gives its shell a terminal.
     let mut terminal = Command::new("script");
     terminal.args(["-qec", &format!("sh {}", file.display()), "/dev/null"]);
-    terminal.stdin(Stdio::null()).stdout(Stdio::null()).env_remove("TENURE_LOG");
-    let nth = stage.spawn(terminal);
-    stage.ended(nth);
+    terminal.current_dir(stage.path("")).stdin(Stdio::null()).env_remove("TENURE_LOG");
+    stage.spawn("terminal", terminal);
+    stage.ended("terminal");
 }
 
 #[test]
@@ -219,8 +218,8 @@ fn background_commands_read_nothing() {
     let script = r#"readlink /proc/self/fd/0 >"$0""#;
     for (name, end, right) in [("fore", "", "/dev/pts/"), ("back", "& wait", "/dev/null")] {
         let told = stage.path(&format!("{name}.stdin"));
-        let more = ["--", "sh", "-c", script, told.to_str().unwrap()];
-        let runner = line(&stage.tenure(name, &["run", "--id", name], &more));
+        let words = ["run", "--id", name, "--", "sh", "-c", script, told.to_str().unwrap()];
+        let runner = line(&stage.tenure(name, &words));
         let log = stage.path(&format!("{name}.log"));
         in_a_terminal(&mut stage, name, &format!("{runner} >{} 2>&1 {end}", log.display()));
         let stdin = fs::read_to_string(&told).unwrap();
@@ -233,7 +232,7 @@ fn background_commands_read_nothing() {
 fn background_commands_print_refusals() {
     let mut stage = Stage::without_node("60s", "20s");
     let told = stage.path("code");
-    let refused = line(&stage.tenure("ann", &["run"], &[]));
+    let refused = line(&stage.tenure("ann", &["run"]));
     let text = format!("stty tostop\n{refused} &\nwait $!\necho $? >{}", told.display());
     in_a_terminal(&mut stage, "ann", &text);
     assert_eq!(fs::read_to_string(&told).unwrap(), "2\n");

@@ -45,8 +45,9 @@ fn serve(at: &str, addresses: Vec<Ipv4Addr>) {
 /// addresses is its own.
 pub(crate) fn voters_behind_one_name_find_each_other() {
     let network = Network::new();
-    let server = network.ip(50);
-    let addresses = (0..3).map(|nth| network.ip(nth).parse().unwrap()).collect();
+    let ip = |nth| network.address(nth).trim_end_matches(":7100").to_owned();
+    let server = ip(50);
+    let addresses = (0..3).map(|nth| ip(nth).parse().unwrap()).collect();
     serve(&server, addresses);
     let (resolver, order) = (network.machine.path("resolv.conf"), network.machine.path("nss"));
     fs::write(&resolver, format!("nameserver {server}\n")).unwrap();

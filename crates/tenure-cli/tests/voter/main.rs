@@ -2,10 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
-#[path = "../shared/authority.rs"]
-mod authority;
-mod bootstrap;
-mod certificates;
 mod commands;
 mod electorate;
 mod network;

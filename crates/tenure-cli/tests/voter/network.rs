@@ -5,7 +5,7 @@ use serde_json::Value;
 use tenure_testkit::processes::wait::eventually;
 use tenure_testkit::processes::{Answer, Machine, Running, loopback, own_net};
 
-pub(crate) const ELECTION: &str = "billing";
+const ELECTION: &str = "billing";
 
 /// A lease of 20 s, which outlasts a machine that stands still, and the longest requests that fit.
 const TIMES: [&str; 6] = [
@@ -33,7 +33,6 @@ pub(crate) struct Network {
     pub(crate) machine: Machine,
     net: [u8; 2],
     times: [&'static str; 6],
-    scheme: &'static str,
 }
 
 impl Network {
@@ -44,7 +43,7 @@ impl Network {
     pub(crate) fn of(machine: Machine) -> Self {
         let machine = machine.with("TENURE_PROTOCOL", "voter");
         let machine = machine.with("TENURE_ELECTION", ELECTION);
-        Self { machine, net: own_net(), times: TIMES, scheme: "http" }
+        Self { machine, net: own_net(), times: TIMES }
     }
 
     /// With other times.
@@ -52,24 +51,14 @@ impl Network {
         Self { times, ..self }
     }
 
-    /// Whose voters are called by `https://`.
-    pub(crate) fn secure(self) -> Self {
-        Self { scheme: "https", ..self }
-    }
-
-    /// `https://127.…:7100` of the nth.
+    /// `http://127.…:7100` of the nth.
     pub(crate) fn url(&self, nth: usize) -> String {
-        format!("{}://{}", self.scheme, self.address(nth))
+        format!("http://{}", self.address(nth))
     }
 
     /// `127.…:7100` of the nth.
     pub(crate) fn address(&self, nth: usize) -> String {
         loopback(self.net, nth).to_string()
-    }
-
-    /// Its IP address alone.
-    pub(crate) fn ip(&self, nth: usize) -> String {
-        loopback(self.net, nth).ip().to_string()
     }
 
     /// The voter list of the first ones.
@@ -111,38 +100,20 @@ impl Network {
 
     /// Waits until somebody leads with a fence above this one, and says who and by which.
     pub(crate) fn await_leader(&self, nth: usize, above: u64) -> (String, u64) {
-        self.await_leader_but("", nth, above)
-    }
-
-    /// The same of somebody else than `gone`, which may have led once more before it went.
-    pub(crate) fn await_leader_but(&self, gone: &str, nth: usize, above: u64) -> (String, u64) {
         eventually("somebody leads", || {
             let view = self.leader(nth)?;
             let (id, fence) = (view["id"].as_str()?.to_owned(), view["fence"].as_u64()?);
-            (fence > above && id != gone).then_some((id, fence))
-        })
-    }
-
-    /// Asks until this is in the answer.
-    pub(crate) fn told_of(&self, words: &[&str], part: &str) -> Answer {
-        eventually(&format!("{part} is told"), || {
-            let answer = self.machine.ask(words);
-            answer.out.contains(part).then_some(answer)
+            (fence > above).then_some((id, fence))
         })
     }
 
     /// Asks until somebody answers.
     pub(crate) fn told(&self, words: &[&str]) -> Answer {
-        told(&self.machine, words)
+        eventually("a voter answers", || {
+            let answer = self.machine.ask(words);
+            (answer.code != Some(4)).then_some(answer)
+        })
     }
-}
-
-/// The same from any machine.
-pub(crate) fn told(machine: &Machine, words: &[&str]) -> Answer {
-    eventually("a voter answers", || {
-        let answer = machine.ask(words);
-        (answer.code != Some(4)).then_some(answer)
-    })
 }
 
 /// Ends all of them by SIGTERM, one after the other, so that each hands over.

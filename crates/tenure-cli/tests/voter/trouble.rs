@@ -1,100 +1,38 @@
-//! What an operator is told when something is wrong: a directory that is gone or used twice, voters
-//! that begin with others, another election, another secret.
+//! What an operator is told when something is wrong: a directory that is gone, voters that
+//! begin with others, another election, another secret.
 
 use std::fs;
-use std::process::Command;
 
-use rustix::process::Signal;
 use tenure_testkit::processes::wait::eventually;
 use tenure_testkit::processes::{Answer, Machine};
 
-use crate::network::{IDS, Network, end};
+use crate::network::{Network, end};
 
 fn members(network: &Network, list: &str) -> Answer {
     network.machine.ask(&["members", "show", "--voter-list", list])
 }
 
-/// The directory of a follower is moved away while nothing is written, and put back.
+/// A state directory is moved away, and put back.
 #[test]
-fn a_directory_that_is_gone_is_told_and_one_that_is_back_is_used() {
+fn lost_directories_are_shown() {
     let network = Network::new();
-    let list = network.list(3);
-    let sockets: Vec<_> =
-        IDS[..3].iter().map(|id| network.machine.path(&format!("{id}.sock"))).collect();
-    let start = |nth: usize| {
-        let socket = sockets[nth].display().to_string();
-        network.start(nth, &["--voter-list", &list, "--control", &socket])
-    };
-    let voters: Vec<_> = (0..3).map(start).collect();
-    let (leader, fence) = network.await_leader(0, 0);
-    let nth = (0..3).find(|nth| IDS[*nth] != leader).unwrap();
-    let path = network.machine.path(&format!("state-{}", IDS[nth]));
-    let elsewhere = network.machine.path("elsewhere");
-    fs::rename(&path, &elsewhere).unwrap();
-    let told = voters[nth].line(" is lost: ", 1);
-    assert!(told.contains("start this node again: without it that is another voter"), "{told}");
-    assert!(!told.contains("--new"), "{told}");
-    let shown = eventually("others are told", || {
-        let shown = members(&network, &list);
-        let all = shown.code == Some(0);
-        (all && shown.out.contains("cannot write its state directory")).then_some(shown)
-    });
-    let line = shown.out.lines().find(|line| line.contains("cannot write")).unwrap();
-    assert!(line.starts_with(&format!("{} at ", IDS[nth])), "{line}");
-    let control = sockets[nth].display().to_string();
-    let status = network.machine.ask(&["node", "status", "--control", &control]);
-    assert!(status.out.contains("warning: state directory "), "{}", status.out);
-    fs::rename(&elsewhere, &path).unwrap();
-    voters[nth].line("the state directory can be written again", 1);
-    eventually("others are told", || {
-        (!members(&network, &list).out.contains("cannot write")).then_some(())
-    });
-    let status = network.machine.ask(&["node", "status", "--control", &control]);
-    assert!(status.out.contains("warning: null"), "{}", status.out);
-    network.await_leader(0, fence - 1);
-    let log = voters[nth].log();
-    let warned = log.lines().filter(|line| line.starts_with("warning: state directory"));
-    assert_eq!(warned.count(), 1, "once, not each second: {log}");
-    end(voters);
-}
-
-/// A copy of a directory is used beside it, and another process has the id with a directory of its
-/// own.
-#[test]
-fn two_processes_of_one_id_are_told_apart() {
-    let network = Network::new();
-    let list = network.list(3);
-    let voters = network.listed(3);
+    let list = network.list(1);
+    let control = network.machine.path("a.sock").display().to_string();
+    let voter = network.start(0, &["--voter-list", &list, "--control", &control]);
     network.await_leader(0, 0);
-    let begin = |name: &str, nth: usize| {
-        let (listen, state) = (network.address(nth), network.machine.path(name));
-        let words = network.words(1, &["--voter-list", &list]);
-        let mut words: Vec<_> = words.iter().map(String::as_str).collect();
-        let state = state.display().to_string();
-        let control = network.machine.path(&format!("{name}.sock")).display().to_string();
-        for (flag, value) in [("--listen", &*listen), ("--state", &*state)] {
-            let at = words.iter().position(|word| *word == flag).unwrap();
-            words[at + 1] = value;
-        }
-        let at = words.iter().position(|word| *word == "--").unwrap();
-        words.splice(at..at, ["--control", &*control]);
-        network.machine.start(name, &words)
-    };
-    let other = begin("other", 3);
-    let url = network.url(1);
-    other.line(&format!("another process, at {url}, has the id b and its vote"), 1);
-    other.signal(Signal::TERM);
-    assert_eq!(other.ended(), Some(143));
-    let (of, copy) = (network.machine.path("state-b"), network.machine.path("copy"));
-    let copied = Command::new("cp").arg("-r").args([&of, &copy]).status().unwrap();
-    assert!(copied.success());
-    let copy = begin("copy", 4);
-    for voter in voters.iter().chain([&copy]) {
-        voter.line("two processes with one --voter-id", 1);
-    }
-    copy.signal(Signal::KILL);
-    let _ = copy.status();
-    end(voters);
+    let path = network.machine.path("state-a");
+    let elsewhere = network.machine.path("elsewhere");
+    let status = || network.machine.ask(&["node", "status", "--control", &control]).out;
+    let is_failing = || members(&network, &list).out.contains("cannot write its state directory");
+    fs::rename(&path, &elsewhere).unwrap();
+    eventually("both show it", || {
+        (is_failing() && status().contains("warning: state directory ")).then_some(())
+    });
+    fs::rename(&elsewhere, &path).unwrap();
+    eventually("both show that it is back", || {
+        (!is_failing() && status().contains("warning: null")).then_some(())
+    });
+    end(vec![voter]);
 }
 
 /// Two of them list one more than the other.

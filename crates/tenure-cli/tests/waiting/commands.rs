@@ -14,10 +14,8 @@ fn a_command_that_ends_at_once_is_told_as_what_it_is() {
         stage.node(node, &["--new"]);
     }
     for _ in 0..30 {
-        let args = ["run", "--once", "--id", "one"];
-        let cmd = ["--", "sh", "-c", "kill -9 $$"];
-        stage.start("one", &args, &cmd);
-        let code = stage.running.remove("one").unwrap().ended();
+        stage.0.candidate("one", &["--once"], &["sh", "-c", "kill -9 $$"]);
+        let code = stage.ended("one").code();
         let log = stage.log("one");
         assert_eq!(code, Some(128 + 9), "{log}");
         for lost in ["guard lost", "the guard keeps", "has the lease it was started under"] {
@@ -31,27 +29,26 @@ fn a_command_that_ends_at_once_is_told_as_what_it_is() {
 fn one_of_three_runs_a_job() {
     let mut stage = Stage::new();
     stage.found();
-    stage.start("one", &["run", "--once", "--hold", "1h", "--id", "one"], &["--", "true"]);
+    stage.0.candidate("one", &["--once", "--hold", "1h"], &["true"]);
     stage.says("one", "one keeps e for 3600s, as CMD ended well");
     let made = stage.path("made");
-    let cmd = ["--", "touch", made.to_str().unwrap()];
-    stage.start("two", &["run", "--once", "--try", "1s", "--id", "two"], &cmd);
-    let code = stage.running.remove("two").unwrap().ended();
+    stage.0.candidate("two", &["--once", "--try", "1s"], &["touch", "made"]);
+    let code = stage.ended("two").code();
     let log = stage.log("two");
     assert_eq!(code, Some(7), "{log}");
     assert!(log.contains("CMD has not run: two does not lead e within 1s"), "{log}");
     assert!(!made.exists(), "{log}");
     // Its CMD has ended with 0, and so does it.
-    stage.running["one"].signal(Signal::TERM);
-    assert_eq!(stage.running.remove("one").unwrap().ended(), Some(0), "{}", stage.log("one"));
+    stage["one"].signal(Signal::TERM);
+    assert_eq!(stage.ended("one").code(), Some(0), "{}", stage.log("one"));
     stage.says("one", "before --hold is over, so that another candidate may run CMD again: signal");
 
     // A CMD that fails is left to the others.
-    stage.start("three", &["run", "--once", "--hold", "1h", "--id", "three"], &["--", "false"]);
-    assert_eq!(stage.running.remove("three").unwrap().ended(), Some(1));
-    let args = ["run", "--once", "--try", "1h", "--hold", "1ms", "--id", "four"];
-    stage.start("four", &args, &cmd);
-    assert_eq!(stage.running.remove("four").unwrap().ended(), Some(0), "{}", stage.log("four"));
+    stage.0.candidate("three", &["--once", "--hold", "1h"], &["false"]);
+    assert_eq!(stage.ended("three").code(), Some(1));
+    let more = ["--once", "--try", "1h", "--hold", "1ms"];
+    stage.0.candidate("four", &more, &["touch", "made"]);
+    assert_eq!(stage.ended("four").code(), Some(0), "{}", stage.log("four"));
     assert!(made.exists());
 }
 
@@ -62,18 +59,18 @@ fn a_hold_is_handed_over_to_one_that_waits_and_to_nobody_else() {
     // Grantors forget a silent candidate after 15 s.
     stage.set("round-trip", "refresh = \"5s\"\nround-trip");
     stage.found();
-    stage.start("one", &["run", "--once", "--hold", "1h", "--id", "one"], &["--", "true"]);
+    stage.0.candidate("one", &["--once", "--hold", "1h"], &["true"]);
     stage.says("one", "one keeps e");
-    stage.start("two", &["run", "--once", "--try", "1h", "--id", "two"], &["--", "true"]);
+    stage.0.candidate("two", &["--once", "--try", "1h"], &["true"]);
     stage.says("two", "behind one, which leads");
     let (code, said) = stage.tenure(&["transfer", "--to", "tow"], Some("one"));
     assert!(said.contains("knows tow as waiting"), "{said}");
     assert_eq!(code, Some(6), "{said}");
-    assert_eq!(stage.status("one")["done"]["leading"], true);
+    assert_eq!(stage.status("one")["leading"], true);
     let (code, said) = stage.tenure(&["transfer", "--to", "two"], Some("one"));
     assert_eq!(code, Some(0), "{said}");
     for name in ["one", "two"] {
-        let code = stage.running.remove(name).unwrap().ended();
+        let code = stage.ended(name).code();
         assert_eq!(code, Some(0), "{}", stage.log(name));
     }
 }
@@ -83,24 +80,23 @@ fn a_hold_is_handed_over_to_one_that_waits_and_to_nobody_else() {
 #[test]
 fn a_lease_in_which_nothing_can_be_started_is_named_and_not_tried_all_the_time() {
     let mut stage = Stage::new();
-    let members = stage.members();
-    let (alone, _) = members.split_once(',').unwrap();
-    let common = ["--members", alone, "--grace", "1ms", "--kill-margin", "1ms"];
+    let (alone, _) = stage.members().split_once(',').unwrap();
+    let alone = alone.to_owned();
+    let common = ["--members", &alone, "--grace", "1ms", "--kill-margin", "1ms"];
     let common = [&common[..], &["--round-trip", "1ms", "--refresh", "2ms"]].concat();
     let own = ["run", "--id", "one", "--lease", "300ms"];
-    let mut command = stage.command(&[&own, &common[..]].concat());
-    command.arg("--config").arg(stage.path("tenure.toml"));
+    let mut command = stage.command(&[&own, &common[..], &["--", "true"]].concat());
     let library = HangingLibrary::missing();
-    command.args(["--", "true"]).env("LD_PRELOAD", library.path());
-    stage.run("one", command);
+    command.env("LD_PRELOAD", library.path());
+    stage.spawn("one", command);
     stage.says("one", "one campaigns");
     // The runner has started without it; no guard comes so far.
     library.make();
     stage.node("a", &[&common[..], &["--new", "--lease", "1s", "--lease-max", "1s"]].concat());
     let named = "in a row were over before CMD ran: the next campaign begins in 2s";
     stage.says("one", named);
-    stage.running["one"].signal(Signal::TERM);
-    assert_eq!(stage.running.remove("one").unwrap().ended(), Some(128 + 15));
+    stage["one"].signal(Signal::TERM);
+    assert_eq!(stage.ended("one").code(), Some(128 + 15));
     let log = stage.log("one");
     let (_, since) = log.split_once("the next campaign begins in 1s").unwrap();
     let (since, _) = since.split_once(named).unwrap();

@@ -12,10 +12,10 @@ fn stage(others: &[&str]) -> Stage {
 /// The same on this stage.
 fn led(mut stage: Stage, others: &[&str]) -> Stage {
     stage.found();
-    stage.candidate("one", "one", &[]);
+    stage.candidate("one", &[]);
     stage.says("one", "CMD runs");
     for other in others {
-        stage.candidate(other, other, &[]);
+        stage.candidate(other, &[]);
         stage.says(other, "behind one, which leads");
     }
     stage
@@ -29,7 +29,7 @@ fn transfer(stage: &mut Stage, more: &[&str]) -> (String, Option<i32>, String) {
     wait::eventually("a transfer to one that is gone", || {
         nth += 1;
         let gone = format!("gone{nth}");
-        stage.candidate(&gone, &gone, &[]);
+        stage.candidate(&gone, &[]);
         stage.says(&gone, "behind one, which leads");
         stage.kill(&gone);
         let args = [&["transfer", "--to", &gone], more].concat();

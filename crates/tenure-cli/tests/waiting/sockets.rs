@@ -10,11 +10,10 @@ use crate::{Stage, wait};
 impl Stage {
     /// A candidate whose control socket is in a directory of its own.
     fn candidate_in(&mut self, directory: &str, name: &str) {
-        let mut command = self.command(&["run", "--id", "one", "--config"]);
-        command.arg(self.path("tenure.toml"));
-        command.arg("--control").arg(self.path(directory).join("one.sock"));
-        command.args(["--", "sleep", "1000"]);
-        self.run(name, command);
+        let socket = self.path(directory).join("one.sock");
+        let words = ["run", "--id", "one", "--control", socket.to_str().unwrap()];
+        let command = self.command(&[&words[..], &["--", "sleep", "1000"]].concat());
+        self.spawn(name, command);
     }
 
     /// What a command says of the runner there.
@@ -50,10 +49,10 @@ fn a_socket_that_cannot_be_made_again_is_told_with_what_to_do() {
     stage.candidate_in("sockets", "one");
     stage.says("one", "one waits: no quorum");
     // It must not make the directory again in between.
-    stage.running["one"].signal(Signal::STOP);
+    stage["one"].signal(Signal::STOP);
     fs::remove_dir_all(stage.path("sockets")).unwrap();
     fs::write(stage.path("sockets"), "").unwrap();
-    stage.running["one"].signal(Signal::CONT);
+    stage["one"].signal(Signal::CONT);
     stage.says("one", "or its lock is gone, so that no command reaches this process: ");
     let (code, said) = stage.ask_in("sockets", &["resign"]);
     assert!(said.contains("makes that again within a second, or warns why it cannot"), "{said}");
@@ -69,10 +68,10 @@ fn a_socket_that_cannot_be_made_again_is_told_with_what_to_do() {
 fn a_stopped_node_is_told_as_silent_by_its_status() {
     let mut stage = Stage::new();
     stage.node("a", &["--new"]);
-    stage.running["a"].signal(Signal::STOP);
+    stage["a"].signal(Signal::STOP);
     // Until its answer this command would wait, and then end well.
     let (code, said) = stage.tenure(&["node", "status"], Some("a"));
-    stage.running["a"].signal(Signal::CONT);
+    stage["a"].signal(Signal::CONT);
     assert!(said.contains("does not answer within 5s: it is stopped, or hangs"), "{said}");
     assert_eq!(code, Some(69), "{said}");
 }
@@ -82,9 +81,8 @@ fn a_stopped_node_is_told_as_silent_by_its_status() {
 fn killed_leaders_are_told_with_their_lease() {
     let mut stage = Stage::new();
     stage.found();
-    let mut command = stage.command(&["run", "--id", "one", "--config"]);
-    command.arg(stage.path("tenure.toml")).args(["--", "sleep", "1000"]);
-    stage.run("one", command);
+    let command = stage.command(&["run", "--id", "one", "--", "sleep", "1000"]);
+    stage.spawn("one", command);
     stage.says("one", "CMD runs");
     stage.kill("one");
     let mut files = fs::read_dir(stage.path("tenure")).unwrap().map(|file| file.unwrap().path());

@@ -184,6 +184,8 @@ fn a_full_disk_is_a_refusal() {
     let cluster = config.start().unwrap();
     run(async {
         let mut line = Line::new(all(&cluster));
+        let granted = line.ask(Op::Grant { lease: LEASE, ttl: 600 }).await.1;
+        assert_eq!(granted, Reply::Granted { ttl: 600 });
         let large = Bytes::new(&vec![0; 1 << 20]);
         let mut written = 0;
         let refused = loop {
@@ -199,5 +201,9 @@ fn a_full_disk_is_a_refusal() {
         };
         let said = "etcdserver: mvcc: database space exceeded".into();
         assert_eq!(refused, Reply::Refused(Refusal::NoSpace { said }));
+        // A renewal and its confirmation need no space.
+        let alive = line.reply(Op::KeepAlive { lease: LEASE }).await;
+        assert_eq!(alive, Reply::Alive { ttl: Some(600) });
+        assert_eq!(found(line.reply(then(vec![read("m")])).await), None);
     });
 }

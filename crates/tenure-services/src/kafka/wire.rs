@@ -1,13 +1,11 @@
-//! As much of Kafka's protocol as shows which brokers there are, makes topics and gives rights, so
-//! that no second client is needed.
+//! As much of Kafka's protocol as shows which brokers there are, changes topics and gives rights,
+//! so that no second client is needed.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::thread;
 
 use super::Shared;
-use crate::daemon::{BETWEEN_QUESTIONS, PATIENCE};
-use crate::process::since_boot;
+use crate::daemon::PATIENCE;
 
 /// No answer that we ask for is longer.
 const LONGEST: usize = 1 << 20;
@@ -15,17 +13,10 @@ const LONGEST: usize = 1 << 20;
 /// How long a broker may take for what changes something: as long as is waited for it.
 const TIME: i32 = 120_000;
 
-/// The ids of all brokers that take clients, as the one at `address` knows them.
+/// The ids of all brokers that take clients, as the one at `address` knows them: the request
+/// "metadata" in its version 4, of no topic.
 pub(super) fn brokers(address: SocketAddr) -> io::Result<Vec<i32>> {
-    metadata(address, &[]).map(|(ids, _)| ids)
-}
-
-/// The brokers, and with which error this one answers of the topics: the request "metadata" in its
-/// version 4, which makes none.
-fn metadata(address: SocketAddr, topics: &[&str]) -> io::Result<(Vec<i32>, i16)> {
-    let request = Request::new(3, 4).count(topics.len());
-    let request = topics.iter().fold(request, |request, topic| request.text(topic));
-    let answer = request.bytes(&[0]).ask(address)?;
+    let answer = Request::new(3, 4).count(0).bytes(&[0]).ask(address)?;
     known(&answer).ok_or_else(cut_short)
 }
 
@@ -35,32 +26,6 @@ pub(super) fn delete_topic(address: SocketAddr, name: &str) -> io::Result<()> {
 }
 
 impl Shared {
-    /// Makes a topic with one copy of each partition and these settings, as somebody else might:
-    /// the request "create topics" in its version 2. The controller has it at once; this waits
-    /// until the broker knows it.
-    pub fn make_topic(
-        &self,
-        name: &str,
-        partitions: i32,
-        settings: &[(&str, &str)],
-    ) -> io::Result<()> {
-        // Whoever wants to may have its partitions.
-        let mut request = Request::new(19, 2).count(1).text(name).int(partitions).short(1).count(0);
-        request = request.count(settings.len());
-        for (name, value) in settings {
-            request = request.text(name).text(value);
-        }
-        request.int(TIME).bytes(&[0]).done(self.open)?;
-        let limit = since_boot() + PATIENCE;
-        while !matches!(metadata(self.open, &[name]), Ok((_, 0))) {
-            if since_boot() > limit {
-                return Err(io::Error::other(format!("the broker does not know topic {name}")));
-            }
-            thread::sleep(BETWEEN_QUESTIONS);
-        }
-        Ok(())
-    }
-
     /// Gives a topic so many partitions in all: the request "create partitions" in its version 0.
     pub fn set_partitions(&self, name: &str, partitions: i32) -> io::Result<()> {
         // Whoever wants to may have them: an array that is not there.
@@ -211,16 +176,12 @@ fn refused(mut answer: &[u8], has_name: bool) -> io::Result<()> {
     }
 }
 
-/// The brokers, and the error of the one topic that was asked about.
-fn known(mut answer: &[u8]) -> Option<(Vec<i32>, i16)> {
+/// The brokers, which stand first.
+fn known(mut answer: &[u8]) -> Option<Vec<i32>> {
     let _number = integer(&mut answer)?;
     let _throttle = integer(&mut answer)?;
     let count = integer(&mut answer)?;
-    let ids = (0..count).map(|_| broker(&mut answer)).collect::<Option<_>>()?;
-    text(&mut answer)?;
-    let _controller = integer(&mut answer)?;
-    let topics = integer(&mut answer)?;
-    Some((ids, if topics == 0 { 0 } else { short(&mut answer)? }))
+    (0..count).map(|_| broker(&mut answer)).collect()
 }
 
 /// The id of one broker: its host, its port and its rack follow.
@@ -263,8 +224,7 @@ mod tests {
             answer.extend(b"127.0.0.1");
             answer.extend([0, 0, 0x23, 0x84, 0xff, 0xff]);
         }
-        answer.extend([0, 1, b'c', 0, 0, 0, 0, 0, 0, 0, 1, 0, 3]);
-        assert_eq!(known(&answer), Some((vec![0, 7], 3)));
+        assert_eq!(known(&answer), Some(vec![0, 7]));
         for length in 0..answer.len() {
             assert_eq!(known(&answer[..length]), None, "{length}");
         }

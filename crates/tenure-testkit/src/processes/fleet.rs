@@ -15,10 +15,11 @@ use tempfile::TempDir;
 use tenure::clock;
 use tenure_core::{Fence, Time};
 
+use super::machine::print_logs_of_a_failure;
 use super::marked::{MARK, is_stopped};
 use super::{
     Deployment, Host, Journal, Judge, Leadership, Manner, Marked, PATIENCE, ROLE, Violation, ended,
-    eventually, output, print_logs_of_a_failure,
+    eventually, output,
 };
 
 /// The election that all runners are candidates of.
@@ -177,11 +178,6 @@ impl<D: Deployment> Fleet<D> {
         self.verdict().unwrap_or_else(|violation| panic!("{violation}"))
     }
 
-    /// The whole journal, for tests that judge it in another way.
-    pub fn journal(&self) -> String {
-        fs::read_to_string(self.journal.path()).unwrap()
-    }
-
     /// Waits until a leader with a fence above `fence` works, after `since`.
     #[track_caller]
     pub fn await_leader(&mut self, fence: Fence, since: Time) -> Leadership {
@@ -213,13 +209,6 @@ impl<D: Deployment> Fleet<D> {
         let command = Marked::find(leader.pid, self.folder())?;
         let guard = Marked::find(command.parent(), self.folder())?;
         guard.arguments().iter().any(|word| word == "__guard").then_some((command, guard))
-    }
-
-    /// All processes of all CMDs.
-    pub fn workers(&self) -> Vec<Marked> {
-        let mut all = Marked::all(self.folder());
-        all.retain(|process| process.arguments().get(1).is_some_and(|word| word == ROLE));
-        all
     }
 
     /// Checks that no log has a panic.

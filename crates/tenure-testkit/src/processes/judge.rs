@@ -142,11 +142,6 @@ impl Judge {
         self.current.as_ref().map_or(Fence::NONE, |leadership| leadership.fence)
     }
 
-    /// The leadership with this fence.
-    pub fn with_fence(&self, fence: Fence) -> Option<&Leadership> {
-        self.past.iter().chain(&self.current).find(|leadership| leadership.fence == fence)
-    }
-
     /// When the first leadership with a fence above `fence` began.
     pub fn began_after(&self, fence: Fence) -> Option<Time> {
         let all = self.past.iter().chain(&self.current);

@@ -1,5 +1,6 @@
 //! A machine on which somebody runs commands.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -12,9 +13,11 @@ use tenure_services::last_lines;
 
 use super::wait::{ended, eventually, output};
 
-/// A folder, and an environment in which nothing else is than what a test says.
+/// A folder in which commands run, and an environment in which nothing else is than what a test
+/// says.
 pub struct Machine {
-    tenure: &'static str,
+    /// The program of commands that start from now on.
+    pub tenure: PathBuf,
     folder: Arc<TempDir>,
     variables: Vec<(String, String)>,
 }
@@ -37,11 +40,20 @@ pub struct Running {
     _folder: Arc<TempDir>,
 }
 
+impl Answer {
+    /// Runs a command to its end.
+    pub fn of(command: &mut Command) -> Self {
+        let output = output(command);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+}
+
 impl Machine {
     /// `tenure` is the command, `env!("CARGO_BIN_EXE_tenure")`.
-    pub fn new(tenure: &'static str) -> Self {
+    pub fn new(tenure: &str) -> Self {
         let folder = tempfile::tempdir().unwrap().into();
-        Self { tenure, folder, variables: Vec::new() }
+        Self { tenure: tenure.into(), folder, variables: Vec::new() }
     }
 
     /// With this variable for all commands.
@@ -62,11 +74,14 @@ impl Machine {
 
     /// The same under another command, which executes it.
     pub fn command_in(&self, around: &[&str], words: &[&str]) -> Command {
-        let line = [around, &[self.tenure], words].concat();
-        let mut command = Command::new(line[0]);
+        let tenure = self.tenure.as_os_str();
+        let mut line = around.iter().map(OsStr::new).chain([tenure]);
+        let mut command = Command::new(line.next().unwrap_or(tenure));
         let variables = self.variables.iter().map(|(name, value)| (name, value));
         command
-            .args(&line[1..])
+            .args(line)
+            .args(words)
+            .current_dir(self.folder.path())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("XDG_RUNTIME_DIR", self.folder.path())
@@ -77,11 +92,7 @@ impl Machine {
 
     /// Runs a command to its end.
     pub fn ask(&self, words: &[&str]) -> Answer {
-        let output = output(&mut self.command(words));
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let out = text(&output.stdout);
-        let err = text(&output.stderr);
-        Answer { code: output.status.code(), out, err }
+        Answer::of(&mut self.command(words))
     }
 
     /// Starts a command; both outputs go to the log of this name.
@@ -93,8 +104,14 @@ impl Machine {
     pub fn spawn(&self, name: &str, mut command: Command) -> Running {
         let log = self.path(&format!("{name}.log"));
         let file = File::create(&log).unwrap();
-        let child = command.stdout(file.try_clone().unwrap()).stderr(file).spawn().unwrap();
-        Running { child, log, _folder: self.folder.clone() }
+        command.stdout(file.try_clone().unwrap()).stderr(file);
+        self.run(name, command)
+    }
+
+    /// Starts a command whose outputs go elsewhere.
+    pub fn run(&self, name: &str, mut command: Command) -> Running {
+        let log = self.path(&format!("{name}.log"));
+        Running { child: command.spawn().unwrap(), log, _folder: self.folder.clone() }
     }
 
     /// Log of the process that was started last under this name.
@@ -111,7 +128,7 @@ impl Drop for Machine {
 }
 
 /// Prints how each log in `folder` ends, while a test fails.
-pub fn print_logs_of_a_failure(folder: &Path) {
+pub(super) fn print_logs_of_a_failure(folder: &Path) {
     let entries = thread::panicking().then(|| fs::read_dir(folder));
     let mut files: Vec<_> =
         entries.into_iter().flatten().flatten().flatten().map(|entry| entry.path()).collect();
@@ -147,6 +164,11 @@ impl Running {
     /// Sends it a signal.
     pub fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     /// Waits until it has ended by itself.

@@ -14,6 +14,7 @@ pub mod nerio;
 pub mod rounds;
 pub mod voter;
 
+mod cluster;
 mod deployment;
 mod dns;
 mod faults;
@@ -40,6 +41,7 @@ mod udp;
 pub mod wait;
 mod worker;
 
+pub use cluster::Cluster;
 pub use deployment::{Deployment, Timing};
 pub use faults::Fault;
 pub use fleet::{ELECTION, Fleet};
@@ -48,7 +50,7 @@ pub use host::Host;
 pub use journal::Journal;
 pub use judge::{Judge, Leadership, Tallies, Violation, Wrong};
 pub use line::{Line, What};
-pub use machine::{Answer, Machine, Running, print_logs_of_a_failure};
+pub use machine::{Answer, Machine, Running};
 pub use marked::{MARK, Marked, is_stopped};
 pub use members::Members;
 pub use named::Named;

@@ -11,7 +11,7 @@
 //! is how the node tells clients apart and how its answers find back. Nodes hear each other from
 //! the fronts, as they know a member by its address.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -30,12 +30,10 @@ use crate::Rng;
 const PATHS: usize = 128;
 /// Packets under way; what does not fit is lost.
 const UNDER_WAY: usize = 100_000;
-/// Packets that are kept to be looked at.
-const KEPT: usize = 64;
 /// The thread looks at least this often whether it is to end.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// Traffic, as counts and as a sample.
+/// Counts of packets, by what became of them.
 #[derive(Clone, Default, Debug)]
 pub struct Traffic {
     /// Packets that arrived, once or twice.
@@ -46,8 +44,6 @@ pub struct Traffic {
     pub lost: u64,
     /// Packets that arrived twice.
     pub twice: u64,
-    /// The latest packets from each host to nodes.
-    pub kept: BTreeMap<Host, VecDeque<Vec<u8>>>,
 }
 
 struct Rules {
@@ -148,15 +144,6 @@ impl Rules {
         self.traffic.twice += copies as u64 - 1;
         (0..copies).map(|_| now.after(self.rng.span(&self.weather.delay))).collect()
     }
-
-    fn keep(&mut self, from: Option<Host>, packet: &[u8]) {
-        let Some(from) = from else { return };
-        let kept = self.traffic.kept.entry(from).or_default();
-        kept.push_back(packet.to_vec());
-        if kept.len() > KEPT {
-            kept.pop_front();
-        }
-    }
 }
 
 /// Socket that speaks to a node for a client that is no node.
@@ -221,7 +208,6 @@ impl Post {
         while let Some((length, client)) = receive(&self.fronts[node], &mut buffer) {
             let packet = &buffer[..length];
             let from = self.host(client.ip());
-            self.rules.lock().unwrap().keep(from, packet);
             if let Some(socket) = self.speaks_for(client, node) {
                 self.send_off(from, Some(Host::node(node)), &socket, self.behind(node), packet);
             }

@@ -24,7 +24,8 @@ fn returned_directory_is_tried_first() {
                 return notice;
             }
         };
-        soon(told("is lost")).await;
+        let lost = soon(told("is lost")).await.to_string();
+        assert!(lost.contains("start this node again: without it that is another voter"), "{lost}");
         fs::rename(&away, &path).unwrap();
         let tried = soon(told("trial")).await;
         assert!(matches!(tried, Notice::NotWritten { .. }), "{tried}");

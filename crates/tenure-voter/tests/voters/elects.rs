@@ -1,6 +1,6 @@
 //! Elections: a voter leads, and after it another one.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use tenure::{AtMostOne, Campaign, Election, Leadership, MayOverlap};
@@ -84,29 +84,39 @@ fn lost_leader_is_replaced() {
     });
 }
 
-/// Each has one seed, the first voter; for that one it is itself.
+/// Three voters know one seed, the first of them, which answers last.
 #[test]
 fn one_seed_finds_all_voters() {
     run(async {
         let directory = tempfile::tempdir().unwrap();
-        let bound: Vec<_> = (0..3).map(|_| bind()).collect();
-        let seed = bound[0].1.to_string();
-        let voters: Vec<Node<AtMostOne>> = bound
-            .into_iter()
-            .zip(["a", "b", "c"])
-            .map(|((listener, address), id)| {
-                let config = Config { founding: Founding::Expected(3), ..config(id, address) };
-                let options = Options {
-                    state: Some(directory.path().join(id)),
-                    seeds: Some(Seeds::new(&seed, "").unwrap()),
-                    ..Options::new(address)
-                };
-                let builder = Node::builder(config.check().unwrap(), options.check().unwrap());
-                builder.listener(listener).start().unwrap()
-            })
-            .collect();
-        let leadership = soon(voters[1].election(ELECTION).unwrap().campaign("b")).await.unwrap();
-        assert!(leadership.is_current());
+        let [a, b, c] = [(); 3].map(|()| bind().0);
+        let seed = a.local_addr().unwrap().to_string();
+        let start = |id: &str, listener: TcpListener| -> Node<AtMostOne> {
+            let address = listener.local_addr().unwrap();
+            let config = Config { founding: Founding::Expected(3), ..config(id, address) };
+            let options = Options {
+                state: Some(directory.path().join(id)),
+                seeds: Some(Seeds::new(&seed, "").unwrap()),
+                ..Options::new(address)
+            };
+            let builder = Node::builder(config.check().unwrap(), options.check().unwrap());
+            builder.listener(listener).start().unwrap()
+        };
+        let b = start("b", b);
+        let _c = start("c", c);
+        let election = b.election(ELECTION).unwrap();
+        let mut campaign = election.campaign("b");
+        let silent = async {
+            while b.counters().await.unwrap().failed.values().sum::<u64>() == 0 {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::select! {
+            won = &mut campaign => panic!("two of three are not all that were expected: {won:?}"),
+            () = soon(silent) => {}
+        }
+        let _a = start("a", a);
+        assert!(soon(campaign).await.unwrap().is_current());
     });
 }
 

@@ -171,18 +171,20 @@ fn common_authority_elects() {
         assert!(!answer.starts_with("HTTP"), "{answer}");
 
         let strange = self::authority().1();
-        let stranger = tenure_tls::client_config(Some(&authority), Some(&strange)).unwrap();
-        let connector = tokio_rustls::TlsConnector::from(std::sync::Arc::new(stranger));
-        let stream = TcpStream::connect(network.addresses[0]).await.unwrap();
-        let name = "127.0.0.1".try_into().unwrap();
-        let refused = async {
-            let mut stream = connector.connect(name, stream).await?;
-            stream.write_all(b"GET /status HTTP/1.1\r\nHost: a\r\n\r\n").await?;
-            let mut byte = [0];
-            stream.read_exact(&mut byte).await.map(drop)
-        };
-        let error = soon(refused).await.unwrap_err().to_string();
-        assert!(error.contains("certificate") || error.contains("alert"), "{error}");
+        for (identity, why) in [
+            (None, "it wants to see a certificate, and none was shown (CertificateRequired)"),
+            (Some(strange), "it does not believe the certificate that was shown ("),
+        ] {
+            let tls = Some(Tls { authority: Some(authority.clone()), identity });
+            let options = Options { tls, ..Options::new("127.0.0.1:0".parse().unwrap()) };
+            let operator = Operator::new(&options.check().unwrap(), None, PATIENCE).unwrap();
+            let url = format!("https://{}", network.addresses[0]).parse().unwrap();
+            // A connection may end before the reason is read.
+            let refused = async {
+                while !operator.status(&url).await.unwrap_err().to_string().contains(why) {}
+            };
+            soon(refused).await;
+        }
     });
 }
 

@@ -213,4 +213,22 @@ mod tests {
             assert_eq!(told(why), both);
         }
     }
+
+    #[test]
+    fn exit_codes_tell_refusals_from_silence() {
+        let of = Explain::of_nothing();
+        let told = |failure: Failure| (failure.exit, failure.fix);
+        for (why, exit, fix) in [
+            ("t: nobody: check --brokers", Exit::Unknown, "check --brokers"),
+            ("t: no such user: check --user", Exit::Refused, "check --user"),
+            ("t: nobody", Exit::Unknown, "see that Kafka runs there, or correct --brokers"),
+        ] {
+            assert_eq!(told(of.unreachable(why)), (exit, fix.to_owned()));
+        }
+        let [topic, why, command] = ["t", "no right", "make it"].map(str::to_owned);
+        let failure = of.topic(&TopicError::NotMade { topic, why, command });
+        assert_eq!(failure.what, "topic t cannot be made: no right");
+        let fix = "by hand, by a user who may: make it";
+        assert_eq!(told(failure), (Exit::Refused, fix.to_owned()));
+    }
 }

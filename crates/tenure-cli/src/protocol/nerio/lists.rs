@@ -171,3 +171,17 @@ fn too_few(
     }
     Failure::new(Exit::Unknown, what, fix)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_without_lists_are_described() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 7101));
+        let member = nerio::Member::at("a".parse().unwrap(), address);
+        let Member { state, text, .. } = describe(&member, &Heard::ElseOnly);
+        assert_eq!(state, "no-lists");
+        assert!(text.contains("it runs an older version"), "{text}");
+    }
+}

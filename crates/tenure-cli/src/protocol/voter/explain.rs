@@ -113,3 +113,17 @@ impl Explain {
         self.failure(Exit::Usage, why, &fix, &["election", "mode", "voter-list", "seed-host"])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_certificates_name_their_flags() {
+        let files = Files { authority: None, identity: None };
+        let explain = Explain { files, origins: Origins::default() };
+        let Failure { exit, fix, .. } = explain.no_tls("none was shown");
+        assert_eq!(exit, Exit::Usage);
+        assert!(fix.starts_with("give --cacert with the authority"), "{fix}");
+    }
+}

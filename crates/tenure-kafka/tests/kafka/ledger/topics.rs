@@ -1,11 +1,13 @@
 //! Topics that are made, let pass, and refused.
 
+use std::time::Duration;
+
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use tenure_kafka::topic::{TopicError, ensure};
 use tenure_kafka::{Identity, Login, Mechanism, Options, Password, Pem, Tls};
-use tenure_services::kafka::Security;
+use tenure_services::kafka::{Operation, Resource, Security};
 use tenure_testkit::handles::{PATIENCE, soon};
 
 use crate::common::{cluster, quick, tests, unique};
@@ -87,14 +89,32 @@ async fn logins_are_used_and_missing_rights_are_told() {
     };
     let with = |password: &str| {
         let options = options(&cluster.guarded(), name);
-        Options { login: Some(login(password)), ..options }.check().unwrap()
+        Options { login: Some(login(password)), ..options }
     };
     let config = config(name, "one", 1);
-    let error = ensure(&with("secret"), &config).await.unwrap_err();
+    let right = with("secret").check().unwrap();
+    let error = ensure(&right, &config).await.unwrap_err();
     assert!(matches!(error, TopicError::NotMade { .. } | TopicError::Unreachable { .. }));
     assert!(error.to_string().contains("TopicAuthorizationFailed"), "{error}");
-    let error = ensure(&with("wrong"), &config).await.unwrap_err().to_string();
+    let error = ensure(&with("wrong").check().unwrap(), &config).await.unwrap_err().to_string();
     assert!(error.contains("check --user, --password-file"), "{error}");
+
+    // A right that is given takes effect a moment later.
+    let refused = async |part: &str| {
+        while !ensure(&right, &config).await.is_err_and(|error| error.to_string().contains(part)) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    cluster.permit(Resource::Topic(name), Operation::Describe).unwrap();
+    soon(refused("this user may not (kafka-acls.sh --operation Create --topic)")).await;
+    ensure(&options(&cluster.addresses(), name).check().unwrap(), &config).await.unwrap();
+    for operation in [Operation::DescribeConfigs, Operation::Read] {
+        cluster.permit(Resource::Topic(name), operation).unwrap();
+    }
+    let says = format!("this user may not write to topic {name}, and who is to lead does both");
+    soon(refused(&says)).await;
+    let asks = Options { only_asks: true, ..with("secret") };
+    ensure(&asks.check().unwrap(), &config).await.unwrap();
 }
 
 /// The issuer of a certificate, and its key.
