@@ -179,6 +179,7 @@ mod key;
 mod message;
 mod node;
 mod observer;
+mod recipe;
 mod session;
 mod timer;
 mod words;

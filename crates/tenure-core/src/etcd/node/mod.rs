@@ -1,5 +1,5 @@
-//! One process's part in elections on etcd: a session, and any number of candidates and
-//! observers.
+//! One process's part in elections on etcd: a session, and any number of candidates and observers.
+//! The [recipe](super::recipe) has their protocol; the node routes inputs to them.
 
 mod keys;
 
@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::ops::Bound;
 
 use super::calls::{Asker, Calls};
-use super::candidate::{self, Candidate};
+use super::candidate::{Candidate, CandidateContext};
 use super::command::{Command, Extra};
 use super::config::Checked;
 use super::context::Context;
@@ -38,6 +38,7 @@ pub struct Etcd {
     observers: BTreeMap<ElectionName, Observer>,
     candidates_due: Deadlines,
     observers_due: Deadlines,
+    /// The cluster that answered first.
     cluster: Option<u64>,
     now: Time,
 }
@@ -72,15 +73,14 @@ impl Etcd {
         self.session.lease().map(|lease| lease.id)
     }
 
-    /// What the keys of this process are named by, if it has or gets a lease: the first one of its
-    /// session, or one that was handed in. After a change of etcd's leader another one carries
-    /// them.
+    /// The lease by which the keys of this process are named: the first lease of its session, or
+    /// the one that was handed in. After a change of etcd's leader another lease carries the keys.
     #[must_use]
     pub const fn names_keys(&self) -> Option<LeaseId> {
         self.session.name()
     }
 
-    /// The cluster that answered first: no other one is listened to.
+    /// The cluster that answered first: answers of another cluster have no effect.
     #[must_use]
     pub const fn cluster(&self) -> Option<u64> {
         self.cluster
@@ -129,8 +129,8 @@ impl Etcd {
         session.want(&mut context);
     }
 
-    /// Chooses an election whose keys can be read, so that etcd's term is seen: the next one after
-    /// this, so that each comes up.
+    /// Chooses an election whose keys the session reads to see etcd's term: the next one after this
+    /// election, so that each comes up.
     fn choose_probe(&mut self, after: Option<&ElectionName>) {
         if self.session.probe.is_some() {
             return;
@@ -143,8 +143,8 @@ impl Etcd {
             .map(|(election, _)| (election.clone(), key::prefix(&self.config.namespace, election)));
     }
 
-    /// Why nobody here may contend in this election, or observe it, as one of so many, beside
-    /// another one that it is nested with (ruling 10, E9).
+    /// Why this process may not contend in this election, or observe it, beside so many others, of
+    /// which one may be nested with it (ruling 10, E9).
     fn objection(
         &self,
         election: &ElectionName,
@@ -164,7 +164,7 @@ impl Etcd {
         if self.observers.contains_key(&election) {
             return self.with_observer(&election, out, Observer::look_anew);
         }
-        // Who only observes takes no key that another observer could take for a candidate's.
+        // An observer makes no key that another observer could take for a candidate's.
         let nested = nested(&election, &self.candidates);
         if let Some(objection) = self.objection(&election, self.observers.len(), nested) {
             let why = objection.to_string().into();
@@ -185,7 +185,7 @@ impl Etcd {
             if *self.cluster.get_or_insert(header.cluster) != header.cluster {
                 return self.on_other_cluster(call, asked.asker, out);
             }
-            // Only a transaction is linearizable: another answer may be older than it looks.
+            // Only a transaction is linearizable: the revision of another answer may be old.
             let linearizable = matches!(reply, Reply::Txn { .. });
             if linearizable && header.revision < asked.floor {
                 return self.on_history(header, out);
@@ -194,14 +194,14 @@ impl Etcd {
             self.calls.learn(&asked, header, linearizable);
             established = linearizable;
         }
-        self.hand_over(asked.asker, (call, header, reply), out);
+        self.hand_over(asked.asker, Answer { call, header, reply }, out);
         if established {
             let (session, mut context) = self.context(out);
             session.on_term(&mut context);
         }
     }
 
-    fn hand_over(&mut self, asker: Asker, answer: (CallId, Option<Header>, Reply), out: &mut Out) {
+    fn hand_over(&mut self, asker: Asker, answer: Answer, out: &mut Out) {
         match asker {
             Asker::Session => {
                 let (session, mut context) = self.context(out);
@@ -215,8 +215,8 @@ impl Etcd {
                 self.confirm_late(&election, out);
             }
             Asker::Observer(election) => {
-                self.with_observer(&election, out, |observer, scene| {
-                    observer.on_answer(answer, scene);
+                self.with_observer(&election, out, |observer, context| {
+                    observer.on_answer(answer, context);
                 });
             }
         }
@@ -224,7 +224,7 @@ impl Etcd {
 
     fn on_session_event(&mut self, event: SessionEvent, out: &mut Out) {
         match event {
-            // What it asks for is asked in the end of the step.
+            // The end of the step moves the keys.
             SessionEvent::Nothing | SessionEvent::Moving => {}
             SessionEvent::Opened => {
                 self.each_candidate(out, |candidate, context| candidate.wake(context));
@@ -235,7 +235,7 @@ impl Etcd {
                 session.confirm(own, &mut context);
             }
             SessionEvent::Found(found) => self.on_found(found, out),
-            SessionEvent::Shifted(shifted) => self.on_shifted(shifted, out),
+            SessionEvent::Moved(report) => self.on_moved(report, out),
             SessionEvent::Lost(lost) => self.on_lease_lost(lost, out),
             SessionEvent::Refused(refusal) => {
                 if refusal.is_permanent() {
@@ -255,7 +255,7 @@ impl Etcd {
         }
     }
 
-    /// The lease is over, for whatever reason: so is all that stands on it.
+    /// The lease is over, for whatever reason, and so is each key on it.
     fn on_lease_lost(&mut self, lost: Lost, out: &mut Out) {
         let (session, mut context) = self.context(out);
         let retired = session.retire(&mut context);
@@ -266,7 +266,7 @@ impl Etcd {
         }
     }
 
-    /// All that stood on a lease is lowered: now it is revoked.
+    /// All claims by a lease are lowered: the session revokes it now.
     fn close(&mut self, retired: Option<LeaseId>, lost: Option<Lost>, out: &mut Out) {
         if let Some(lease) = retired {
             emit(None, OwnEvent::Closed { lease, lost }, out);
@@ -275,10 +275,10 @@ impl Etcd {
         session.work(&mut context);
     }
 
-    /// The store is not what it was (ruling 7, E6): nothing that was learned from it counts.
+    /// The store went back (ruling 7, E6): nothing that was learned from it counts.
     fn on_history(&mut self, header: Header, out: &mut Out) {
-        let (from, to) =
-            (core::mem::replace(&mut self.calls.seen, header.revision), header.revision);
+        let to = header.revision;
+        let from = core::mem::replace(&mut self.calls.seen, to);
         self.calls.forget_terms();
         self.on_lease_lost(Lost::History, out);
         emit(None, OwnEvent::WentBack { from, to }, out);
@@ -288,19 +288,19 @@ impl Etcd {
         }
     }
 
-    /// Another cluster than the first seen (ruling 8, E7): its words are not heard.
+    /// Another cluster than the first one answers (ruling 8, E7): the answer has no effect.
     fn on_other_cluster(&mut self, call: CallId, asker: Asker, out: &mut Out) {
         emit(None, OwnEvent::Ignored(Ignored::OtherCluster), out);
         self.calls.unwatch(call, out);
         if self.lease().is_some() {
             self.on_lease_lost(Lost::Cluster, out);
         }
-        // The asker asks again after a pause, unless that was for the lost lease.
-        let why = Lost::Cluster.to_string().into();
-        self.hand_over(asker, (call, None, Reply::Unknown { why }), out);
+        // The asker repeats the call after a pause, unless that was for the lost lease.
+        let reply = Reply::Unknown { why: Lost::Cluster.to_string().into() };
+        self.hand_over(asker, Answer { call, header: None, reply }, out);
     }
 
-    /// Before anything else that comes at this time: the lease may have run out (ruling 3, E2).
+    /// Ends leases that have run out, before any other input of this time (ruling 3, E2).
     fn expire(&mut self, out: &mut Out) {
         if self.session.has_run_out(self.now) {
             self.on_lease_lost(Lost::Expired, out);
@@ -311,8 +311,8 @@ impl Etcd {
 
     fn on_timeout(&mut self, out: &mut Out) {
         while let Some((call, asker)) = self.calls.overdue(self.now, out) {
-            let why = "no answer in time".into();
-            self.hand_over(asker, (call, None, Reply::Unknown { why }), out);
+            let reply = Reply::Unknown { why: "no answer in time".into() };
+            self.hand_over(asker, Answer { call, header: None, reply }, out);
         }
         let (session, mut context) = self.context(out);
         session.work(&mut context);
@@ -324,7 +324,7 @@ impl Etcd {
         }
     }
 
-    /// Nobody needs the lease any more: it goes, and with it whatever may still come up.
+    /// Revokes a lease that no candidate needs, and with it each key that may still appear.
     fn tidy(&mut self, out: &mut Out) {
         let needed = self.candidates.values().any(Candidate::needs_lease);
         if needed {
@@ -337,7 +337,7 @@ impl Etcd {
                 candidate.on_lease_lost(Lost::LeaseGone, context);
             });
             self.close(retired, None, out);
-            // A campaign may have waited for that.
+            // A campaign may have waited for the end of that lease.
             if self.candidates.values().any(Candidate::needs_lease) {
                 self.want(out);
             }
@@ -353,16 +353,14 @@ impl Etcd {
         &mut self,
         election: &ElectionName,
         out: &mut Out,
-        act: impl FnOnce(&mut Candidate, &mut candidate::Context<'_>),
+        act: impl FnOnce(&mut Candidate, &mut CandidateContext<'_>),
     ) {
         let Some(candidate) = self.candidates.get_mut(election) else {
             return emit(Some(election), OwnEvent::Ignored(Ignored::Command), out);
         };
         let Self { config, draw, session, calls, now, .. } = self;
-        act(
-            candidate,
-            &mut candidate::Context { now: *now, config, draw: *draw, calls, session, out },
-        );
+        let draw = *draw;
+        act(candidate, &mut CandidateContext { now: *now, config, draw, calls, session, out });
         let due = candidate.due();
         self.candidates_due.set(&mut candidate.booking, election, due);
         if candidate.is_over() {
@@ -373,7 +371,7 @@ impl Etcd {
     fn each_candidate(
         &mut self,
         out: &mut Out,
-        act: impl Fn(&mut Candidate, &mut candidate::Context<'_>),
+        act: impl Fn(&mut Candidate, &mut CandidateContext<'_>),
     ) {
         let elections: Vec<_> = self.candidates.keys().cloned().collect();
         for election in elections {
@@ -416,7 +414,7 @@ impl Protocol for Etcd {
             }
             Input::Timeout => self.on_timeout(out),
             Input::Command { election, command } => self.on_command(election, command, out),
-            // Nothing is ever written.
+            // The core never writes a record.
             Input::Flushed(_) | Input::Failed(_) => {}
         }
         self.tidy(out);
@@ -445,13 +443,13 @@ impl Protocol for Etcd {
     }
 }
 
-/// One whose keys are also keys of this election, or the other way round.
+/// Another election whose keys are also keys of this one, or the other way round.
 fn nested<T>(election: &ElectionName, others: &BTreeMap<ElectionName, T>) -> Option<ElectionName> {
     let name = election.as_str();
     let slashes = name.match_indices('/').map(|(at, _)| &name[..at]);
     let above = slashes.filter_map(|above| ElectionName::new(above).ok());
     let mut above = above.filter(|above| others.contains_key(above));
-    // A name too long to be one has nobody below it.
+    // No election is below a name that is too long.
     let below = ElectionName::new(&(name.to_string() + "/")).ok();
     let next = below.as_ref().and_then(|below| others.range(below..).next());
     let is_below = |next: &&ElectionName| {
