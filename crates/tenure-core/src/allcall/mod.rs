@@ -182,7 +182,7 @@
 //! | S2 | a failed leader is not replaced before lease + skew | `election/claims.rs` |
 //! | S3 | random numbers break ties | [`Rank`] |
 //! | S4 | the lower rank is preferred | `election/stand.rs` |
-//! | S5 | the later unexpired lease, then the lower rank | `election/claims.rs`; what beats: `election/lead.rs` |
+//! | S5 | the later unexpired lease, then the lower rank | `election/claims.rs`; the beaten leader: `algorithm.rs` |
 //! | S6 | no calls for lease + skew after joining | so, for each election (ruling 9) |
 //! | S7 | but answers, and learning | so |
 //! | S8 | a call has (lease, rank, id) of the leader as its sender sees it | holders; others a digest of it (ruling 9) |
@@ -247,6 +247,7 @@
 //! worlds: half of the rulings show only there.
 
 mod admission;
+mod algorithm;
 mod batch;
 mod clock;
 mod config;
