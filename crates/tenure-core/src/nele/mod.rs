@@ -283,24 +283,25 @@
 mod command;
 mod config;
 mod context;
+mod emergence;
 mod event;
-mod heard;
 mod identity;
 mod message;
 mod node;
-mod reads;
-mod sent;
+mod peers;
+mod reader;
+mod send_times;
 mod slot;
 mod words;
 
 pub use command::{Command, Extra};
 pub use config::{Checked, Config, ConfigError, Limits, Mode, Part, Sum, Terms, TooShort};
 pub use event::{Event, Ignored, OwnEvent, Void};
-pub use heard::Seen;
 pub use identity::{EntryNumber, Membership, Partition, Process, Reading, RebalanceId, Role};
 pub use message::{
     Change, Entry, Kind, LEADS_MAX, Lead, Message, RANGES_MAX, Rebalance, Record, Report, Request,
     RoleRange, Said, Target, TopicId,
 };
 pub use node::Nele;
+pub use peers::Seen;
 pub use words::{Effect, Ledger, Start, Words};

@@ -1,5 +1,8 @@
 //! The contract: inputs, deadlines, and who leads.
 
+use alloc::format;
+use alloc::sync::Arc;
+
 use super::state::Allcall;
 use crate::allcall::config::Config;
 use crate::allcall::election::Election;
@@ -89,6 +92,26 @@ impl Allcall {
             Ok(()) => self.with_election(&name, out, |election, _| election.observe()),
             Err(why) => emit(Some(&name), Event::NotObserved { why }, out),
         }
+    }
+
+    /// Makes room for an election, or says why there is none.
+    fn enter(&mut self, name: &ElectionName, out: &mut Out) -> Result<(), Arc<str>> {
+        if let Some(why) = &self.refused {
+            return Err(why.clone());
+        }
+        if self.elections.contains_key(name) {
+            return Ok(());
+        }
+        let most = self.config.limits.elections;
+        if self.elections.len() >= most {
+            let why = format!("this process takes part in {most} elections, and that is the limit");
+            return Err(why.into());
+        }
+        let mut election = Election::new(name.clone());
+        election.on_connected(&self.context(out).1);
+        self.elections.insert(name.clone(), election);
+        self.pings.beat = self.pings.beat.or(Some(self.now.boot));
+        Ok(())
     }
 
     /// Does all that is due.

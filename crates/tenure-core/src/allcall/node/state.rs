@@ -1,7 +1,6 @@
 //! `Allcall`: its parts, and the doors to its elections and to the bus.
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -98,30 +97,6 @@ impl Allcall {
     /// Whether the first initial wait of this process is over: it is no newcomer.
     pub(in crate::allcall) fn is_established(&self) -> bool {
         self.joined.is_some_and(|joined| joined <= self.now.boot)
-    }
-
-    /// Makes room for an election, or says why there is none.
-    pub(in crate::allcall) fn enter(
-        &mut self,
-        name: &ElectionName,
-        out: &mut Out,
-    ) -> Result<(), Arc<str>> {
-        if let Some(why) = &self.refused {
-            return Err(why.clone());
-        }
-        if self.elections.contains_key(name) {
-            return Ok(());
-        }
-        let most = self.config.limits.elections;
-        if self.elections.len() >= most {
-            let why = format!("this process takes part in {most} elections, and that is the limit");
-            return Err(why.into());
-        }
-        let mut election = Election::new(name.clone());
-        election.on_connected(&self.context(out).1);
-        self.elections.insert(name.clone(), election);
-        self.pings.beat = self.pings.beat.or(Some(self.now.boot));
-        Ok(())
     }
 
     fn header(&self) -> Header {
