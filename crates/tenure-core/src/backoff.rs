@@ -8,7 +8,7 @@ use core::time::Duration;
 pub struct Backoff {
     /// Half of the pause after the first failure, and of which all others are multiples.
     pub first: Duration,
-    /// None is longer.
+    /// The longest pause.
     pub longest: Duration,
 }
 

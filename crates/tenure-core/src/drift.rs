@@ -84,7 +84,7 @@ enum Rounding {
 
 fn scale(span: Duration, times: u32, over: u32, rounding: Rounding) -> Duration {
     let (span, times, over) = (nanos(span), u64::from(times), u64::from(over));
-    // What `over` divides is exact, and the rest times `times` is below 2⁶⁴: no long division.
+    // The dividend of `over` is exact, and the rest times `times` is below 2⁶⁴: no long division.
     let (whole, rest) = (span / over, span % over * times);
     let part = match rounding {
         Rounding::Down => rest / over,

@@ -15,13 +15,13 @@ pub enum NameError {
     /// Nothing was given.
     #[error("{what} is empty")]
     Empty {
-        /// What kind of name it is.
+        /// The kind of the name.
         what: &'static str,
     },
     /// More bytes than a message has room for.
     #[error("{what} has {bytes} bytes; at most {max} are allowed")]
     TooLong {
-        /// What kind of name it is.
+        /// The kind of the name.
         what: &'static str,
         /// How long it is.
         bytes: usize,
@@ -31,11 +31,11 @@ pub enum NameError {
     /// A character outside the rule for this kind of name.
     #[error("{what} may hold {rule}; {found:?} is not one of them")]
     Character {
-        /// What kind of name it is.
+        /// The kind of the name.
         what: &'static str,
         /// The first offending character.
         found: char,
-        /// What is allowed, in words.
+        /// The allowed characters, in words.
         rule: &'static str,
     },
 }
@@ -214,7 +214,7 @@ text! {
 }
 
 text! {
-    /// What a candidate wants others to know of it when it leads, such as its address.
+    /// The value that others see of a candidate when it leads, such as its address.
     ///
     /// At most 128 bytes without control characters; may be empty.
     Value, "a candidate's value", 0..=128, is_printable, "no control characters"

@@ -5,8 +5,8 @@ use core::time::Duration;
 
 use crate::drift::Drift;
 
-/// What every protocol with leases is told of time. Each field has its bounds and its default from
-/// the protocol.
+/// The times of every protocol with leases. Each field has its bounds and its default from the
+/// protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LeaseTiming {
     /// The length of a lease, in real time.
@@ -19,7 +19,7 @@ pub struct LeaseTiming {
     pub kill_margin: Duration,
 }
 
-/// What a protocol allows.
+/// The bounds of a protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct LeaseBounds {
     /// The shortest lease.
@@ -35,8 +35,8 @@ pub struct LeaseBounds {
 }
 
 impl LeaseTiming {
-    /// Whether these times work together. `usable` says how much of a lease is left on the
-    /// leader's clock when its first renewal is due; it grows with the lease. That must exceed the
+    /// Whether these times work together. `usable` says how much of a lease is left on the leader's
+    /// clock when its first renewal is due; it grows with the lease. The rest must exceed the
     /// grace, the kill margin and the round trips of `bounds` together: a renewal that gets lost
     /// once is repeated before the work is asked to stop.
     pub fn check(
@@ -136,7 +136,7 @@ pub enum TimingError {
 pub struct TooShort {
     /// The lease.
     pub lease: Duration,
-    /// What is left of it when its first renewal is due.
+    /// The rest of the lease when its first renewal is due.
     pub usable: Duration,
     /// ρ.
     pub drift: Drift,
@@ -144,9 +144,9 @@ pub struct TooShort {
     pub grace: Duration,
     /// The kill margin.
     pub kill_margin: Duration,
-    /// What must fit beside them.
+    /// The times that must fit into the rest.
     pub beside: RoundTrips,
-    /// What `usable` must exceed.
+    /// The sum that `usable` must exceed.
     pub needed: Duration,
     /// The shortest lease that would do, if one does.
     pub enough: Option<Duration>,
@@ -220,7 +220,7 @@ mod tests {
         check(LeaseTiming { drift: "0.100000001".parse().unwrap(), ..timing() }).unwrap_err();
     }
 
-    /// What is needed is 1.6 s, and 1.998 s of 3 s are left when a third is over.
+    /// 1.6 s are needed, and 1.998 s of 3 s are left when a third is over.
     #[test]
     fn the_shortest_lease_that_would_do_is_named_and_does() {
         check(LeaseTiming { lease: 3 * SECOND, ..timing() }).unwrap();

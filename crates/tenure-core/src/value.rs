@@ -1,4 +1,4 @@
-//! What a leader tells of itself, as others read it.
+//! The value of a leader, as others read it.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -8,7 +8,7 @@ use core::fmt::{self, Write};
 
 use crate::name::Value;
 
-/// What a leader wants others to know, such as its address: any bytes of any length.
+/// The value that a leader shows to others, such as its address: any bytes of any length.
 ///
 /// Candidates of other programs may share an election, and their store lets them say what they
 /// like. A clone shares the bytes.

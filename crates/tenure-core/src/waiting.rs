@@ -1,4 +1,4 @@
-//! What a campaign waits for: the same words for every protocol.
+//! The reason why a campaign waits: the same words for every protocol.
 //!
 //! A core says what it knows from the answers it gets, as an event and only when it changes. A
 //! driver adds what only it knows, such as an endpoint that cannot be reached. Both say it in the
@@ -16,12 +16,12 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Waiting {
-    /// Nobody who could answer has been reached.
+    /// No participant that could answer has been reached.
     Connecting {
-        /// Those that were tried, and what happened.
+        /// The addresses that were tried, and their outcomes.
         obstacles: Vec<Obstacle>,
     },
-    /// Those who answer are no quorum.
+    /// The participants that answer are no quorum.
     NoQuorum {
         /// Nothing is heard of these.
         missing: Vec<Arc<str>>,
@@ -29,7 +29,7 @@ pub enum Waiting {
     /// Grantors that lost their memory grant nothing until every lease that they may have given has
     /// ended.
     OldLeases {
-        /// Those grantors.
+        /// The grantors that wait.
         at: Vec<Arc<str>>,
         /// Then enough of them grant again, on this node's clock.
         until: Time,
@@ -38,7 +38,7 @@ pub enum Waiting {
     },
     /// Grantors that lost their memory, or never had one, read the fences of the others.
     Fences {
-        /// Those grantors.
+        /// The grantors that read fences.
         at: Vec<Arc<str>>,
         /// Whether a member remembers the cluster: then it is not new.
         known: bool,
@@ -61,15 +61,15 @@ pub enum Waiting {
     },
     /// Too many refuse, for reasons that time alone does not mend.
     Refused {
-        /// Who, and why.
+        /// The refusals, each with its source.
         obstacles: Vec<Obstacle>,
         /// Nothing is heard of these.
         missing: Vec<Arc<str>>,
     },
-    /// The one that led last has stepped down, and promised a verification that nobody else leads
+    /// The last leader has stepped down, and promised a verification that no other process leads
     /// before a time.
     Promised {
-        /// Who: another candidate, or this one.
+        /// The last leader: another candidate, or this one.
         who: Arc<str>,
         /// Then the promise is over, on this node's clock.
         until: Time,
@@ -81,36 +81,36 @@ pub enum Waiting {
         /// Then the lease has run out everywhere, on this node's clock.
         until: Time,
     },
-    /// This candidate listens whether somebody leads whom it has not heard of, because it has just
-    /// joined or was cut off.
+    /// This candidate listens whether there is a leader of which it has not heard, because it has
+    /// just joined or was cut off.
     Listening {
         /// Then it may stand, on this node's clock.
         until: Time,
     },
-    /// Nobody leads, and who can elect does.
+    /// The seat is vacant, and the participants that can elect do.
     Drawing,
     /// Another process uses this candidate's name.
     NameInUse {
-        /// Who says so.
+        /// The source of the report.
         by: Vec<Arc<str>>,
         /// Where the other process is.
         other: SocketAddr,
     },
 }
 
-/// What stands in the way at one place.
+/// An obstacle at one place.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Obstacle {
     /// Where: a grantor, an endpoint, or a store.
     pub by: Arc<str>,
-    /// What kind it is, for programs: one word of lower case and hyphens.
+    /// The kind, for programs: a word of lower case and hyphens.
     pub label: &'static str,
-    /// What it is, for people.
+    /// The reason, for people.
     pub why: Arc<str>,
 }
 
 impl Waiting {
-    /// What kind it is, for programs: one word of lower case and hyphens.
+    /// The kind, for programs: a word of lower case and hyphens.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
@@ -149,7 +149,7 @@ impl Waiting {
             (Self::Listening { until }, Self::Listening { until: before }) => {
                 moved(until, before) < slack
             }
-            // One after the other of the grantors notices.
+            // The grantors notice one after the other.
             (Self::NameInUse { other, .. }, Self::NameInUse { other: known, .. }) => other == known,
             _ => self == other,
         }

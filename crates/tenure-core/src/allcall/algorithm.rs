@@ -2,9 +2,10 @@
 //! carries out; rulings, H, L, K and E are in the [module document](super).
 //!
 //! A process listens for L + K. Then it calls once a heartbeat, and hears the calls and replies of
-//! others. One heartbeat after a call its round ends: the process sorts the eligible ones, and if
-//! it is the best and hears no live claim, it grants itself a lease. It leads once it has heard its
-//! own claim, renews the lease while it is the best, and publishes a tombstone at the end.
+//! others. A round ends one heartbeat after its call: the process sorts the eligible ones, and if
+//! it is the best and hears no live claim, it grants itself a lease. The process leads once it has
+//! heard its own claim, renews the lease while it is the best, and publishes a tombstone at the
+//! end.
 //!
 //! Beside this file, `election/stand.rs` says who goes first and who speaks, `election/view.rs`
 //! reports leaders and waits, `election/` and the files around this one keep what is known, and
@@ -39,7 +40,7 @@ use crate::time::WallTime;
 // allcalls()."
 impl Election {
     /// There is a connection, new or again: an election that has not listened for L + K begins to
-    /// listen. One that has, and does not lead, missed what was said meanwhile: it is held off.
+    /// listen. A candidate that has, and does not lead, missed earlier packets: it is held off.
     pub(super) fn on_connected(&mut self, context: &Context<'_>) {
         if !context.connected {
             return;
@@ -111,7 +112,7 @@ impl Allcall {
 }
 
 impl Election {
-    /// What this process says of the election in the round that it opens now.
+    /// The entry or the question of this process in the round that it opens now.
     fn voice(&mut self, context: &Context<'_>) -> Voice {
         self.round.called = false;
         self.round.announced = false;
@@ -128,7 +129,7 @@ impl Election {
         if self.observation.is_some() { Voice::Ask } else { Voice::Silent }
     }
 
-    /// What this process says of the election, in a call or a reply.
+    /// The entry of this process in a call or a reply.
     fn entry(&mut self, context: &Context<'_>) -> Entry {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| campaign.claim(context.me));
@@ -206,7 +207,7 @@ impl Allcall {
     }
 
     /// A reply shows that its sender is there if it answers an open round: an own one, or that of a
-    /// call that was heard. Its entries count all the same.
+    /// call that was heard. The entries of the reply count in any case.
     pub(super) fn hear_reply(&mut self, header: &Header, reply: &Reply, out: &mut Out) {
         let (now, config) = (self.now.boot, self.config.clone());
         let off = self.differs(header.sent) > self.off();
@@ -298,7 +299,8 @@ impl Election {
         let current = self.others.claims.bury(dead, context.boot());
         self.on_rival_gone(context);
         if news || current {
-            // Its leader may be gone, and is not waited for; one that stands again is announced.
+            // The leader may be gone, and is not waited for; a leader that stands again is
+            // announced.
             self.others.presence.leave(&dead.leader);
         }
         if current && self.others.claims.live(context.boot()).next().is_none() {
@@ -489,15 +491,16 @@ impl Election {
             Phase::Leading { renewal, .. } => first_hand && renewal.is_some(),
             Phase::Waiting => false,
         });
-        // Of two claims the one that is heard first wins (ruling 8).
+        // The claim that is heard first wins (ruling 8).
         if before {
             self.unconfirmed(context);
         }
         let Some(campaign) = &mut self.campaign else { return };
         let Some((_, until)) = campaign.claimed() else { return };
         let Phase::Leading { beaten, .. } = &mut campaign.phase else { return };
-        // A relayed claim beats nobody (ruling 4), nor does one that its leader has not heard: of
-        // two that stand at once the later one resigns, and both would if the earlier one yielded.
+        // A relayed claim beats no leader (ruling 4), nor does a claim that its leader has not
+        // heard: of two that stand at once the later one resigns, and both would if the earlier one
+        // yielded.
         let beats = first_hand && holds;
         let greater = ClaimOrder::of(claim).is_above(ClaimOrder { until, rank: context.me.rank });
         if *beaten || !beats || !greater {

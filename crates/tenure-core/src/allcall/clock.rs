@@ -51,11 +51,11 @@ pub(super) struct Clock {
 impl Clock {
     /// A round has ended. Says from how many clocks this one differs, and of how many.
     ///
-    /// If more than half of at least two others differ from it, this clock is off. Of two clocks the
-    /// one is off that has moved since they agreed, until they agree again; if they have differed
-    /// from the beginning, neither process knows which is wrong. The comparison takes the clock as it
-    /// is now, because a lease that is granted now ends by it: others drop a claim from a clock that
-    /// has stepped since they answered.
+    /// If more than half of at least two others differ from it, this clock is off. With only two
+    /// clocks, the one that has moved since they agreed is off, until they agree again; if they
+    /// have differed from the beginning, neither process knows which is wrong. The comparison takes
+    /// the clock as it is now, because a lease that is granted now ends by it: others drop a claim
+    /// from a clock that has stepped since they answered.
     pub(super) fn judge(
         &mut self,
         readings: &[Reading],
@@ -97,8 +97,8 @@ impl Clock {
     }
 
     /// No participant has answered. Answers can be lost: a clock that has stepped is not taken for
-    /// right. A process that has asked for a lease, and heard no answer, is alone, and leads by
-    /// whatever clock it has.
+    /// right. A process that has asked for a lease, and heard no answer, is alone, and leads by the
+    /// clock that it has.
     fn nobody_answered(&mut self, now: BothClocks, config: &Checked) {
         self.silent = self.silent.map(|rounds| rounds.saturating_add(1));
         let asked = |rounds: u32| config.heartbeat.saturating_mul(rounds);

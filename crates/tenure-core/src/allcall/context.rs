@@ -170,7 +170,8 @@ mod tests {
             let stopped = config.drift.real_at_most(stops);
             let waited = config.drift.real_at_least(waits) + Duration::from_nanos(delay);
             prop_assert!(stopped + config.heartbeat <= waited, "{stopped:?} {waited:?}");
-            // What an observer is told is certain is so, by clocks that run as they should.
+            // An observer is told of a certain leader only while that leads, by clocks that run as
+            // they should.
             let told = certain + Duration::from_nanos(delay);
             let early = stops + apart + Duration::from_millis(30);
             prop_assert!(certain.is_zero() || told <= early, "{told:?} {stops:?}");

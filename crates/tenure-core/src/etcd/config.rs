@@ -31,8 +31,8 @@ pub const BACKOFF: Backoff =
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
-    /// What comes before all keys, as `clientv3/namespace` does it; usually ends in a slash, and
-    /// is empty by default. At most 256 bytes without control characters.
+    /// The prefix of all keys, as `clientv3/namespace` makes it; usually ends in a slash, and is
+    /// empty by default. At most 256 bytes without control characters.
     pub namespace: String,
     /// The length of the lease that is asked for, in whole seconds (etcd knows no others), from 1
     /// s to a day. etcd may grant more, and then that counts. Short: fast take-over after a

@@ -9,8 +9,8 @@ use core::fmt;
 use crate::name::ElectionName;
 use crate::value::LeaderValue;
 
-/// A lease of etcd. The server takes any number but zero; ours are positive, because Go prints
-/// a negative one with its sign, and nobody else would find the key.
+/// A lease of etcd. The server takes any number but zero; ours are positive, because Go prints a
+/// negative one with its sign, and would not find the key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LeaseId(pub i64);
 
@@ -21,8 +21,8 @@ impl fmt::Display for LeaseId {
     }
 }
 
-/// Bytes of etcd, a key or a value: never an error, whatever they are. Printed as text, with
-/// `\x..` for what is none.
+/// Bytes of etcd, a key or a value: never an error. Printed as text, with `\x..` for bytes that are
+/// no text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(Arc<[u8]>);
 
@@ -123,7 +123,7 @@ fn prefix_end(prefix: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What all keys of `election` begin with: the namespace, the name, and the slash without which
+/// The prefix of all keys of `election`: the namespace, the name, and the slash without which
 /// `test` would see the keys of `testa`.
 pub(super) fn prefix(namespace: &str, election: &ElectionName) -> Bytes {
     format!("{namespace}{election}/").as_str().into()
@@ -134,7 +134,7 @@ pub(super) fn key(namespace: &str, election: &ElectionName, lease: LeaseId) -> B
     format!("{namespace}{election}/{lease}").as_str().into()
 }
 
-/// What names the owner of a key: what comes after the election's name, which is the id of its
+/// The name of the owner of a key: the rest after the election's name, which is the id of its
 /// lease.
 pub(super) fn id(namespace: &str, election: &ElectionName, key: &Bytes) -> Arc<str> {
     let own = key.as_slice().strip_prefix(prefix(namespace, election).as_slice());
@@ -167,8 +167,8 @@ impl Foreign {
         &self.key
     }
 
-    /// Whether its maker may lead all the same: a candidate whose key somebody else has taken the
-    /// lease from, or one of a program that names keys in another way.
+    /// Whether its maker may lead all the same: a candidate whose key has lost its lease to another
+    /// program, or a candidate of a program that names keys in another way.
     pub(super) const fn may_lead(&self) -> bool {
         matches!(self.kind, Kind::Name { has_lease: Some(true) } | Kind::Unleased)
     }

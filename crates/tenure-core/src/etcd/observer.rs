@@ -19,7 +19,7 @@ use crate::name::ElectionName;
 use crate::time::Time;
 use crate::view::{LeaderView, View};
 
-/// One observed election.
+/// An observed election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Observer {
     election: ElectionName,

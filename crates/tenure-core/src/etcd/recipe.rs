@@ -71,8 +71,8 @@ impl Session {
         self.retired.work(context);
     }
 
-    /// Reads something, so that the answer shows the term of etcd's leader. One header proves
-    /// nothing, as etcd fills it after the read; the second header of one member does.
+    /// Reads a key, so that the answer shows the term of etcd's leader. The first header proves
+    /// nothing, as etcd fills it after the read; a second header of the same member does.
     fn establish(&mut self, context: &mut Context<'_>) {
         let Some((_, key)) = &self.probe else { return };
         let read = Act::read(key.clone());
@@ -272,9 +272,9 @@ impl Candidate {
     }
 
     /// Ruling 2, E1: whether the own key is there, is the first, and has none before it, in one
-    /// linearizable transaction. Of other keys only names are read: a value may be too large to be
+    /// linearizable transaction. Reads only the names of other keys: a value may be too large to be
     /// taken. As etcd 3.7 leaves the lease out of such a read, the transaction compares that of the
-    /// own key. Each branch reads something: a transaction without operations is not linearizable.
+    /// own key. Each branch reads a key: a transaction without operations is not linearizable.
     pub(super) fn first(&self, revision: Revision, context: &CandidateContext<'_>) -> Txn {
         let key = self.key(context);
         let keys = Keys::Prefix(key::prefix(&context.config.namespace, &self.election));

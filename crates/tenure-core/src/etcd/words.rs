@@ -33,8 +33,8 @@ impl fmt::Display for NoRecord {
 pub struct Start {
     /// For draws, the ids of leases among them: random for each incarnation of a process.
     pub seed: u64,
-    /// A lease that exists already, to be used first. It becomes this process's own: it is
-    /// renewed, and revoked in the end.
+    /// A lease that exists already, to be used first. The process takes it over: it renews the
+    /// lease, and revokes it in the end.
     pub lease: Option<LeaseId>,
 }
 

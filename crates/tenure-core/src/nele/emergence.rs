@@ -1,11 +1,11 @@
 //! How leaders emerge, from top to bottom. Each section begins with the sentences of the text that
 //! it carries out; rulings, N1 to N7, T and G are in the [module document](super).
 //!
-//! A process joins the group of its topic, and is assigned partitions. It writes to every partition
-//! again and again, and reads its own from their ends. In `at_least_one` it leads a partition for T
-//! after the last record that it read. In `at_most_one` it claims the partition first, and leads by
-//! own records that it reads back after the claim. The roles of a partition are won and lost
-//! together.
+//! A process joins the group of its topic, and is assigned partitions. The process writes to every
+//! partition again and again, and reads its own from their ends. In `at_least_one` it leads a
+//! partition for T after the last record that it read. In `at_most_one` it claims the partition
+//! first, and leads by own records that it reads back after the claim. The roles of a partition are
+//! won and lost together.
 //!
 //! Beside this file, `node/` hears the ledger and looks for observers, and `slot/` keeps what is
 //! known of a partition.
@@ -538,8 +538,8 @@ impl Slot {
     fn win(&mut self, role: Role, hold: Hold, context: &mut Context<'_>) {
         let Hold { until, fence } = hold;
         let Some(campaign) = self.campaigns.get_mut(&role) else { return };
-        // A record that came a while ago may leave little time. One that comes now gives all there
-        // is, however long it was on its way.
+        // A record that came a while ago may leave little time. A record that comes now gives all
+        // there is, however long it was on its way.
         let beats = context.config.publish_interval.saturating_mul(2);
         let full = Some(context.now.after(context.config.takeover.saturating_sub(beats)));
         campaign.phase = Phase::Leading { until, fence, full };

@@ -73,7 +73,7 @@ pub struct Seen {
     pub group: ClusterName,
     /// The value of its campaign.
     pub value: Value,
-    /// Its fence (`at_most_one`).
+    /// The fence (`at_most_one`).
     pub fence: Option<Fence>,
     /// When the process was heard last.
     pub heard: Time,

@@ -25,7 +25,7 @@ pub struct Start {
     pub incarnation: u128,
     /// For draws: random for each process.
     pub seed: u64,
-    /// The topic as it was found. It must stay that one (ruling 10).
+    /// The topic as it was found. It must stay the same one (ruling 10).
     pub topic: TopicId,
 }
 

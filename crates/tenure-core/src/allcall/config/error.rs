@@ -47,7 +47,7 @@ pub enum ConfigError {
         /// ρ.
         drift: Drift,
     },
-    /// A lease that nobody should wait for.
+    /// A lease that takes too long to wait for.
     #[error("lease is {lease:?}; it must be at most {:?}", Config::LEASE_MAX)]
     LeaseTooLong {
         /// The lease.

@@ -37,7 +37,7 @@ use crate::name::{ClusterName, NodeName};
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
-    /// Keeps clusters that share a bus apart. It is part of the subjects and of each packet.
+    /// Keeps clusters that share a bus apart. The name is part of the subjects and of each packet.
     pub cluster: ClusterName,
     /// This process's name, unique among those that run at the same time: it is what views and logs
     /// show. Two processes of one name are two participants all the same.
@@ -66,31 +66,32 @@ pub struct Config {
     /// [`Config::DRIFT_MAX`].
     /// Default 10⁻³, twice the rate at which Linux slews a clock.
     pub drift: Drift,
-    /// What a leader does that hears of a leader that goes before it. Default: it yields.
+    /// The behaviour of a leader that hears of a better one. Default: it yields.
     pub on_conflict: OnConflict,
     /// Whether a participant that did not hear itself for a round, and does not lead, stands again
     /// only after L + K: it may have missed a claim. Without it, a participant that was cut off for
     /// a moment may lead beside another one until they hear each other. Default true.
     pub rejoin_wait: bool,
-    /// Who calls. Default: all.
+    /// The participants that call. Default: all.
     pub callers: Callers,
     /// How long before the end of its handle a leader's work is asked to stop. Default 1 s.
     pub grace: Duration,
     /// How long before the end of its handle a leader's work is ended by force; at most `grace`.
     /// Default 100 ms.
     pub kill_margin: Duration,
-    /// What bounds the memory of a process.
+    /// The bounds on the memory of a process.
     pub limits: Limits,
 }
 
-/// What a leader does that hears, first-hand, of a leader that goes before it.
+/// The behaviour of a leader that hears, first-hand, of a better one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum OnConflict {
-    /// It stops at once: after a heal two lead for at most a heartbeat and a message's delay.
+    /// The leader stops at once: after a heal two lead for at most a heartbeat and a message's
+    /// delay.
     #[default]
     Yield,
-    /// It serves its lease out, and does not renew: work is not interrupted, and two lead for up to
-    /// a lease after a heal.
+    /// The leader serves its lease out, and does not renew: work is not interrupted, and two lead
+    /// for up to a lease after a heal.
     ServeOut,
 }
 
@@ -105,7 +106,7 @@ pub enum Callers {
     Few(NonZeroU16),
 }
 
-/// Bounds on what a process keeps, whatever arrives. Each is at least 1.
+/// Bounds on the memory of a process, for any input. Each is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
     /// The most elections a process takes part in or observes at the same time. Each is in every
@@ -191,7 +192,7 @@ impl Config {
         Ok(Checked(Arc::new(self)))
     }
 
-    /// What packets say of it.
+    /// The times, as packets carry them.
     #[must_use]
     pub const fn times(&self) -> Times {
         let Self { heartbeat, lease, max_clock_skew, .. } = *self;

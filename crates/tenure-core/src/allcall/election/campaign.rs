@@ -110,7 +110,7 @@ impl Campaign {
         }
     }
 
-    /// Its claim on the bus.
+    /// The claim on the bus.
     pub(in crate::allcall) fn claim(&self, me: &Me) -> Option<LeaderClaim> {
         let (term, until) = self.claimed()?;
         Some(LeaderClaim {

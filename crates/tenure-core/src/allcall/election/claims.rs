@@ -15,13 +15,13 @@ use crate::time::{Time, WallTime};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::allcall) struct KnownClaim {
     pub(in crate::allcall) claim: LeaderClaim,
-    /// From its leader itself. A relayed claim makes others wait, and beats nobody (ruling 4).
+    /// From the leader itself. A relayed claim makes others wait, and beats no leader (ruling 4).
     pub(in crate::allcall) first_hand: bool,
-    /// Its leader has heard it, too. Before that its leader does not lead, and may never.
+    /// The leader has heard the claim, too. Before that it does not lead, and may never.
     pub(in crate::allcall) holds: bool,
     /// The claim is believed until E + K, fixed in CLOCK_BOOTTIME when its leader said so.
     pub(in crate::allcall) ends: Time,
-    /// Its leader leads until then at least, unless it gives up.
+    /// The leader leads until then at least, unless it gives up.
     pub(in crate::allcall) certain: Time,
     /// When this E was heard first.
     since: Time,
@@ -34,8 +34,8 @@ pub(in crate::allcall) struct KnownClaim {
 pub(in crate::allcall) struct ClaimSource {
     /// From its leader itself.
     pub(in crate::allcall) first_hand: bool,
-    /// Its sender holds it for true: a leader that stands has not heard its own claim, and may be
-    /// about to resign it.
+    /// The sender holds the claim for true: a leader that stands has not heard its own claim, and
+    /// may be about to resign it.
     pub(in crate::allcall) holds: bool,
 }
 

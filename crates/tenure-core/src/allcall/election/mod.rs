@@ -1,4 +1,4 @@
-//! One process's part in one election, beside the [algorithm](super::algorithm).
+//! The part of one process in one election, beside the [algorithm](super::algorithm).
 //!
 //! Each file below uses only files above it in this table.
 //!

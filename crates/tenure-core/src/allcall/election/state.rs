@@ -1,4 +1,4 @@
-//! One process's part in one election: its parts, and the questions that need several of them.
+//! `Election`: its parts, and the questions that need several of them.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -21,7 +21,7 @@ use crate::standing::Standing;
 use crate::time::Time;
 use crate::view::View;
 
-/// One process's part in one election.
+/// The part of this process in one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::allcall) struct Election {
     pub(in crate::allcall) name: ElectionName,
@@ -101,7 +101,7 @@ pub(in crate::allcall) struct Observation {
     pub(in crate::allcall) rounds: bool,
 }
 
-/// What a process says of an election in a round.
+/// The part of an election in a round that this process opens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::allcall) enum Voice {
     /// The process calls.

@@ -23,8 +23,8 @@ impl Allcall {
         self.times.ours |= self.shows_times(header, body);
     }
 
-    /// A participant goes by other times. Its claims are not believed, and no vacancy is reported
-    /// against them.
+    /// A participant goes by other times. This process does not believe its claims, and reports no
+    /// vacancy against them.
     pub(super) fn hear_other_times(&mut self, header: &Header, body: &Body, out: &mut Out) {
         ignore(Ignored::OtherTimes, out);
         let entries = match body {

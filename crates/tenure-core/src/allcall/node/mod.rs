@@ -1,4 +1,4 @@
-//! One process's part in elections on a bus.
+//! The part of one process in elections on a bus.
 //!
 //! Each file below uses only files above it in this table.
 //!

@@ -23,7 +23,7 @@ use crate::draw::Draw;
 use crate::name::ElectionName;
 use crate::time::{Time, WallTime};
 
-/// One process's part: the machine that the module document describes.
+/// The part of one process: the machine that the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Allcall {
     pub(in crate::allcall) config: Checked,
@@ -88,7 +88,7 @@ impl Allcall {
         &self.me.who
     }
 
-    /// Its rank, once it has started: as configured, or as drawn.
+    /// The rank of this process, once it has started: as configured, or as drawn.
     #[must_use]
     pub const fn rank(&self) -> Rank {
         self.me.rank

@@ -28,7 +28,7 @@ use crate::name::{ElectionName, Value};
 use crate::time::Time;
 use crate::waiting::Waiting;
 
-/// One process's part in one election.
+/// The part of this process in one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Candidate {
     pub(super) election: ElectionName,
@@ -180,7 +180,7 @@ impl Candidate {
         self.late_on
     }
 
-    /// Its fence, if it leads.
+    /// The fence, while the candidate leads.
     pub(super) const fn fence(&self) -> Option<Fence> {
         match self.phase {
             Phase::Leading { fence, .. } => Some(fence),
@@ -213,9 +213,9 @@ impl Candidate {
         context.calls.ask(context.now, within, asker, op, context.out)
     }
 
-    /// Watches from after the answer that it continues, whatever came meanwhile (ruling 9, E8).
+    /// Watches from after the answer that it continues (ruling 9, E8).
     pub(super) fn watch(&mut self, key: Bytes, from: Revision, context: &mut CandidateContext<'_>) {
-        // Of a key of another candidate only the deletion is of interest, whatever the value.
+        // For a key of another candidate only the deletion is of interest.
         let deletions = key != self.key(context);
         let op = Op::Watch { keys: Keys::One(key.clone()), from, deletions };
         let call = self.send(op, context);

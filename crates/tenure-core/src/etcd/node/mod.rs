@@ -1,5 +1,5 @@
-//! One process's part in elections on etcd: a session, and any number of candidates and observers.
-//! The [recipe](super::recipe) has their protocol; the node routes inputs to them.
+//! The part of one process in elections on etcd: a session, and any number of candidates and
+//! observers. The [recipe](super::recipe) has their protocol; the node routes inputs to them.
 
 mod keys;
 
@@ -27,7 +27,7 @@ use crate::name::{ElectionName, Value};
 use crate::standing::Standing;
 use crate::time::{Deadline, Time};
 
-/// One process's part: the machine that the module document describes.
+/// The part of one process: the machine that the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Etcd {
     config: Checked,

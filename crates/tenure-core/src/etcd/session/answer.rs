@@ -62,7 +62,8 @@ impl Session {
         let doing = "asking how long a lease lasts";
         match reply {
             Reply::Alive { ttl: Some(ttl) } if ttl > 0 => {
-                // If somebody revokes it, the session hears of that within a third of its own.
+                // After a revocation by another process, the session hears of that within a third
+                // of its own.
                 let rest = third(ours.unwrap_or(ttl).min(ttl));
                 given.ttl = ttl;
                 given.again = context.now.after(rest);
@@ -220,7 +221,7 @@ impl Session {
         SessionEvent::Moving
     }
 
-    /// etcd has answered the keep-alive that was sent at `sent`. That alone proves nothing.
+    /// etcd has answered the keep-alive that was sent at `sent`. The answer alone proves nothing.
     fn on_alive(
         &mut self,
         sent: Time,

@@ -17,7 +17,8 @@ pub(in crate::etcd) struct Grant {
     again: Time,
     /// When the first request without a certain outcome was sent: the lease may exist since then.
     first: Option<Time>,
-    /// The lease exists, and a keep-alive asks for its length. It may have ended by this time.
+    /// The lease exists, and a keep-alive asks for its length. The lease may have ended by this
+    /// time.
     pub(super) joining: Option<Time>,
     failures: u32,
 }
@@ -58,7 +59,7 @@ impl Grant {
         self.joining.is_some()
     }
 
-    /// Whether the lease may exist, whatever the answer to a grant that is under way is.
+    /// Whether the lease may exist even if a grant that is under way fails.
     pub(super) const fn may_exist(&self) -> bool {
         self.first.is_some()
     }
@@ -170,7 +171,7 @@ impl Grant {
     }
 }
 
-/// Whether etcd has certainly not carried out a grant that it refuses like this. It may say that
+/// Whether etcd has certainly not carried out a grant that it refuses like this. etcd may say that
 /// there is no room after it has granted the lease.
 pub(super) fn is_certain(refusal: &Refusal) -> bool {
     !matches!(refusal, Refusal::NoSpace { .. })

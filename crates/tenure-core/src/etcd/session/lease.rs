@@ -130,8 +130,8 @@ impl GivenLease {
         }
     }
 
-    /// The session has a lease of `ttl` seconds: it looks at the one that was handed in within a
-    /// third of that, and so hears in time that somebody has revoked it.
+    /// The session has a lease of `ttl` seconds. Within a third of that it looks at the lease that
+    /// was handed in, and so hears of a revocation in time.
     pub(in crate::etcd) fn look_within_third_of(&mut self, ttl: u32, now: Time) {
         self.again = self.again.min(now.after(third(ttl)));
     }

@@ -20,7 +20,7 @@ struct RetiredLease {
     lease: LeaseId,
     /// The grant, until it is answered: it might come after a revocation that is sent before.
     grant: Option<CallId>,
-    /// Whether the lease may exist, whatever the answer to the grant is.
+    /// Whether the lease may exist even if the grant fails.
     made: bool,
     call: Option<CallId>,
     again: Time,

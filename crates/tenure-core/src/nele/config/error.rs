@@ -70,7 +70,7 @@ pub enum ConfigError {
         /// ρ.
         drift: Drift,
     },
-    /// A leadership that nobody should wait for.
+    /// A leadership that takes too long to wait for.
     #[error("T is {takeover:?}; it must be at most {:?}", Config::TAKEOVER_MAX)]
     TakeoverTooLong {
         /// T.
@@ -146,7 +146,7 @@ pub struct TooShort {
     pub needed: Duration,
     /// For which promise.
     pub mode: Mode,
-    /// What it must hold.
+    /// The sum that it must hold.
     pub sum: Sum,
 }
 
@@ -187,7 +187,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// What is wrong by itself.
+/// The wrong setting.
 fn shape(config: &Config) -> Result<(), ConfigError> {
     let bytes = config.election.as_str().len();
     if bytes > Config::ELECTION_MAX {

@@ -49,9 +49,9 @@ use crate::name::{ClusterName, ElectionName, NodeName};
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
-    /// What is contended for: role j is the election `NAME/j`. At most [`Config::ELECTION_MAX`]
-    /// bytes, so that there is room for the role. Groups that fill the same roles for the sake of
-    /// availability have the same one; groups that only share a topic have different ones.
+    /// The election: role j is `NAME/j`. At most [`Config::ELECTION_MAX`] bytes, so that there is
+    /// room for the role. Groups that fill the same roles for the sake of availability have the
+    /// same election; groups that only share a topic have different ones.
     pub election: ElectionName,
     /// The group, to which the election and the number of partitions are added
     /// ([`Config::group_id`]).
@@ -61,12 +61,12 @@ pub struct Config {
     /// The machine on which it runs: two groups are no help to each other on one machine
     /// (ruling 9). Default: the process's name.
     pub host: NodeName,
-    /// M, the number of partitions of the topic, from 1 to [`Config::PARTITIONS_MAX`]. It never
-    /// changes while any process runs: role j is decided on partition j mod M. About as many as
-    /// processes, and no more than roles; many more make records: each process writes M of them
+    /// M, the number of partitions of the topic, from 1 to [`Config::PARTITIONS_MAX`]. The number
+    /// never changes while any process runs: role j is decided on partition j mod M. About as many
+    /// as processes, and no more than roles; many more make records: each process writes M of them
     /// each interval.
     pub partitions: u32,
-    /// What is promised.
+    /// The promise.
     pub mode: Mode,
     /// T, how long a process leads without news; up to [`Config::TAKEOVER_MAX`].
     ///
@@ -111,11 +111,11 @@ pub struct Config {
     /// How long before the end of its handle a leader's work is ended by force; at most `grace`.
     /// Default 100 ms.
     pub kill_margin: Duration,
-    /// What bounds the memory of a process.
+    /// The bounds on the memory of a process.
     pub limits: Limits,
 }
 
-/// What is promised of one role in one group.
+/// The promise for one role in one group.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Mode {
     /// There is a leader, and while leadership changes hands there may be two. No fence.
@@ -126,7 +126,7 @@ pub enum Mode {
     AtMostOne,
 }
 
-/// Bounds on what a process keeps, whatever arrives. Each is at least 1.
+/// Bounds on the memory of a process, for any input. Each is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
     /// The most roles for which a process stands, and the most that it observes; at most
@@ -206,7 +206,7 @@ impl Config {
         Ok(Checked(Arc::new(self)))
     }
 
-    /// What the others of its group must have alike.
+    /// The terms that the others of its group must share.
     #[must_use]
     pub fn terms(&self) -> Terms {
         let Self { mode, takeover, drift, fence_base, .. } = *self;

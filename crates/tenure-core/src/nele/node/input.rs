@@ -60,7 +60,7 @@ impl Nele {
         });
     }
 
-    /// The application gives one role up. Its partition stays while there are others.
+    /// The application gives a role up. The partition stays while there are others.
     fn resign(&mut self, role: Role, out: &mut Out) {
         self.finish(role, None, out);
         self.group.quits = self.campaigns().next().is_none();

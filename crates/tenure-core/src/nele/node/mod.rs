@@ -1,4 +1,4 @@
-//! One process's part: a member of a group, with its partitions and its roles.
+//! The part of one process: a member of a group, with its partitions and its roles.
 //!
 //! Each file below uses only files above it in this table.
 //!

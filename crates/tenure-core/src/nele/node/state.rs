@@ -21,7 +21,7 @@ use crate::nele::slot::{Campaign, Phase, Slot};
 use crate::nele::words::Out;
 use crate::time::Time;
 
-/// One process's part: the machine that the module document describes.
+/// The part of one process: the machine that the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Nele {
     pub(in crate::nele) config: Checked,

@@ -1,4 +1,4 @@
-//! One partition: its parts, and the questions that need several of them.
+//! `Slot`: its parts, and the questions that need several of them.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
