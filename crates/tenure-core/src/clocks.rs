@@ -153,7 +153,8 @@ mod tests {
             let both = slow(&takes);
             for end in [0, 900, 1_000, 500_000, 7_000_000] {
                 // Both clocks of this process show the same but for the origin of the wall clock.
-                let (wall, boot) = (WallTime::from_nanos(EPOCH + end), Time::from_nanos(end));
+                let wall = WallTime::from_nanos(EPOCH + end);
+                let boot = Time::from_nanos(end);
                 assert!(both.earliest(wall) <= boot, "{pauses:b}: {both:?}");
                 assert!(both.latest(wall) >= boot, "{pauses:b}: {both:?}");
             }

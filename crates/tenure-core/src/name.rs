@@ -104,7 +104,8 @@ macro_rules! text {
         impl PartialEq for $name {
             #[inline]
             fn eq(&self, other: &Self) -> bool {
-                let (one, two) = (self.as_str(), other.as_str());
+                let one = self.as_str();
+                let two = other.as_str();
                 let may_be = one.len() == two.len() && one.bytes().last() == two.bytes().last();
                 may_be && (self.is_clone(other) || one == two)
             }

@@ -62,7 +62,8 @@ impl LeaseTiming {
             return Ok(());
         }
         let enough = shortest_lease(bounds, |lease| usable(lease) > needed);
-        let (usable, beside) = (usable(lease), RoundTrips { count, round_trip });
+        let usable = usable(lease);
+        let beside = RoundTrips { count, round_trip };
         let short = TooShort { lease, usable, drift, grace, kill_margin, beside, needed, enough };
         Err(TimingError::TooShort(Box::new(short)))
     }
@@ -72,15 +73,17 @@ impl LeaseTiming {
 fn shortest_lease(bounds: &LeaseBounds, fits: impl Fn(Duration) -> bool) -> Option<Duration> {
     let steps = |span: Duration| span.as_nanos().div_ceil(bounds.step.as_nanos().max(1));
     let lease = |steps: u128| bounds.step.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX));
-    let (mut low, mut high) = (steps(bounds.shortest), steps(bounds.longest));
+    let mut low = steps(bounds.shortest);
+    let mut high = steps(bounds.longest);
     if !fits(lease(high)) {
         return None;
     }
     while low < high {
         let middle = low + (high - low) / 2;
-        match fits(lease(middle)) {
-            true => high = middle,
-            false => low = middle + 1,
+        if fits(lease(middle)) {
+            high = middle;
+        } else {
+            low = middle + 1;
         }
     }
     Some(lease(high))
@@ -200,7 +203,8 @@ mod tests {
     }
 
     fn timing() -> LeaseTiming {
-        let (grace, kill_margin) = (SECOND, SECOND / 10);
+        let grace = SECOND;
+        let kill_margin = SECOND / 10;
         LeaseTiming { lease: 10 * SECOND, drift: Drift::DEFAULT, grace, kill_margin }
     }
 

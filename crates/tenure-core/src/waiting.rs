@@ -158,34 +158,34 @@ impl Waiting {
     /// The same for people, with the time that is left at `now`: one line without an end.
     #[must_use]
     pub fn told(&self, now: Time) -> impl fmt::Display {
-        Told { waiting: self, now: Some(now) }
+        Sentence { waiting: self, now: Some(now) }
     }
 }
 
 impl fmt::Display for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Told { waiting: self, now: None }.fmt(f)
+        Sentence { waiting: self, now: None }.fmt(f)
     }
 }
 
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Some reasons name it themselves.
+        // Some reasons begin with the name of the obstacle.
         let rest = self.why.strip_prefix(&*self.by);
-        match rest.is_some_and(|rest| rest.starts_with(' ')) {
-            true => f.write_str(&self.why),
-            false => write!(f, "{}: {}", self.by, self.why),
+        if rest.is_some_and(|rest| rest.starts_with(' ')) {
+            return f.write_str(&self.why);
         }
+        write!(f, "{}: {}", self.by, self.why)
     }
 }
 
-struct Told<'a> {
+struct Sentence<'a> {
     waiting: &'a Waiting,
     /// Without it an end is an instant.
     now: Option<Time>,
 }
 
-impl fmt::Display for Told<'_> {
+impl fmt::Display for Sentence<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.waiting {
             Waiting::Connecting { obstacles } if obstacles.is_empty() => f.write_str("connecting"),
@@ -205,12 +205,11 @@ impl fmt::Display for Told<'_> {
                 let has = if at.len() == 1 { "has" } else { "have" };
                 write!(f, "{} {has} no memory, lost or never had", List(at, ", "))?;
                 also(missing, f)?;
-                f.write_str(match known {
-                    true => ". It goes on when a full quorum of the other nodes serves",
-                    false => {
-                        ". It goes on when all nodes are there if the cluster is new, else when \
-                         a full quorum of the other nodes serves"
-                    }
+                f.write_str(if *known {
+                    ". It goes on when a full quorum of the other nodes serves"
+                } else {
+                    ". It goes on when all nodes are there if the cluster is new, else when a full \
+                     quorum of the other nodes serves"
                 })?;
                 f.write_str(
                     ". If these have lost theirs, too: \"Too many lost directories\" in \
@@ -253,7 +252,7 @@ impl fmt::Display for Told<'_> {
     }
 }
 
-impl Told<'_> {
+impl Sentence<'_> {
     /// How much longer, rounded up.
     fn until(&self, until: Time, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(now) = self.now else { return write!(f, "until {until}") };

@@ -7,9 +7,8 @@
 //! heard its own claim, renews the lease while it is the best, and publishes a tombstone at the
 //! end.
 //!
-//! Beside this file, `election/stand.rs` says who goes first and who speaks, `election/view.rs`
-//! reports leaders and waits, `election/` and the files around this one keep what is known, and
-//! `node/` routes packets, connections and commands.
+//! Beside this file, `election/` keeps and reports one election, `round.rs`, `peers.rs` and
+//! `replies.rs` keep the pings, and `node/` routes packets, connections and commands.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -61,7 +60,8 @@ impl Election {
 impl Allcall {
     /// A heartbeat has passed since the last call: its round ends, and the next one begins.
     pub(super) fn on_beat(&mut self, out: &mut Out) {
-        let (now, config) = (self.now.boot, self.config.clone());
+        let now = self.now.boot;
+        let config = self.config.clone();
         let valid = self.close(out);
         self.each_election(out, |election, context| {
             let valid = valid.get(&election.name).copied();
@@ -79,7 +79,8 @@ impl Allcall {
 
     /// Says to all what this process knows of each election, in as few packets as possible.
     fn open(&mut self, out: &mut Out) {
-        let (mut entries, mut asks) = (Vec::new(), Vec::new());
+        let mut entries = Vec::new();
+        let mut asks = Vec::new();
         {
             let (elections, context) = self.context(out);
             for (name, election) in elections {
@@ -156,8 +157,8 @@ impl Election {
 impl Allcall {
     /// Another participant calls. All of the call is late if a later round of it was heard.
     pub(super) fn hear_call(&mut self, header: &Header, call: &Call, out: &mut Out) {
-        let (now, room) = (self.now.boot, self.config.limits.participants);
-        let known = self.pings.peers.hear(&header.sender, call.round, now, room);
+        let room = self.config.limits.participants;
+        let known = self.pings.peers.hear(&header.sender, call.round, self.now.boot, room);
         if let Err(reason) = known {
             ignore(reason, out);
         }
@@ -178,7 +179,8 @@ impl Allcall {
     /// Answers all calls and questions since the last reply.
     pub(super) fn reply(&mut self, out: &mut Out) {
         let (answers, asked) = self.pings.replies.take(self.now.boot);
-        let (mut entries, mut speaks) = (Vec::new(), false);
+        let mut entries = Vec::new();
+        let mut speaks = false;
         {
             let (elections, context) = self.context(out);
             for (name, tell) in &asked {
@@ -209,17 +211,19 @@ impl Allcall {
     /// A reply shows that its sender is there if it answers an open round: an own one, or that of a
     /// call that was heard. The entries of the reply count in any case.
     pub(super) fn hear_reply(&mut self, header: &Header, reply: &Reply, out: &mut Out) {
-        let (now, config) = (self.now.boot, self.config.clone());
+        let now = self.now.boot;
+        let heartbeat = self.config.heartbeat;
         let off = self.differs(header.sent) > self.off();
-        let (mut counts, mut known) = (false, false);
+        let mut counts = false;
+        let mut known = false;
         for answer in &reply.answers {
             if answer.caller == self.me.who {
-                let room = config.limits.participants;
+                let room = self.config.limits.participants;
                 counts |= self.pings.rounds.answered(answer.round, header, now, room);
                 known = true;
             } else {
                 known |= self.pings.peers.knows(&answer.caller);
-                counts |= !off && self.pings.peers.is_open(answer, now, config.heartbeat);
+                counts |= !off && self.pings.peers.is_open(answer, now, heartbeat);
             }
         }
         // An answer to an observer alone is not late.
@@ -321,11 +325,10 @@ impl Allcall {
         let closed = self.pings.rounds.close(self.now.boot, self.config.heartbeat);
         let Some(closed) = closed else { return BTreeMap::new() };
         let void = closed.parts.iter().any(|sent| !sent.back);
-        let round = closed.round;
         match self.pings.void.replace(void) {
             before if before == Some(void) => {}
-            _ if void => emit(None, OwnEvent::Void { round }, out),
-            _ => emit(None, OwnEvent::Valid { round }, out),
+            _ if void => emit(None, OwnEvent::Void { round: closed.round }, out),
+            _ => emit(None, OwnEvent::Valid { round: closed.round }, out),
         }
         // Elections in a part that is back may renew.
         if closed.parts.iter().any(|sent| sent.back) {
@@ -474,7 +477,8 @@ impl Election {
             let by = published.since(next.until);
             return self.emit(OwnEvent::ClockSetBack { by }, context);
         }
-        (*renewal, *published) = (Some(next), next.until);
+        *renewal = Some(next);
+        *published = next.until;
     }
 }
 
@@ -520,9 +524,8 @@ impl Election {
         let Some((_, until)) = campaign.claimed() else { return };
         let Phase::Leading { beaten, .. } = &mut campaign.phase else { return };
         let own = ClaimOrder { until, rank: context.me.rank };
-        let mut others = self.others.claims.live(context.boot()).map(|known| &known.claim);
-        let greater = others.any(|claim| ClaimOrder::of(claim).is_above(own));
-        *beaten &= greater;
+        let mut others = self.others.claims.live(context.boot());
+        *beaten &= others.any(|known| ClaimOrder::of(&known.claim).is_above(own));
     }
 }
 

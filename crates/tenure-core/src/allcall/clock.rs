@@ -65,7 +65,8 @@ impl Clock {
         let differ = |own: BothClocks| {
             readings.iter().filter(|reading| reading.contradicts(own, config)).count()
         };
-        let (from, of) = (differ(now), readings.len());
+        let from = differ(now);
+        let of = readings.len();
         self.compared = Some(now.boot);
         if of == 0 {
             self.nobody_answered(now, config);
@@ -115,7 +116,8 @@ impl Clock {
 /// Whether the wall clock has moved against CLOCK_BOOTTIME by more than K. A right one may be moved
 /// by up to 2K; then the next answers show that it is right.
 fn has_stepped(then: BothClocks, now: BothClocks, config: &Checked) -> bool {
-    let (span, skew) = (now.boot.since(then.boot), config.max_clock_skew);
+    let span = now.boot.since(then.boot);
+    let skew = config.max_clock_skew;
     let latest = then.wall.after(config.drift.stretch(span)).after(now.apart);
     let earliest = then.wall.after(config.drift.shrink(span)).before(then.apart);
     now.wall.since(latest) > skew || earliest.since(now.wall) > skew

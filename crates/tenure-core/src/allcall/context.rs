@@ -113,8 +113,10 @@ mod tests {
         let config = config.clone().check().unwrap();
         let who = Participant { id: config.id.clone(), incarnation: 1 };
         let me = Me { who, rank: Rank { number: 1, tie: 1 } };
-        let (mut terms, mut deadlines) = (0, Deadlines::default());
-        let (mut out, mut resigned) = (Vec::new(), Vec::new());
+        let mut terms = 0;
+        let mut deadlines = Deadlines::default();
+        let mut out = Vec::new();
+        let mut resigned = Vec::new();
         see(&Context {
             now,
             config: &config,

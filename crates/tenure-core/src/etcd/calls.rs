@@ -114,7 +114,8 @@ impl Calls {
         if self.open.contains_key(&watch) {
             self.forget(watch);
             self.last += 1;
-            let (call, within) = (CallId(self.last), Duration::ZERO);
+            let call = CallId(self.last);
+            let within = Duration::ZERO;
             let message = Message::Request(Request { call, within, op: Op::Unwatch { watch } });
             out.push(Effect::Send { to: Store, message });
         }

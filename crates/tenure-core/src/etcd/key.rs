@@ -245,10 +245,7 @@ fn is_id(text: &[u8]) -> bool {
 /// The key as one word of a shell: as it is, or in the quotes of bash that know `\x..`.
 fn shell_word(key: &Bytes) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._:@%+=-".contains(byte);
-    match key.as_slice().iter().all(is_plain) {
-        true => key.to_string(),
-        false => format!("$'{key}'"),
-    }
+    if key.as_slice().iter().all(is_plain) { key.to_string() } else { format!("$'{key}'") }
 }
 
 #[cfg(test)]

@@ -498,7 +498,8 @@ impl Slot {
                 }
                 (Phase::Leading { until, fence, .. }, Some(hold)) if hold.until > *until => {
                     *until = hold.until;
-                    let (until, fence) = (*until, *fence);
+                    let until = *until;
+                    let fence = *fence;
                     let election = context.config.election_of(role);
                     context.out.push(Effect::Raise { election, until, fence });
                     self.tell_settled(role, context);

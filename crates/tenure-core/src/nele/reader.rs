@@ -78,7 +78,8 @@ impl Reader {
         let patience = context.config.seek.saturating_mul(1 << self.failures.min(5));
         // Without an answer by then the end was not found.
         self.place = Place::Seeking { again: context.now.after(patience), missed: true };
-        let (partition, reading) = (self.partition, self.reading);
+        let partition = self.partition;
+        let reading = self.reading;
         context.request(Request::Read { partition, reading });
     }
 

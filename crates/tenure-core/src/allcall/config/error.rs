@@ -145,7 +145,8 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     if kill_margin > grace {
         return Err(ConfigError::KillMargin { kill_margin, grace });
     }
-    let (held, usable) = (config.held(), config.usable());
+    let held = config.held();
+    let usable = config.usable();
     if usable <= grace.saturating_add(kill_margin) {
         let short = TooShort { lease, held, usable, drift, grace, kill_margin };
         return Err(ConfigError::TooShort(Box::new(short)));

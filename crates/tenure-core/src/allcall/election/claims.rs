@@ -68,7 +68,8 @@ impl Claims {
         source: ClaimSource,
         context: &Context<'_>,
     ) -> Result<bool, Ignored> {
-        let (now, config) = (context.boot(), context.config);
+        let now = context.boot();
+        let config = context.config;
         // No clock within K of true time can have granted it: two are 2K apart at most (ruling 4).
         let longest = config.lease.saturating_add(config.max_clock_skew.saturating_mul(2));
         if claim.until > context.now.wall.after(longest) {

@@ -53,7 +53,8 @@ impl Presence {
         eligible: bool,
         context: &Context<'_>,
     ) -> Result<(), Ignored> {
-        let (now, room) = (context.boot(), context.config.limits.participants);
+        let now = context.boot();
+        let room = context.config.limits.participants;
         if self.0.len() >= room && !self.0.contains_key(who) {
             self.forget(context);
             if self.0.len() >= room {
@@ -93,7 +94,8 @@ impl Presence {
         &self,
         context: &Context<'_>,
     ) -> impl Iterator<Item = (Rank, &Participant)> {
-        let (now, span) = (context.boot(), present_for(context.config.heartbeat));
+        let now = context.boot();
+        let span = present_for(context.config.heartbeat);
         let heard = move |seen: &Signs| seen.eligible.is_some_and(|last| now.since(last) <= span);
         self.0.iter().filter(move |(_, seen)| heard(seen)).map(|(who, seen)| (seen.rank, who))
     }
@@ -101,7 +103,8 @@ impl Presence {
     /// The number of candidates before this process that called in the last 3 H. With `able` it
     /// counts only candidates that could lead, or have called for less than that.
     pub(in crate::allcall) fn better_callers(&self, able: bool, context: &Context<'_>) -> usize {
-        let (now, span) = (context.boot(), speaks_for(context.config.heartbeat));
+        let now = context.boot();
+        let span = speaks_for(context.config.heartbeat);
         let recent = |last: Time| now.since(last) <= span;
         let calls = |seen: &Signs| seen.called.is_some_and(recent);
         let new = |seen: &Signs| now.since(seen.calls_since) <= span;
@@ -112,7 +115,8 @@ impl Presence {
 
     /// The number of candidates before this process that called or answered in the last 3 H.
     pub(in crate::allcall) fn better_ones(&self, context: &Context<'_>) -> usize {
-        let (now, span) = (context.boot(), speaks_for(context.config.heartbeat));
+        let now = context.boot();
+        let span = speaks_for(context.config.heartbeat);
         self.better(context).filter(|seen| now.since(seen.last) <= span).count()
     }
 
@@ -123,7 +127,8 @@ impl Presence {
 
     /// Forgets candidates that were not heard for so long that no question is about them.
     pub(in crate::allcall) fn forget(&mut self, context: &Context<'_>) {
-        let (now, span) = (context.boot(), speaks_for(context.config.heartbeat));
+        let now = context.boot();
+        let span = speaks_for(context.config.heartbeat);
         self.0.retain(|_, seen| now.since(seen.last) <= span);
     }
 }

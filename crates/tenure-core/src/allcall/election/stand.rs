@@ -72,7 +72,8 @@ impl Election {
     /// Whether there is no leader, or soon none, although this process could have stood: the better
     /// ones may be unable to.
     fn is_left_vacant(&self, context: &Context<'_>) -> bool {
-        let (now, span) = (context.boot(), speaks_for(context.config.heartbeat));
+        let now = context.boot();
+        let span = speaks_for(context.config.heartbeat);
         let ready =
             self.wait.listens.is_some_and(|at| at.max(self.wait.held_off).after(span) <= now);
         // A leader would have renewed long before.

@@ -181,7 +181,8 @@ impl Election {
         entry: &Entry,
         context: &Context<'_>,
     ) {
-        let (from, config) = (&header.sender, context.config);
+        let from = &header.sender;
+        let config = context.config;
         if self.others.tombstones.has_ended(entry) {
             return self.others.doubts.drop_of(from);
         }
@@ -248,7 +249,8 @@ impl Election {
     /// An observer asks for the leader. A leader that is there answers itself; the claim of one that
     /// is not heard any more is passed on.
     pub(in crate::allcall) fn answer(&mut self, context: &Context<'_>) {
-        let (now, beat) = (context.boot(), context.config.heartbeat);
+        let now = context.boot();
+        let beat = context.config.heartbeat;
         let followed = self.others.claims.followed(now);
         self.relays |= followed.is_some_and(|known| now.since(known.last) > beat);
     }

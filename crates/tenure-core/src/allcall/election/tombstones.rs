@@ -22,7 +22,8 @@ impl Tombstones {
         dead: &Tombstone,
         context: &Context<'_>,
     ) -> Result<bool, Ignored> {
-        let (now, config) = (context.boot(), context.config);
+        let now = context.boot();
+        let config = context.config;
         let twice = config.max_clock_skew.saturating_mul(2);
         if dead.until > context.now.wall.after(config.lease.saturating_add(twice)) {
             return Err(Ignored::TooFar);

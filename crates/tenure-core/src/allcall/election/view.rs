@@ -69,7 +69,8 @@ impl Election {
     /// long as a candidate before it stands, or such a candidate has just vouched for the vacancy.
     /// An overdue round shows that this process was stopped, and has not read what came.
     fn knows_all(&self, context: &Context<'_>) -> bool {
-        let (now, span) = (context.boot(), present_for(context.config.heartbeat));
+        let now = context.boot();
+        let span = present_for(context.config.heartbeat);
         let round = context.config.heartbeat.saturating_mul(3) / 2;
         if now.since(self.round.closed) > round {
             return false;

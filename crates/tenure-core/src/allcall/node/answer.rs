@@ -22,7 +22,8 @@ impl Allcall {
         calls: bool,
         out: &mut Out,
     ) {
-        let (now, room) = (self.now.boot, self.config.limits.participants);
+        let now = self.now.boot;
+        let room = self.config.limits.participants;
         let asked: Vec<_> = {
             let (elections, context) = self.context(out);
             let tell = |(name, follows): (ElectionName, Option<Digest>)| {

@@ -45,7 +45,8 @@ impl Allcall {
         let waits = self.config.heartbeat.saturating_mul(3) / 2;
         let newcomer = !self.is_established() && !self.times.ours;
         let due = if newcomer { self.now.boot.after(waits) } else { self.now.boot };
-        let (who, times) = (header.sender.clone(), header.times);
+        let who = header.sender.clone();
+        let times = header.times;
         self.times.other.get_or_insert(OtherTimes { who, times, due, newcomer });
         self.judge_times(out);
     }

@@ -147,7 +147,8 @@ impl Etcd {
             return None;
         }
         let key = key::key(&self.config.namespace, election, self.session.name()?);
-        let (election, revision) = (election.clone(), candidate.revision()?);
+        let election = election.clone();
+        let revision = candidate.revision()?;
         Some(PlacedKey { own: OwnKey { election, key, revision }, home: candidate.home()? })
     }
 

@@ -206,7 +206,8 @@ impl Session {
             self.retired.give_back(lease.id, lease.ttl, context);
             return SessionEvent::Lost(Lost::Expired);
         }
-        let (from, to) = (current.id, lease.id);
+        let from = current.id;
+        let to = lease.id;
         let moving = OwnEvent::Moving { from, to, granted: lease.ttl, term: lease.term };
         let opened = SessionPhase::Open(lease);
         let SessionPhase::Open(current) = core::mem::replace(&mut self.phase, opened) else {

@@ -122,7 +122,8 @@ impl Grant {
             // etcd has granted the lease to an earlier request whose answer was lost (ruling 6):
             // its age is not known.
             (Reply::LeaseExists, Some(first)) => {
-                (self.joining, self.again) = (Some(end(first)), context.now);
+                self.joining = Some(end(first));
+                self.again = context.now;
                 return (GrantOutcome::Wait, event);
             }
             (Reply::LeaseExists, None) => return (GrantOutcome::Anew { is_ours: false }, event),

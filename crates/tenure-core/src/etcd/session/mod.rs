@@ -237,7 +237,8 @@ impl Session {
         let failures = if failed { self.failures.saturating_add(1) } else { 0 };
         self.failures = failures;
         let SessionPhase::Open(Lease { ttl, renewal, .. }) = &self.phase else { return };
-        let (ttl, renewal) = (*ttl, renewal.clone());
+        let ttl = *ttl;
+        let renewal = renewal.clone();
         let until = match renewal {
             _ if failed => {
                 let backoff = Backoff { longest: third(ttl), ..BACKOFF };

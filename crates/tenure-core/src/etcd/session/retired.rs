@@ -57,7 +57,8 @@ impl RetiredLeases {
             asked.call().into_iter().for_each(|call| context.calls.forget(call));
             return self.give_back(asked.lease, ttl, context);
         }
-        let (grant, made) = (asked.call(), asked.may_exist());
+        let grant = asked.call();
+        let made = asked.may_exist();
         if made || grant.is_some() {
             self.remember(asked.lease, ttl, grant, made, context);
         }
@@ -88,7 +89,8 @@ impl RetiredLeases {
 
     /// Sends each revocation that is due.
     pub(in crate::etcd) fn work(&mut self, context: &mut Context<'_>) {
-        let (now, within) = (context.now, context.patience());
+        let now = context.now;
+        let within = context.patience();
         self.0.retain(|retired| now < retired.until || !retired.is_resting());
         for retired in &mut self.0 {
             if retired.is_resting() && retired.again <= now {
@@ -118,7 +120,8 @@ impl RetiredLeases {
     /// etcd has answered the grant of a lease that was given up meanwhile.
     fn on_late_grant(&mut self, nth: usize, reply: &Reply, context: &mut Context<'_>) {
         let retired = &mut self.0[nth];
-        (retired.grant, retired.again) = (None, context.now);
+        retired.grant = None;
+        retired.again = context.now;
         let made = retired.made;
         match reply {
             Reply::Refused(refusal) if !made && is_certain(refusal) => {

@@ -112,7 +112,9 @@ impl Shift {
 
     /// etcd has moved all keys of a transaction: the next one may move twice as many.
     pub(super) fn grow(&mut self) {
-        (self.moved, self.refused, self.failures) = (true, 0, 0);
+        self.moved = true;
+        self.refused = 0;
+        self.failures = 0;
         self.most = self.most.saturating_mul(2);
     }
 

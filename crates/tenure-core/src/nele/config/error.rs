@@ -201,7 +201,8 @@ fn shape(config: &Config) -> Result<(), ConfigError> {
     if interval < Config::INTERVAL_MIN {
         return Err(ConfigError::Interval { interval });
     }
-    let (heartbeat, session) = (config.heartbeat_interval, config.session_timeout);
+    let heartbeat = config.heartbeat_interval;
+    let session = config.session_timeout;
     if heartbeat.is_zero() || heartbeat.saturating_mul(3) > session {
         return Err(ConfigError::Heartbeat { heartbeat, session });
     }

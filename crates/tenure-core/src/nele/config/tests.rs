@@ -7,7 +7,8 @@ use super::*;
 const MS: Duration = Duration::from_millis(1);
 
 fn config(mode: Mode) -> Config {
-    let (election, group) = ("prices".parse().unwrap(), "blue".parse().unwrap());
+    let election = "prices".parse().unwrap();
+    let group = "blue".parse().unwrap();
     Config::new(election, group, "n".parse().unwrap(), 16, mode)
 }
 

@@ -164,7 +164,8 @@ impl Nele {
     }
 
     fn hear_partitions(&mut self, entry: &Entry, out: &mut Out) {
-        let (ours, theirs) = (self.config.partitions, entry.partitions);
+        let ours = self.config.partitions;
+        let theirs = entry.partitions;
         let same_group = entry.election == self.config.election && entry.group == self.config.group;
         if ours == theirs || !same_group {
             return;
@@ -185,7 +186,8 @@ impl Nele {
             return;
         }
         if self.peers.hear_terms(entry, self.now, &self.config) {
-            let (who, ours) = (sender.clone(), self.config.terms());
+            let who = sender.clone();
+            let ours = self.config.terms();
             emit(None, OwnEvent::Unlike { who, terms: *terms, ours }, out);
         }
     }

@@ -79,7 +79,8 @@ impl Nele {
         // The last record of the readings so far.
         let known = open.clone().filter(|(read, ..)| before.contains(read));
         let until = known.map(|(_, _, heard)| heard).max();
-        let (mut all, mut first) = (true, Time::MAX);
+        let mut all = true;
+        let mut first = Time::MAX;
         for (read, found, heard) in open {
             first = first.min(heard);
             if before.contains(&read) || until.is_none_or(|until| found <= until) {
@@ -148,7 +149,8 @@ impl Nele {
         self.sight.asked = self.now;
         let Some(mut plain) = self.sight.reads.take() else { return };
         if let Some(next) = plain.next() {
-            let (partition, reading) = (plain.partition, plain.reading);
+            let partition = plain.partition;
+            let reading = plain.reading;
             self.sight.gaps.silent = Some(SilentReading { partition, reading, next });
             plain.seek(&mut self.context(out).1);
         }
@@ -257,7 +259,9 @@ impl Nele {
     /// The leaders: this process, if it leads, then others as they say. The role is vacant if this
     /// process has listened for as long as a process could lead that was not heard.
     fn view(&self, role: Role) -> Option<View> {
-        let (now, config, sight) = (self.now, &self.config, &self.sight);
+        let now = self.now;
+        let config = &self.config;
+        let sight = &self.sight;
         let observation = sight.roles.get(&role)?;
         let own = self.own(role);
         let deaf = sight.is_deaf(now, config);

@@ -69,7 +69,8 @@ impl Nele {
         let mut same = BTreeSet::new();
         let leads = self.campaigns().filter(|(_, campaign)| campaign.leads());
         let roles: Vec<_> = leads.map(|(role, _)| role).collect();
-        let (host, group) = (&self.config.host, &self.config.group);
+        let host = &self.config.host;
+        let group = &self.config.group;
         for role in roles {
             for seen in self.peers.leaders(role, |other| other != group) {
                 if seen.host != *host {
@@ -77,7 +78,8 @@ impl Nele {
                 }
                 let key = (role, seen.who.clone());
                 if !self.reports.same_host.contains(&key) {
-                    let (who, group) = (seen.who, seen.group);
+                    let who = seen.who;
+                    let group = seen.group;
                     emit(None, OwnEvent::SameHost { role, who, group }, out);
                 }
                 same.insert(key);
