@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_moves_later_until_it_has_lapsed_and_never_back() {
+    fn claim_end_never_moves_back() {
         let at = Time::from_nanos;
         let claim = Claim::new(at(10));
         assert_eq!(claim.raised(at(9), at(20)), Some(Claim::new(at(20))));

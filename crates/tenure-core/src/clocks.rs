@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_between_the_reads_is_read_again() {
+    fn paused_reads_are_repeated() {
         let second = 1_000_000_000;
         let both = slow(&[second, 1, 1, 1]);
         assert_eq!(both.apart, Duration::from_nanos(2));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_pauses_come_the_true_instant_is_between_earliest_and_latest() {
+    fn true_instant_lies_within_bounds() {
         for pauses in 0..1_u32 << 9 {
             let pause =
                 |read: u32| if pauses >> read & 1 == 1 { 70_000 + u64::from(read) } else { 1 };

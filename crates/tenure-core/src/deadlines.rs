@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn an_election_is_due_once_and_at_its_latest_time() {
+    fn election_is_due_once() {
         let [a, b] = ["a", "b"].map(|name| ElectionName::new(name).unwrap());
         let mut deadlines = Deadlines::default();
         let [mut of_a, mut of_b] = [Booking::default(); 2];
@@ -144,7 +144,7 @@ mod tests {
     /// Against a list that is searched: what is put down, moved, taken back and taken off in any
     /// order comes up as it should.
     #[test]
-    fn the_earliest_is_always_at_hand() {
+    fn earliest_deadline_is_at_hand() {
         let names = ["a", "b", "c", "d"].map(|name| ElectionName::new(name).unwrap());
         let mut bookings = [Booking::default(); 4];
         let mut deadlines = Deadlines::default();

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_a_fraction_below_one() {
+    fn drift_is_a_fraction_below_one() {
         for text in ["1", "1.0", "2.5", "10"] {
             assert_eq!(text.parse::<Drift>(), Err(DriftError::NotBelowOne), "{text}");
         }

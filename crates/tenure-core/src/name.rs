@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_its_text_wherever_it_is_kept() {
+    fn name_equals_its_text() {
         let [a, same, b] = ["a", "a", "b"].map(|text| NodeName::new(text).unwrap());
         assert!(a == same && a == a.clone() && a != b);
         assert_eq!(a.cmp(&same), Ordering::Equal);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_from_outside_is_checked_too() {
+    fn deserialized_names_are_checked() {
         let good = postcard::to_allocvec("billing").unwrap();
         assert_eq!(postcard::from_bytes::<ElectionName>(&good).unwrap().as_str(), "billing");
         let bad = postcard::to_allocvec("bill\u{7}ing").unwrap();

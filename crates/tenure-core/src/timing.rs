@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bound_is_the_last_that_passes() {
+    fn bounds_pass_inclusively() {
         check(LeaseTiming { lease: 60 * SECOND, ..timing() }).unwrap();
         check(LeaseTiming { lease: 61 * SECOND, ..timing() }).unwrap_err();
         let refused = check(LeaseTiming { lease: SECOND / 2, ..timing() }).unwrap_err();
@@ -226,7 +226,7 @@ mod tests {
 
     /// 1.6 s are needed, and 1.998 s of 3 s are left when a third is over.
     #[test]
-    fn the_shortest_lease_that_would_do_is_named_and_does() {
+    fn error_names_shortest_lease() {
         check(LeaseTiming { lease: 3 * SECOND, ..timing() }).unwrap();
         let refused = check(LeaseTiming { lease: 2 * SECOND, ..timing() }).unwrap_err();
         let TimingError::TooShort(short) = &refused else { panic!("{refused}") };

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_bytes_are_kept_and_printed_without_harm() {
+    fn values_print_any_bytes() {
         let bytes = b"10.0.0.7\x1b[2J\n\xff";
         let value = LeaderValue::from(&bytes[..]);
         assert_eq!(value.as_bytes(), bytes);

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_moves_a_little_is_the_same() {
+    fn moved_end_is_the_same_wait() {
         let slack = Duration::from_millis(250);
         assert!(leases(5_000).is_as(&leases(5_249), slack));
         assert!(leases(5_249).is_as(&leases(5_000), slack));

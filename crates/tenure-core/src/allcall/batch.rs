@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_is_split_where_it_no_longer_fits() {
+    fn batches_split_where_full() {
         let lists = |items: &[usize]| split(items.to_vec(), 10, |bytes| *bytes);
         assert_eq!(lists(&[]), Vec::<Vec<usize>>::new());
         assert_eq!(lists(&[5, 5, 1, 20, 3]), [vec![5, 5], vec![1], vec![20], vec![3]]);

@@ -133,7 +133,7 @@ mod tests {
 
     /// However far the readings are apart: a claim that is over is not known for a moment more.
     #[test]
-    fn what_is_past_is_past() {
+    fn past_claims_are_over() {
         let config = Config::new("c".parse().unwrap(), "n".parse().unwrap());
         let boot = Time::from_nanos(100 * SECOND);
         let now = BothClocks { boot, wall: shifted(0), apart: Duration::from_micros(50) };
@@ -148,7 +148,7 @@ mod tests {
         /// readings that are apart, and a message that takes as long as it likes: the holder has
         /// stopped, H before, when the other stops to wait (rulings 2 and 3).
         #[test]
-        fn a_holder_has_stopped_when_the_others_stop_waiting(
+        fn holder_stops_before_others_stand(
             holder in -1_000_000_000_i64..=1_000_000_000,
             other in -1_000_000_000_i64..=1_000_000_000,
             delay in 0..10 * SECOND,

@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_what_etcdctl_and_go_make() {
+    fn keys_are_named_as_by_etcdctl() {
         let election = "test".parse().unwrap();
         assert_eq!(key("", &election, LeaseId(0x0069_4d0a)).to_string(), "test/694d0a");
         assert_eq!(key("app/", &election, LeaseId(1)).to_string(), "app/test/1");
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leader_is_called_by_its_lease() {
+    fn leaders_are_named_by_lease() {
         let election = "shop/billing".parse().unwrap();
         assert_eq!(&*id("app/", &election, &"app/shop/billing/694d0a".into()), "694d0a");
         assert_eq!(&*id("", &election, &"elsewhere/1".into()), "elsewhere/1");
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_keys_end_in_ids() {
+    fn candidate_keys_end_in_ids() {
         let election = "shop".parse().unwrap();
         let why = |key: &str, has_lease| {
             foreign("app/", &election, &key.into(), has_lease).map(|found| found.why().to_string())
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_ends_where_etcd_says() {
+    fn prefixes_end_as_in_etcd() {
         let end = |prefix: &[u8]| Keys::Prefix(Bytes::new(prefix)).range().1;
         assert_eq!(end(b"test/"), b"test0");
         assert_eq!(end(b"a\xff\xff"), b"b");
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_bytes_are_printed_on_one_line() {
+    fn foreign_bytes_print_on_one_line() {
         assert_eq!(Bytes::new(b"a\n\xff\x1b\"").to_string(), r#"a\n\xff\x1b\""#);
     }
 }

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_ones_are_known_by_their_numbers() {
+    fn last_send_times_are_kept() {
         let at = Time::from_nanos;
         let mut sent = SendTimes::default();
         let keep = Duration::from_nanos(10);

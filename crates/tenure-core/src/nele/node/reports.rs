@@ -10,7 +10,7 @@ use crate::nele::words::{Out, emit};
 /// The last reports, so that only changes are reported.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct LastReports {
-    pub(super) unfilled: Option<Unfilled>,
+    pub(super) unfilled: Option<VacantRoles>,
     /// Roles that this process leads, with another leader on its machine.
     pub(super) same_host: BTreeSet<(Role, Process)>,
     /// Partitions to which the last record was not written, with the reason of the first failure in
@@ -18,9 +18,9 @@ pub(in crate::nele) struct LastReports {
     pub(super) unwritten: BTreeMap<Partition, Arc<str>>,
 }
 
-/// Roles that no process fills.
+/// Roles that no process fills, from the first to the last.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Unfilled {
+pub(super) struct VacantRoles {
     pub(super) first: Role,
     pub(super) last: Role,
     pub(super) count: u32,

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::reports::Unfilled;
+use super::reports::VacantRoles;
 use super::state::Nele;
 use crate::nele::event::OwnEvent;
 use crate::nele::identity::Role;
@@ -40,7 +40,7 @@ impl Nele {
         }
     }
 
-    fn unfilled(&self) -> Option<Unfilled> {
+    fn unfilled(&self) -> Option<VacantRoles> {
         let most = self.config.limits.roles;
         let mut roles: BTreeSet<Role> = BTreeSet::new();
         let ranges: BTreeSet<(Role, Role)> = {
@@ -61,7 +61,7 @@ impl Nele {
             }
         }
         let count = u32::try_from(roles.len().min(most)).unwrap_or(u32::MAX);
-        Some(Unfilled { first: *roles.first()?, last: *roles.last()?, count })
+        Some(VacantRoles { first: *roles.first()?, last: *roles.last()?, count })
     }
 
     /// Reports each role that another process of this machine leads, too, in another group.
