@@ -10,7 +10,6 @@
 //! Beside this file, `election/` keeps and reports one election, `round.rs`, `peers.rs` and
 //! `replies.rs` keep the pings, and `node/` routes packets, connections and commands.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::batch;
@@ -27,9 +26,8 @@ use super::message::{
 };
 use super::node::{Allcall, ignore};
 use super::round::SentPart;
-use super::words::{Effect, Out, emit};
+use super::words::{Effect, Out};
 use crate::event::{End, Loss};
-use crate::name::ElectionName;
 use crate::time::WallTime;
 
 // # I. Init phase
@@ -62,7 +60,7 @@ impl Allcall {
     pub(super) fn on_beat(&mut self, out: &mut Out) {
         let now = self.now.boot;
         let config = self.config.clone();
-        let valid = self.close(out);
+        let valid = self.close_round(out);
         self.each_election(out, |election, context| {
             let valid = valid.get(&election.name).copied();
             election.close(valid, context);
@@ -233,6 +231,20 @@ impl Allcall {
         let sign = counts.then_some(Sign { rank: header.rank, calls: false });
         self.hear_entries(header, sign, &reply.entries, out);
     }
+
+    fn hear_entries(
+        &mut self,
+        header: &Header,
+        sign: Option<Sign>,
+        entries: &[Entry],
+        out: &mut Out,
+    ) {
+        for entry in entries {
+            self.with_election(&entry.election, out, |election, context| {
+                election.hear(header, sign, entry, context);
+            });
+        }
+    }
 }
 
 impl Election {
@@ -319,26 +331,6 @@ impl Election {
 // replies from the allcall(). The localnode who issued the allcall sorts the respondents, including
 // itself, and if all leases have expired, it determines who is the new leader and marks their lease
 // as starting from now." Here a node marks only its own (ruling 1).
-impl Allcall {
-    /// The round is over. Says for which elections it was valid, by the part that each was in.
-    fn close(&mut self, out: &mut Out) -> BTreeMap<ElectionName, bool> {
-        let closed = self.pings.rounds.close(self.now.boot, self.config.heartbeat);
-        let Some(closed) = closed else { return BTreeMap::new() };
-        let void = closed.parts.iter().any(|sent| !sent.back);
-        match self.pings.void.replace(void) {
-            before if before == Some(void) => {}
-            _ if void => emit(None, OwnEvent::Void { round: closed.round }, out),
-            _ => emit(None, OwnEvent::Valid { round: closed.round }, out),
-        }
-        // Elections in a part that is back may renew.
-        if closed.parts.iter().any(|sent| sent.back) {
-            self.compare_clocks(&closed.readings, out);
-        }
-        let names = closed.parts.into_iter().map(|sent| (sent.names, sent.back));
-        names.flat_map(|(names, back)| names.into_iter().map(move |name| (name, back))).collect()
-    }
-}
-
 impl Election {
     /// A round has ended: `valid` if the own call was heard in time (ruling 6), `None` if it said
     /// nothing of this election.

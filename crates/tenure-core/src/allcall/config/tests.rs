@@ -1,4 +1,5 @@
 use alloc::string::{String, ToString};
+use core::time::Duration;
 
 use super::*;
 

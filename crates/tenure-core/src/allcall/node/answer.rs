@@ -1,14 +1,15 @@
-//! Signs and answers: packets of others, as far as all elections have a part in them.
+//! Rounds and answers, as far as all elections have a part in them.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::state::Allcall;
 use crate::allcall::clock::{Clock, Reading};
 use crate::allcall::config::Callers;
-use crate::allcall::election::{Election, Sign};
+use crate::allcall::election::Election;
 use crate::allcall::event::OwnEvent;
-use crate::allcall::message::{Answered, Digest, Entry, Header, Round};
+use crate::allcall::message::{Answered, Digest, Round};
 use crate::allcall::words::{Out, emit};
 use crate::name::ElectionName;
 
@@ -54,20 +55,6 @@ impl Allcall {
         self.draw.span(self.config.heartbeat / 4, "", "hesitation", round.0)
     }
 
-    pub(in crate::allcall) fn hear_entries(
-        &mut self,
-        header: &Header,
-        sign: Option<Sign>,
-        entries: &[Entry],
-        out: &mut Out,
-    ) {
-        for entry in entries {
-            self.with_election(&entry.election, out, |election, context| {
-                election.hear(header, sign, entry, context);
-            });
-        }
-    }
-
     /// Finds out whether the clock of this process is the wrong one (ruling 4).
     pub(in crate::allcall) fn compare_clocks(&mut self, readings: &[Reading], out: &mut Out) {
         let state = |clock: &Clock| (clock.off, clock.differs);
@@ -79,5 +66,26 @@ impl Allcall {
             let event = if differs { off } else { OwnEvent::ClockRight };
             emit(None, event, out);
         }
+    }
+
+    /// The round is over. Says for which elections it was valid, by the part that each was in.
+    pub(in crate::allcall) fn close_round(
+        &mut self,
+        out: &mut Out,
+    ) -> BTreeMap<ElectionName, bool> {
+        let closed = self.pings.rounds.close(self.now.boot, self.config.heartbeat);
+        let Some(closed) = closed else { return BTreeMap::new() };
+        let void = closed.parts.iter().any(|sent| !sent.back);
+        match self.pings.void.replace(void) {
+            before if before == Some(void) => {}
+            _ if void => emit(None, OwnEvent::Void { round: closed.round }, out),
+            _ => emit(None, OwnEvent::Valid { round: closed.round }, out),
+        }
+        // Elections in a part that is back may renew.
+        if closed.parts.iter().any(|sent| sent.back) {
+            self.compare_clocks(&closed.readings, out);
+        }
+        let names = closed.parts.into_iter().map(|sent| (sent.names, sent.back));
+        names.flat_map(|(names, back)| names.into_iter().map(move |name| (name, back))).collect()
     }
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::ops::Bound;
 use core::time::Duration;
 
-use super::Etcd;
+use super::state::Etcd;
 use crate::etcd::candidate::Candidate;
 use crate::etcd::context::Context;
 use crate::etcd::key::{self, LeaseId};

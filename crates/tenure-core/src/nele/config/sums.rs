@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
-use super::{Config, Mode, Terms};
+use super::settings::{Config, Mode};
+use super::terms::Terms;
 use crate::fence::Fence;
 use crate::name::ClusterName;
 
@@ -37,6 +38,13 @@ impl Sum {
 }
 
 impl Config {
+    /// The terms that the others of its group must share.
+    #[must_use]
+    pub fn terms(&self) -> Terms {
+        let Self { mode, takeover, drift, fence_base, .. } = *self;
+        Terms { mode, takeover: Terms::in_ms(takeover), drift, fence_base }
+    }
+
     /// How long a partition can be without a process that reads it, and reads a record, after its
     /// owner has failed: the session ends, the other members answer the rebalance, hear of it and
     /// of its outcome with their reports, find the end of the partition, and read a record that was
@@ -160,6 +168,30 @@ impl Config {
                 (parts, needed)
             }
         }
+    }
+}
+
+impl Terms {
+    /// Until when one with these terms may lead at most, counted by a clock of `config`: from when
+    /// it wrote what it leads by.
+    pub(crate) fn leads_for(&self, config: &Config) -> Duration {
+        self.by_any_clock(self.takeover.min(Config::TAKEOVER_MAX), config)
+    }
+
+    /// How long one with these terms that was heard to lead may lead after that, by a clock of
+    /// `config`. How long its records are on their way it does not say: no longer than its T.
+    pub(crate) fn heard_leads(&self, config: &Config) -> Duration {
+        let ours = config.heard_leads();
+        if *self == config.terms() {
+            return ours;
+        }
+        let told = self.takeover.min(Config::TAKEOVER_MAX).saturating_mul(2);
+        self.by_any_clock(told, config).saturating_add(config.fetch_wait).max(ours)
+    }
+
+    fn by_any_clock(&self, span: Duration, config: &Config) -> Duration {
+        let drift = self.drift.max(config.drift).min(Config::DRIFT_MAX);
+        drift.stretch(drift.real_at_most(span))
     }
 }
 

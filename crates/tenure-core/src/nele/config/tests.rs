@@ -1,8 +1,12 @@
+use alloc::format;
 use alloc::string::{String, ToString};
+use core::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::drift::Drift;
+use crate::nele::identity::{Partition, Role};
 
 const MS: Duration = Duration::from_millis(1);
 
