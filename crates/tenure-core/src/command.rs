@@ -27,7 +27,7 @@ pub enum Command<Extra> {
     },
     /// Follow who leads.
     Observe {
-        /// How often to ask, where others do not tell of changes by themselves.
+        /// How often to ask, where others do not report changes by themselves.
         every: Duration,
     },
     /// No longer follow who leads.

@@ -42,7 +42,7 @@ use crate::time::{Deadline, Time};
 pub trait Words: Clone + Eq + Hash + Debug {
     /// Everything a new process begins with: identity, what was on disk, a seed.
     type Start: Clone + Eq + Hash + Debug + Send;
-    /// Whom a message came from, as far as the transport and the message itself tell.
+    /// The sender of a message, as far as the transport and the message itself show.
     type Sender: Clone + Eq + Hash + Debug + Display + Send;
     /// Where a message goes.
     type Address: Clone + Eq + Hash + Debug + Display + Send;

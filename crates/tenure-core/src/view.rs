@@ -72,7 +72,7 @@ impl View {
         }
     }
 
-    /// Whether it tells an application the same: a lease that goes on is no change.
+    /// Whether an application sees no difference: a lease that goes on is no change.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         let alike = |one: &[LeaderView], other: &[LeaderView]| {
@@ -93,7 +93,7 @@ impl View {
 }
 
 impl LeaderView {
-    /// A leader of which only this is told.
+    /// A leader of which only this is known.
     #[must_use]
     pub const fn new(id: Arc<str>, value: LeaderValue) -> Self {
         Self {

@@ -47,7 +47,7 @@ pub enum Waiting {
     },
     /// Another candidate leads, or is before this one.
     Behind {
-        /// How others are told of it: its name, or with a store what names its key.
+        /// The name by which others know it: its own, or with a store the name of its key.
         who: Arc<str>,
         /// Whether it is known to lead.
         leading: bool,

@@ -542,7 +542,8 @@ impl Election {
         self.end(loss, successor.map(|(_, who)| who), context);
     }
 
-    /// The leadership or the campaign is over: the claim is lowered first, then resigned on the bus.
+    /// The leadership or the campaign is over: the claim is lowered first, then resigned on the
+    /// bus.
     pub(super) fn end(
         &mut self,
         loss: Loss,

@@ -64,13 +64,14 @@ impl Context<'_> {
     }
 
     /// The end of belief in a claim of another to `until`: K after that by the wall clock of this
-    /// process as it is now, at the latest that this can be, by a clock that may run fast (ruling 3).
+    /// process as it is now, at the latest that this can be, by a clock that may run fast (ruling
+    /// 3).
     pub(super) fn others_wait(&self, until: WallTime) -> Time {
         self.later(until.after(self.config.max_clock_skew))
     }
 
-    /// The leader of a claim to `until` leads until then at least, unless it gives up: its clock may
-    /// be 2K ahead of this one.
+    /// The leader of a claim to `until` leads until then at least, unless it gives up: its clock
+    /// may be 2K ahead of this one.
     pub(super) fn certain(&self, until: WallTime) -> Time {
         let Self { config, .. } = self;
         self.sooner(until.before(config.max_clock_skew.saturating_mul(3)).before(config.heartbeat))

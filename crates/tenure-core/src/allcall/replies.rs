@@ -23,8 +23,8 @@ pub(super) struct Replies {
 impl Replies {
     /// Another participant calls or asks about these elections; the first reply leaves no earlier
     /// than `not_before`. Questions take no place of a call: clocks are compared by the answers to
-    /// calls (ruling 4), and any stranger may ask. Beyond so many questions at once a reply to other
-    /// ones serves as well, as all hear it.
+    /// calls (ruling 4), and any stranger may ask. Beyond so many questions at once a reply to
+    /// other ones serves as well, as all hear it.
     pub(super) fn owe(
         &mut self,
         answer: Answered,
@@ -59,8 +59,8 @@ impl Replies {
         self.calls.is_empty() && self.questions.is_empty()
     }
 
-    /// Takes as many calls and questions as one reply answers: calls first. The reply is sent now, or
-    /// cannot be sent.
+    /// Takes as many calls and questions as one reply answers: calls first. The reply is sent now,
+    /// or cannot be sent.
     pub(super) fn take(&mut self, now: Time) -> (Vec<Answered>, BTreeMap<ElectionName, bool>) {
         self.last = Some(now);
         let calls = self.calls.len().min(ANSWERS_MAX);

@@ -77,8 +77,8 @@ impl Rounds {
         self.open.is_some()
     }
 
-    /// An own packet has come back. Gives its elections, if that is news and in time: it says nothing
-    /// of an earlier round (ruling 6), or of another part (ruling 9).
+    /// An own packet has come back. Gives its elections, if that is news and in time: it says
+    /// nothing of an earlier round (ruling 6), or of another part (ruling 9).
     pub(super) fn back(
         &mut self,
         own: OwnPacket,
@@ -136,8 +136,8 @@ impl Rounds {
         missing.flat_map(|sent| sent.names.iter().cloned()).collect()
     }
 
-    /// Closes the round, one heartbeat after its call. If two have passed, this process was stopped:
-    /// the packets of the round may have come long ago, and the round is void.
+    /// Closes the round, one heartbeat after its call. If two have passed, this process was
+    /// stopped: the packets of the round may have come long ago, and the round is void.
     pub(super) fn close(&mut self, now: Time, heartbeat: Duration) -> Option<ClosedRound> {
         let mut open = self.open.take()?;
         let late = now >= open.opened.after(heartbeat.saturating_mul(2));

@@ -67,7 +67,7 @@ pub enum Op {
         keys: Keys,
         /// The first revision that is of interest.
         from: Revision,
-        /// Whether only deletions are told (`NOPUT`).
+        /// Whether only deletions are reported (`NOPUT`).
         deletions: bool,
     },
     /// Ends a watch, which is not answered any more.
@@ -246,7 +246,7 @@ pub enum Reply {
         /// The keys that its reads found, in their order.
         found: Vec<Option<KeyValue>>,
     },
-    /// The watch is open; everything from its revision on will be told.
+    /// The watch is open, and reports everything from its revision on.
     Watching,
     /// Watched keys have changed. All events of one revision come together.
     Changed(Vec<Change>),

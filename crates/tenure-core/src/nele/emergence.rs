@@ -31,8 +31,8 @@ use crate::time::Time;
 // "To determine whether p is a leader for role Rj, p will compute k = j mod size(M)": the campaign
 // for a role is kept with its partition.
 impl Nele {
-    /// Gives an input to a partition, then handles its consequences and keeps its deadline. No other
-    /// way leads to a partition.
+    /// Gives an input to a partition, then handles its consequences and keeps its deadline. No
+    /// other way leads to a partition.
     pub(super) fn with_slot(
         &mut self,
         partition: Partition,
@@ -118,8 +118,8 @@ impl Nele {
             GroupPhase::Out if waiting => self.join(out),
             GroupPhase::In { .. } if self.group.quits && none => self.go(out),
             GroupPhase::In { .. } if idle.is_some_and(|idle| idle <= self.now) => self.go(out),
-            // A role that ends alone is over at once: its partition stays, and no other process gets
-            // it. A process that is no member has no partition to wait for.
+            // A role that ends alone is over at once: its partition stays, and no other process
+            // gets it. A process that is no member has no partition to wait for.
             GroupPhase::Out | GroupPhase::In { .. } => self.release(out),
             GroupPhase::Leaving { .. } => {}
         }

@@ -38,7 +38,7 @@ pub enum OwnEvent {
         /// Why.
         why: Void,
     },
-    /// There is no fence for a claim, and so no leadership (ruling 10): the client tells no leader
+    /// There is no fence for a claim, and so no leadership (ruling 10): the client knows no leader
     /// epoch, or a number does not fit.
     NoFence {
         /// The claimed partition.

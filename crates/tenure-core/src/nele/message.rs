@@ -170,7 +170,7 @@ pub enum Change {
 pub struct Record {
     /// Where it is in its partition.
     pub offset: u64,
-    /// The leader epoch of its batch, if the client tells one; −1 and less are none.
+    /// The leader epoch of its batch, if the client knows it; −1 and less are none.
     pub epoch: Option<u32>,
     /// The content of the headers.
     pub said: Said,

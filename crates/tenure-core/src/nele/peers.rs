@@ -173,8 +173,8 @@ impl Peers {
         known.is_none_or(|(_, known)| known != *terms)
     }
 
-    /// How long a process that claimed at `since` waits for others of its group with other terms: as
-    /// long as they may lead after that, or, where they make no claims, after they were heard.
+    /// How long a process that claimed at `since` waits for others of its group with other terms:
+    /// as long as they may lead after that, or, where they make no claims, after they were heard.
     pub(super) fn grace(&self, since: Time, config: &Checked) -> Duration {
         let spans = self.unlike.values().map(|(until, terms)| match terms.mode {
             Mode::AtMostOne => terms.leads_for(config),
@@ -244,8 +244,8 @@ impl Peers {
         core::mem::take(&mut self.changed)
     }
 
-    /// The leaders of a role in the groups that `of` picks: those that are heard now, or if there are
-    /// none, those that may still lead.
+    /// The leaders of a role in the groups that `of` picks: those that are heard now, or if there
+    /// are none, those that may still lead.
     pub(super) fn leaders(&self, role: Role, of: impl Fn(&ClusterName) -> bool) -> Vec<Seen> {
         let members = self.members.iter().filter(|(_, member)| of(&member.group));
         let all = members.filter_map(|(who, member)| {

@@ -100,8 +100,8 @@ impl Campaign {
     }
 
     /// Term and E of its claim on the bus: the latest E that it has published, also of a renewal
-    /// that had no effect. Others go by that E. A leader that stood by an earlier one, and was beaten
-    /// by a claim between the two, would have beaten the other as well (ruling 2).
+    /// that had no effect. Others go by that E. A leader that stood by an earlier one, and was
+    /// beaten by a claim between the two, would have beaten the other as well (ruling 2).
     pub(in crate::allcall) fn claimed(&self) -> Option<(u64, WallTime)> {
         match &self.phase {
             Phase::Waiting => None,

@@ -246,8 +246,8 @@ impl Election {
         !self.round.called || !same || stands
     }
 
-    /// An observer asks for the leader. A leader that is there answers itself; the claim of one that
-    /// is not heard any more is passed on.
+    /// An observer asks for the leader. A leader that is there answers itself; the claim of one
+    /// that is not heard any more is passed on.
     pub(in crate::allcall) fn answer(&mut self, context: &Context<'_>) {
         let now = context.boot();
         let beat = context.config.heartbeat;

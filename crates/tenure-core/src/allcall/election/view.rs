@@ -39,8 +39,8 @@ impl Election {
     ///
     /// The seat is vacant if a valid round found no leader after every lease that may have been
     /// missed is over. The view stays unknown after a void round, while a candidate that has stood
-    /// may lead by now, and while a participant says that there is a leader and is not believed: its
-    /// clock may be wrong, or it goes by other times.
+    /// may lead by now, and while a participant says that there is a leader and is not believed:
+    /// its clock may be wrong, or it goes by other times.
     fn view(&self, rounds: bool, since: Time, context: &Context<'_>) -> Option<View> {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| own_view(campaign, context));

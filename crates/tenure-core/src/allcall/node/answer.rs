@@ -14,8 +14,8 @@ use crate::allcall::words::{Out, emit};
 use crate::name::ElectionName;
 
 impl Allcall {
-    /// Another participant calls or asks about these elections, each with the claim that it follows,
-    /// if it has said that. This process answers about those in which it takes part.
+    /// Another participant calls or asks about these elections, each with the claim that it
+    /// follows, if it has said that. This process answers about those in which it takes part.
     pub(in crate::allcall) fn owe(
         &mut self,
         answer: Answered,

@@ -131,8 +131,8 @@ impl Allcall {
         (elections, context)
     }
 
-    /// Gives an input to an election, then reports changes and keeps its deadline. No other way leads
-    /// to an election.
+    /// Gives an input to an election, then reports changes and keeps its deadline. No other way
+    /// leads to an election.
     pub(in crate::allcall) fn with_election(
         &mut self,
         name: &ElectionName,

@@ -1,7 +1,7 @@
 //! A candidate in one election, beside the [recipe](super::recipe).
 //!
-//! `mod.rs` has its parts and its calls; `lease.rs` tells a candidate of changes to its lease, and
-//! `answer.rs` of answers. `step.rs` and `value.rs` know nothing of the others.
+//! `mod.rs` has its parts and its calls; `lease.rs` has the changes to its lease, and `answer.rs`
+//! the answers of etcd. `step.rs` and `value.rs` know nothing of the others.
 
 mod answer;
 mod lease;

@@ -16,8 +16,8 @@ use crate::etcd::words::Out;
 use crate::name::ElectionName;
 
 impl Etcd {
-    /// The next keys that can confirm a renewal, as they are on its lease; in rotation, so that each
-    /// comes up.
+    /// The next keys that can confirm a renewal, as they are on its lease; in rotation, so that
+    /// each comes up.
     pub(super) fn own_keys(&self) -> Vec<OwnKey> {
         let (Some(lease), Some(name)) = (self.lease(), self.session.name()) else {
             return Vec::new();

@@ -150,8 +150,8 @@ impl Grant {
     ) -> (GrantOutcome, SessionEvent) {
         let doing = "asking how long a lease lasts";
         let mut event = SessionEvent::Nothing;
-        // The lease may have ended, and its revocation be under way. Then an answered renewal counts
-        // for nothing, though the keys of the lease are still there (ruling 4).
+        // The lease may have ended, and its revocation be under way. Then an answered renewal
+        // counts for nothing, though the keys of the lease are still there (ruling 4).
         if end <= context.now {
             return (GrantOutcome::Anew { is_ours: true }, event);
         }

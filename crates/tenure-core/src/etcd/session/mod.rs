@@ -1,7 +1,7 @@
 //! The leases that carry the elections of a process, and when each must be taken for over.
 //!
-//! Each file below uses only files above it in this table. [`recipe.rs`](super::recipe) tells when
-//! a session asks for a lease, and what proves one.
+//! Each file below uses only files above it in this table. [`recipe.rs`](super::recipe) says when a
+//! session asks for a lease, and what proves one.
 //!
 //! | file | |
 //! |---|---|

@@ -8,8 +8,8 @@
 //! | `takeover` and `drift`, in `at_most_one` | a claimant waits as long as an earlier leader may go on |
 //! | `fence_base`, in `at_most_one` | fences of a smaller one are below those before |
 //!
-//! The rest may differ from process to process. Each record says its sender's terms, so that those
-//! who have others are told of, and waited for.
+//! The rest may differ from process to process. Each record says its sender's terms, so that others
+//! report a process with other terms, and wait for it.
 
 mod check;
 mod error;

@@ -86,7 +86,7 @@ impl Config {
     /// that claim was appended leads no more.
     #[must_use]
     pub fn grace_period(&self) -> Duration {
-        // Processes whose T is as long in records are not told from this process.
+        // Two processes whose T is as long in records cannot be distinguished.
         let takeover = Terms::in_ms(self.takeover);
         self.by_any_clock(takeover)
     }

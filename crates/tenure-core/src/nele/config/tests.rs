@@ -119,7 +119,7 @@ proptest! {
         let drift = Drift::from_parts_per_billion(parts).unwrap();
         let config = Config { takeover, drift, ..config(Mode::AtMostOne) };
         let waits = drift.real_at_least(config.grace_period());
-        // A process whose T has as many milliseconds, rounded up, is not told from this one.
+        // Two processes whose T has as many milliseconds, rounded up, cannot be distinguished.
         let longest = Terms::in_ms(takeover);
         prop_assert!(waits >= drift.real_at_most(longest), "{waits:?}");
         // And no more than it must, but for the rounding.

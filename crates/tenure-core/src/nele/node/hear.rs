@@ -144,8 +144,8 @@ impl Nele {
             }
             return;
         }
-        // A process with another number of partitions ends all leaderships before its record counts.
-        // Claims wait for one with another T.
+        // A process with another number of partitions ends all leaderships before its record
+        // counts. Claims wait for one with another T.
         for entry in entries() {
             self.hear_partitions(entry, out);
             self.hear_terms(entry, out);

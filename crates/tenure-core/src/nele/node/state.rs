@@ -106,8 +106,8 @@ impl Nele {
         own.map(|(partition, _)| *partition)
     }
 
-    /// All leaders of all roles as they say themselves, for a table. Complete while an observer looks,
-    /// or a partition is read.
+    /// All leaders of all roles as they say themselves, for a table. Complete while an observer
+    /// looks, or a partition is read.
     pub fn seen(&self) -> impl Iterator<Item = Seen> {
         self.peers.all()
     }

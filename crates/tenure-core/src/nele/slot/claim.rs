@@ -55,8 +55,8 @@ pub(in crate::nele) struct HeldClaim {
     pub(in crate::nele) epoch: Option<u32>,
     /// The send of the latest own record that was read back after the claim.
     pub(in crate::nele) evidence: Option<Time>,
-    /// No role is won by it any more (ruling 10): a leadership that is over has used its fence, or a
-    /// record of another leader epoch was read, which may have had another leader.
+    /// No role is won by it any more (ruling 10): a leadership that is over has used its fence, or
+    /// a record of another leader epoch was read, which may have had another leader.
     pub(in crate::nele) spent: bool,
 }
 

@@ -137,8 +137,8 @@ impl Slot {
         }
     }
 
-    /// Whether this process was stopped while the partition was assigned to it, and has not read back
-    /// a record that it wrote after that: a claim of another process may lie before it.
+    /// Whether this process was stopped while the partition was assigned to it, and has not read
+    /// back a record that it wrote after that: a claim of another process may lie before it.
     pub(in crate::nele) fn has_slept(&self, context: &Context<'_>) -> bool {
         self.assigned.zip(context.woke).is_some_and(|(assigned, woke)| {
             assigned < woke && self.claim.own.is_none_or(|sent| sent < woke)
@@ -166,8 +166,8 @@ impl Slot {
         }
     }
 
-    /// The partition is assigned to this process no more, or anew: its claim counts no more. A claim
-    /// that is under way is waited for.
+    /// The partition is assigned to this process no more, or anew: its claim counts no more. A
+    /// claim that is under way is waited for.
     pub(in crate::nele) fn drop_claim(&mut self) {
         self.claim.held = None;
         self.claim.fenceless = None;
