@@ -43,7 +43,7 @@ pub(in crate::allcall) struct Election {
 }
 
 /// The waits before this process may call or stand.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Wait {
     /// The end of the initial wait. `None` while there is no connection.
     pub(in crate::allcall) listens: Option<Time>,
@@ -52,7 +52,7 @@ pub(in crate::allcall) struct Wait {
 }
 
 /// The last round and the open one, as far as this election has a part in them.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct ElectionRound {
     /// Whether the last round was valid.
     pub(in crate::allcall) valid: bool,
@@ -116,17 +116,12 @@ impl Election {
     pub(in crate::allcall) fn new(name: ElectionName) -> Self {
         Self {
             name,
-            wait: Wait { listens: None, held_off: Time::ZERO },
+            wait: Wait::default(),
             campaign: None,
             release: None,
             observation: None,
             others: Others::default(),
-            round: ElectionRound {
-                valid: false,
-                closed: Time::ZERO,
-                called: false,
-                announced: false,
-            },
+            round: ElectionRound::default(),
             vacancy: Vacancy::default(),
             relays: false,
             kept: Time::ZERO,

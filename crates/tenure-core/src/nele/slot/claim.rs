@@ -9,7 +9,7 @@ use crate::nele::identity::{EntryNumber, Reading};
 use crate::time::Time;
 
 /// The claim of this process to a partition.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct SlotClaim {
     pub(in crate::nele) bid: Bid,
     pub(in crate::nele) held: Option<HeldClaim>,
@@ -20,8 +20,9 @@ pub(in crate::nele) struct SlotClaim {
 }
 
 /// A claim that is not read back yet.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) enum Bid {
+    #[default]
     Idle,
     /// The next claim is published at this time.
     Due(Time),
@@ -58,12 +59,6 @@ pub(in crate::nele) struct HeldClaim {
     /// No role is won by it any more (ruling 10): a leadership that is over has used its fence, or
     /// a record of another leader epoch was read, which may have had another leader.
     pub(in crate::nele) spent: bool,
-}
-
-impl Default for SlotClaim {
-    fn default() -> Self {
-        Self { bid: Bid::Idle, held: None, own: None, fenceless: None }
-    }
 }
 
 impl Bid {
